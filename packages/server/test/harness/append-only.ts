@@ -1,4 +1,4 @@
-/** What nobody may change, not even the owner of the tables. */
+/** The tables that even their owner cannot change. */
 export const APPEND_ONLY = [
   'audit_entries',
   'decisions',

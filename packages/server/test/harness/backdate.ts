@@ -2,8 +2,8 @@ import { evidenceOfAll } from './evidence-log.ts';
 import type { TestServer } from './test-server.ts';
 
 /**
- * Gives the evaluations of an agent another moment, by its name: as if time had passed, or a clock been wrong. The log of evidence is written
- * anew from the tables. Evaluations are append-only; a superuser may.
+ * Gives the evaluations of an agent another time, as if time had passed or a clock was wrong, and rewrites the evidence log
+ * from the tables. Evaluations are append-only, so this needs the superuser.
  * @param moment SQL of the new `recorded_at`.
  */
 export async function evaluatedAt({ database, open }: TestServer, agentName: string, moment: string): Promise<void> {

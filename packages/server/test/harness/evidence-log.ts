@@ -13,7 +13,7 @@ type RunSql = <Row extends Record<string, unknown>>(text: string, values?: unkno
 const EXACT = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 const MOMENT = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Every fact of the tables, as the members of its event, in the order in which the facts were recorded. */
+/** Every fact of the tables as the members of its event, in the order of recording. */
 const FACTS = `
   SELECT fact FROM (
     SELECT 0 AS round, created_at AS at, 0 AS place, jsonb_build_object('action', 'agent.registered', 'agent_id', id, 'agent_name', name,
@@ -42,9 +42,9 @@ const FACTS = `
    ORDER BY round, at, place`;
 
 /**
- * Writes a workspace's log of evidence anew from its tables, and seals it: for tests that put by SQL what a server could have recorded, and for
- * those who hold the master secret.
- * @param pool of a database whose seals are known.
+ * Rewrites a workspace's evidence log from its tables and seals it. For tests that insert by SQL what a server could have
+ * recorded, or that act as a holder of the master secret.
+ * @param pool a pool of a database whose seals are known.
  */
 export async function evidenceFromTables(run: RunSql, pool: Pool, tenantId: string): Promise<void> {
   const facts = await run<{ fact: object }>(FACTS, [tenantId]);
@@ -74,7 +74,7 @@ export async function evidenceFromTables(run: RunSql, pool: Pool, tenantId: stri
       index,
       Buffer.from(hash),
     ]);
-  // Not the last event's: a test may put that into the future, and nothing could be recorded behind it.
+  // The time is not that of the last event: a test may move that into the future, and then nothing could be recorded after it.
   await moveHead(run, pool, { tenantId, tree, lastMoment: new Date().toISOString() });
 }
 
@@ -97,7 +97,7 @@ async function moveHead(
   });
 }
 
-/** Writes the log of evidence of every workspace of a server anew. */
+/** Rewrites the evidence log of every workspace of a server. */
 export async function evidenceOfAll({ database, open }: Pick<TestServer, 'database' | 'open'>): Promise<void> {
   for (const { id } of await database.sql<{ id: string }>('SELECT id FROM countersign.tenants'))
     await evidenceFromTables(database.sql, open.pool, id);

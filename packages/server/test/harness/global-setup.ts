@@ -18,11 +18,11 @@ declare module 'vitest' {
   }
 }
 
-/** Starts PostgreSQL once for the whole run and stops it at the end. A run of the tier `unit` alone needs none. */
+/** Starts PostgreSQL once for the whole run and stops it at the end. A run of only the tier `unit` needs none. */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (project.vitest.projects.every(({ name }) => name === 'unit')) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
-  chmodSync(folder, 0o755); // run by root, PostgreSQL is another user that has to get in
+  chmodSync(folder, 0o755); // when run by root, PostgreSQL runs as another user that needs access
   const embedded = await acquireEmbeddedDatabase({
     dataDir: folder,
     notify: () => undefined,

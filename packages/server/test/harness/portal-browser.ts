@@ -9,11 +9,11 @@ import { insertPerson } from '../../src/storage/people.ts';
 import { insertSession } from '../../src/storage/sessions.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
-/** The password of everybody that `person` makes; hashing it once for all saves the time. */
+/** The password of everyone that `person` creates. It is hashed once, which saves time. */
 export const PASSWORD = 'correct horse battery staple';
 let hashed: Promise<string> | undefined;
 
-/** A browser with the portal's pages open: keeps its cookie, and says where its requests come from as browsers do. */
+/** A browser on the portal's pages. It keeps its cookie and sends Origin and Sec-Fetch-Site like browsers do. */
 export class Browser {
   readonly url: string;
   cookie: string | undefined;
@@ -23,7 +23,10 @@ export class Browser {
     this.cookie = cookie;
   }
 
-  /** Calls the portal's API: the path behind `/api/portal`. Headers given take the place of the browser's own; an empty one is left out. */
+  /**
+   * Calls the portal's API with a path after `/api/portal`. The given headers replace the browser's own; an empty one is left
+   * out.
+   */
   async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const own: Record<string, string> = {
       ...(this.cookie === undefined ? {} : { cookie: this.cookie }),
@@ -44,14 +47,14 @@ export class Browser {
   }
 }
 
-/** Somebody with an account: who they are, and their browser. */
+/** A person with an account, and their browser. */
 export interface Someone {
   id: string;
   email: string;
   browser: Browser;
 }
 
-/** Makes a person with a role in each of some workspaces, signed in. */
+/** Creates a signed-in person with a role in each of the given workspaces. */
 export async function person(
   server: TestServer,
   roles: Readonly<Record<string, Role>> = {},

@@ -5,30 +5,30 @@ import { issueFinder } from '../../src/http/validate-body.ts';
 import { type Browser, person } from './portal-browser.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
-/** What a call of a route is given; the workspace is the client's own unless it is among the parameters. */
+/** The arguments of a call of a route. The workspace is the client's own unless it is among the parameters. */
 export interface Given<N extends RouteName> {
   params?: Partial<ParametersOf<RouteOf<N>>>;
   query?: Record<string, string>;
   body?: unknown;
 }
 
-/** Somebody who uses a workspace's pages. */
+/** A person who uses the pages of a workspace. */
 export interface PortalClient {
   id: string;
-  /** The workspace that they use. */
+  /** The workspace in use. */
   workspace: string;
   browser: Browser;
-  /** Calls a route by its name and gives back whatever is answered. */
+  /** Calls a route by its name and returns the response. */
   ask<N extends RouteName>(name: N, given?: Given<N>): Promise<Answer>;
-  /** The same, and expects a good answer that is as the route's schema says. */
+  /** Calls a route and expects status 200 and a body that matches the route's schema. */
   get<N extends RouteName>(name: N, given?: Given<N>): Promise<AnswerOf<RouteOf<N>>>;
-  /** The text of a file. */
+  /** Downloads a file and returns its text. */
   file<N extends RouteName>(name: N, given?: Given<N>): Promise<{ text: string; headers: Headers }>;
 }
 
 const finders = new Map<string, ReturnType<typeof issueFinder>>();
 
-/** Expects an answer to be what the route's schema says. */
+/** Expects a body to match the route's schema. */
 function expectAnswerOf(name: RouteName, body: unknown): void {
   const { answer } = PORTAL_ROUTES[name] as PortalRoute;
   const finder = finders.get(name) ?? issueFinder(answer!);
@@ -36,7 +36,7 @@ function expectAnswerOf(name: RouteName, body: unknown): void {
   expect({ name, issues: finder(body) }).toEqual({ name, issues: [] });
 }
 
-/** Signs somebody in with a role in a workspace. */
+/** Signs in a new person with a role in a workspace. */
 export async function portalClient(server: TestServer, workspace: string, role: Role): Promise<PortalClient> {
   const { id, browser } = await person(server, { [workspace]: role });
   const pathOf = (name: RouteName, { params = {}, query = {} }: Given<RouteName>): string => {

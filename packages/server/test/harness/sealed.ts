@@ -11,9 +11,9 @@ import type { TestServer } from './test-server.ts';
 const SEAL = sql('reseal_log_head', 'UPDATE countersign.log_heads SET seal = $3 WHERE tenant_id = $1 AND log = $2');
 
 /**
- * Seals the heads of a tenant's logs as they stand: for tests that put by SQL what a server could have written, and for those who hold the
- * master secret.
- * @param pool of a database whose seals are known.
+ * Seals the current heads of a tenant's logs. For tests that write by SQL what a server could have written, or that act as a
+ * holder of the master secret.
+ * @param pool a pool of a database whose seals are known.
  */
 export const reseal = (pool: Pool, tenantId: string): Promise<void> =>
   inTenantTransaction(pool, tenantId, async (tx) => {
@@ -26,11 +26,11 @@ export const reseal = (pool: Pool, tenantId: string): Promise<void> =>
     }
   });
 
-/** Tables whose seals are made with a key of the tenant. */
+/** Tables whose seals use a key of the tenant. */
 const TABLES_OF_TENANTS = new Set(['memberships', 'decision_keys', 'idempotency_keys']);
 
 /**
- * Seals rows as they stand, for tests that put by SQL what a server could have written: a link that has expired, an older hash.
+ * Seals rows as they are. For tests that write by SQL what a server could have written: an expired link, an older hash.
  * @param where SQL about the table's columns; the table is `t`.
  */
 export async function resealRows<R>(
@@ -51,7 +51,7 @@ export async function resealRows<R>(
   }
 }
 
-/** A pool that knows the seals of an embedded database: its secrets lie beside it. */
+/** A pool with the seals of an embedded database, whose secrets are in its data folder. */
 export function sealedPool(address: DatabaseAddress, dataDir: string): Pool {
   const secret = readFileSync(join(dataDir, 'secrets', 'master-secret'), 'utf8');
   return withSecret(openPool(address, { size: 2, name: 'test' }), secret);

@@ -1,14 +1,15 @@
 import { cloneDatabase, type TestDatabase } from './test-database.ts';
 
-/** A database whose clock a test can shift. */
+/** A database with a clock that a test can shift. */
 export interface ShiftedDatabase extends TestDatabase {
-  /** Shifts what the server's statements read as the time, by a PostgreSQL interval such as `20 years`; `0` puts it right. */
+  /** Shifts the time that the server's statements read by a PostgreSQL interval such as `20 years`; `0` resets it. */
   shiftClock(by: string): Promise<void>;
 }
 
 /**
- * Clones the template and puts a `clock_timestamp()` of its own before PostgreSQL's on the search path. Defaults of columns keep the real
- * one. Open the server's connections after this: a search path takes effect when a connection begins.
+ * Clones the template and puts another `clock_timestamp()` before PostgreSQL's on the search path. Column defaults still use
+ * the real one.
+ * Open the server's connections after this: a search path takes effect when a connection starts.
  */
 export async function databaseWithShiftedClock(): Promise<ShiftedDatabase> {
   const database = await cloneDatabase();

@@ -2,7 +2,7 @@ import { brotliDecompressSync } from 'node:zlib';
 
 type Sql = <Row extends Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>;
 
-/** The tables whose rows have a document of their own or one in a segment. */
+/** Tables whose rows contain a document or refer to one in a segment. */
 type Table = 'trace_submissions' | 'telemetry_submissions' | 'otlp_exports';
 
 interface PlacedRow extends Record<string, unknown> {
@@ -12,7 +12,7 @@ interface PlacedRow extends Record<string, unknown> {
   segment_length: number;
 }
 
-/** The stored documents of a tenant's table, read with SQL and without the server's code: in the order of its primary key. */
+/** The stored documents of a tenant's table in the order of its primary key, read by SQL without the server's code. */
 export async function storedDocuments(sql: Sql, table: Table, tenantId: string): Promise<Buffer[]> {
   const column = table === 'otlp_exports' ? 'r.body' : `convert_to(r.document, 'UTF8')`;
   const order = table === 'trace_submissions' ? 'r.trace, r.number' : 'r.id';

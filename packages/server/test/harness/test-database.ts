@@ -3,19 +3,19 @@ import type { ConnectionSettings } from '@countersign/embedded-database';
 import pg from 'pg';
 import { inject } from 'vitest';
 
-/** A database of its own for one test file, cloned from the migrated template. */
+/** The database of one test file, cloned from the migrated template. */
 export interface TestDatabase {
   server: ConnectionSettings;
   owner: ConnectionSettings;
-  /** Runs SQL as the superuser: how a test looks at what is stored, and tampers with it. Row-level security does not bind it. */
+  /** Runs SQL as the superuser, without row-level security: tests use it to read and tamper with stored data. */
   sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }
 
-/** Clones the template. PostgreSQL copies it only while no client is connected to it: the harness never connects there. */
+/** Clones the template. PostgreSQL copies it only while no client is connected to it, so the harness never connects to it. */
 export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(inject('cluster').owner.database);
 
-/** A database without any table. */
+/** Creates a database without tables. */
 export const emptyDatabase = (): Promise<TestDatabase> => createDatabase('template0');
 
 async function createDatabase(template: string): Promise<TestDatabase> {

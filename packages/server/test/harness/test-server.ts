@@ -11,27 +11,27 @@ import { createWorkspace } from '../../src/workspace/create-workspace.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { cloneDatabase, type TestDatabase } from './test-database.ts';
 
-/** An answer, read whole. */
+/** A response with its body. */
 export interface Answer {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every form.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every structure.
   body: any;
 }
 
-/** A real server on a free port, on a database of its own. */
+/** A real server on a free port with its own database. */
 export interface TestServer {
   url: string;
   database: TestDatabase;
-  /** What commands and acts work on: the same pools and secrets as the server's. */
+  /** The pools and secrets of the server, for commands and acts. */
   open: OpenDatabase;
-  /** Makes a workspace and returns its id. */
+  /** Creates a workspace and returns its id. */
   workspace(name?: string): Promise<string>;
-  /** Mints a key for a workspace, with all scopes unless told otherwise. */
+  /** Mints a key for a workspace, by default with all scopes. */
   key(tenantId: string, scopes?: readonly Scope[]): Promise<string>;
-  /** POSTs a body as JSON; a string or bytes are sent as they are. */
+  /** POSTs a body as JSON; a string or bytes are sent unchanged. */
   post(path: string, key: string | undefined, body: unknown, headers?: Record<string, string>): Promise<Answer>;
-  /** Compares the tables of every workspace with its log of evidence now. */
+  /** Compares the tables of every workspace with its evidence log now. */
   compareTables(): Promise<void>;
   /** Compares the traces of every workspace with its log now. */
   compareTraces(): Promise<void>;
@@ -40,12 +40,12 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** Secrets that all servers of one test file share, as two servers on one database must. */
+/** Secrets shared by all servers of one test file, as servers on one database must. */
 const secrets = { masterSecret: new Uint8Array(randomBytes(32)), signingKey: generateKeyPairSync('ed25519').privateKey };
 
 /**
  * Starts a server for a test file and stops it after the last test.
- * @param settings overrides of the configuration, a database to share with another server, and a log to listen to.
+ * @param settings overrides of the configuration, a database to share with another server, and a logger.
  */
 export async function testServer(
   settings: Partial<Config> & { database?: TestDatabase; log?: Logger; options?: StartOptions } = {},
@@ -81,7 +81,7 @@ export async function testServer(
   return server;
 }
 
-/** Keeps nothing: servers of one test may put older states back. */
+/** Stores nothing, because tests restore older states. */
 const FORGETFUL: KeptHeads = { latest: async () => undefined, keep: async () => undefined };
 
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
@@ -110,7 +110,7 @@ async function post(url: string, key: string | undefined, body: unknown, headers
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
 }
 
-/** Paths of the five endpoints. */
+/** Paths of the ingest endpoints and of the promotion check. */
 export const paths = {
   traces: '/api/public/traces',
   telemetry: '/api/public/telemetry',

@@ -32,8 +32,8 @@ const look = async (browser: Browser) => outcome(await browser.call('GET', '/ses
 const change = (browser: Browser, current: string, to: string) =>
   browser.call('POST', '/account/password', { current_password: current, new_password: to });
 
-describe('changing the own password', () => {
-  test('ends every session but the new one that the caller gets, on every server; the old password is dead', async () => {
+describe("changing one's own password", () => {
+  test("ends every session on every server except the caller's new one, and the old password stops working", async () => {
     const elsewhere = (await signedIn(ada.email, PASSWORD, other)).browser;
     const before = ada.browser.cookie;
     expect(outcome(await change(ada.browser, PASSWORD, NEW))).toBe('200 ok');
@@ -45,7 +45,7 @@ describe('changing the own password', () => {
     expect((await signedIn(ada.email, NEW)).outcome).toBe('200 ok');
   });
 
-  test('needs the one there is, and one that is long enough; refused, nothing changes', async () => {
+  test('requires the current password and a long enough new one, and changes nothing when rejected', async () => {
     expect(outcome(await change(ada.browser, 'not the password', NEW))).toBe('401 sign_in_failed');
     const short = await change(ada.browser, PASSWORD, 'elevenchars');
     expect([short.status, short.body.issues]).toMatchObject([
@@ -56,7 +56,7 @@ describe('changing the own password', () => {
     expect((await signedIn(ada.email)).outcome).toBe('200 ok');
   });
 
-  test('leaves no session of the old password, however closely somebody signs in with it meanwhile', async () => {
+  test('leaves no session of the old password, even with concurrent sign-ins', async () => {
     for (let round = 0; round < 3; round += 1) {
       const [from, to] = round % 2 === 0 ? [PASSWORD, NEW] : [NEW, PASSWORD];
       const signingIn = Array.from({ length: 6 }, (_, index) => signedIn(ada.email, from, index % 2 === 0 ? server : other));
@@ -69,7 +69,7 @@ describe('changing the own password', () => {
     }
   });
 
-  test('that is under way makes a sign-in by the old one wait, and then refuses it', async () => {
+  test('makes a concurrent sign-in with the old password wait and then rejects it', async () => {
     const hash = await hashPassword(NEW);
     let signingIn: ReturnType<typeof signedIn> | undefined;
     await inPersonTransaction(server.open.pool, ada.id, async (tx) => {
@@ -83,15 +83,15 @@ describe('changing the own password', () => {
     expect(await server.database.sql('SELECT 1 FROM countersign.sessions WHERE person_id = $1', [ada.id])).toEqual([]);
   });
 
-  test('done twice at once is done once', async () => {
+  test('succeeds once when two changes run at once', async () => {
     const second = (await signedIn(ada.email)).browser;
     const outcomes = await Promise.all([change(ada.browser, PASSWORD, NEW), change(second, PASSWORD, `${NEW} 2`)]);
     expect(outcomes.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
   });
 });
 
-describe('the own sessions', () => {
-  test('are listed, the one that asks is marked, and one of them is ended without the others', async () => {
+describe("one's own sessions", () => {
+  test('are listed with the current one marked, and one can be ended without the others', async () => {
     const elsewhere = (await signedIn(ada.email)).browser;
     const { items } = (await ada.browser.call('GET', '/account/sessions')).body;
     expect(items).toHaveLength(2);
@@ -101,14 +101,14 @@ describe('the own sessions', () => {
     expect([await look(elsewhere), await look(ada.browser)]).toEqual(['401 not_signed_in', '200 ok']);
   });
 
-  test('of somebody else are not there', async () => {
+  test('do not include sessions of other people', async () => {
     const grace = await person(server);
     const [session] = (await grace.browser.call('GET', '/account/sessions')).body.items;
     expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${session.id}`))).toBe('404 not_found');
     expect(await look(grace.browser)).toBe('200 ok');
   });
 
-  test('live for twelve hours, whatever is done in them', async () => {
+  test('expire after twelve hours regardless of use', async () => {
     const { browser } = await signedIn(ada.email);
     const { body } = await browser.call('GET', '/session');
     expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(12 * 60);
@@ -118,7 +118,7 @@ describe('the own sessions', () => {
   });
 });
 
-test('the own name is changed, and is a label as everywhere', async () => {
+test("the account's name can be changed and follows the rules of labels", async () => {
   expect((await ada.browser.call('PATCH', '/account', { name: 'Ada Lovelace' })).body.person.name).toBe('Ada Lovelace');
   const { status, body } = await ada.browser.call('PATCH', '/account', { name: 'a\nb' });
   expect([status, body.issues]).toMatchObject([422, [{ path: '/name', code: 'bad_characters' }]]);

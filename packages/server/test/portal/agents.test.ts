@@ -28,7 +28,7 @@ const ledgerRows = async () =>
   (await server.database.sql<{ n: number }>('SELECT count(*)::int AS n FROM countersign.audit_entries'))[0]!.n;
 
 describe('the list of agents', () => {
-  test('says of each whether it could be promoted now, by the rules of the check and with its reason', async () => {
+  test('reports for each whether it could be promoted now, like a check, with the reason', async () => {
     await evaluate('fit');
     await evaluate('weak', { pass_rate: 12 });
     await server.post(paths.traces, key, { trace_id: 'seen', agent_name: 'never-evaluated' });
@@ -49,7 +49,7 @@ describe('the list of agents', () => {
     }
   });
 
-  test('is searched by a part of the name whatever its case, and by risk level; % and _ are letters like all others', async () => {
+  test('can be searched by part of the name in any case and by risk level; % and _ match literally', async () => {
     for (const name of ['Search-Me', 'search-you', '100%_sure']) await evaluate(name);
     const names = async (query: Record<string, string>) =>
       (await viewer.get('agents.list', { query })).items.map(({ name }) => name);
@@ -60,7 +60,7 @@ describe('the list of agents', () => {
     expect(await names({ search: 'search', risk_level: 'high' })).toEqual(['search-you']);
   });
 
-  test('names agents that look alike, but neither the agent itself nor archived ones, and at most three', async () => {
+  test('lists up to three similar agents without the agent itself and archived ones', async () => {
     const alike = ['pay-bot', 'Pay-Bot', 'pаy-bot', 'PAY-BOT', 'pay-bоt'];
     for (const name of alike) await evaluate(name);
     const similar = async (name: string) => {
@@ -81,7 +81,7 @@ describe('the list of agents', () => {
     expect(await similar('unlike any other')).toEqual([]);
   });
 
-  test('goes on page by page and has each agent once', async () => {
+  test('returns each agent once over all pages', async () => {
     for (const name of ['p-1', 'p-2', 'p-3', 'p-4', 'p-5']) await evaluate(name);
     const seen: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -93,7 +93,7 @@ describe('the list of agents', () => {
     expect(seen).toEqual(['p-1', 'p-2', 'p-3', 'p-4', 'p-5']);
   });
 
-  test('goes on behind the longest names there are', async () => {
+  test('continues after the longest names', async () => {
     const names = ['a', 'b', 'c'].map((end) => '𝓪'.repeat(511) + end);
     for (const name of names) await evaluate(name);
     const first = await viewer.get('agents.list', { query: { search: '𝓪', limit: '1' } });
@@ -103,7 +103,7 @@ describe('the list of agents', () => {
 });
 
 describe('one agent', () => {
-  test('has its counts and harnesses beside what the list says', async () => {
+  test('returns counts and harnesses in addition to the list', async () => {
     const harness = randomUUID();
     await evaluate('counted', { harness_id: harness });
     await evaluate('counted');
@@ -120,7 +120,7 @@ describe('one agent', () => {
     });
   });
 
-  test('shows its pass rates oldest first, those without a rate too, and says when there are more', async () => {
+  test('lists its pass rates oldest first, including missing rates, and reports when there are more', async () => {
     const ids = [await evaluate('rated', { pass_rate: 70 }), await evaluate('rated', { status: 'running', pass_rate: null })];
     ids.push(await evaluate('rated', { pass_rate: 99.5 }));
     const agent = await idOf('rated');
@@ -136,8 +136,8 @@ describe('one agent', () => {
   });
 });
 
-describe('would it be promoted now?', () => {
-  test('answers what a decision with the same demand says, and records nothing at all', async () => {
+describe('the preview of a promotion check', () => {
+  test('gives the verdict of a check with the same parameters and records nothing', async () => {
     const harness = randomUUID();
     await evaluate('asked', { pass_rate: 85, harness_id: harness });
     await evaluate('asked', { pass_rate: 40 });
@@ -178,7 +178,7 @@ describe('would it be promoted now?', () => {
 });
 
 describe('the risk level', () => {
-  test('is set by an admin, ledgered as an event by the person, with the rationale; the same again writes nothing', async () => {
+  test('is set by an admin and recorded in the ledger with the rationale; setting it again writes nothing', async () => {
     await evaluate('grave');
     const agent = await idOf('grave');
     const set = (body: object) => admin.get('agents.set_risk', { params: { agent }, body });
@@ -195,8 +195,8 @@ describe('the risk level', () => {
   });
 });
 
-describe('archiving', () => {
-  test('leaves the agent out of the lists and the overview, changes nothing for the gate, and is undone; both are ledgered', async () => {
+describe('archiving an agent', () => {
+  test('hides it from lists and the overview, does not affect the gate, can be undone, and both are in the ledger', async () => {
     await evaluate('example-agent');
     const agent = await idOf('example-agent');
     const set = (body: object) => admin.get('agents.set_archived', { params: { agent }, body });

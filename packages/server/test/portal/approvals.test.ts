@@ -22,7 +22,7 @@ const evaluate = async (agent: string, body: object = {}): Promise<string> =>
   (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, ...body })).body.id;
 const check = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
 
-/** A high-risk agent with one evaluation. */
+/** Creates a high-risk agent with one evaluation. */
 async function grave(agent: string, body: object = {}): Promise<{ agent: string; evaluation: string }> {
   const evaluation = await evaluate(agent, body);
   const { items } = await admin.get('agents.list', { query: { search: agent } });
@@ -39,7 +39,7 @@ const actionsOf = async (agent: string) =>
   (await approver.get('ledger.list', { query: { agent_id: agent } })).items.map(({ action }) => action);
 
 describe('the list of evaluations', () => {
-  test('is newest first, of every agent and of none, and filtered by agent, status, harness and time', async () => {
+  test('is sorted newest first, includes evaluations without an agent, and filters by agent, status, harness and time', async () => {
     const harness = randomUUID();
     await evaluate('listed', { harness_id: harness, category: 'safety' });
     await evaluate('listed', { status: 'failing' });
@@ -60,7 +60,7 @@ describe('the list of evaluations', () => {
     expect((await list({ from: passing!.recorded_at })).slice(0, 3)).toEqual([nobody, failing, passing]);
   });
 
-  test('goes on page by page, each once, although several were recorded in one millisecond', async () => {
+  test('returns each evaluation once over all pages, also when several have the same millisecond', async () => {
     await Promise.all(Array.from({ length: 7 }, () => evaluate('paged')));
     const agent_id = (await approver.get('agents.list', { query: { search: 'paged' } })).items[0]!.id;
     const whole = (await approver.get('evaluations.list', { query: { agent_id } })).items.map(({ id }) => id);
@@ -76,7 +76,7 @@ describe('the list of evaluations', () => {
 });
 
 describe('one evaluation', () => {
-  test('has its document as it came, its notes, and the runs since the evaluation before', async () => {
+  test('returns its document as sent, its notes, and the runs since the previous evaluation', async () => {
     await server.post(paths.traces, key, { trace_id: 'behind-0', agent_name: 'ran' });
     const first = await evaluate('ran', { notes: 'the first' });
     // The time of a trace is estimated from the clock of an earlier one, and can be early by the delay of that one's response.
@@ -119,7 +119,7 @@ describe('one evaluation', () => {
 });
 
 describe('an approval', () => {
-  test('is asked for by a check, stands in the queue oldest first, is given, allows, and holds for that evaluation alone', async () => {
+  test('is requested by a check, waits in the queue oldest first, allows, and applies to one evaluation only', async () => {
     const { agent, evaluation } = await grave('queued-1');
     const { evaluation: later } = await grave('queued-2');
     expect((await check('queued-1')).reason).toBe('approval_required');
@@ -151,7 +151,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('shows what is approved: what changed since the last approved evaluation, its runs, and what may be done', async () => {
+  test('shows the changes since the last approved evaluation, the runs, and the possible actions', async () => {
     const [before, after] = [randomUUID(), randomUUID()];
     const run = (trace_id: string, model: string) =>
       server.post(paths.traces, key, {
@@ -188,7 +188,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('is withdrawn before it was used: it waits again, and is ledgered; after it was used that is refused', async () => {
+  test('can be withdrawn before use, which is recorded in the ledger; after use that is refused', async () => {
     const { agent, evaluation } = await grave('withdrawn');
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
     await act('approvals.approve', evaluation);
@@ -220,7 +220,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('that came after an allowed decision was not used by it: the agent was not high-risk then', async () => {
+  test('given after an allowed decision was not used by it, because the agent was not high-risk then', async () => {
     await evaluate('tightened');
     expect((await check('tightened')).allowed).toBe(true);
     const { items } = await admin.get('agents.list', { query: { search: 'tightened' } });
@@ -230,7 +230,7 @@ describe('an approval', () => {
     expect((await act('approvals.withdraw', evaluation)).status).toBe(200);
   });
 
-  test('checks and a withdrawal at once: the approval is either used or withdrawn, never both', async () => {
+  test('is either used or withdrawn, never both, when checks and a withdrawal run at once', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { evaluation } = await grave(`raced-${round}`);
       await act('approvals.approve', evaluation);
@@ -243,7 +243,7 @@ describe('an approval', () => {
     }
   });
 
-  test('a rejection is final, takes an approval back, and blocks; of a low-risk agent there is nothing to decide', async () => {
+  test('can be revoked by a rejection, which is final and blocks; a low-risk agent cannot be approved', async () => {
     const { evaluation } = await grave('rejected');
     await act('approvals.approve', evaluation);
     expect((await act('approvals.reject', evaluation, 'a second look')).body).toEqual({ status: 'rejected' });
@@ -259,7 +259,7 @@ describe('an approval', () => {
     expect((await act('approvals.approve', randomUUID())).status).toBe(404);
   });
 
-  test('that an earlier entry has dated ahead of the clock is still seen to be used', async () => {
+  test('counts as used when its time is ahead of the clock', async () => {
     const { evaluation } = await grave('ahead');
     const ahead = `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() + interval '300 milliseconds' WHERE tenant_id = $1 AND log = 'audit'`;
     await server.database.sql(ahead, [workspace]);
@@ -270,7 +270,7 @@ describe('an approval', () => {
   });
 });
 
-test('an evaluation is shown with what its sender said of the run, in its page, its approval and the list', async () => {
+test('the evaluation page, its approval and the list show the details of a run', async () => {
   const detailed = {
     ...{ name: 'safety', agent_name: 'shown', evaluated_at: '2026-11-20T10:00:00+02:00', partial: true },
     ...{ cases: { total: 3, passed: 2, failed: 1 }, suite: { name: 'safety' }, run_url: 'https://ci.example.com/7' },

@@ -7,7 +7,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let admin: PortalClient;
-/** Something that is there for each parameter. */
+/** An existing value for each parameter. */
 const params: Record<string, string> = { seq: '1', log: 'audit', number: '1', ordinal: '0' };
 
 beforeAll(async () => {
@@ -42,13 +42,13 @@ type Member = {
 const membersOf = (schema: PortalRoute['query']): [string, Member][] =>
   Object.entries(schema?.properties ?? {}) as [string, Member][];
 
-/** A good value of a query member: what is wrong must be the one that is tried. */
+/** A valid value for each required query member, except the one under test. */
 const goodQuery = ({ query }: PortalRoute, except: string): Record<string, string> =>
   Object.fromEntries(
     ((query?.required as string[] | undefined) ?? []).filter((name) => name !== except).map((name) => [name, '0']),
   );
 
-/** Texts that a member of a query cannot be. */
+/** Texts that a query member rejects. */
 function wrongTexts({ format, pattern, enum: values }: Member): string[] {
   if (values !== undefined || format !== undefined) return ['', 'nonsense', '0', "' OR 1=1 --"];
   return pattern?.includes('\\d')
@@ -61,7 +61,7 @@ const inQueries = routes.flatMap(([name, route]) =>
 );
 
 describe('a wrong member of a query', () => {
-  test.each(inQueries)('$name: $member is a 422 at its place', async ({ name, route, member, schema }) => {
+  test.each(inQueries)('$name: rejects $member with a 422 at its path', async ({ name, route, member, schema }) => {
     for (const text of wrongTexts(schema)) {
       const { status, body } = await admin.ask(name, { params, query: { ...goodQuery(route, member), [member]: text } });
       expect({ text, status, error: body.error, paths: body.issues?.map(({ path }: { path: string }) => path) }).toEqual({
@@ -73,40 +73,37 @@ describe('a wrong member of a query', () => {
     }
   });
 
-  test.each(routes.filter(([, { query }]) => query !== undefined))('%s: an unknown one is named', async (name, route) => {
+  test.each(routes.filter(([, { query }]) => query !== undefined))('%s: names an unknown member', async (name, route) => {
     const { status, body } = await admin.ask(name, { params, query: { ...goodQuery(route, ''), agnet_id: randomUUID() } });
     expect([status, body.issues[0]]).toMatchObject([422, { path: '/agnet_id', code: 'unknown_member' }]);
   });
 
-  test.each(inQueries.filter(({ member }) => member === 'cursor'))(
-    '$name: a cursor that was never given out is refused',
-    async ({ name }) => {
-      const texts = [
-        'x',
-        'bnVsbA',
-        ...[
-          [],
-          ['a'],
-          ['\u0000'],
-          ['1', '1'],
-          ['9e99'],
-          [randomUUID(), '-1'],
-          ['0000-00-00T00:00:00Z', randomUUID()],
-          [{}],
-          Array(9).fill('1'),
-        ].map((parts) => Buffer.from(JSON.stringify(parts)).toString('base64url')),
-      ];
-      for (const cursor of texts) {
-        const { status, body } = await admin.ask(name, { params, query: { cursor } });
-        // A name is a cursor of the list of agents, and a number one of those by number.
-        if (status === 200) expect(['agents.list', 'runs.spans']).toContain(name);
-        else expect([cursor, status, body.issues[0].path]).toEqual([cursor, 422, '/cursor']);
-      }
-    },
-  );
+  test.each(inQueries.filter(({ member }) => member === 'cursor'))('$name: rejects an invalid cursor', async ({ name }) => {
+    const texts = [
+      'x',
+      'bnVsbA',
+      ...[
+        [],
+        ['a'],
+        ['\u0000'],
+        ['1', '1'],
+        ['9e99'],
+        [randomUUID(), '-1'],
+        ['0000-00-00T00:00:00Z', randomUUID()],
+        [{}],
+        Array(9).fill('1'),
+      ].map((parts) => Buffer.from(JSON.stringify(parts)).toString('base64url')),
+    ];
+    for (const cursor of texts) {
+      const { status, body } = await admin.ask(name, { params, query: { cursor } });
+      // The list of agents accepts any name as a cursor, and lists by number accept any number.
+      if (status === 200) expect(['agents.list', 'runs.spans']).toContain(name);
+      else expect([cursor, status, body.issues[0].path]).toEqual([cursor, 422, '/cursor']);
+    }
+  });
 });
 
-describe('a cursor that was made by hand, in the form of some list', () => {
+describe('a forged cursor in the format of some list', () => {
   const instants = [
     '0000-01-01T00:00:00.000000Z',
     '0001-01-01T00:00:00+23:59',
@@ -129,7 +126,7 @@ describe('a cursor that was made by hand, in the form of some list', () => {
   ].map((parts) => Buffer.from(JSON.stringify(parts)).toString('base64url'));
 
   test.each(inQueries.filter(({ member }) => member === 'cursor'))(
-    '$name: leads to a page or is refused, and is no fault of the server',
+    '$name: gives a page or a 422 and never a server error',
     async ({ name }) => {
       const statuses = new Set<number>();
       for (const cursor of forged) statuses.add((await admin.ask(name, { params, query: { cursor } })).status);
@@ -138,7 +135,7 @@ describe('a cursor that was made by hand, in the form of some list', () => {
   );
 });
 
-/** Bodies that are good but for what is tried. */
+/** Valid bodies, of which a test changes one member. */
 const GOOD_BODIES: Partial<Record<RouteName, () => Record<string, unknown>>> = {
   'workspace.rename': () => ({ name: 'other' }),
   'agents.set_risk': () => ({ risk_level: 'low' }),
@@ -153,7 +150,7 @@ const GOOD_BODIES: Partial<Record<RouteName, () => Record<string, unknown>>> = {
   'keys.change_scopes': () => ({ scopes: ['audit'] }),
 };
 
-/** Values that a member of a body cannot have. */
+/** Values that a body member rejects. */
 function wrongValues({ type, enum: values, format, maxLength, minLength }: Member): unknown[] {
   const types = [type ?? 'string'].flat();
   if (types.includes('boolean')) return ['true', 0, []];
@@ -173,7 +170,7 @@ const inBodies = routes.flatMap(([name, route]) =>
 );
 
 describe('a wrong member of a body', () => {
-  test('of every route that takes one is tried', () => {
+  test('GOOD_BODIES covers every route with a body', () => {
     expect(Object.keys(GOOD_BODIES).sort()).toEqual(
       routes
         .filter(([, { body }]) => body !== undefined)
@@ -183,7 +180,7 @@ describe('a wrong member of a body', () => {
   });
 
   test.each(inBodies)(
-    '$name: $member is a 422 at its place, and nothing is written',
+    '$name: rejects $member with a 422 at its path and writes nothing',
     async ({ name, member, schema, required }) => {
       const rows = () =>
         server.database.sql(
@@ -211,21 +208,24 @@ describe('a wrong member of a body', () => {
     },
   );
 
-  test.each(Object.keys(GOOD_BODIES) as RouteName[])('%s: no JSON, no object, an unknown member', async (name) => {
-    for (const body of ['', '{', '[]', '7', '{"nonsense":1}']) {
-      const answer = await admin.ask(name, { params, body });
-      expect([body, answer.status]).toEqual([body, 422]);
-    }
-  });
+  test.each(Object.keys(GOOD_BODIES) as RouteName[])(
+    '%s: rejects invalid JSON, other types and an unknown member',
+    async (name) => {
+      for (const body of ['', '{', '[]', '7', '{"nonsense":1}']) {
+        const answer = await admin.ask(name, { params, body });
+        expect([body, answer.status]).toEqual([body, 422]);
+      }
+    },
+  );
 });
 
-describe('what is asked for by a parameter', () => {
+describe('a path parameter', () => {
   const inPaths = routes.flatMap(([name, { path }]) =>
     [...path.matchAll(/:(\w+)/g)]
       .map(([, parameter]) => ({ name, parameter: parameter! }))
       .filter(({ parameter }) => parameter !== 'workspace'),
   );
-  test.each(inPaths)('$name: an unknown or impossible $parameter is a 404', async ({ name, parameter }) => {
+  test.each(inPaths)('$name: answers 404 to an unknown or impossible $parameter', async ({ name, parameter }) => {
     const unknown: Record<string, string> = {
       seq: '999999999',
       number: '999',

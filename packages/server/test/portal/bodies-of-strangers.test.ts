@@ -6,7 +6,7 @@ import { type Answer, testServer } from '../harness/test-server.ts';
 const server = await testServer();
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 
-describe('a body of somebody who is not signed in', () => {
+describe('a body of a caller who is not signed in', () => {
   const token = 'A'.repeat(43);
   const escaped = (text: string) =>
     text
@@ -21,11 +21,11 @@ describe('a body of somebody who is not signed in', () => {
       .join(',')}}`;
   };
 
-  test('may hold the longest that there is to type, however it is written', async () => {
+  test('can contain the longest valid input with every character escaped', async () => {
     expect(outcome(await new Browser(server).call('POST', '/links/set-up', longest()))).toBe('410 link_not_valid');
   });
 
-  test('may be no larger, packed or not: reading it is work that anybody could ask for', async () => {
+  test('is limited to 32 KiB, compressed or not, because anyone can send one', async () => {
     const body = `{${' '.repeat(32 * 1024)}}`;
     const gzip = { 'content-encoding': 'gzip', 'content-type': 'application/json', origin: server.url };
     for (const path of [

@@ -14,28 +14,28 @@ beforeAll(async () => {
 
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 
-describe('a change that another page asks for (cross-site request forgery)', () => {
+describe('a cross-site request (cross-site request forgery)', () => {
   const rename = (headers: Record<string, string>) => ada.browser.call('PATCH', '/account', { name: 'Mallory' }, headers);
 
   test.each([
-    ['of another origin', { origin: 'https://evil.example' }],
-    ['of another port of this host', { origin: 'http://127.0.0.1:1' }],
-    ['of this host by another scheme', { origin: 'OTHER_SCHEME' }],
-    ['of a sandboxed frame', { origin: 'null' }],
-    ['by no page at all', { origin: '' }],
-    ['of a sibling site, as the browser says', { 'sec-fetch-site': 'same-site' }],
-    ['of another site, as the browser says', { 'sec-fetch-site': 'cross-site' }],
-    ['typed into the address bar, as the browser says', { 'sec-fetch-site': 'none' }],
-  ])('%s is refused, with the session and all', async (_who, headers) => {
-    const told = Object.entries(headers).map(([name, value]) => [
+    ['from another origin', { origin: 'https://evil.example' }],
+    ['from another port of this host', { origin: 'http://127.0.0.1:1' }],
+    ['from this host with another scheme', { origin: 'OTHER_SCHEME' }],
+    ['from a sandboxed frame', { origin: 'null' }],
+    ['without an Origin', { origin: '' }],
+    ['with Sec-Fetch-Site: same-site', { 'sec-fetch-site': 'same-site' }],
+    ['with Sec-Fetch-Site: cross-site', { 'sec-fetch-site': 'cross-site' }],
+    ['with Sec-Fetch-Site: none', { 'sec-fetch-site': 'none' }],
+  ])('%s is rejected despite the session', async (_who, headers) => {
+    const headersToSend = Object.entries(headers).map(([name, value]) => [
       name,
       value.replace('OTHER_SCHEME', server.url.replace('http', 'https')),
     ]);
-    expect(outcome(await rename(Object.fromEntries(told)))).toBe('403 cross_origin');
+    expect(outcome(await rename(Object.fromEntries(headersToSend)))).toBe('403 cross_origin');
     expect((await ada.browser.call('GET', '/session')).body.person.name).toBe('ada');
   });
 
-  test('as a form that is sent is refused: a body is JSON, and says so', async () => {
+  test('sent as a form is rejected because the body must be JSON', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
       expect(outcome(await ada.browser.call('PATCH', '/account', '{"name":"Mallory"}', { 'content-type': type }))).toBe(
         '415 unsupported_media_type',
@@ -43,30 +43,30 @@ describe('a change that another page asks for (cross-site request forgery)', () 
     }
   });
 
-  test('of a host that stands in a header for proxies is refused where there is no proxy', async () => {
+  test('is not accepted through forwarding headers without a proxy', async () => {
     const forwarded = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example' };
     expect(outcome(await rename({ origin: 'http://evil.example', ...forwarded }))).toBe('403 cross_origin');
   });
 
-  test('by another method in disguise is no change', async () => {
+  test('cannot override its method', async () => {
     const disguised = { 'x-http-method-override': 'PATCH', 'x-method-override': 'PATCH', 'x-http-method': 'PATCH' };
     const answer = await ada.browser.call('POST', '/account?_method=PATCH', { name: 'Mallory' }, disguised);
     expect(outcome(answer)).toBe('405 method_not_allowed');
     expect((await ada.browser.call('GET', '/session')).body.person.name).toBe('ada');
   });
 
-  test('an older browser that does not say Sec-Fetch-Site is served by its Origin', async () => {
+  test('accepts a browser without Sec-Fetch-Site by its Origin', async () => {
     expect(outcome(await ada.browser.call('PATCH', '/account', { name: 'ada' }, { 'sec-fetch-site': '' }))).toBe('200 ok');
   });
 
-  test('signing in is no exception: nobody is signed in as somebody else unawares', async () => {
+  test('rejects cross-site sign-ins too', async () => {
     const claim = { email: 'ada@example.com', password: PASSWORD };
     expect(outcome(await new Browser(server).call('POST', '/session', claim, { origin: 'https://evil.example' }))).toBe(
       '403 cross_origin',
     );
   });
 
-  test('behind a proxy: the host it forwards counts, TLS is taken for granted, the cookie is bound to the host', async () => {
+  test('behind a proxy, uses the forwarded host, requires https, and binds the cookie to the host', async () => {
     const proxied = await testServer({ database: server.database, behindProxy: true });
     const browser = new Browser(proxied);
     const claim = { email: 'ada@example.com', password: PASSWORD };
@@ -83,7 +83,7 @@ describe('a change that another page asks for (cross-site request forgery)', () 
   });
 });
 
-test('behind a proxy that asks for another host, the pages of the public address are the own ones', async () => {
+test('behind a proxy that forwards another host, pages of the public URL are the same origin', async () => {
   const proxied = await testServer({ database: server.database, behindProxy: true, publicUrl: 'https://portal.example.com' });
   const claim = { email: 'ada@example.com', password: PASSWORD };
   const from = (origin: string) => new Browser(proxied).call('POST', '/session', claim, { origin });
@@ -91,14 +91,14 @@ test('behind a proxy that asks for another host, the pages of the public address
   expect(outcome(await from('https://portal.example.com.evil.example'))).toBe('403 cross_origin');
 });
 
-describe('what browsers are told', () => {
+describe('security headers', () => {
   const headersOf = async (path: string, method = 'GET') => (await fetch(server.url + path, { method })).headers;
 
   test.each([
     ['the page', '/'],
     ['an answer of the API', '/api/portal/session'],
     ['a method that the API does not take', '/api/portal/links/show'],
-  ])('%s cannot be framed, nor guessed at, nor tell where one came from', async (_what, path) => {
+  ])('prevent framing, sniffing, caching and referrers on %s', async (_what, path) => {
     const headers = await headersOf(path);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -111,7 +111,7 @@ describe('what browsers are told', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  test('the API lets no other origin read an answer', async () => {
+  test('allow no other origin to read a response of the API', async () => {
     const answer = await ada.browser.call('GET', '/session', undefined, {
       origin: 'https://evil.example',
       'sec-fetch-site': 'cross-site',

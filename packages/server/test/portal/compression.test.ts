@@ -34,11 +34,11 @@ beforeAll(async () => {
 interface RawAnswer {
   status: number;
   headers: IncomingHttpHeaders;
-  /** As it came over the connection. */
+  /** As received on the connection. */
   bytes: Buffer;
 }
 
-/** Asks for a path behind the workspace's, and unpacks nothing. */
+/** Requests a path without decompressing the response. */
 function ask(path: string, acceptEncoding?: string, cookie = admin.browser.cookie!): Promise<RawAnswer> {
   const headers = { cookie, ...(acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding }) };
   return new Promise((resolve, reject) => {
@@ -56,24 +56,27 @@ function ask(path: string, acceptEncoding?: string, cookie = admin.browser.cooki
 const pathOf = (name: RouteName): string => PORTAL_ROUTES[name].path.replace(':workspace', workspace);
 const plain = async (path: string): Promise<Buffer> => (await ask(path)).bytes;
 
-describe("JSON answers of the portal's API", () => {
+describe("JSON responses of the portal's API", () => {
   test.each([
     ['br', 'gzip, deflate, br, zstd', brotliDecompressSync],
     ['gzip', 'gzip, deflate', gunzipSync],
     ['gzip', 'br;q=0.1, gzip', gunzipSync],
-  ] as const)('come as %s to a client that accepts %j, and are the same', async (encoding, accepted, unpack) => {
-    const list = `${pathOf('ledger.list')}?limit=50`;
-    const { status, headers, bytes } = await ask(list, accepted);
-    expect([status, headers['content-encoding'], headers.vary]).toEqual([200, encoding, 'accept-encoding']);
-    expect(headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(Number(headers['content-length'])).toBe(bytes.length);
-    const asItIs = await plain(list);
-    expect(unpack(bytes)).toEqual(asItIs);
-    expect(bytes.length).toBeLessThan(asItIs.length * 0.5);
-  });
+  ] as const)(
+    'are compressed with %s for a client that accepts %j, with the same content',
+    async (encoding, accepted, unpack) => {
+      const list = `${pathOf('ledger.list')}?limit=50`;
+      const { status, headers, bytes } = await ask(list, accepted);
+      expect([status, headers['content-encoding'], headers.vary]).toEqual([200, encoding, 'accept-encoding']);
+      expect(headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(Number(headers['content-length'])).toBe(bytes.length);
+      const asItIs = await plain(list);
+      expect(unpack(bytes)).toEqual(asItIs);
+      expect(bytes.length).toBeLessThan(asItIs.length * 0.5);
+    },
+  );
 
   test.each([undefined, '', 'identity', 'deflate', 'br;q=0, gzip;q=0.000'])(
-    'come as they are to a client that accepts %j',
+    'are not compressed for a client that accepts %j',
     async (accepted) => {
       const { headers, bytes } = await ask(pathOf('ledger.list'), accepted);
       expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'accept-encoding']);
@@ -81,13 +84,13 @@ describe("JSON answers of the portal's API", () => {
     },
   );
 
-  test('come as they are when they are small', async () => {
+  test('are not compressed when small', async () => {
     const { status, headers, bytes } = await ask(pathOf('workspace.read'), 'gzip, br');
     expect([status, headers['content-encoding']]).toEqual([200, undefined]);
     expect(JSON.parse(bytes.toString()).id).toBe(workspace);
   });
 
-  test('of a route that may not be compressed come as they are, however large', async () => {
+  test('are not compressed on excluded routes, however large', async () => {
     const roles = Object.fromEntries(
       await Promise.all(Array.from({ length: 12 }, async () => [await server.workspace(), 'admin'])),
     );
@@ -103,7 +106,7 @@ describe("JSON answers of the portal's API", () => {
     }
   });
 
-  test('at most two are compressed at once, the others come as they are', async () => {
+  test('are compressed at most two at a time; others are sent uncompressed', async () => {
     const compressor = new Compressor();
     const text = JSON.stringify(Array.from({ length: 5_000 }, (_, number) => ({ number })));
     const made = await Promise.all(Array.from({ length: 5 }, () => compressor.compress(text, 'gzip')));
@@ -113,7 +116,7 @@ describe("JSON answers of the portal's API", () => {
   });
 });
 
-test('an error has no header of the answer that was meant', async () => {
+test('an error response has no header of the intended response', async () => {
   const app = Fastify();
   app.decorateRequest('refusal', undefined);
   app.setErrorHandler(replyError);
@@ -135,15 +138,15 @@ test.each([
   ['gzip;q=abc', undefined],
   ['xgzip, brotli', undefined],
   ['gzip;level=1;q=0', undefined],
-])('of Accept-Encoding: %s, %s is taken', (accepted, expected) => {
+])('preferredEncoding of Accept-Encoding %s is %s', (accepted, expected) => {
   expect(preferredEncoding(accepted, ['br', 'gzip'])).toBe(expected);
 });
 
 describe('the table of routes', () => {
   const uncompressed = routes.filter(([, { compressed }]) => !compressed);
 
-  // Written out: each name here is a decision about a secret (BREACH).
-  test('compresses no JSON answer that carries a secret, signs somebody in or invites them, and all others', () => {
+  // Listed by hand: each entry is a decision about a secret (BREACH).
+  test('excludes exactly the JSON responses that contain a secret, sign someone in or invite them', () => {
     expect(uncompressed.flatMap(([name, { answer }]) => (answer === undefined ? [] : [name])).sort()).toEqual(
       [
         ...[
@@ -161,7 +164,7 @@ describe('the table of routes', () => {
     );
   });
 
-  test('compresses no answer with a member named like a secret, none outside a workspace, and no file', () => {
+  test('excludes every response with a member named like a secret, outside a workspace, or with a file', () => {
     const names = new Set(uncompressed.map(([name]) => name));
     const secret = /^(key|decision_key|path|link|url|token|secret|password)$/;
     const mustBe = routes.filter(

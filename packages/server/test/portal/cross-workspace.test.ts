@@ -5,12 +5,12 @@ import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
-/** An admin of a workspace with something in it, and an admin of another one, where there is as much. */
+/** The admin of a workspace with records, and the admin of another workspace with the same kinds of records. */
 let admin: PortalClient;
 let other: PortalClient;
-/** Something of the other workspace for each parameter that names something of one workspace alone. */
+/** For each parameter that names a record of one workspace: a record of the other workspace. */
 let theirs: Record<string, string>;
-/** Texts that stand in answers about the other workspace alone. */
+/** A text that occurs only in responses about the other workspace. */
 const MARK = 'of-the-other-workspace';
 
 async function furnish(client: PortalClient, mark: string): Promise<Record<string, string>> {
@@ -51,7 +51,7 @@ beforeAll(async () => {
 
 const routes = Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][];
 const named = (path: string) => [...path.matchAll(/:(\w+)/g)].map(([, parameter]) => parameter!);
-/** What stands for parameters that are no names of one workspace's things. */
+/** Values of parameters that exist in every workspace. */
 const ANYWHERE = { seq: '1', number: '1', ordinal: '0', log: 'audit' };
 const BODIES: Partial<Record<RouteName, object>> = {
   'agents.set_risk': { risk_level: 'high' },
@@ -64,13 +64,13 @@ const BODIES: Partial<Record<RouteName, object>> = {
 };
 const QUERIES: Partial<Record<RouteName, Record<string, string>>> = { 'runs.span': { span_id: 's' } };
 
-/** The whole record of the other workspace. */
+/** The heads of all logs of all workspaces. */
 const record = () => server.database.sql('SELECT tenant_id, log, seq FROM countersign.log_heads ORDER BY tenant_id, log');
 
-describe('by the path of the own workspace', () => {
+describe("a record of another workspace, addressed through one's own workspace", () => {
   const about = routes.filter(([, { path }]) => named(path).some((name) => name !== 'workspace' && !(name in ANYWHERE)));
 
-  test.each(about)('%s: what is of another one is not there, and nothing is done to it', async (name, { body }) => {
+  test.each(about)('%s: answers 404 and changes nothing', async (name, { body }) => {
     const before = await record();
     const given = { params: { ...ANYWHERE, ...theirs }, query: QUERIES[name] ?? {}, ...(body ? { body: BODIES[name] } : {}) };
     const answer = await admin.ask(name, given);
@@ -78,7 +78,7 @@ describe('by the path of the own workspace', () => {
     expect(await record()).toEqual(before);
   });
 
-  test.each(['incidents.open', 'violations.record'] as const)('%s: nor in a body', async (name) => {
+  test.each(['incidents.open', 'violations.record'] as const)('%s: answers 404 to the id in a body', async (name) => {
     const body = { agent_id: theirs.agent, severity: 'low', description: 'd', policy: 'p', recertify: true };
     const { policy, recertify, ...both } = body;
     const answer = await admin.ask(name, { body: name === 'incidents.open' ? { ...both, recertify } : { ...both, policy } });
@@ -87,7 +87,7 @@ describe('by the path of the own workspace', () => {
 
   const lists = routes.filter(([, { method, query }]) => method === 'GET' && query?.properties.cursor !== undefined);
   test.each(lists)(
-    '%s: a list has nothing of another one, with its ids as filters and its cursors too',
+    '%s: contains nothing of another workspace, with its ids as filters or its cursor',
     async (name, { query }) => {
       const members = Object.keys(query!.properties);
       const filters = {
@@ -111,11 +111,11 @@ describe('by the path of the own workspace', () => {
   );
 });
 
-test('by the path of another workspace nothing is there at all', async () => {
+test('answers 404 to every route of another workspace', async () => {
   for (const [name] of routes) expect([name, (await admin.browser.call(...whole(name))).status]).toEqual([name, 404]);
 });
 
-/** A route of the other workspace with all its parameters, which are right. */
+/** A request for a route of the other workspace with valid parameters. */
 function whole(name: RouteName): [method: string, path: string, body: unknown] {
   const { method, path, body } = PAGE_ROUTES[name as keyof typeof PAGE_ROUTES] as PortalRoute;
   const values: Record<string, string> = { ...ANYWHERE, ...theirs, workspace: other.workspace };

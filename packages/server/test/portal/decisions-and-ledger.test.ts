@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 
 describe('the list of decisions', () => {
-  test('is latest first, and filtered by agent, result, reason, evaluation and time', async () => {
+  test('is sorted newest first and filters by agent, result, reason, evaluation and time', async () => {
     const list = async (query: Record<string, string> = {}) =>
       (await viewer.get('decisions.list', { query })).items.map(({ id }) => id);
     const all = (await viewer.get('decisions.list')).items;
@@ -59,7 +59,7 @@ describe('the list of decisions', () => {
 });
 
 describe('one decision', () => {
-  test('comes with all that is needed to check it, and as a file exactly as it was answered', async () => {
+  test('is returned with everything needed to verify it and as a file exactly as answered', async () => {
     const params = { decision: String(blocked.decision_id) };
     const read = await viewer.get('decisions.read', { params });
     expect(read.decision).toEqual(blocked);
@@ -76,7 +76,7 @@ describe('one decision', () => {
     expect(decisionFault(JSON.parse(read.document), Buffer.from(shown.decision_key, 'hex'), digests)).toBeUndefined();
   });
 
-  test('that was changed in the database says so, and is attested no more', async () => {
+  test('that was altered in the database is marked as altered and no longer attested', async () => {
     const { decision_id: id } = await check({ agent_name: 'bot', min_pass_rate: 98 });
     await server.database.sql('ALTER TABLE countersign.decisions DISABLE TRIGGER append_only');
     await server.database.sql(
@@ -96,7 +96,7 @@ describe('the ledger', () => {
     await append({ action: 'odd.one', agent_id: (await viewer.get('agents.list')).items[0]!.id, rationale: 'y'.repeat(900) });
   });
 
-  test('is listed latest first, and filtered by actor, action, agent, run and time', async () => {
+  test('is listed newest first and filters by actor, action, agent, run and time', async () => {
     const list = async (query: Record<string, string> = {}) => (await viewer.get('ledger.list', { query })).items;
     const all = await list();
     expect(all.map(({ seq }) => seq)).toEqual(all.map((_, index) => all.length - index));
@@ -113,7 +113,7 @@ describe('the ledger', () => {
     expect(actions).toEqual([...new Set(all.map(({ action }) => action))].sort());
   });
 
-  test('a range of time finds exactly the rows that were recorded in it, whatever its ends', async () => {
+  test('finds exactly the rows recorded in a range of time', async () => {
     await Promise.all(Array.from({ length: 40 }, () => append({ action: 'burst.one' })));
     const all = (await viewer.get('ledger.list', { query: { limit: '200' } })).items;
     const instants = [...new Set(all.map(({ recorded_at }) => recorded_at)), '2020-01-01T00:00:00Z', '2999-01-01T00:00:00Z'];
@@ -125,7 +125,7 @@ describe('the ledger', () => {
     }
   });
 
-  test('one entry has the text that its hash is of, and stands between its neighbours', async () => {
+  test('returns an entry with its hashed text and its neighbours', async () => {
     const { items } = await viewer.get('ledger.list', { query: { actor: 'ci-2' } });
     const entry = await viewer.get('ledger.read', { params: { seq: String(items[0]!.seq) } });
     expect(createHash('sha256').update(`countersign/audit-entry/v1\n${entry.document}`).digest('hex')).toBe(entry.row_hash);
@@ -140,7 +140,7 @@ describe('the ledger', () => {
     expect((await viewer.ask('ledger.read', { params: { seq: String(last + 1) } })).status).toBe(404);
   });
 
-  test('streams as NDJSON by ranges that verify as one chain up to the head', async () => {
+  test('streams as NDJSON in ranges that verify as one chain up to the head', async () => {
     const head = await viewer.get('ledger.head');
     const verifier = new ChainVerifier(digests, head.tenant_id);
     for (let from = 1; from <= head.seq; from += 10) {
@@ -152,7 +152,7 @@ describe('the ledger', () => {
     expect((await viewer.file('ledger.export')).text.trimEnd().split('\n')).toHaveLength(head.seq);
   });
 
-  test('is listed with the other logs, each with its rows and its latest checkpoint', async () => {
+  test('is listed with the other logs, each with its size and latest checkpoint', async () => {
     const { text: note } = await viewer.file('logs.checkpoint', { params: { log: 'audit' } });
     const { seq } = await viewer.get('ledger.head');
     const { items } = await viewer.get('logs.list');
@@ -161,7 +161,7 @@ describe('the ledger', () => {
     for (const { fault } of items) expect(fault).toBeNull();
   });
 
-  test('gives the same checkpoint and proofs as the read access of auditors', async () => {
+  test('returns the same checkpoint and proofs as the read access for auditors', async () => {
     for (const log of ['audit', 'decisions', 'evidence', 'keys']) {
       const { text: note } = await viewer.file('logs.checkpoint', { params: { log } });
       const size = Number(note.split('\n')[1]);

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => asServer.end());
 
-/** Says whose the connection is from now on. */
+/** Sets the tenant and the person of the connection. */
 const actAs = async ({ tenant = '', of = '' }: { tenant?: string; of?: string }) => {
   await asServer.query(`SELECT set_config('countersign.tenant_id', $1, false), set_config('countersign.person_id', $2, false)`, [
     tenant,
@@ -38,20 +38,20 @@ const code = (query: Promise<unknown>): Promise<string> =>
     (error: { code: string }) => error.code,
   );
 
-describe('memberships, to a query without any filter', () => {
-  test("are nobody's without a tenant or a person", async () => {
+describe('memberships read without a filter', () => {
+  test('are empty without a tenant or a person', async () => {
     await actAs({});
     expect(await seen()).toEqual([]);
   });
 
-  test('are those of the tenant, or those of the person, and no others', async () => {
+  test('are those of the tenant or those of the person only', async () => {
     await actAs({ tenant: workspaces[1] });
     expect((await seen()).sort()).toEqual([`${workspaces[1]} ${ada.id}`, `${workspaces[1]} ${grace.id}`].sort());
     await actAs({ of: grace.id });
     expect(await seen()).toEqual([`${workspaces[1]} ${grace.id}`]);
   });
 
-  test('a person who sees where they belong can neither join, nor rise, nor remove anything by that', async () => {
+  test('cannot be inserted, changed or deleted by a person who reads their own', async () => {
     await actAs({ of: grace.id });
     const insert = `INSERT INTO countersign.memberships (tenant_id, person_id, role, joined_at, seal)
       VALUES ($1, $2, 'admin', now(), sha256('') || '\\x00')`;
@@ -60,7 +60,7 @@ describe('memberships, to a query without any filter', () => {
     expect((await asServer.query('DELETE FROM countersign.memberships')).rowCount).toBe(0);
   });
 
-  test('asked for another person inside a tenant, they are not seen any more behind that one statement', async () => {
+  test('of another person are visible inside a tenant only to one statement', async () => {
     const { pool } = server.open;
     const [theirs, after] = await inTenantTransaction(pool, workspaces[1], async (tx) => [
       await workspacesOf(tx, ada.id),
@@ -72,8 +72,8 @@ describe('memberships, to a query without any filter', () => {
   });
 });
 
-describe('through the API', () => {
-  test('an admin reaches nothing of another workspace: neither its members by their ids, nor its invitations', async () => {
+describe('the API', () => {
+  test('an admin reaches no member and no invitation of another workspace', async () => {
     const { browser } = ada;
     const invited = await grace.browser.call('POST', `/workspaces/${workspaces[1]}/invitations`, {
       email: 'x@example.com',
@@ -93,7 +93,7 @@ describe('through the API', () => {
       [ada.id],
     );
     expect((await browser.call('GET', `${own}/invitations`)).body.items).toEqual([]);
-    // Nor by inviting the same person: an invitation takes the place of one's own alone.
+    // An invitation of the same person replaces only the workspace's own invitation.
     const same = { email: 'x@example.com', role: 'viewer' };
     expect((await browser.call('POST', `${own}/invitations`, same)).status).toBe(200);
     expect((await grace.browser.call('GET', `/workspaces/${workspaces[1]}/invitations`)).body.items).toMatchObject([{ id }]);

@@ -28,7 +28,7 @@ const close = (agent: string) =>
   approver.ask('recertifications.close', { params: { agent }, body: { rationale: 'trained anew' } });
 
 describe('an incident', () => {
-  test('shuts the gate until a passing evaluation recorded since and a person close the re-certification', async () => {
+  test('blocks the gate until a later passing evaluation exists and a person closes the re-certification', async () => {
     await evaluate('liar');
     const agent = await idOf('liar');
     const incident = await open(agent);
@@ -79,13 +79,13 @@ describe('an incident', () => {
     ]);
   });
 
-  test('against an agent that is not there, or of another workspace, is a 404 and writes nothing', async () => {
+  test('for an unknown agent or one of another workspace is a 404 and writes nothing', async () => {
     const body = { agent_id: randomUUID(), severity: 'low', description: 'x', recertify: false };
     expect((await admin.ask('incidents.open', { body })).status).toBe(404);
     expect((await close(randomUUID())).status).toBe(404);
   });
 
-  test('is listed latest first, by agent, by severity, and by whether its re-certification is open, page by page', async () => {
+  test('is listed newest first by agent, severity and open re-certification, page by page', async () => {
     await evaluate('often');
     const agent_id = await idOf('often');
     const ids: string[] = [];
@@ -116,7 +116,7 @@ describe('an incident', () => {
 });
 
 describe('a policy violation', () => {
-  test('is recorded by an admin as an event in the ledger, with policy, severity and run, and changes no decision', async () => {
+  test('is recorded in the ledger by an admin with policy, severity and run and changes no decision', async () => {
     await evaluate('sly');
     const agent_id = await idOf('sly');
     const said = { policy: 'no-refunds', severity: 'medium', description: 'refunded twice', trace_id: 'run-7' };
@@ -128,7 +128,7 @@ describe('a policy violation', () => {
     expect((await check('sly')).allowed).toBe(true);
   });
 
-  test('that another system wrote into the ledger stands in the list with what it says', async () => {
+  test('written to the ledger by another system is listed with the values it has', async () => {
     await server.post(paths.audit, key, { actor: 'guard', action: 'policy.violation', metadata: { severity: 'odd', policy: 7 } });
     const [first] = (await approver.get('violations.list')).items;
     expect(first).toMatchObject({

@@ -13,7 +13,7 @@ let stranger: PortalClient;
 let empty: string;
 let asServer: pg.Client;
 let sent: SentStatement[];
-/** Something of the owner's workspace for each parameter. */
+/** A record of the owner's workspace for each parameter. */
 const params: Record<string, string> = { seq: '1', number: '1', ordinal: '0', log: 'audit' };
 
 beforeAll(async () => {
@@ -65,7 +65,7 @@ afterAll(() => asServer.end());
 const routes = Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][];
 const parametersOf = ({ path }: PortalRoute): string[] =>
   [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!).filter((name) => name !== 'workspace');
-/** What a question cannot be asked without. */
+/** Required query members. */
 const needed: Partial<Record<RouteName, Record<string, string>>> = {
   'runs.span': { span_id: 's' },
   'logs.consistency': { first: '1' },
@@ -80,11 +80,11 @@ const bodies: Partial<Record<RouteName, object>> = {
   'keys.change_scopes': { scopes: ['audit'] },
 };
 
-describe('what is of another workspace', () => {
-  // A number of a log is one in every workspace, and a log's name too: what they show is the own one's.
+describe('a record of another workspace', () => {
+  // Numbers and names of logs exist in every workspace and refer to the caller's own logs.
   const ofRows = routes.filter(([, route]) => parametersOf(route).some((name) => !['seq', 'log'].includes(name)));
 
-  test.each(ofRows)('%s: is a 404, whoever asks, and nothing is changed', async (name, route) => {
+  test.each(ofRows)('%s: answers 404 and changes nothing', async (name, route) => {
     const rows = () =>
       server.database.sql(
         'SELECT (SELECT count(*) FROM countersign.audit_entries) AS audit, (SELECT count(*) FROM countersign.key_events) AS keys',
@@ -96,7 +96,7 @@ describe('what is of another workspace', () => {
     expect(await rows()).toEqual(before);
   });
 
-  test('is seen by nobody in a list or a sum, also when it is asked for by its id', async () => {
+  test('appears in no list or sum, also with its id as a filter', async () => {
     for (const [name, { method, query, answer }] of routes.filter(
       ([, route]) => route.method === 'GET' && parametersOf(route).length === 0,
     )) {
@@ -112,12 +112,12 @@ describe('what is of another workspace', () => {
   });
 });
 
-/** The statement without its tenant filter: every `tenant_id = $1`, whatever the table is called there. */
+/** The statement without its tenant filter: every `tenant_id = $1`, with any table alias, is replaced. */
 const unfiltered = ({ text }: SentStatement): string =>
   text.replace(/(\b\w+\.)?\btenant_id = \$1/g, '$1::uuid IS NOT NULL'.replaceAll('$', '$$$$'));
 
-describe('row-level security behind the portal', () => {
-  /** Every statement that the owner's pages send, one of each. */
+describe("row-level security of the portal's queries", () => {
+  /** One of each statement that the owner's pages send. */
   async function statements(): Promise<SentStatement[]> {
     sent.length = 0;
     for (const [name, { method, query }] of routes.filter(([, route]) => route.method === 'GET' && route.answer !== undefined)) {
@@ -130,11 +130,11 @@ describe('row-level security behind the portal', () => {
       if (query?.properties.allowed !== undefined) await owner.ask(name, { params, query: { allowed: 'false' } });
       if (query?.properties.recertification !== undefined) await owner.ask(name, { params, query: { recertification: 'open' } });
     }
-    // The first of each name: with the fewest filters.
+    // The first statement of each name has the fewest filters.
     return [...new Map(sent.toReversed().map((statement) => [statement.name, statement])).values()];
   }
 
-  /** Runs a text in a transaction of the empty workspace, as the server's role does. */
+  /** Runs a statement in a transaction of the empty workspace with the server's role. */
   async function inEmpty(text: string, values: unknown[]): Promise<unknown[]> {
     await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${empty}'`);
     try {
@@ -144,7 +144,7 @@ describe('row-level security behind the portal', () => {
     }
   }
 
-  test('no portal query with its tenant filter removed sees anything of another workspace', async () => {
+  test('no query without its tenant filter reads anything of another workspace', async () => {
     const all = await statements();
     expect(all.length).toBeGreaterThan(35);
     for (const statement of all) {
@@ -156,7 +156,7 @@ describe('row-level security behind the portal', () => {
     }
   });
 
-  test('and without row-level security each of them would: the test can fail', async () => {
+  test('without row-level security each of these queries would (so the test can fail)', async () => {
     const blind: string[] = [];
     for (const statement of await statements()) {
       const nothing = await inEmpty(statement.text, [empty, ...statement.values.slice(1)]);
@@ -166,7 +166,7 @@ describe('row-level security behind the portal', () => {
     expect(blind).toEqual([]);
   });
 
-  test('keys are seen across workspaces where no workspace is set, which is how a request finds its own', async () => {
+  test('keys are visible across workspaces only without a workspace, so that a request can look up its key', async () => {
     const count = 'SELECT count(*)::int AS n FROM countersign.ingestion_keys';
     const { rows } = await asServer.query<{ n: number }>(count);
     expect(rows[0]!.n).toBeGreaterThan(0);

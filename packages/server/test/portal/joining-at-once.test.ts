@@ -25,8 +25,8 @@ const use = (purpose: string, link: { path: string }, typed: object) =>
 const invite = async (by: Someone, where: string, email: string) =>
   (await by.browser.call('POST', `/workspaces/${where}/invitations`, { email, role: 'viewer' })).body as { path: string };
 
-describe('the link for the first start', () => {
-  test('is dead once somebody has a password by another way', async () => {
+describe('the set-up link of the first start', () => {
+  test('stops working once an account has a password', async () => {
     const { pool } = server.open;
     const first = (await setUpLink(pool))!;
     workspace = await server.workspace();
@@ -40,7 +40,7 @@ describe('the link for the first start', () => {
 });
 
 describe('a changed password', () => {
-  test('ends every other link that resets it', async () => {
+  test('invalidates every other password reset link', async () => {
     const grace = await person(server, { [workspace]: 'viewer' });
     const make = async () =>
       (await admin.browser.call('POST', `/workspaces/${workspace}/members/${grace.id}/password-reset`)).body as { path: string };
@@ -50,7 +50,7 @@ describe('a changed password', () => {
     expect(outcome(await use('show', three, {}))).toBe('410 link_not_valid');
   });
 
-  test('is asked for by an invitation that is being accepted with the one before', async () => {
+  test('is required by an invitation that is being accepted with the old one', async () => {
     const grace = await person(server);
     const invitation = await invite(admin, workspace, grace.email);
     const hash = await hashPassword(NEW);
@@ -67,7 +67,7 @@ describe('a changed password', () => {
 });
 
 describe('wrong passwords', () => {
-  test('count wherever one is asked for: at an invitation, and where the own is changed', async () => {
+  test('are counted on invitations and password changes too', async () => {
     const grace = await person(server);
     const invitation = await invite(admin, workspace, grace.email);
     const change = { current_password: 'not the password', new_password: NEW };
@@ -81,8 +81,8 @@ describe('wrong passwords', () => {
   });
 });
 
-describe('a newcomer', () => {
-  test('who joins two workspaces at once is one account, with the password that was first', async () => {
+describe('a new person', () => {
+  test('who joins two workspaces at once gets one account with the first password', async () => {
     const elsewhere = await server.workspace();
     const other = await person(server, { [elsewhere]: 'admin' });
     const email = 'newcomer@example.com';

@@ -18,7 +18,7 @@ const send = async (key: string) => (await server.post(paths.audit, key, { actor
 const list = async (query: Record<string, string> = {}) => (await admin.get('keys.list', { query })).items;
 
 describe('an ingestion key', () => {
-  test('is shown once, works, is rotated (the old one refused at once), gets other scopes, and is revoked; each act in the trail', async () => {
+  test('is shown once, works, is rotated, rescoped and revoked with effect on the next request, and each act is in the trail', async () => {
     const { key, prefix } = await mint({ scopes: ['audit'] });
     expect(key).toMatch(new RegExp(`^aa_live_${prefix}\\.[\\w-]{43}$`));
     expect(await send(key)).toBe(200);
@@ -47,7 +47,7 @@ describe('an ingestion key', () => {
     expect(JSON.stringify([items, await list()])).not.toContain(rotated.key.split('.')[1]);
   });
 
-  test('is known by its name to whoever reads the record, a revoked one too; nothing else of it is', async () => {
+  test('is known to readers only by its name, also when revoked', async () => {
     const viewer = await portalClient(server, workspace, 'viewer');
     const { prefix } = await mint({ name: 'nightly of the pipeline', scopes: ['audit'] });
     await admin.get('keys.revoke', { params: { prefix } });
@@ -56,7 +56,7 @@ describe('an ingestion key', () => {
       expect((await viewer.ask('keys.name', { params: { prefix: unknown } })).status).toBe(404);
   });
 
-  test('ends when it was said to, and never in the past', async () => {
+  test('expires at its time, which must be in the future', async () => {
     const expires_at = new Date(Date.now() + 86_400_000).toISOString();
     const { prefix } = await mint({ scopes: ['audit'], expires_at });
     expect((await list()).find((each) => each.prefix === prefix)).toMatchObject({ expires_at, state: 'active' });
@@ -73,7 +73,7 @@ describe('an ingestion key', () => {
     }
   });
 
-  test('needs scopes; a read token has none to choose, reads and writes nothing', async () => {
+  test('requires scopes; a read token takes none, can read and cannot write', async () => {
     const refused = await admin.ask('keys.mint', { body: { kind: 'live', name: 'x' } });
     expect([refused.status, refused.body.issues[0]]).toMatchObject([422, { path: '/scopes', code: 'required' }]);
     const chosen = await admin.ask('keys.mint', { body: { kind: 'read', name: 'x', scopes: ['audit'] } });
@@ -88,7 +88,7 @@ describe('an ingestion key', () => {
     expect(status).toBe(409);
   });
 
-  test('lists and trail go on page by page, newest first', async () => {
+  test('lists and trail return each item once over pages, newest first', async () => {
     for (const name of ['k-1', 'k-2', 'k-3']) await mint({ name, scopes: ['audit'] });
     const whole = (await list()).map(({ prefix }) => prefix);
     const first = await admin.get('keys.list', { query: { limit: '2' } });
@@ -102,7 +102,7 @@ describe('an ingestion key', () => {
 });
 
 describe('the decision key', () => {
-  test('is shown to an admin, which the ledger says; it is rotated, waits, and signs once the older one is retired', async () => {
+  test('is shown to an admin with a ledger entry; a new key signs after the old one is retired', async () => {
     const { decision_keys, public_keys } = await admin.get('signing.read');
     const jwks = await (await fetch(`${server.url}/.well-known/jwks.json`)).json();
     expect({ keys: public_keys }).toEqual(jwks);

@@ -4,7 +4,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const ENTRIES = 9;
 const ENTRY_BYTES = 700_000;
-/** What a page may read: 2 MiB, and the entry that goes beyond them. */
+/** The limit of a page: 2 MiB and the entry that exceeds it. */
 const PAGE_ENTRIES_MAX = 3;
 
 let server: TestServer;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 test.each(['ledger.list', 'violations.list'] as const)(
-  'a page of %s reads 2 MiB, and the pages together have all',
+  'a page of %s reads about 2 MiB, and the pages together contain every entry',
   async (name) => {
     const seqs: number[] = [];
     let cursor: string | null = null;
@@ -46,12 +46,12 @@ test('a row of the list has its subject and the first 500 characters of its rati
   expect([row!.subject, row!.rationale]).toEqual([`entry ${ENTRIES}`, 'r'.repeat(500)]);
 });
 
-test('lists and the overview have the first 500 characters of what people wrote, and the single reads have all', async () => {
+test('lists and the overview show the first 500 characters of long texts, and single reads the whole text', async () => {
   const workspace = await server.workspace();
   const key = await server.key(workspace);
   const admin = await portalClient(server, workspace, 'admin');
   const long = '🦉'.repeat(30_000);
-  /** Characters of a text that is a beginning of the long one. */
+  /** The length of a prefix of the long text in characters; -1 for any other text. */
   const lengthOf = (text: string | null) => (text !== null && long.startsWith(text) ? text.length / '🦉'.length : -1);
   const { body: evaluation } = await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite', pass_rate: 1 });
   const agent = (await admin.get('agents.list')).items[0]!.id;

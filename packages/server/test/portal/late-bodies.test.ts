@@ -18,7 +18,9 @@ const outcome = ({ status, body }: Pick<Answer, 'status' | 'body'>) => `${status
 const MINTED = { kind: 'live', name: 'late', scopes: ['audit'] };
 const keysPath = () => `/workspaces/${workspace}/keys`;
 
-/** Sends all of a request but the end of its body, waits until the session was asked for, and gives back what sends the rest. */
+/**
+ * Sends a request without the end of its body, waits until the session was checked, and returns a function that sends the rest.
+ */
 async function begun({ url, cookie }: Browser, method: string, path: string, body: object) {
   const text = JSON.stringify(body);
   const sent = request(`${url}/api/portal${path}`, {
@@ -42,8 +44,8 @@ async function begun({ url, cookie }: Browser, method: string, path: string, bod
   };
 }
 
-describe('an act whose body comes late, after it was let through', () => {
-  test('is refused where the admin was removed meanwhile, and nothing is made', async () => {
+describe('an act whose body arrives after the caller was authorized', () => {
+  test('is rejected when the admin was removed in between, and creates nothing', async () => {
     const elsewhere = await server.workspace();
     const second = await person(server, { [workspace]: 'admin', [elsewhere]: 'viewer' });
     const rest = await begun(second.browser, 'POST', keysPath(), MINTED);
@@ -52,14 +54,14 @@ describe('an act whose body comes late, after it was let through', () => {
     expect(await server.database.sql('SELECT 1 FROM countersign.ingestion_keys WHERE tenant_id = $1', [workspace])).toEqual([]);
   });
 
-  test('is refused where the role was taken meanwhile', async () => {
+  test('is rejected when the role was changed in between', async () => {
     const second = await person(server, { [workspace]: 'admin' });
     const rest = await begun(second.browser, 'POST', keysPath(), MINTED);
     await admin.browser.call('PATCH', `/workspaces/${workspace}/members/${second.id}`, { role: 'approver' });
     expect(await rest()).toBe('403 forbidden');
   });
 
-  test('is refused where the session was ended meanwhile, by signing out or by another password', async () => {
+  test('is rejected when the session ended in between by sign-out or password change', async () => {
     const ada = await person(server);
     const rename = await begun(ada.browser, 'PATCH', '/account', { name: 'Mallory' });
     await ada.browser.call('DELETE', '/session');
@@ -72,7 +74,7 @@ describe('an act whose body comes late, after it was let through', () => {
     expect(await mint()).toBe('401 not_signed_in');
   });
 
-  test('is done where nothing has changed', async () => {
+  test('succeeds when nothing has changed', async () => {
     const rest = await begun(admin.browser, 'POST', keysPath(), MINTED);
     expect(await rest()).toBe('200 ok');
   });

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 describe('the first start', () => {
-  test('two links for the set-up, used at once: one workspace, one admin, and both links are dead', async () => {
+  test('two set-up links used at once create one workspace and one admin, and both links become invalid', async () => {
     const links = [await setUpLink(server.open.pool), await setUpLink(server.open.pool)];
     const answers = await Promise.all(
       links.map((link, number) =>
@@ -55,7 +55,7 @@ describe('the first start', () => {
     expect(await setUpLink(server.open.pool)).toBeUndefined();
   });
 
-  test('a workspace that the operator has made gets its first admin by its own link, new or with an account', async () => {
+  test('a workspace made by the operator gets its first admin by its link, with a new or an existing account', async () => {
     workspace = await server.workspace('acme');
     const link = await workspaceSetUpLink(server.open.pool, workspace);
     const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
@@ -86,7 +86,7 @@ describe('the first start', () => {
 });
 
 describe('an invitation', () => {
-  test('makes a newcomer a member in its role, once; the link says whom it is for', async () => {
+  test('makes a new person a member with its role once, and the link shows for whom it is', async () => {
     const link = await invite('Grace@example.com', 'approver');
     expect(link.path).toMatch(/^\/link#[\w-]{43}$/);
     const hours = (Date.parse(link.expires_at) - Date.now()) / 3_600_000;
@@ -108,7 +108,7 @@ describe('an invitation', () => {
     expect(outcome(await open(new Browser(server), 'show', { token: tokenOf(link) }))).toBe(GONE);
   });
 
-  test('of somebody with an account is accepted with their password alone, and gives nobody else the account', async () => {
+  test('for an existing account is accepted with its password only', async () => {
     const known = await person(server, {}, 'known@example.com');
     const link = await invite('known@example.com');
     expect((await open(new Browser(server), 'show', { token: tokenOf(link) })).body.has_account).toBe(true);
@@ -116,7 +116,7 @@ describe('an invitation', () => {
     expect((await accept(link, { password: PASSWORD })).body.person).toMatchObject({ id: known.id, name: 'known' });
   });
 
-  test('used by two at once is accepted once', async () => {
+  test('used concurrently is accepted once', async () => {
     const link = await invite('racer@example.com');
     const answers = await Promise.all([1, 2, 3, 4].map(() => accept(link, { name: 'Racer', password: PASSWORD })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -125,7 +125,7 @@ describe('an invitation', () => {
     expect(members.body.items.filter(({ email }: { email: string }) => email === 'racer@example.com')).toHaveLength(1);
   });
 
-  test('is void when it is withdrawn, when a newer one takes its place, and when it has expired', async () => {
+  test('is invalid after it is withdrawn, replaced by a newer one, or expired', async () => {
     const first = await invite('late@example.com');
     const second = await invite('late@example.com');
     const newcomer = { name: 'Late', password: PASSWORD };
@@ -145,7 +145,7 @@ describe('an invitation', () => {
     expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);
   });
 
-  test('of a member, of no address, or to no role is refused at its field', async () => {
+  test('of a member, to an invalid address or with an invalid role is rejected at its field', async () => {
     const path = `/workspaces/${workspace}/invitations`;
     const again = await admin.browser.call('POST', path, { email: 'grace@example.com', role: 'viewer' });
     expect(outcome(again)).toBe('409 refused');
@@ -163,7 +163,7 @@ describe('an invitation', () => {
     }
   });
 
-  test('leaves no e-mail address in the ledger, and the invitation, its withdrawal and the joining are there', async () => {
+  test('is recorded in the ledger without the e-mail address, as are its withdrawal and the joining', async () => {
     const entries = await server.database.sql<{ action: string; document: string }>(
       'SELECT action, document FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq',
       [workspace],
@@ -175,8 +175,8 @@ describe('an invitation', () => {
   });
 });
 
-describe('what a link cannot be used for', () => {
-  test('a link opens only what it is for', async () => {
+describe('invalid uses of a link', () => {
+  test('a link works only for its purpose', async () => {
     const token = tokenOf(await invite('mixed@example.com'));
     const password = PASSWORD;
     for (const [purpose, body] of [
@@ -189,13 +189,13 @@ describe('what a link cannot be used for', () => {
   });
 
   test.each(['', 'x', 'A'.repeat(43), 'A'.repeat(20_000), '\u0000', '%00'])(
-    'an unknown token is one and the same 410 (%#)',
+    'every unknown token gets the same 410 (%#)',
     async (token) => {
       expect(outcome(await open(new Browser(server), 'show', { token }))).toBe(GONE);
     },
   );
 
-  test('a short password, or one of too many bytes, is refused at its field, and the link is not used up', async () => {
+  test('rejects a password that is too short or too long at its field and keeps the link valid', async () => {
     const link = await invite('short@example.com');
     for (const [password, code] of [
       ['elevenchars', 'too_short'],
@@ -207,7 +207,7 @@ describe('what a link cannot be used for', () => {
     expect(outcome(await accept(link, { name: 'Short', password: '            ' }))).toBe('200 ok');
   });
 
-  test('an invitation of the operator is no other than that of an admin', async () => {
+  test('an invitation by the operator works like one by an admin', async () => {
     const link = await inviteMember(server.open.pool, workspace, { email: 'op@example.com', role: 'admin' }, 'operator');
     expect((await accept(link, { name: 'Op', password: PASSWORD })).body.memberships).toMatchObject([{ role: 'admin' }]);
   });

@@ -9,7 +9,7 @@ let workspace: string;
 let key: string;
 let viewer: PortalClient;
 
-/** Three audit entries and three decisions. */
+/** Writes three audit entries and three decisions. */
 async function write(): Promise<void> {
   for (let count = 0; count < 3; count += 1) {
     await server.post(paths.audit, key, { actor: 'ci', action: 'build.done' });
@@ -17,7 +17,7 @@ async function write(): Promise<void> {
   }
 }
 
-/** Gives what stands behind row 3 of both logs a time in the future, by an hour. */
+/** Moves the times after row 3 of both logs an hour into the future. */
 async function putAhead(): Promise<void> {
   for (const table of ['audit_entries', 'decisions']) {
     await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`);
@@ -46,7 +46,7 @@ describe('a list by time after the clock was corrected', () => {
   const numbers = async (list: 'ledger.list' | 'decisions.list', query: Record<string, string> = {}) =>
     (await viewer.get(list, { query })).items.map(({ seq }) => seq);
 
-  test('finds what was recorded since, and what has a time in the future where it was corrected', async () => {
+  test('finds later records, and places records with a time in the future at the time of the correction', async () => {
     await write();
     await write();
     await putAhead();
@@ -55,7 +55,7 @@ describe('a list by time after the clock was corrected', () => {
     await write();
     const since = new Date(Date.parse(now) + 1).toISOString();
     const soon = new Date(Date.parse(now) + 1_800_000).toISOString();
-    // The audit ledger has the correction itself as row 7.
+    // Row 7 of the audit ledger is the correction.
     expect(await numbers('ledger.list', { from: since })).toEqual([10, 9, 8]);
     expect(await numbers('ledger.list', { from: now })).toEqual([10, 9, 8, 7, 6, 5, 4]);
     expect(await numbers('ledger.list', { to: now })).toEqual([3, 2, 1]);
@@ -67,7 +67,7 @@ describe('a list by time after the clock was corrected', () => {
     expect(await numbers('decisions.list', { to: soon })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
   });
 
-  test('passes over what an ingestion key wrote under the same action', async () => {
+  test('ignores an entry with the same action by an ingestion key', async () => {
     const metadata = {
       logs: { audit: { size: 10, before: '2046-01-01T00:00:00.000Z', after: '2020-01-01T00:00:00.000Z' } },
     };

@@ -7,9 +7,9 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const SUBMISSIONS = 80;
 const SPANS = 150;
-/** Steps that one page of 1,000 may read: those of the page, and of the submissions that are read together with its last ones. */
+/** The limit of steps read for one page of 1,000: those of the page and of the submissions read with its last ones. */
 const READ_BY_PAGE_MAX = 4000;
-/** Steps that the models of an agent may read of one trace: those of its latest 50 submissions. */
+/** The limit of steps read of one trace for the models of an agent: those of its latest 50 submissions. */
 const READ_BY_MODELS_MAX = 50 * SPANS;
 
 let server: TestServer;
@@ -32,7 +32,7 @@ afterAll(() => asServer.end());
 
 const span = (span_id: string, more: object = {}) => ({ span_id, kind: 'llm', name: `step ${span_id}`, model: 'm', ...more });
 
-/** Sends submissions of a trace, one after the other. */
+/** Sends submissions of a trace one after the other. */
 async function send(traceId: string, submissions: number, spansOf: (number: number) => object[]): Promise<string> {
   let id = '';
   for (let number = 1; number <= submissions; number += 1) {
@@ -52,13 +52,13 @@ interface Plan {
   Plans?: Plan[];
 }
 
-/** Steps that are read from the texts beside the submissions: each is a row of json_array_elements. */
+/** The number of steps read from submissions: each is a row of json_array_elements. */
 const stepsIn = (plan: Plan): number =>
   (plan['Node Type'] === 'Function Scan'
     ? (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
     : 0) + (plan.Plans ?? []).reduce((sum, child) => sum + stepsIn(child), 0);
 
-/** Steps that the statements read which the portal has sent while `ask` ran. */
+/** The number of steps read by the portal's statements during `ask`. */
 async function stepsReadBy(ask: () => Promise<unknown>): Promise<number> {
   sent.length = 0;
   await ask();
@@ -86,7 +86,7 @@ async function pagesOf(trace: string) {
   return pages;
 }
 
-test('a page, a step and the models of a long trace read a part of it', { timeout: 120_000 }, async () => {
+test('a page, a step and the models of a long trace read only a part of it', { timeout: 120_000 }, async () => {
   const trace = await send('long', SUBMISSIONS, (number) => Array.from({ length: SPANS }, (_, n) => span(`${number}-${n}`)));
   const get = (cursor?: string) => viewer.get('runs.spans', { params: { trace }, query: cursor === undefined ? {} : { cursor } });
   const first = await get();
@@ -112,7 +112,7 @@ test('a page, a step and the models of a long trace read a part of it', { timeou
   expect(new Set(all.map(({ span_id }) => span_id)).size).toBe(SUBMISSIONS * SPANS);
 });
 
-test('a trace whose steps are replaced again and again shows each once, as sent last', { timeout: 120_000 }, async () => {
+test('a trace with steps replaced many times shows each once, as last sent', { timeout: 120_000 }, async () => {
   const submissions = 70;
   const trace = await send(randomUUID(), submissions, (number) => [
     ...Array.from({ length: 400 }, (_, n) =>

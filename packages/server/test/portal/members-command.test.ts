@@ -16,8 +16,8 @@ const LINK = /^https:\/\/countersign\.example\.com\/link#([\w-]{43})$/;
 const tokenOf = (text: string) => LINK.exec(text.trim())![1]!;
 const use = (browser: Browser, purpose: string, body: object) => browser.call('POST', `/links/${purpose}`, body);
 
-describe('countersign-server and the people', () => {
-  test('workspace create prints its id alone, and beside it the link for the first admin', async () => {
+describe('the members commands', () => {
+  test('workspace create prints only the id on stdout and the link for the first admin on stderr', async () => {
     const { status, out, err } = await run('workspace', 'create', '--name', 'acme');
     expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     const link = err.match(/https:\S+/)![0];
@@ -29,7 +29,7 @@ describe('countersign-server and the people', () => {
     expect(JSON.parse(other.out)).toEqual({ id: expect.any(String), name: 'other', set_up_link: expect.stringMatching(LINK) });
   });
 
-  test('members invite: a link, alone on stdout; members list: who has come by it', async () => {
+  test('members invite prints only a link, and members list shows who accepted it', async () => {
     const invited = await run('members', 'invite', '--workspace', 'acme', '--email', 'Grace@Example.com', '--role', 'approver');
     expect([invited.status, invited.out]).toEqual([0, expect.stringMatching(new RegExp(LINK.source.replace('$', '\\n$')))]);
     await use(new Browser(server), 'accept-invitation', { token: tokenOf(invited.out), name: 'Grace', password: PASSWORD });
@@ -40,13 +40,13 @@ describe('countersign-server and the people', () => {
     expect((await run('members', 'list', '--workspace', 'acme')).out).toMatch(/^NAME +E-MAIL +ROLE +JOINED +PERSON ID\n/);
   });
 
-  test('members reset-password: a link that sets a new one', async () => {
+  test('members reset-password prints a link that sets a new password', async () => {
     const { out } = await run('members', 'reset-password', '--email', 'grace@example.com');
     const answer = await use(new Browser(server), 'reset-password', { token: tokenOf(out), password: 'another good password' });
     expect(answer.body.person.name).toBe('Grace');
   });
 
-  test('members add: a member without a password, who is signed in by the link and by no password', async () => {
+  test('members add creates a member without a password who signs in with the link', async () => {
     const { out } = await run('members', 'add', '--workspace', 'acme', '--email', 'guest@example.com', '--role', 'viewer');
     const browser = new Browser(server);
     const answer = await use(browser, 'sign-in', { token: tokenOf(out) });
@@ -60,13 +60,13 @@ describe('countersign-server and the people', () => {
     expect((await use(new Browser(server), 'sign-in', { token: tokenOf(out) })).status).toBe(410);
   });
 
-  test('an account without a password is nobody who is invited: whoever made the invitation does not get it', async () => {
+  test('an invitation cannot take over an account without a password', async () => {
     const { out } = await run('members', 'invite', '--workspace', 'other', '--email', 'guest@example.com', '--role', 'viewer');
     const given = { token: tokenOf(out), name: 'Thief', password: PASSWORD };
     expect((await use(new Browser(server), 'accept-invitation', given)).body.error).toBe('sign_in_failed');
   });
 
-  test('in the ledger it was the operator, and nobody by their address', async () => {
+  test('the ledger records the operator and no e-mail address', async () => {
     const rows = await server.database.sql<{ recorded_by: string; action: string; document: string }>(
       'SELECT recorded_by, action, document FROM countersign.audit_entries ORDER BY tenant_id, seq',
     );
@@ -90,7 +90,7 @@ describe('countersign-server and the people', () => {
       9,
       /a member of the workspace already/,
     ],
-  ])('%j is refused: %i', async (args, status, says) => {
+  ])('%j exits with %i', async (args, status, says) => {
     const ran = await run(...args);
     expect([ran.status, ran.out, ran.err]).toEqual([status, '', expect.stringMatching(says)]);
   });

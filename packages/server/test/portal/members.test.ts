@@ -36,7 +36,7 @@ const recorded = () =>
   );
 
 describe('roles and memberships', () => {
-  test('a changed role holds with the next request, and is in the ledger', async () => {
+  test('a changed role takes effect on the next request and is recorded in the ledger', async () => {
     const grace = await person(server, { [workspace]: 'viewer' });
     const invitations = () => grace.browser.call('GET', `/workspaces/${workspace}/invitations`);
     expect(outcome(await invitations())).toBe('403 forbidden');
@@ -48,7 +48,7 @@ describe('roles and memberships', () => {
     expect(await recorded()).toEqual([{ actor: by, action: 'member.role_changed', subject: `user:${grace.id}`, metadata }]);
   });
 
-  test('a removed member is a stranger with the next request; who leaves as well; both are in the ledger', async () => {
+  test('a removed member and one who leaves lose access on the next request, and both are recorded in the ledger', async () => {
     const elsewhere = await server.workspace();
     const removed = await person(server, { [workspace]: 'approver', [elsewhere]: 'viewer' });
     const leaving = await person(server, { [workspace]: 'viewer' });
@@ -57,7 +57,7 @@ describe('roles and memberships', () => {
     expect(outcome(await leaving.browser.call('DELETE', `/workspaces/${workspace}/membership`))).toBe('200 ok');
     expect(await look(removed)).toBe('404 not_found');
     expect(outcome(await removed.browser.call('GET', '/session'))).toBe('200 ok');
-    // Who belongs nowhere any more is signed out.
+    // A person without any membership is signed out.
     expect(outcome(await leaving.browser.call('GET', '/session'))).toBe('401 not_signed_in');
     expect(await remove(admin, removed)).toBe('404 not_found');
     expect(await recorded()).toMatchObject([
@@ -66,7 +66,7 @@ describe('roles and memberships', () => {
     ]);
   });
 
-  test('an invitation of an admin who is one no more is void: it does not bring them back', async () => {
+  test('an invitation is invalid once its sender is no longer an admin', async () => {
     const second = await person(server, { [workspace]: 'admin' });
     const { body } = await second.browser.call('POST', `/workspaces/${workspace}/invitations`, {
       email: 'back@example.com',
@@ -78,15 +78,15 @@ describe('roles and memberships', () => {
   });
 });
 
-describe('an admin whose role is being taken', () => {
+describe('an admin whose role is being taken away', () => {
   test.each([
     [
       'invite',
       (by: Someone) => by.browser.call('POST', `/workspaces/${workspace}/invitations`, { email: 'x@example.com', role: 'admin' }),
     ],
-    ['take the role of who takes theirs', (by: Someone) => by.browser.call('PATCH', member(admin.id), { role: 'viewer' })],
-    ['remove who takes theirs', (by: Someone) => by.browser.call('DELETE', member(admin.id))],
-  ])('cannot %s: it waits, and is refused', async (_what, act) => {
+    ['take the role of the other admin', (by: Someone) => by.browser.call('PATCH', member(admin.id), { role: 'viewer' })],
+    ['remove the other admin', (by: Someone) => by.browser.call('DELETE', member(admin.id))],
+  ])('cannot %s: the request waits and is rejected', async (_what, act) => {
     const second = await person(server, { [workspace]: 'admin' });
     let answer: Promise<Answer> | undefined;
     await inTenantTransaction(server.open.pool, workspace, async (tx) => {
@@ -101,7 +101,7 @@ describe('an admin whose role is being taken', () => {
 });
 
 describe('the last admin', () => {
-  test('can neither leave, nor be removed, nor be demoted', async () => {
+  test('cannot leave, be removed or be demoted', async () => {
     expect(await setRole(admin, admin, 'viewer')).toBe('409 refused');
     expect(await remove(admin, admin)).toBe('409 refused');
     expect(outcome(await admin.browser.call('DELETE', `/workspaces/${workspace}/membership`))).toBe('409 refused');
@@ -114,7 +114,7 @@ describe('the last admin', () => {
     ['remove each other', (by: Someone, other: Someone) => remove(by, other)],
     ['demote themselves', (by: Someone) => setRole(by, by, 'viewer')],
     ['leave', async (by: Someone) => outcome(await by.browser.call('DELETE', `/workspaces/${workspace}/membership`))],
-  ])('stays when all admins %s at once', async (_what, act) => {
+  ])('remains when all admins %s at once', async (_what, act) => {
     const all = [admin, await person(server, { [workspace]: 'admin' }), await person(server, { [workspace]: 'admin' })];
     const outcomes = await Promise.all(all.map((by, index) => act(by, all[(index + 1) % all.length]!)));
     expect(await admins()).toBeGreaterThan(0);

@@ -8,14 +8,14 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-/** A workspace of its own with its admin. */
+/** Creates a workspace with its admin. */
 async function fresh(): Promise<{ workspace: string; key: string; admin: PortalClient }> {
   const workspace = await server.workspace();
   return { workspace, key: await server.key(workspace), admin: await portalClient(server, workspace, 'admin') };
 }
 
 describe('the overview', () => {
-  test('of a workspace without anything says so, and invents nothing', async () => {
+  test('of an empty workspace contains only zeros and empty lists', async () => {
     const workspace = await server.workspace();
     const viewer = await portalClient(server, workspace, 'viewer');
     expect(await viewer.get('overview.read')).toEqual({
@@ -44,7 +44,7 @@ describe('the overview', () => {
     });
   });
 
-  test('shows who cannot be promoted first and why, what waits longest, and the last decisions', async () => {
+  test('lists blocked agents first with the reason, the longest waiting approvals, and the last decisions', async () => {
     const { key, admin } = await fresh();
     const post = (path: string, body: object) => server.post(path, key, body);
     for (const agent_name of ['a-fit', 'b-grave', 'c-hurt'])
@@ -79,12 +79,12 @@ describe('the overview', () => {
     ]);
   });
 
-  test('sums runs of both kinds by day in UTC; cost is exact', async () => {
+  test('sums runs of both kinds by UTC day with exact costs', async () => {
     const { workspace, key, admin } = await fresh();
     await server.post(paths.traces, key, { trace_id: 't-1', total_tokens: 10, cost_usd: 0.1, outcome: 'failure', error: 'e' });
     await server.post(paths.traces, key, { trace_id: 't-2', total_tokens: 5, cost_usd: 0.2 });
     await server.post(paths.telemetry, key, { trace_id: 't-3', outcome: 'success', total_tokens: 1, cost_usd: 0.7 });
-    // One of the day before yesterday, by the id's time too, as it would have been made then.
+    // A run of the day before yesterday; its id has that time too.
     const before = new Date(Date.now() - 2 * 86_400_000);
     const hex = before.getTime().toString(16).padStart(12, '0');
     await server.database.sql(
@@ -105,8 +105,8 @@ describe('the overview', () => {
   });
 });
 
-describe('the workspace itself', () => {
-  test('is renamed by an admin, ledgered with both names; the same name is nothing', async () => {
+describe('the workspace', () => {
+  test('is renamed by an admin with both names in the ledger; renaming it to the same name writes nothing', async () => {
     const { workspace, admin } = await fresh();
     const { name: before } = await admin.get('workspace.read');
     expect(await admin.get('workspace.rename', { body: { name: 'Ærø & Søn' } })).toMatchObject({

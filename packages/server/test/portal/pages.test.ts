@@ -43,7 +43,7 @@ afterAll(async () => {
 
 describe('the built pages', () => {
   test.each(['/', '/?a=b', '/link', '/workspaces/0198f1c2/runs?agent=a', '/w/acme/runs/v1.2'])(
-    '%s, opened by a browser, is the one page, and is never kept',
+    'serves the page at %s to a browser without caching',
     async (url) => {
       const { statusCode, headers, body } = await get(url, HTML);
       expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([
@@ -56,7 +56,7 @@ describe('the built pages', () => {
     },
   );
 
-  test('what bears a hash in its name is kept for ever, what does not is asked for again', async () => {
+  test('caches files with a hash in their name for ever and revalidates others', async () => {
     const { headers, body } = await get('/assets/index-abc.js');
     expect(body).toBe(SCRIPT);
     expect(headers).toMatchObject({
@@ -68,7 +68,7 @@ describe('the built pages', () => {
     expect((await get('/favicon.svg', { 'if-none-match': String(icon.headers.etag) })).statusCode).toBe(304);
   });
 
-  test('the compressed files that the build has made are sent to whoever takes them', async () => {
+  test('serves the compressed files of the build to clients that accept them', async () => {
     const encoded = async (accepted: string) => {
       const { headers, rawPayload } = await get('/assets/index-abc.js', { 'accept-encoding': accepted });
       expect(headers.vary).toBe('accept-encoding');
@@ -82,7 +82,7 @@ describe('the built pages', () => {
   });
 
   test.each(['/api/portal/nothing', '/api', '/api/public/nothing', '/.well-known/nothing', '/assets/gone-def.js'])(
-    '%s is never a page, whatever the browser would like',
+    'answers 404 at %s also to a browser',
     async (url) => {
       expect([url, (await get(url, HTML)).statusCode]).toEqual([url, 404]);
     },
@@ -94,11 +94,11 @@ describe('the built pages', () => {
     '/../secret.txt',
     '//secret.txt',
     '/..%2fsecret.txt',
-  ])('no path leads out of the folder: %s', async (path) => {
-    await app.listen({ port: 0, host: '127.0.0.1' }).catch(() => undefined); // the first of them has it listen
+  ])('serves no file outside the folder: %s', async (path) => {
+    await app.listen({ port: 0, host: '127.0.0.1' }).catch(() => undefined); // the first case starts listening
     const { port } = app.server.address() as AddressInfo;
     const text = await new Promise<string>((resolve, reject) => {
-      // Node's own client sends the path as it is; fetch would tidy it up first.
+      // Node's client sends the path unchanged; fetch would normalize it.
       const asked = request({ port, path, headers: HTML }, (response) => {
         let said = '';
         response.setEncoding('utf8').on('data', (chunk) => (said += chunk));
@@ -110,11 +110,11 @@ describe('the built pages', () => {
     expect(text).not.toContain('not for anybody');
   });
 
-  test('a program that asks for a path that is not there is told so', async () => {
+  test('answers 404 to a program that requests an unknown path', async () => {
     expect((await get('/nowhere', { accept: '*/*' })).statusCode).toBe(404);
   });
 
-  test('where they are not built, the page says how to build them, and files are simply not there', async () => {
+  test('without built pages, explains how to build them and answers 404 to files', async () => {
     const unbuilt = pagesOf(join(folder, 'nothing'));
     const { statusCode, body } = await get('/', HTML, unbuilt);
     expect([statusCode, body]).toEqual([503, expect.stringContaining('npm run setup')]);

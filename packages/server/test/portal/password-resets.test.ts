@@ -33,7 +33,7 @@ describe('a password reset by an admin', () => {
   const use = (path: string, password: string, browser = new Browser(server)) =>
     browser.call('POST', '/links/reset-password', { token: path.split('#')[1], password });
 
-  test('is a link that works once: the old password is dead, and so is every session', async () => {
+  test('is a link that works once and ends the old password and every session', async () => {
     const grace = await person(server, { [workspace]: 'viewer' });
     const { body } = await ask(grace);
     expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(60);
@@ -50,7 +50,7 @@ describe('a password reset by an admin', () => {
     ]);
   });
 
-  test('is refused for somebody who belongs to a workspace of others: it would open that one too', async () => {
+  test('is refused for a member of another workspace whose admin the caller is not, because it would give access there too', async () => {
     const elsewhere = await server.workspace();
     const grace = await person(server, { [workspace]: 'viewer', [elsewhere]: 'viewer' });
     expect(outcome(await ask(grace))).toBe('409 refused');
@@ -60,7 +60,7 @@ describe('a password reset by an admin', () => {
     expect(outcome(await ask(grace))).toBe('200 ok');
   });
 
-  test('by the operator is for anybody who has an account, and is in the ledger of each workspace that it opens', async () => {
+  test('by the operator works for every account and is recorded in the ledger of each affected workspace', async () => {
     const grace = await person(server, { [workspace]: 'viewer' });
     const stranger = await person(server);
     for (const { email, id } of [grace, stranger]) {
@@ -70,7 +70,7 @@ describe('a password reset by an admin', () => {
     expect(await recorded()).toMatchObject([{ actor: 'operator', action: 'member.password_reset', subject: `user:${grace.id}` }]);
   });
 
-  test('is void once the person has joined another workspace, or the admin is one no more', async () => {
+  test('is invalid once the person joined another workspace or the admin lost the role', async () => {
     const [grace, second] = [await person(server, { [workspace]: 'viewer' }), await person(server, { [workspace]: 'admin' })];
     const first = (await ask(grace)).body.path;
     const elsewhere = await server.workspace();
@@ -90,7 +90,10 @@ describe('a password reset by an admin', () => {
     expect(outcome(await use(made.body.path, 'another good password'))).toBe('410 link_not_valid');
   });
 
-  /** Somebody who is admin of both workspaces, and a member whom they may reset therefore; and who is admin beside them elsewhere. */
+  /**
+   * Creates an admin of both workspaces, a member of both whom that admin can reset, and a second admin of the other workspace
+   * who can demote the first.
+   */
   async function adminOfTwo() {
     const elsewhere = await server.workspace();
     const both = await person(server, { [workspace]: 'admin', [elsewhere]: 'admin' });
@@ -101,14 +104,14 @@ describe('a password reset by an admin', () => {
     return { elsewhere, both, grace, demote, reset: () => both.browser.call('POST', `${member(grace.id)}/password-reset`) };
   }
 
-  test('made in one workspace is void once the admin is one no more in another that it opens', async () => {
+  test('is invalid once the admin lost the role in another workspace that it affects', async () => {
     const { demote, reset } = await adminOfTwo();
     const { body } = await reset();
     expect(await demote()).toBe('200 ok');
     expect(outcome(await use(body.path, 'another good password'))).toBe('410 link_not_valid');
   });
 
-  test('is not made while the admin ceases to be one in another workspace that it opens', async () => {
+  test('is refused while the admin loses the role in another affected workspace', async () => {
     const { elsewhere, both, reset } = await adminOfTwo();
     let answer: Promise<Answer> | undefined;
     await inTenantTransaction(server.open.pool, elsewhere, async (tx) => {
@@ -120,11 +123,11 @@ describe('a password reset by an admin', () => {
     expect(outcome(await answer!)).toBe('409 refused');
   });
 
-  test('used while the person joins another workspace waits for that, and neither fails', async () => {
+  test('waits while the person joins another workspace, and neither fails', async () => {
     const grace = await person(server, { [workspace]: 'viewer' });
     const { body } = await ask(grace);
     let answer: Promise<Answer> | undefined;
-    // What joining does, in its order: the account, then the links.
+    // The order of joining: first the account, then the links.
     await inTenantTransaction(server.open.pool, await server.workspace(), async (tx) => {
       await lockAccount(tx, grace.id);
       answer = use(body.path, 'another good password');
@@ -134,7 +137,7 @@ describe('a password reset by an admin', () => {
     expect(outcome(await answer!)).toBe('410 link_not_valid');
   });
 
-  test('is none for the own account: a session without the password does not change it', async () => {
+  test("is refused for one's own account: a session without the password cannot change it", async () => {
     expect(outcome(await ask(admin))).toBe('409 refused');
     expect(await recorded()).toEqual([]);
   });

@@ -19,11 +19,11 @@ const MANY = {
 };
 
 /**
- * Most rows that one page may touch, those included that a filter throws away: far below any table's, and enough for the rows of a page
- * with their look-ups, or for a walk to rows that are a two-hundredth of all.
+ * The limit of rows that one page may touch, including filtered ones. It is far below the size of any table and enough for the
+ * rows of a page with their look-ups, or for reading up to rows that are one in 200.
  */
 const ROWS_TOUCHED_MAX = 12_000;
-/** Most rows that may be sorted: a page of each of what is merged. */
+/** The limit of sorted rows: one page of each merged list. */
 const ROWS_SORTED_MAX = 1000;
 
 let server: TestServer;
@@ -37,7 +37,7 @@ beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
   await fillMany(server.database.sql, workspace, MANY);
-  // Another workspace with as much stands beside: an index that does not begin with the tenant would show.
+  // A second workspace of the same size reveals indexes that do not start with the tenant.
   await fillMany(server.database.sql, await server.workspace(), { ...MANY, traces: 5000, telemetry: 5000 });
   sent = recordStatements(server.open.readPool);
   admin = await portalClient(server, workspace, 'admin');
@@ -76,8 +76,8 @@ interface Plan {
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** What a statement did, run as the server runs it: row-level security, and a plan for its values. */
-async function didOf({ text, values: given }: SentStatement): Promise<{ touched: number; sorted: number; walked: string[] }> {
+/** The work of a statement, run like the server does: with row-level security and a plan for its values. */
+async function workOf({ text, values: given }: SentStatement): Promise<{ touched: number; sorted: number; walked: string[] }> {
   await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
   const { rows } = await asServer.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, given);
   await asServer.query('COMMIT');
@@ -87,7 +87,7 @@ async function didOf({ text, values: given }: SentStatement): Promise<{ touched:
     node['Actual Loops'];
   const total = (some: Plan[]) => Math.round(some.reduce((sum, node) => sum + rowsOf(node), 0));
   const scans = nodes.filter((node) => node['Relation Name'] !== undefined);
-  // run_id_segments has a row for some 500 runs.
+  // run_id_segments has one row for about 500 runs.
   const small = ['agents', 'ingestion_keys', 'key_last_use', 'key_events', 'log_heads', 'run_id_segments'];
   return {
     touched: total(scans),
@@ -115,11 +115,11 @@ const valuesOf = (name: RouteName, filter: string): string[] => {
 };
 
 describe('a page of a list', () => {
-  test('every list is here, and there are as many as the portal has', () => {
+  test('the table covers every list of the portal', () => {
     expect(new Set(lists.map(({ name }) => name)).size).toBe(10);
   });
 
-  test.each(lists)('$name by $filter walks no table and sorts no more than a page', async ({ name, filter }) => {
+  test.each(lists)('$name by $filter scans no table and sorts at most a page', async ({ name, filter }) => {
     for (const value of filter === undefined ? [''] : valuesOf(name, filter)) {
       sent.length = 0;
       const query: Record<string, string> = filter === undefined ? {} : { [filter]: value };
@@ -127,11 +127,14 @@ describe('a page of a list', () => {
       if (next) await admin.ask(name, { query: { ...query, cursor: next } });
       expect(sent.length).toBeGreaterThan(0);
       for (const statement of sent) {
-        const did = await didOf(statement);
+        const work = await workOf(statement);
         const about = { filter, value, statement: statement.name };
-        expect({ ...about, walked: did.walked }).toEqual({ ...about, walked: [] });
-        expect({ ...about, sortsTooMuch: did.sorted > ROWS_SORTED_MAX ? did.sorted : 0 }).toEqual({ ...about, sortsTooMuch: 0 });
-        expect({ ...about, touchesTooMuch: did.touched > ROWS_TOUCHED_MAX ? did.touched : 0 }).toEqual({
+        expect({ ...about, walked: work.walked }).toEqual({ ...about, walked: [] });
+        expect({ ...about, sortsTooMuch: work.sorted > ROWS_SORTED_MAX ? work.sorted : 0 }).toEqual({
+          ...about,
+          sortsTooMuch: 0,
+        });
+        expect({ ...about, touchesTooMuch: work.touched > ROWS_TOUCHED_MAX ? work.touched : 0 }).toEqual({
           ...about,
           touchesTooMuch: 0,
         });

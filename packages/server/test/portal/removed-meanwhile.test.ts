@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-/** A workspace in which every act has something to work on. */
+/** Creates a workspace with a record for every act. */
 async function furnished() {
   const workspace = await server.workspace();
   const { pool } = server.open;
@@ -42,8 +42,8 @@ async function furnished() {
 
 type Furnished = Awaited<ReturnType<typeof furnished>>;
 
-/** Asks for something while another transaction, as that of a removal or a change of role, is about to commit. */
-async function askedDuring(
+/** Makes a request while another transaction, like a removal or a change of role, is about to commit. */
+async function askDuring(
   workspace: string,
   change: (tx: Transaction) => Promise<unknown>,
   act: () => Promise<Answer>,
@@ -69,7 +69,7 @@ const rowsOf = async (workspace: string) =>
 
 type Given = { params?: Record<string, string>; body?: unknown };
 
-/** Every act of a role, and what it is given; one's own leaving asks for none. */
+/** Every act that requires a role, with its request. Leaving a workspace requires none. */
 const ACTS: Partial<Record<RouteName, (at: Furnished) => Given>> = {
   'members.change_role': ({ member: person }) => ({ params: { person }, body: { role: 'approver' } }),
   'members.remove': ({ member: person }) => ({ params: { person } }),
@@ -95,19 +95,19 @@ const ACTS: Partial<Record<RouteName, (at: Furnished) => Given>> = {
 };
 const NAMES = Object.keys(ACTS) as RouteName[];
 
-test('the acts below are all that a role is asked for', () => {
+test('ACTS covers every act that requires a role', () => {
   const acts = Object.entries<PortalRoute>(PORTAL_ROUTES).filter(
     ([name, { method, path }]) => method !== 'GET' && path.includes('/:workspace/') && name !== 'members.leave',
   );
   expect([...NAMES].sort()).toEqual(acts.map(([name]) => name).sort());
 });
 
-describe('whoever loses the role while an act waits', () => {
-  test.for(NAMES)('is refused by %s: removed', async (name) => {
+describe('a member who loses the role while an act waits', () => {
+  test.for(NAMES)('is rejected by %s after being removed', async (name) => {
     const at = await furnished();
     const { workspace, other } = at;
     const before = await rowsOf(workspace);
-    const answer = await askedDuring(
+    const answer = await askDuring(
       workspace,
       (tx) => deleteMembership(tx, other.id),
       () => other.ask(name, ACTS[name]!(at) as never),
@@ -116,11 +116,11 @@ describe('whoever loses the role while an act waits', () => {
     expect(await rowsOf(workspace)).toEqual(before);
   });
 
-  test.for(NAMES)('is refused by %s: a viewer by now', async (name) => {
+  test.for(NAMES)('is rejected by %s after becoming a viewer', async (name) => {
     const at = await furnished();
     const { workspace, other } = at;
     const before = await rowsOf(workspace);
-    const answer = await askedDuring(
+    const answer = await askDuring(
       workspace,
       (tx) => changeRoleOf(tx, other.id, 'viewer'),
       () => other.ask(name, ACTS[name]!(at) as never),

@@ -8,7 +8,7 @@ import { type TestServer, testServer } from '../harness/test-server.ts';
 
 const routes: [name: string, route: PortalRoute][] = Object.entries(PORTAL_ROUTES);
 
-/** Everybody there is, by their role in the workspace that is asked about. */
+/** Every kind of caller, by role in the requested workspace. */
 const CALLERS = ['nobody', 'a person without membership', ...ROLES, 'an admin of another workspace'] as const;
 type CallerName = (typeof CALLERS)[number];
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   browsers['an admin of another workspace'] = (await person(server, { [another]: 'admin' })).browser;
 });
 
-/** What the rule alone says: the answer of the gate, or that it lets through. */
+/** The result of the access rule alone: the rejection, or 'let through'. */
 function expected(access: PortalRoute['access'], caller: CallerName): string {
   if (access === 'anyone') return 'let through';
   if (caller === 'nobody') return '401 not_signed_in';
@@ -36,10 +36,11 @@ function expected(access: PortalRoute['access'], caller: CallerName): string {
 }
 
 /**
- * Knocks without doing anything: what is checked right behind the rule is made to fail, so that whoever gets that answer was let through.
- * A change is asked for by another origin; a question has a parameter that no route knows.
+ * Sends a request that has no effect: the check directly after the access rule fails, and that error shows that the caller
+ * passed the rule.
+ * Changes are sent with another origin; reads with an unknown query parameter.
  */
-async function knock({ method, path }: PortalRoute, browser: Browser): Promise<string> {
+async function probeAccess({ method, path }: PortalRoute, browser: Browser): Promise<string> {
   const filled = path
     .slice('/api/portal'.length)
     .replace(':workspace', workspace)
@@ -52,13 +53,13 @@ async function knock({ method, path }: PortalRoute, browser: Browser): Promise<s
   return answer === (method === 'GET' ? '422 validation_failed' : '403 cross_origin') ? 'let through' : answer;
 }
 
-describe('every route of the portal, asked by everybody', () => {
+describe('access of every caller to every route', () => {
   test.each(routes)('%s', async (_name, route) => {
-    const answers = await Promise.all(CALLERS.map(async (caller) => [caller, await knock(route, browsers[caller])]));
+    const answers = await Promise.all(CALLERS.map(async (caller) => [caller, await probeAccess(route, browsers[caller])]));
     expect(answers).toEqual(CALLERS.map((caller) => [caller, expected(route.access, caller)]));
   });
 
-  test('the whole table was asked, and everybody is somebody else to it', () => {
+  test('covers the whole table and every access rule', () => {
     expect(routes.length).toBeGreaterThan(15);
     const accesses = new Set(routes.map(([, { access }]) => access));
     expect([...accesses].sort()).toEqual(
@@ -66,7 +67,7 @@ describe('every route of the portal, asked by everybody', () => {
     );
   });
 
-  // Written out, for the table above takes each route's own word for who may call it.
+  // Listed by hand, because the test above uses the rule that each route declares.
   test.each<[PortalRoute['access'], RegExp]>([
     ['anyone', /^(session\.sign_in|links\.\w+)$/],
     ['person', /^(session|sessions|account)\.(?!sign_in$)\w+$/],
@@ -75,18 +76,18 @@ describe('every route of the portal, asked by everybody', () => {
       'admin',
       /^(keys\.(?!name$)\w+|key_events\.list|decision_keys\.\w+|members\.(change_role|remove|reset_password)|invitations\.\w+|workspace\.rename|agents\.set_(risk|archived)|incidents\.open|violations\.record)$/,
     ],
-  ])('%s: what is asked by this rule is this, and no more', (access, names) => {
+  ])('the rule %s applies to exactly these routes', (access, names) => {
     expect(routes.filter(([, route]) => route.access === access).map(([name]) => name)).toEqual(
       routes.map(([name]) => name).filter((name) => names.test(name)),
     );
   });
 
-  test('whoever may read everything changes nothing, but that they may leave', () => {
+  test('viewers can change nothing except leave the workspace', () => {
     const changing = routes.filter(([, { access, method }]) => access === 'viewer' && method !== 'GET');
     expect(changing.map(([name]) => name)).toEqual(['members.leave']);
   });
 
-  test('a session that has ended, a forged one and one of another name are nobody', async () => {
+  test('rejects an ended session, a forged one and one with another cookie name', async () => {
     const [, route] = routes.find(([name]) => name === 'members.list')!;
     const live = browsers.admin.cookie!;
     for (const cookie of [
@@ -97,22 +98,22 @@ describe('every route of the portal, asked by everybody', () => {
       `${live}x`,
       `other=${live}`,
     ])
-      expect([cookie, await knock(route, new Browser(server, cookie))]).toEqual([cookie, '401 not_signed_in']);
-    expect(await knock(route, new Browser(server, `theme=dark; ${live}`))).toBe('let through');
+      expect([cookie, await probeAccess(route, new Browser(server, cookie))]).toEqual([cookie, '401 not_signed_in']);
+    expect(await probeAccess(route, new Browser(server, `theme=dark; ${live}`))).toBe('let through');
   });
 
-  test('a workspace that is not there, or is no id, is the same 404 to a member of others', async () => {
+  test('answers the same 404 for an unknown and an invalid workspace id', async () => {
     for (const id of [randomUUID(), 'acme', '%00', "'--", '..'])
       expect((await browsers.admin.call('GET', `/workspaces/${id}/members`)).body).toEqual({ error: 'not_found', issues: [] });
   });
 
-  test('a path of the API by another method is a 405 that names those there are', async () => {
+  test('answers 405 with the allowed methods to another method', async () => {
     const { status, headers } = await browsers.admin.call('PUT', '/session');
     expect([status, headers.get('allow')?.split(', ').sort()]).toEqual([405, ['DELETE', 'GET', 'POST']]);
   });
 });
 
-describe('a table of routes that the server does not start with', () => {
+describe('wrongRoutes', () => {
   const path = '/api/portal/workspaces/:workspace/things' as const;
   const good: PortalRoute = { method: 'GET', path, access: 'viewer', compressed: true, summary: '' };
   const handle = async () => undefined;
@@ -140,11 +141,11 @@ describe('a table of routes that the server does not start with', () => {
       { 'a.b': handle, 'a.c': handle },
       /a\.c is at the place of another/,
     ],
-  ])('%s', (_what, table, handlers, says) => {
+  ])('reports %s', (_what, table, handlers, says) => {
     expect(wrongRoutes(table, handlers).join('; ')).toMatch(says);
   });
 
-  test('the table as it is has nothing wrong', () => {
+  test('reports nothing for a valid table', () => {
     expect(wrongRoutes({ 'a.b': good }, { 'a.b': handle })).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 const MIB = 1024 * 1024;
 /** Room for one of the documents. */
 const ANSWERING_BYTES = 20 * MIB;
-/** What all refused requests of a test may read from the database together. */
+/** The limit of bytes that all rejected requests of a test may read from the database. */
 const READ_BYTES_MAX = MIB / 2;
 
 let server: TestServer;
@@ -23,7 +23,7 @@ let event: string;
 const sockets: Socket[] = [];
 const connections = new Set<pg.PoolClient>();
 
-/** Texts that hold so many bytes together. Random, so that hardly fewer are read from the database. */
+/** Texts with the given number of bytes in total. Random, so that they hardly compress in the database. */
 const texts = (count: number, bytes: number) =>
   Array.from({ length: count }, () =>
     randomBytes(bytes / count)
@@ -55,14 +55,14 @@ afterAll(() => {
   for (const socket of sockets) socket.destroy();
 });
 
-/** Bytes that the database has sent for reading. */
+/** Bytes received from the database on read connections. */
 const bytesRead = (): number =>
   [...connections].reduce(
     (sum, client) => sum + (client as unknown as { connection: { stream: Socket } }).connection.stream.bytesRead,
     0,
   );
 
-/** Bytes that the database sends for reading within half a second. */
+/** Bytes received from the database on read connections within half a second. */
 async function bytesReadSoon(): Promise<number> {
   const before = bytesRead();
   await sleep(500);
@@ -96,14 +96,14 @@ const ask = async ({ path, headers }: ReturnType<typeof portal>) => {
   return { status: response.status, headers: response.headers, text: await response.text() };
 };
 
-test('what there is no room for is refused before it is read from the database', async () => {
+test('rejects a read without room before it reads from the database', async () => {
   const { path, headers } = READS['a submission of a trace']();
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   socket.on('error', () => undefined).pause();
   sockets.push(socket);
   socket.write(httpText(`GET ${path} HTTP/1.1`, ['Host: x', `Cookie: ${headers.cookie}`]));
   await expect.poll(answeringBytes, { timeout: 20_000 }).toBeGreaterThan(18 * MIB);
-  // The one that has the room is read: 14 MB compressed, which the database sends as hexadecimal digits.
+  // The request with the room reads 14 MB of compressed data, which the database sends as hexadecimal digits.
   await expect.poll(bytesRead, { timeout: 20_000 }).toBeGreaterThan(27_000_000);
   await expect.poll(bytesReadSoon).toBe(0);
   const before = bytesRead();
@@ -117,7 +117,7 @@ test('what there is no room for is refused before it is read from the database',
   expect(await answeringBytes()).toBe(held);
 });
 
-test('once there is room, each is answered, and its room is given back', async () => {
+test('answers each read once there is room and frees it afterwards', async () => {
   for (const socket of sockets) socket.destroy();
   await expect.poll(answeringBytes, { timeout: 20_000 }).toBe(0);
   for (const [what, request] of Object.entries(READS)) {
@@ -126,7 +126,7 @@ test('once there is room, each is answered, and its room is given back', async (
   }
 });
 
-test('what is asked for and is not there holds no room', async () => {
+test('holds no room for records that do not exist', async () => {
   const nowhere = '00000000-0000-7000-8000-000000000000';
   for (const path of [
     `/runs/traces/${trace}/submissions/2`,

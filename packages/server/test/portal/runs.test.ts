@@ -44,7 +44,7 @@ describe('the list of runs', () => {
     await trace({ trace_id: 'list-5', outcome: 'failure', agent_name: 'clerk' });
   });
 
-  test('has traces and telemetry events together, newest first, each with what it reported', async () => {
+  test('contains traces and telemetry events, newest first, each with its reported values', async () => {
     const runs = await list({ text: 'list-' });
     expect(runs.map(({ trace_id, source }) => [trace_id, source])).toEqual([
       ['list-5', 'trace'],
@@ -58,7 +58,7 @@ describe('the list of runs', () => {
     expect(runs[4]).toMatchObject({ total_tokens: 7, cost_usd: '0.1', span_count: 1, session_id: 'monday' });
   });
 
-  test('is filtered by source, agent, outcome, session and text, and by all of them together', async () => {
+  test('filters by source, agent, outcome, session and text, alone and combined', async () => {
     const clerk = (await list({ text: 'list-1' }))[0]!.agent!.id;
     expect(await traceIds({ source: 'telemetry', text: 'list-' })).toEqual(['list-3', 'list-2']);
     expect(await traceIds({ agent_id: clerk.toUpperCase() })).toEqual(['list-5', 'list-2', 'list-1']);
@@ -75,7 +75,7 @@ describe('the list of runs', () => {
     expect(await traceIds({ agent_id: clerk, session_id: 'tuesday' })).toEqual([]);
   });
 
-  test('is cut to a range of time, its start included and its end not', async () => {
+  test('filters by a range of time that includes its start and excludes its end', async () => {
     const at = new Map((await list({ text: 'list-' })).map((run) => [run.trace_id, run.received_at]));
     expect(await traceIds({ from: at.get('list-4')!, text: 'list-' })).toEqual(expect.arrayContaining(['list-5', 'list-4']));
     expect(await traceIds({ to: at.get('list-1')!, text: 'list-1' })).toEqual([]);
@@ -84,7 +84,7 @@ describe('the list of runs', () => {
     expect(await traceIds({ from: '2020-01-01T00:00:00', to: '9998-01-01T00:00:00Z', text: 'list-5' })).toEqual(['list-5']);
   });
 
-  test('goes on page by page through both kinds, each run once and in order', async () => {
+  test('returns each run of both kinds once and in order over all pages', async () => {
     for (let number = 0; number < 4; number += 1) {
       await trace({ trace_id: `page-${number}-trace` });
       await telemetry(
@@ -107,7 +107,7 @@ describe('the list of runs', () => {
     }
   });
 
-  test('finds a run by any part of its id, upper and lower case alike; wildcards are characters as all others', async () => {
+  test('finds a run by any part of its id in any case; wildcards match literally', async () => {
     const odd = ['🦉-1', '🦉', '\u{10ffff}a', '\ud7ffx', 'A%b', 'A_b', 'Ünï-Code'];
     for (const trace_id of odd) await trace({ trace_id });
     await telemetry({ trace_id: 'In-The-MIDDLE-Of', outcome: 'x' });
@@ -121,7 +121,7 @@ describe('the list of runs', () => {
   });
 });
 
-/** The trace_ids of all pages of the list, or of so many that `most` runs were seen. */
+/** The trace_ids of all pages of the list, or of the pages up to `most` runs. */
 async function everyPage(
   reader: PortalClient,
   filter: Record<string, string>,
@@ -146,7 +146,7 @@ describe('the search by a part of the id', () => {
       )
     ).map(({ run_count }) => run_count);
 
-  test('finds the same runs in the same order before and after segments are merged, and merging loses none', async () => {
+  test('finds the same runs in the same order before and after segments are merged', async () => {
     const other = await server.workspace();
     const sender = await server.key(other);
     for (let number = 0; number < 40; number += 1) {
@@ -165,7 +165,7 @@ describe('the search by a part of the id', () => {
     expect(await Promise.all(texts.map(search))).toEqual(before);
   });
 
-  test('goes on page by page through more runs than it looks up by their ids', async () => {
+  test('returns all matching runs over pages, also more than it looks up by id', async () => {
     const other = await server.workspace();
     const many = {
       agents: 10,
@@ -200,7 +200,7 @@ describe('the search by a part of the id', () => {
 });
 
 describe('one trace', () => {
-  test('is the merged one: the last of what was said of it, its submissions, and the telemetry events of the same run', async () => {
+  test('is merged from its submissions, and lists them and the telemetry events of the same run', async () => {
     const id = await trace({ trace_id: 'merged', agent_name: 'clerk', detail: 'first', metadata: { a: 1 }, spans: [] });
     await trace({ trace_id: 'merged', outcome: 'escalated', detail: 'second', error: 'late', latency_ms: 12 });
     await trace({ trace_id: 'merged', cost_usd: 1.5, detail: null });
@@ -222,7 +222,7 @@ describe('one trace', () => {
     expect(read.submissions[0]).toMatchObject({ recorded_by: `key:${key.slice(8, 20)}` });
   });
 
-  test('a submission is given back byte for byte, numbers and escapes that JSON readers lose included', async () => {
+  test('returns a submission byte for byte, including numbers and escapes that JSON readers lose', async () => {
     const sent = '{"trace_id":"bytes", "metadata":{"n":12345678901234567890,"s":"\\u0000\\ud800"},"spans":[] }';
     const { body } = await server.post(paths.traces, key, sent);
     const { text, headers } = await viewer.file('runs.submission', { params: { trace: body.id, number: '1' } });
@@ -235,7 +235,7 @@ describe('one trace', () => {
 describe('the steps of a trace', () => {
   const span = (span_id: string, more: object = {}) => ({ span_id, kind: 'llm', name: `step ${span_id}`, ...more });
 
-  test('stand as merged, in the order in which they came, with parents, usage, errors and whether there is more to open', async () => {
+  test('are merged, in the order of arrival, with parents, usage, errors and whether they have a payload', async () => {
     const id = await trace({
       trace_id: 'steps',
       spans: [
@@ -279,7 +279,7 @@ describe('the steps of a trace', () => {
     expect(items[2]).toMatchObject({ status: 'error', has_payload: false, error: 'x'.repeat(2000) });
   });
 
-  test('a step opens with all that it said, members that the contract does not name too', async () => {
+  test('return everything that was sent for one step, including unknown members', async () => {
     const said = {
       input: { q: [1, null] },
       output: 'text',
@@ -303,7 +303,7 @@ describe('the steps of a trace', () => {
     expect((await viewer.ask('runs.span', { params: { trace: id }, query: { span_id: 'none' } })).status).toBe(404);
   });
 
-  test('beyond a thousand come page by page, each once', async () => {
+  test('beyond a thousand are returned over pages, each once', async () => {
     let id = '';
     for (let part = 0; part < 3; part += 1) {
       const spans = Array.from({ length: 500 }, (_, index) => span(`${part}-${String(index).padStart(3, '0')}`));
@@ -318,7 +318,7 @@ describe('the steps of a trace', () => {
     expect(new Set(all.map(({ span_id }) => span_id)).size).toBe(1500);
   });
 
-  test('a page ends behind 8 MiB of documents that were read for it, and goes on from there', async () => {
+  test('are returned in a page that ends after 8 MiB of documents, and the next page continues there', async () => {
     const heavy = 'x'.repeat(3 * 1024 * 1024);
     let id = '';
     for (const part of ['a', 'b', 'c'])
@@ -337,7 +337,7 @@ describe('the steps of a trace', () => {
 });
 
 describe('one telemetry event', () => {
-  test('opens with all that it said, of a batch or alone, and leads to the trace of the same run', async () => {
+  test('returns everything that was sent, from a batch or alone, and links to the trace of the same run', async () => {
     const id = await trace({ trace_id: 'both' });
     const said = { input: 1, output: [2], messages: [{ role: 'user', content: 'hi' }], metadata: { m: 1 } };
     await telemetry(

@@ -19,7 +19,7 @@ beforeAll(async () => {
 const signIn = (browser: Browser, email: string, password: string) => browser.call('POST', '/session', { email, password });
 
 describe('signing in', () => {
-  test('by e-mail address, whatever its case, and password: a cookie that a script cannot read, and where one belongs', async () => {
+  test('with an e-mail address in any case and a password sets an HttpOnly cookie and returns the memberships', async () => {
     const browser = new Browser(server);
     const answer = await signIn(browser, ' Ada@Example.COM ', PASSWORD);
     expect(answer.status).toBe(200);
@@ -36,7 +36,7 @@ describe('signing in', () => {
     expect(members.body.items).toMatchObject([{ person_id: ada.id, email: 'ada@example.com', role: 'viewer' }]);
   });
 
-  test('signing out ends the session, not only the cookie', async () => {
+  test('signing out ends the session on the server too', async () => {
     const browser = new Browser(server);
     await signIn(browser, 'ada@example.com', PASSWORD);
     const { cookie } = browser;
@@ -45,7 +45,7 @@ describe('signing in', () => {
     expect((await new Browser(server, cookie).call('GET', '/session')).body).toEqual({ error: 'not_signed_in', issues: [] });
   });
 
-  test('the database holds neither the token of a session nor a password', async () => {
+  test('the database contains neither the session token nor the password', async () => {
     const browser = new Browser(server);
     await signIn(browser, 'ada@example.com', PASSWORD);
     const [stored] = await server.database.sql<{ all: string }>(
@@ -57,7 +57,7 @@ describe('signing in', () => {
   });
 });
 
-test('what has expired is forgotten by the housekeeping, and nothing else is', async () => {
+test('cleanup deletes exactly what has expired', async () => {
   const { pool } = server.open;
   await workspaceSetUpLink(pool, workspace);
   const [live, dead] = [await person(server), await person(server)];

@@ -16,21 +16,21 @@ beforeEach(() => proxied.database.sql('DELETE FROM countersign.sign_in_attempts'
 const WRONG = 'not the password';
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 
-/** Tries to sign in through the proxy, which says where it comes from. */
+/** Tries to sign in through the proxy from an address. */
 const attempt = async (email: string, password: string, from = '203.0.113.7') => {
   const headers = { origin: proxied.url.replace('http:', 'https:'), 'x-forwarded-for': from };
   return outcome(await new Browser(proxied).call('POST', '/session', { email, password }, headers));
 };
-/** How many of 55 tries, each at another account, have had their password looked at. */
-async function lookedAt(tries: (number: number) => Promise<string>): Promise<number> {
+/** The number of 55 attempts, each with another account, whose password was checked. */
+async function countChecked(tries: (number: number) => Promise<string>): Promise<number> {
   const outcomes = await Promise.all(Array.from({ length: 55 }, (_, number) => tries(number)));
   return outcomes.filter((each) => each === '401 sign_in_failed').length;
 }
 
-describe('the limit of tries by where they come from', () => {
-  test('reached, shuts no accounts, and keeps nothing of them', async () => {
+describe('the limit of sign-in attempts per address', () => {
+  test('locks no account and stores nothing about accounts once reached', async () => {
     const rows = () => proxied.database.sql<{ n: number }>('SELECT count(*)::int AS n FROM countersign.sign_in_attempts');
-    expect(await lookedAt((number) => attempt(`person-${number}@example.com`, WRONG))).toBe(50);
+    expect(await countChecked((number) => attempt(`person-${number}@example.com`, WRONG))).toBe(50);
     const before = await rows();
     for (let number = 0; number < 12; number += 1) {
       expect(await attempt('ada@example.com', WRONG)).toBe('429 rate_limited');
@@ -40,18 +40,18 @@ describe('the limit of tries by where they come from', () => {
     expect(await attempt('ada@example.com', PASSWORD, '203.0.113.8')).toBe('200 ok');
   });
 
-  test('is not got round without a proxy, by headers that only a proxy may write', async () => {
+  test('cannot be bypassed without a proxy by forwarding headers', async () => {
     const claim = async (number: number) => {
       const headers = { 'x-forwarded-for': `203.0.113.${number}`, forwarded: `for=203.0.113.${number}` };
       const typed = { email: `person-${number}@example.com`, password: WRONG };
       return outcome(await new Browser(direct).call('POST', '/session', typed, headers));
     };
-    expect(await lookedAt(claim)).toBe(50);
+    expect(await countChecked(claim)).toBe(50);
   });
 
-  test('is not got round behind a proxy, by what stands before its own word or by other ports', async () => {
+  test('cannot be bypassed behind a proxy by other forwarded addresses or ports', async () => {
     const from = (number: number) => `203.0.113.${number}, 198.51.100.77:${4000 + number}`;
-    expect(await lookedAt((number) => attempt(`person-${number}@example.com`, WRONG, from(number)))).toBe(50);
+    expect(await countChecked((number) => attempt(`person-${number}@example.com`, WRONG, from(number)))).toBe(50);
   });
 
   test.each([
@@ -65,5 +65,5 @@ describe('the limit of tries by where they come from', () => {
     ['[2001:db8::1]:40001', '2001:db8:0:0'],
     ['[2001:db8::1]', '2001:db8:0:0'],
     ['unknown', 'unknown'],
-  ])('%s counts as %s', (address, network) => expect(networkOf(address)).toBe(network));
+  ])('networkOf(%s) is %s', (address, network) => expect(networkOf(address)).toBe(network));
 });

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Argon2Cost, argon2id, byJavaScript } from '../../src/people/argon2id.ts';
 
-/** What each hash has cost, in the order in which they were made. */
+/** The cost of each hash, in the order in which they were computed. */
 const work = vi.hoisted((): Argon2Cost[] => []);
 vi.mock('../../src/people/argon2id.ts', async (original) => {
   const { argon2id, ...rest } = await original<typeof import('../../src/people/argon2id.ts')>();
@@ -38,7 +38,7 @@ beforeEach(async () => {
   work.length = 0;
 });
 
-/** Tries to sign in from an address, as the proxy in front says. */
+/** Tries to sign in from an address that the proxy forwards. */
 const attempt = (email: string, password: string, { at = here, from = '203.0.113.7' } = {}) =>
   new Browser(at).call(
     'POST',
@@ -52,14 +52,14 @@ const attempt = (email: string, password: string, { at = here, from = '203.0.113
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 const WRONG = 'not the password';
 
-describe('whether there is an account', () => {
-  test('is not told: the same answer, and the same work, for a wrong password, no account, and an account without a password', async () => {
+describe('the existence of an account', () => {
+  test('is not revealed: a wrong password, no account and no password give the same response and cost', async () => {
     const seen = [];
     for (const email of ['ada@example.com', 'nobody@example.com', 'guest@example.com']) {
       work.length = 0;
       const { status, headers, body } = await attempt(email, WRONG);
-      const told = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
-      seen.push({ status, body, told, work: [...work] });
+      const comparableHeaders = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
+      seen.push({ status, body, told: comparableHeaders, work: [...work] });
     }
     expect(seen[0]).toMatchObject({ status: 401, body: { error: 'sign_in_failed', issues: [] } });
     expect(seen[0]!.work).toEqual([{ memoryKiB: 19_456, passes: 2, lanes: 1 }]);
@@ -67,7 +67,7 @@ describe('whether there is an account', () => {
     expect(seen[2]).toEqual(seen[0]);
   });
 
-  test('is not told by the limit either: an account that does not exist is shut after as many tries', async () => {
+  test('is not revealed by the limit: an unknown account is locked after the same number of attempts', async () => {
     for (const [email, from] of [
       ['ada@example.com', '203.0.113.8'],
       ['nobody@example.com', '203.0.113.9'],
@@ -79,8 +79,8 @@ describe('whether there is an account', () => {
   });
 });
 
-describe('the limit of tries', () => {
-  test('two servers on one database count together, tries at once are all counted, and no password is looked at beyond', async () => {
+describe('the limit of sign-in attempts', () => {
+  test('is shared by servers and concurrent attempts, and no password is checked beyond it', async () => {
     const tries = Array.from({ length: 24 }, (_, number) =>
       attempt('ada@example.com', WRONG, { at: number % 2 === 0 ? here : there, from: `203.0.113.${number}` }),
     );
@@ -101,7 +101,7 @@ describe('the limit of tries', () => {
     expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
   });
 
-  test('holds for an address whatever the accounts: fifty tries, and an IPv6 network counts as one', async () => {
+  test('applies to an address across accounts after fifty attempts, and an IPv6 network counts as one', async () => {
     const spray = (number: number) =>
       attempt(`person-${number}@example.com`, WRONG, { from: `2001:db8:1:2:${number.toString(16)}::1` });
     const outcomes = (await Promise.all(Array.from({ length: 55 }, (_, number) => spray(number)))).map(outcome);
@@ -110,13 +110,13 @@ describe('the limit of tries', () => {
     expect(outcome(await attempt('ada@example.com', PASSWORD, { from: '2001:db8:1:3::ffff' }))).toBe('200 ok');
   });
 
-  test('does not count what was right: somebody may sign in as often as they like', async () => {
+  test('does not count successful sign-ins', async () => {
     for (let number = 0; number < 12; number += 1) expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
   });
 });
 
 describe('a password', () => {
-  test('is kept as an argon2id hash in PHC string form, with a salt of its own', async () => {
+  test('is stored as an argon2id hash in PHC string format with its own salt', async () => {
     const [one, two] = await Promise.all([hashPassword(PASSWORD), hashPassword(PASSWORD)]);
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(one).not.toBe(two);
@@ -128,13 +128,13 @@ describe('a password', () => {
   });
 
   // From src/test.c of the reference implementation, P-H-C/phc-winner-argon2.
-  test('hashed elsewhere is checked too: a vector of the reference implementation', async () => {
+  test('hashed elsewhere is verified too (a vector of the reference implementation)', async () => {
     const known = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     expect([await isPassword('password', known), await isPassword('Password', known)]).toEqual([true, false]);
     expect(isOutdated(known)).toBe(true);
   });
 
-  test('is hashed alike where Node has no argon2: by Node, in JavaScript, and by the reference implementation', async () => {
+  test('has the same hash in Node, in JavaScript and in the reference implementation', async () => {
     const [salt, cost] = [Buffer.from('somesalt'), { memoryKiB: 256, passes: 2, lanes: 1 }];
     const hash = await byJavaScript(Buffer.from('password'), salt, 32, cost);
     expect(hash.toString('hex')).toBe('9dfeb910e80bad0311fee20f9c0e2b12c17987b4cac90c2ef54d5b3021c68bfe');
@@ -144,7 +144,7 @@ describe('a password', () => {
     expect(await byJavaScript(long, salt, 16, lanes)).toEqual(await argon2id(long, salt, 16, lanes));
   });
 
-  test('is looked at in turn: a flood finds a full waiting room, and whoever is in it is served', async () => {
+  test('is checked in turn: a flood gets 503 beyond the queue, and queued requests are served', async () => {
     const hash = await hashPassword(PASSWORD);
     const outcomes = await Promise.all(
       Array.from({ length: 90 }, () => isPassword(PASSWORD, hash).catch((error: { code: string }) => error.code)),
@@ -153,11 +153,11 @@ describe('a password', () => {
     expect(await isPassword(PASSWORD, hash)).toBe(true);
   });
 
-  test('is the same however its characters were composed', async () => {
+  test('is the same in any Unicode normalization', async () => {
     expect(await isPassword('passwo\u0308rter mit umlaut', await hashPassword('passw\u00f6rter mit umlaut'))).toBe(true);
   });
 
-  test('hashed at another cost is hashed anew by the next good sign-in, and only then; sessions stay', async () => {
+  test('with an outdated cost is rehashed on the next successful sign-in, and sessions remain', async () => {
     const old = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     const grace = await person(here, {}, 'grace@example.com');
     await here.database.sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [grace.id, old]);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 const outcome = ({ status, body }: Answer) => `${status} ${body.issues?.[0]?.message ?? body.error ?? 'ok'}`;
 
-describe("a person's name", () => {
+describe('the name of a person', () => {
   test.for([
     'Ada Lovelace',
     '李小龍',
@@ -31,23 +31,23 @@ describe("a person's name", () => {
     'Keya',
     'क्‍ष',
     'operator@example.com',
-  ])('%s is one', (name) => expect(isPersonName(name)).toBe(true));
+  ])('can be %s', (name) => expect(isPersonName(name)).toBe(true));
 
   test.for([
-    ['of the operator', 'operator'],
-    ['of the operator, in other letters that look the same', 'Ｏperator'],
-    ['of a key', 'key ci'],
-    ['of the gate', 'promotion gate'],
-    ['of nobody any more', 'A former member'],
-    ['of whoever reads it', 'Ada (you)'],
-    ['as rows have it', 'user:0198f1c2'],
-    ['of blanks', '   '],
-    ['with blanks around it', ' Ada'],
-    ['that is not seen', '\u200b'],
-    ['that holds what is not seen', 'op\u200berator'],
-    ['that turns what follows around', 'Ada \u202eecalevol'],
+    ['that means the operator', 'operator'],
+    ['that means the operator in look-alike letters', 'Ｏperator'],
+    ['that means a key', 'key ci'],
+    ['that means the gate', 'promotion gate'],
+    ['that means a former member', 'A former member'],
+    ['that ends with (you)', 'Ada (you)'],
+    ['in the format of recorded_by', 'user:0198f1c2'],
+    ['of only blanks', '   '],
+    ['with a leading blank', ' Ada'],
+    ['of an invisible character', '\u200b'],
+    ['with an invisible character', 'op\u200berator'],
+    ['with a bidirectional control character', 'Ada \u202eecalevol'],
     ['without letters, digits or symbols', '--'],
-  ] as const)('%s is none, wherever it is given', async ([, name]) => {
+  ] as const)('is rejected everywhere: %s', async ([, name]) => {
     const renamed = await ada.browser.call('PATCH', '/account', { name });
     expect([renamed.status, renamed.body.issues[0].path, renamed.body.issues[0].code]).toEqual([422, '/name', 'bad_format']);
     const invited = await ada.browser.call('POST', `/workspaces/${workspace}/invitations`, {
@@ -62,7 +62,7 @@ describe("a person's name", () => {
   });
 });
 
-describe('a page that shows somebody', () => {
+describe('a page opened by one person', () => {
   const mint = (browser: Browser, shown: string) =>
     browser.call(
       'POST',
@@ -71,7 +71,7 @@ describe('a page that shows somebody', () => {
       { [SIGNED_IN_AS]: shown },
     );
 
-  test('changes nothing once another one is signed in in the same browser', async () => {
+  test('changes nothing after another person signed in in the same browser', async () => {
     const before = await server.database.sql('SELECT 1 FROM countersign.key_events');
     expect(outcome(await mint(ada.browser, grace.id))).toMatch(/^409 person-\w+ has signed in/);
     expect(await server.database.sql('SELECT 1 FROM countersign.key_events')).toEqual(before);
@@ -79,7 +79,7 @@ describe('a page that shows somebody', () => {
   });
 });
 
-test('whoever signs in in a browser ends the session that was there, and no other', async () => {
+test('signing in ends the earlier session of the same browser and no other', async () => {
   const browser = new Browser(server);
   const signIn = (who: Someone) => browser.call('POST', '/session', { email: who.email, password: PASSWORD });
   await signIn(ada);

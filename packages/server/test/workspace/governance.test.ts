@@ -51,30 +51,30 @@ async function entriesOf(agent: string): Promise<Record<string, unknown>[]> {
   return rows.map(({ document }) => JSON.parse(document)).filter(({ subject }) => subject === agent);
 }
 
-/** How many rows the tables of governance acts hold. */
-async function counted(): Promise<unknown> {
+/** The number of rows in the tables of governance acts. */
+async function rowCounts(): Promise<unknown> {
   const of = (table: string) => `(SELECT count(*) FROM countersign.${table})`;
   const tables = ['audit_entries', 'approvals', 'incidents', 'recertifications'];
   return server.database.sql(`SELECT ${tables.map((table) => `${of(table)} AS ${table}`).join(', ')}`);
 }
 
-async function refusedWithoutTrace(
+async function expectRefusedAndUnchanged(
   act: () => Promise<unknown>,
   message: RegExp,
   kind: typeof RuleViolationError | typeof WrongInput = RuleViolationError,
 ) {
-  const before = await counted();
+  const before = await rowCounts();
   const error = await act().then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(kind);
   expect((error as Error).message).toMatch(message);
-  expect(await counted()).toEqual(before);
+  expect(await rowCounts()).toEqual(before);
 }
 
 describe('risk level', () => {
-  test('is set with a ledger entry by whoever acts, and not again when it is that already', async () => {
+  test('is set with a ledger entry by the acting person, and not again when unchanged', async () => {
     await evaluate('risky');
     expect(await risk('risky', 'high')).toBe(true);
     expect(await risk('risky', 'high')).toBe(false);
@@ -89,17 +89,17 @@ describe('risk level', () => {
     expect(entries[0]).toMatchObject({ subject: 'risky', agent_id: expect.stringMatching(/^[0-9a-f-]{36}$/), metadata: null });
   });
 
-  test('of an agent that nobody knows, or that only another workspace knows, is refused', async () => {
+  test('of an agent that is unknown in the workspace is refused', async () => {
     await evaluate('only-here');
-    await refusedWithoutTrace(() => risk('ghost', 'high'), /no agent named "ghost"/);
+    await expectRefusedAndUnchanged(() => risk('ghost', 'high'), /no agent named "ghost"/);
     const other = await server.workspace();
-    await refusedWithoutTrace(
+    await expectRefusedAndUnchanged(
       () => setRiskLevel(server.open.pool, other, { agent: 'only-here', level: 'high' }, 'operator'),
       /no agent named "only-here"/,
     );
   });
 
-  test('decides whether the next check wants an approval', async () => {
+  test('decides whether the next check requires an approval', async () => {
     await evaluate('switched');
     expect((await check('switched')).allowed).toBe(true);
     await risk('switched', 'high');
@@ -110,7 +110,7 @@ describe('risk level', () => {
 });
 
 describe('approval', () => {
-  test('lets this evaluation through, and the next one needs its own', async () => {
+  test('allows one evaluation, and the next evaluation needs its own', async () => {
     const first = await evaluate('approved');
     await risk('approved', 'high');
     await check('approved');
@@ -128,7 +128,7 @@ describe('approval', () => {
     expect((await check('approved')).reason).toBe('approval_required');
   });
 
-  test('needs no request before it', async () => {
+  test('does not require an earlier request', async () => {
     const id = await evaluate('early');
     await risk('early', 'high');
     await decide(id, 'approved');
@@ -138,34 +138,34 @@ describe('approval', () => {
     expect((await entriesOf('early')).at(-1)?.recorded_at).toBe(row?.decided_at.toISOString());
   });
 
-  test('can be taken back by rejecting; a rejection is final', async () => {
+  test('can be revoked by a rejection, which is final', async () => {
     const id = await evaluate('taken-back');
     await risk('taken-back', 'high');
     await decide(id, 'approved');
-    await refusedWithoutTrace(() => decide(id, 'approved'), /is approved already; record a new evaluation/);
+    await expectRefusedAndUnchanged(() => decide(id, 'approved'), /is approved already; record a new evaluation/);
     await decide(id, 'rejected', 'a second look');
     expect(await check('taken-back')).toMatchObject({ allowed: false, reason: 'approval_rejected' });
-    await refusedWithoutTrace(() => decide(id, 'approved'), /is rejected already; record a new evaluation/);
-    await refusedWithoutTrace(() => decide(id, 'rejected'), /is rejected already/);
+    await expectRefusedAndUnchanged(() => decide(id, 'approved'), /is rejected already; record a new evaluation/);
+    await expectRefusedAndUnchanged(() => decide(id, 'rejected'), /is rejected already/);
     const actions = (await entriesOf('taken-back')).map(({ action }) => action);
     expect(actions).toEqual(['agent.high_risk', 'approval.approved', 'approval.rejected', 'approval.required']);
   });
 
-  test('is refused for an unknown evaluation, one of no agent, one of a low-risk agent, one of another workspace', async () => {
-    await refusedWithoutTrace(() => decide(randomUUID(), 'approved'), /has no evaluation/);
+  test('is refused for evaluations that are unknown, without an agent, of a low-risk agent or of another workspace', async () => {
+    await expectRefusedAndUnchanged(() => decide(randomUUID(), 'approved'), /has no evaluation/);
     const { body } = await server.post(paths.evaluations, key, { name: 'of nobody' });
-    await refusedWithoutTrace(() => decide(body.id, 'approved'), /is of no agent/);
+    await expectRefusedAndUnchanged(() => decide(body.id, 'approved'), /is of no agent/);
     const low = await evaluate('harmless');
-    await refusedWithoutTrace(() => decide(low, 'approved'), /"harmless" is not high-risk.*set its risk level to high/);
+    await expectRefusedAndUnchanged(() => decide(low, 'approved'), /"harmless" is not high-risk.*set its risk level to high/);
     await risk('harmless', 'high');
     const other = await server.workspace();
-    await refusedWithoutTrace(
+    await expectRefusedAndUnchanged(
       () => decideEvaluation(server.open.pool, other, { evaluationId: low, status: 'approved', rationale: 'x' }, 'operator'),
       /has no evaluation/,
     );
   });
 
-  test('of two people who decide at once one is refused, and the ledger has one entry', async () => {
+  test('by several people at once succeeds once and writes one ledger entry', async () => {
     const id = await evaluate('contested');
     await risk('contested', 'high');
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => decide(id, 'approved')));
@@ -176,7 +176,7 @@ describe('approval', () => {
 });
 
 describe('incident and re-certification', () => {
-  test('an incident without re-certification changes no decision', async () => {
+  test('an incident without re-certification does not affect decisions', async () => {
     await evaluate('scolded');
     const id = await incident('scolded', { recertify: false });
     expect((await check('scolded')).allowed).toBe(true);
@@ -185,19 +185,22 @@ describe('incident and re-certification', () => {
       rationale: 'it lied',
       metadata: { incident_id: id, severity: 'high', recertification_required: false },
     });
-    await refusedWithoutTrace(() => close('scolded'), /has no open re-certification/);
+    await expectRefusedAndUnchanged(() => close('scolded'), /has no open re-certification/);
   });
 
-  test('with it the gate is shut until a passing evaluation recorded since, and a person, close it', async () => {
+  test('a re-certification blocks the gate until a later passing evaluation exists and a person closes it', async () => {
     await evaluate('bot');
     const first = await incident('bot');
     expect(await check('bot')).toMatchObject({ allowed: false, reason: 'recertification_open', event: 'promotion.blocked' });
-    await refusedWithoutTrace(() => close('bot'), /was recorded before the incident was opened; record a passing evaluation/);
+    await expectRefusedAndUnchanged(
+      () => close('bot'),
+      /was recorded before the incident was opened; record a passing evaluation/,
+    );
     await evaluate('bot', { status: 'failing' });
-    await refusedWithoutTrace(() => close('bot'), /is failing, not passing/);
+    await expectRefusedAndUnchanged(() => close('bot'), /is failing, not passing/);
     await evaluate('bot');
     const second = await incident('bot');
-    await refusedWithoutTrace(() => close('bot'), /was recorded before the incident/);
+    await expectRefusedAndUnchanged(() => close('bot'), /was recorded before the incident/);
     const passing = await evaluate('bot');
     expect((await check('bot')).reason).toBe('recertification_open');
     expect(await close('bot')).toEqual({ incidentIds: [first, second], evaluationId: passing });
@@ -207,28 +210,28 @@ describe('incident and re-certification', () => {
       metadata: { incident_ids: [first, second], evaluation_id: passing },
     });
     expect((await check('bot')).allowed).toBe(true);
-    await refusedWithoutTrace(() => close('bot'), /has no open re-certification/);
+    await expectRefusedAndUnchanged(() => close('bot'), /has no open re-certification/);
   });
 
-  test('a passing evaluation since that is not the latest closes nothing', async () => {
+  test('a later passing evaluation that is not the latest does not close it', async () => {
     await evaluate('relapsed');
     await incident('relapsed');
     await evaluate('relapsed');
     for (const status of ['failing', 'running', 'scheduled']) {
       await evaluate('relapsed', { status });
-      await refusedWithoutTrace(() => close('relapsed'), new RegExp(`is ${status}, not passing`));
+      await expectRefusedAndUnchanged(() => close('relapsed'), new RegExp(`is ${status}, not passing`));
     }
     const last = await evaluate('relapsed');
     expect((await close('relapsed')).evaluationId).toBe(last);
   });
 
-  test('an agent known from traces alone has no evaluation to close on', async () => {
+  test('an agent known only from traces has no evaluation to close on', async () => {
     await server.post(paths.traces, key, { trace_id: 't-1', agent_name: 'never-evaluated' });
     await incident('never-evaluated');
-    await refusedWithoutTrace(() => close('never-evaluated'), /has no evaluation at all/);
+    await expectRefusedAndUnchanged(() => close('never-evaluated'), /has no evaluation at all/);
   });
 
-  test('the other agents of the workspace stay as they are', async () => {
+  test('does not affect other agents of the workspace', async () => {
     await evaluate('guilty');
     await evaluate('bystander');
     await incident('guilty');
@@ -237,11 +240,11 @@ describe('incident and re-certification', () => {
     await close('guilty');
     expect((await check('guilty')).allowed).toBe(true);
     expect((await check('bystander')).reason).toBe('recertification_open');
-    await refusedWithoutTrace(() => incident('nobody'), /no agent named "nobody"/);
+    await expectRefusedAndUnchanged(() => incident('nobody'), /no agent named "nobody"/);
   });
 });
 
-describe('what people write', () => {
+describe('texts by people', () => {
   const half = '\ud83d';
 
   test.each([
@@ -250,16 +253,16 @@ describe('what people write', () => {
     ['one code point too long', '🦉'.repeat(65_537), /at most 65,536/],
     ['U+0000', 'a\u0000b', /U\+0000/],
     ['a lone surrogate', `a${half}`, /surrogate/],
-  ])('a rationale or description that is %s is refused and nothing is written', async (_, text, message) => {
+  ])('rejects a rationale or description that is %s and writes nothing', async (_, text, message) => {
     const id = await evaluate('worded');
     await risk('worded', 'high');
     await incident('worded');
-    await refusedWithoutTrace(() => decide(id, 'approved', text), message, WrongInput);
-    await refusedWithoutTrace(() => close('worded', text), message, WrongInput);
-    await refusedWithoutTrace(() => incident('worded', { description: text }), message, WrongInput);
+    await expectRefusedAndUnchanged(() => decide(id, 'approved', text), message, WrongInput);
+    await expectRefusedAndUnchanged(() => close('worded', text), message, WrongInput);
+    await expectRefusedAndUnchanged(() => incident('worded', { description: text }), message, WrongInput);
   });
 
-  test('every other character arrives in the ledger as it was written', async () => {
+  test('stores every other character unchanged in the ledger', async () => {
     const text = '🦉'.repeat(65_000) + ' "quoted" \\ \u0001\u2028\u202e é e\u0301 <b> \r\n\t';
     const id = await evaluate('verbatim');
     await risk('verbatim', 'high');
@@ -274,8 +277,8 @@ describe('what people write', () => {
     ['too long', 'x'.repeat(513)],
     ['of control characters', 'a\u001b[2J'],
     ['with U+0000', 'a\u0000'],
-    ['half a character', half],
-  ])('a name that is %s is refused for workspaces and keys, and looked for nowhere', async (_, name) => {
+    ['half a surrogate pair', half],
+  ])('rejects a name that is %s for workspaces, keys and agents', async (_, name) => {
     const { pool } = server.open;
     const made = { name, scopes: ['audit'] as const, expiresAt: null };
     for (const act of [
@@ -290,7 +293,7 @@ describe('what people write', () => {
   });
 });
 
-test('acts beside a busy server leave a whole chain and no deadlock', async () => {
+test('acts on a busy server leave a whole chain and cause no deadlock', async () => {
   const agents = Array.from({ length: 6 }, (_, index) => `busy-${index}`);
   for (const agent of agents) await evaluate(agent);
   const work = agents.flatMap((agent) => [

@@ -17,13 +17,13 @@ const entry = { actor: 'ci', action: 'key.used' };
 const use = async (server: TestServer, key: string) => (await server.post(paths.audit, key, entry)).status;
 const prefixOf = (key: string) => key.slice('aa_live_'.length, 'aa_live_'.length + 12);
 
-describe('keys live and die with the next request, on every server', () => {
+describe('changes of keys take effect on the next request on every server', () => {
   test('a new key works at once on both servers', async () => {
     const key = await here.key(tenantId);
     expect(await Promise.all([use(there, key), use(here, key)])).toEqual([200, 200]);
   });
 
-  test('rotation: the old secret is dead and the new one works, on the other server too', async () => {
+  test('after a rotation only the new secret works, also on the other server', async () => {
     const old = await here.key(tenantId);
     expect([await use(here, old), await use(there, old)]).toEqual([200, 200]);
     const fresh = await rotateKey(here.open.pool, tenantId, prefixOf(old), 'operator');
@@ -33,7 +33,7 @@ describe('keys live and die with the next request, on every server', () => {
     expect([await use(there, fresh), await use(here, fresh)]).toEqual([200, 200]);
   });
 
-  test('revocation: the key is dead on both servers, and cannot be rotated back to life', async () => {
+  test('a revoked key fails on both servers and cannot be rotated', async () => {
     const key = await here.key(tenantId);
     expect([await use(here, key), await use(there, key)]).toEqual([200, 200]);
     await revokeKey(here.open.pool, tenantId, prefixOf(key), 'operator');
@@ -41,7 +41,7 @@ describe('keys live and die with the next request, on every server', () => {
     await expect(rotateKey(here.open.pool, tenantId, prefixOf(key), 'operator')).rejects.toThrow('was revoked');
   });
 
-  test('a key is dead from its expiry on', async () => {
+  test('a key fails from its expiry on', async () => {
     const expiresAt = new Date(Date.now() + 1_500).toISOString();
     const key = await mintKey(here.open.pool, tenantId, { name: 'short-lived', scopes: ['audit'], expiresAt }, 'operator');
     expect(await use(here, key)).toBe(200);
@@ -49,7 +49,7 @@ describe('keys live and die with the next request, on every server', () => {
     expect([await use(here, key), await use(there, key)]).toEqual([401, 401]);
   });
 
-  test('a scope that is taken away is missing with the next request', async () => {
+  test('a removed scope is missing on the next request', async () => {
     const key = await here.key(tenantId, ['audit', 'telemetry']);
     expect(await use(there, key)).toBe(200);
     await changeScopes(here.open.pool, tenantId, { prefix: prefixOf(key), scopes: ['telemetry'] }, 'operator');
@@ -57,8 +57,8 @@ describe('keys live and die with the next request, on every server', () => {
   });
 });
 
-describe('what is kept of a key', () => {
-  test('its form is aa_live_<12 hex>.<43 characters of base64url>, and only the SHA-256 of the secret as sent is stored', async () => {
+describe('stored data of a key', () => {
+  test('has the format aa_live_<12 hex>.<43 base64url>, and only the SHA-256 of the secret is stored', async () => {
     const key = await here.key(tenantId);
     expect(key).toMatch(/^aa_live_[0-9a-f]{12}\.[A-Za-z0-9_-]{43}$/);
     const secret = key.split('.')[1]!;
@@ -74,7 +74,7 @@ describe('what is kept of a key', () => {
     expect(everything).toEqual([{ found: false }]);
   });
 
-  test('minted, rotated and revoked are in the key audit trail, in the order of the acts and without a gap', async () => {
+  test('the key audit trail records minting, rotation and revocation in order without a gap', async () => {
     const own = await here.workspace();
     const key = await here.key(own, ['governance']);
     await rotateKey(here.open.pool, own, prefixOf(key), 'operator');
@@ -96,7 +96,7 @@ describe('what is kept of a key', () => {
     );
   });
 
-  test('last use is recorded once, not with every request', async () => {
+  test('records the last use once and not on every request', async () => {
     const key = await here.key(tenantId);
     const lastUse = () =>
       here.database.sql<{ at: Date }>(
