@@ -1,7 +1,7 @@
 import { createHash, createHmac, createPrivateKey, createPublicKey, hkdfSync, sign, verify } from 'node:crypto';
 import type { Digests } from '../src/domain/digests.ts';
 
-/** The digests that the domain takes as an argument, for tests. */
+/** Digests for the functions of the domain, by node:crypto. */
 export const digests: Digests = {
   sha256Hex: (text) => createHash('sha256').update(text, 'utf8').digest('hex'),
   hmacSha256Hex: (key, text) => createHmac('sha256', key).update(text, 'utf8').digest('hex'),
@@ -10,7 +10,7 @@ export const digests: Digests = {
 /** HKDF-SHA256 (RFC 5869) without a salt, 32 bytes. */
 export const hkdf = (secret: Uint8Array, info: string): Uint8Array => new Uint8Array(hkdfSync('sha256', secret, '', info, 32));
 
-/** SHA-256 over bytes, for trees and notes. */
+/** SHA-256 of bytes, for trees and notes. */
 export const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest());
 
 /** DER prefixes of raw Ed25519 keys (RFC 8410). */

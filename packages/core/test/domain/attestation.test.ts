@@ -31,17 +31,17 @@ const digestOf = (some: Record<string, unknown>) => decisionDigest(some, digests
 const open = (envelope: unknown, ...keys: (typeof pair)[]) => openAttestation(envelope, keys.map(keyOf), verifyEd25519, digestOf);
 
 describe('attestations (DSSE, in-toto)', () => {
-  test('the encoding that is signed is the one of the DSSE protocol page', () => {
+  test('computes the pre-authentication encoding of the DSSE specification', () => {
     const encoded = preAuthenticationEncoding('http://example.com/HelloWorld', new TextEncoder().encode('hello world'));
     expect(new TextDecoder().decode(encoded)).toBe('DSSEv1 29 http://example.com/HelloWorld 11 hello world');
   });
 
-  test('the thumbprint is the one of RFC 8037, appendix A.3', () => {
+  test('computes the key thumbprint of RFC 8037, appendix A.3', () => {
     const publicKey = new Uint8Array(Buffer.from('11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', 'base64url'));
     expect(publicJwk(publicKey, sha256).kid).toBe('kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k');
   });
 
-  test('an attested decision opens with the key that signed it, and with either of two', () => {
+  test('opens an attestation with any key that signed it, and with no other', () => {
     expect(open(attestDecision(decision, [signerOf(pair)]), pair)).toEqual({ decision, keyid: keyOf(pair).keyid });
     expect(open(attestDecision(decision, [signerOf(pair), signerOf(other)]), other)).toHaveProperty('decision', decision);
     expect(open(attestDecision(decision, [signerOf(pair)]), other)).toHaveProperty(
@@ -50,7 +50,7 @@ describe('attestations (DSSE, in-toto)', () => {
     );
   });
 
-  test('a swapped payload, another type, a signature of another envelope, a broken form: refused', () => {
+  test('rejects a swapped payload, another payload type, a signature of another envelope and malformed envelopes', () => {
     const envelope = attestDecision(decision, [signerOf(pair)]);
     const allowed = attestDecision({ ...decision, allowed: true }, [signerOf(other)]);
     const cases: unknown[] = [
@@ -67,7 +67,7 @@ describe('attestations (DSSE, in-toto)', () => {
     for (const doctored of cases) expect(open(doctored, pair), JSON.stringify(doctored)).toHaveProperty('fault');
   });
 
-  test('a statement signed by the right key about another decision than it carries is refused', () => {
+  test('rejects a signed statement whose subject is not the decision that it carries', () => {
     const envelope = attestDecision({ ...decision, allowed: true }, [signerOf(pair)]);
     expect(open(envelope, pair)).toHaveProperty('fault', 'the statement is about another decision than the one it carries');
     const payload = new TextEncoder().encode(
@@ -83,7 +83,7 @@ describe('attestations (DSSE, in-toto)', () => {
     expect(open(foreign, pair)).toHaveProperty('fault', 'the payload is no statement about a promotion decision');
   });
 
-  test('the signatures travel in a header, and the payload is made from the decision', () => {
+  test('rebuilds the envelope from the signatures in the header and the decision in the body', () => {
     const envelope = attestDecision(decision, [signerOf(pair), signerOf(other)]);
     const header = attestationHeader(envelope);
     const altered = { ...decision, message: 'another' };
@@ -92,7 +92,7 @@ describe('attestations (DSSE, in-toto)', () => {
   });
 
   test.each(['', 'true', '"kid"', '"kid";sig=:AA==', '"kid";sig=::', '"k d";sig=:AA==:', '"kid";sig=:AA==:,'])(
-    'a header that is %j is no attestation',
+    'rejects the header %j',
     (header) => expect(envelopeOfHeader(decision, header)).toBeUndefined(),
   );
 });

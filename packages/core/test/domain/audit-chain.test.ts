@@ -25,14 +25,14 @@ const unlinked = (place: number, metadata: Record<string, unknown> | null = null
   metadata,
 });
 
-/** A chain of rows as an export holds them. */
+/** The rows of a chain as they appear in an export. */
 function chain(length: number): Record<string, unknown>[] {
   const entries = Array.from({ length }, (_, place) => unlinked(place, { place }));
   return linkEntries({ seq: 0, rowHash: null }, entries, digests).map(({ entry, rowHash }) => ({ ...entry, row_hash: rowHash }));
 }
 
-/** Walks rows and returns the first fault. */
-function walk(rows: readonly unknown[], tenantId?: string) {
+/** Verifies rows in order and returns the first fault. */
+function firstFault(rows: readonly unknown[], tenantId?: string) {
   const verifier = new ChainVerifier(digests, tenantId);
   for (const row of rows) {
     const fault = verifier.next(row);
@@ -41,18 +41,18 @@ function walk(rows: readonly unknown[], tenantId?: string) {
   return undefined;
 }
 
-describe('the chain', () => {
-  test('the golden rows of the independent implementation have the same text and the same hashes here', () => {
+describe('audit chain', () => {
+  test('produces the text and hashes of the golden rows of the independent implementation', () => {
     for (const { line, canonical, row_hash: rowHash } of golden.entries) {
-      const { row_hash: said, ...entry } = JSON.parse(line);
+      const { row_hash: rowHashInLine, ...entry } = JSON.parse(line);
       expect(canonicalJson(entry)).toBe(canonical);
       expect(rowHashOf(canonical, digests)).toBe(rowHash);
-      expect(said).toBe(rowHash);
+      expect(rowHashInLine).toBe(rowHash);
     }
-    expect(walk(golden.entries.map(({ line }: { line: string }) => JSON.parse(line)))).toBeUndefined();
+    expect(firstFault(golden.entries.map(({ line }: { line: string }) => JSON.parse(line)))).toBeUndefined();
   });
 
-  test('linked in batches of any size it is the same chain', () => {
+  test('is the same whatever the sizes of the batches that linked it', () => {
     const entries = Array.from({ length: 20 }, (_, place) => unlinked(place));
     const whole = linkEntries({ seq: 0, rowHash: null }, entries, digests);
     fc.assert(
@@ -69,14 +69,14 @@ describe('the chain', () => {
     );
   });
 
-  test('a whole chain verifies, and the head is its last row', () => {
+  test('verifies an intact chain and reports its last row as the head', () => {
     const verifier = new ChainVerifier(digests);
     const rows = chain(5);
     for (const row of rows) expect(verifier.next(row)).toBeUndefined();
     expect(verifier.head).toEqual({ seq: 5, rowHash: rows.at(-1)!.row_hash });
   });
 
-  test.each([...ENTRY_MEMBERS, 'row_hash'])('a row whose %s was changed is named', (member) => {
+  test.each([...ENTRY_MEMBERS, 'row_hash'])('reports the row whose %s was changed', (member) => {
     const changed: Record<string, unknown> = {
       version: 2,
       seq: 9,
@@ -86,10 +86,10 @@ describe('the chain', () => {
       recorded_at: '2026-11-20T09:30:00.999Z',
     };
     const rows = chain(4).map((row, index) => (index === 2 ? { ...row, [member]: changed[member] ?? 'changed' } : row));
-    expect(walk(rows, TENANT)).toMatchObject({ seq: 3 });
+    expect(firstFault(rows, TENANT)).toMatchObject({ seq: 3 });
   });
 
-  test('a row removed, inserted, swapped, repeated, of another tenant, with a member more or less: the first wrong one is named', () => {
+  test('reports the first row that is missing, swapped, repeated, malformed or of another tenant', () => {
     const rows = chain(6);
     const [first, second, third] = rows as [Record<string, unknown>, Record<string, unknown>, Record<string, unknown>];
     const { subject: _, ...less } = third;
@@ -103,20 +103,20 @@ describe('the chain', () => {
       ['not an object', [first, 'row'], 2],
       ['another tenant', [first, second, { ...third, tenant_id: 'ffffffff-0000-4000-8000-000000000000' }], 3],
     ];
-    for (const [name, doctored, seq] of cases) expect(walk(doctored), name).toMatchObject({ seq });
-    expect(walk(rows, 'ffffffff-0000-4000-8000-000000000000')).toMatchObject({ seq: 1 });
+    for (const [name, doctored, seq] of cases) expect(firstFault(doctored), name).toMatchObject({ seq });
+    expect(firstFault(rows, 'ffffffff-0000-4000-8000-000000000000')).toMatchObject({ seq: 1 });
   });
 
-  test('a row dated before the one before it is named, though its hash is right', () => {
+  test('reports a row that is older than its predecessor, even with a correct hash', () => {
     const entries = [unlinked(5), { ...unlinked(6), recorded_at: '2026-11-20T09:29:59.000Z' }];
     const rows = linkEntries({ seq: 0, rowHash: null }, entries, digests).map(({ entry, rowHash }) => ({
       ...entry,
       row_hash: rowHash,
     }));
-    expect(walk(rows)?.reason).toContain('is before that of the row before');
+    expect(firstFault(rows)?.reason).toContain('is before that of the row before');
   });
 
-  test('any change of any byte of metadata is found', () => {
+  test('detects any change of metadata', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (metadata, other) => {
         fc.pre(
@@ -125,7 +125,9 @@ describe('the chain', () => {
             canonicalJson(JSON.parse(JSON.stringify(metadata))) !== canonicalJson(JSON.parse(JSON.stringify(other))),
         );
         const [row] = linkEntries({ seq: 0, rowHash: null }, [unlinked(0, JSON.parse(JSON.stringify(metadata)))], digests);
-        expect(walk([{ ...row!.entry, metadata: JSON.parse(JSON.stringify(other)), row_hash: row!.rowHash }])).toMatchObject({
+        expect(
+          firstFault([{ ...row!.entry, metadata: JSON.parse(JSON.stringify(other)), row_hash: row!.rowHash }]),
+        ).toMatchObject({
           seq: 1,
         });
       }),

@@ -6,11 +6,14 @@ import { vectors } from '../vectors.ts';
 const rfc = vectors('jcs-rfc8785');
 
 describe('canonical JSON (RFC 8785)', () => {
-  test.each(['section_3_2_2_sample', 'section_3_2_3_sorting'])('the sample of the RFC comes out byte for byte: %s', (section) => {
-    expect(canonicalJson(JSON.parse(rfc[section].input))).toBe(rfc[section].canonical);
-  });
+  test.each(['section_3_2_2_sample', 'section_3_2_3_sorting'])(
+    'reproduces the sample of the RFC byte for byte: %s',
+    (section) => {
+      expect(canonicalJson(JSON.parse(rfc[section].input))).toBe(rfc[section].canonical);
+    },
+  );
 
-  test('every number of Appendix B prints as the RFC says, and those that are no numbers throw', () => {
+  test('formats every number of Appendix B as the RFC does and throws for NaN and Infinity', () => {
     for (const { ieee754_hex: hex, json } of rfc.appendix_b_numbers) {
       const number = Buffer.from(hex, 'hex').readDoubleBE();
       if (json === null || json === '' || !Number.isFinite(number))
@@ -19,7 +22,7 @@ describe('canonical JSON (RFC 8785)', () => {
     }
   });
 
-  test('what JSON cannot hold throws instead of being dropped', () => {
+  test('throws for values that JSON cannot represent', () => {
     const holes: unknown[] = [];
     holes.length = 2;
     for (const value of [
@@ -41,7 +44,7 @@ describe('canonical JSON (RFC 8785)', () => {
     }
   });
 
-  test('what stands in canonical order already hides nothing: lone surrogates throw, escapes and integer-like names come out right', () => {
+  test('applies every rule to values whose members are already in canonical order', () => {
     expect(() => canonicalJson({ a: 1, b: ['\ud800'] })).toThrow(NotCanonicalError);
     expect(() => canonicalJson({ a: { b: [1, { c: undefined }] } })).toThrow(NotCanonicalError);
     expect(() => canonicalJson({ a: { toJSON: () => 'another' } })).toThrow(NotCanonicalError);
@@ -52,11 +55,11 @@ describe('canonical JSON (RFC 8785)', () => {
     expect(canonicalJson({ 9: 'nine', 10: 'ten', a: -0 })).toBe('{"10":"ten","9":"nine","a":0}');
   });
 
-  test('a member named __proto__ is a member like any other', () => {
+  test('treats a member named __proto__ like any other', () => {
     expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"x":2}}'))).toBe('{"__proto__":{"x":2},"b":1}');
   });
 
-  test('the same value in any member order has the same text, and that text reads back as the value', () => {
+  test('gives a value the same text for any member order, and the text parses to the value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false } as object), (value) => {
         const text = canonicalJson(value);

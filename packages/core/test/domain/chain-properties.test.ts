@@ -42,7 +42,7 @@ type Row = Record<string, unknown>;
 const exported = (rows: readonly ChainedRow[]): Row[] =>
   rows.map(({ canonical, rowHash }) => ({ ...JSON.parse(canonical), row_hash: rowHash }));
 
-/** The first row that the verifier finds wrong; undefined when all are whole. */
+/** The number of the first row that the verifier rejects; undefined when it accepts all. */
 function firstBad(rows: readonly Row[]): number | undefined {
   const verifier = new ChainVerifier(digests);
   for (const row of rows) {
@@ -52,18 +52,18 @@ function firstBad(rows: readonly Row[]): number | undefined {
   return undefined;
 }
 
-/** The root over the first rows. */
+/** The root over the first `size` rows. */
 function rootOf(rows: readonly Row[], size: number): Uint8Array {
   const tree = new Frontier(sha256);
   for (const { row_hash: hash } of rows.slice(0, size)) tree.append(Buffer.from(hash as string, 'hex'));
   return tree.root();
 }
 
-/** A chain and a place in it that has a row behind it. */
+/** A chain and the index of any row but its last. */
 const placed = chain.chain((rows) => fc.record({ rows: fc.constant(exported(rows)), place: fc.nat(rows.length - 2) }));
 
-describe('any chain', () => {
-  test('is whole as it was linked, in whatever order the members of its rows stand', () => {
+describe('any audit chain', () => {
+  test('verifies unchanged, whatever the order of the members of its rows', () => {
     fc.assert(
       fc.property(chain, (rows) => {
         expect(firstBad(exported(rows))).toBeUndefined();
@@ -72,7 +72,7 @@ describe('any chain', () => {
     );
   });
 
-  test('with any member of any row changed is broken at that row', () => {
+  test('fails at the row in which any member was changed', () => {
     fc.assert(
       fc.property(placed, fc.nat(16), fc.oneof(text, fc.integer(), fc.constant(null)), ({ rows, place }, member, value) => {
         const name = Object.keys(rows[place]!)[member]!;
@@ -82,7 +82,7 @@ describe('any chain', () => {
     );
   });
 
-  test('with a row removed, put in twice, or in the place of its neighbour is broken there', () => {
+  test('fails where a row was removed, repeated or swapped with its neighbor', () => {
     fc.assert(
       fc.property(placed, ({ rows, place }) => {
         const [row, next] = [rows[place]!, rows[place + 1]!];
@@ -93,7 +93,7 @@ describe('any chain', () => {
     );
   });
 
-  test('with its tail cut off is whole, and smaller than any head kept of it', () => {
+  test('verifies with its tail cut off, but its root differs from the root of the full chain', () => {
     fc.assert(
       fc.property(placed, ({ rows, place }) => {
         expect(firstBad(rows.slice(0, place + 1))).toBeUndefined();
@@ -102,7 +102,7 @@ describe('any chain', () => {
     );
   });
 
-  test('rewritten from any row on with correct hashes is whole, and has another root at every size from there', () => {
+  test('verifies when rewritten with correct hashes, but its root differs from the rewritten row on', () => {
     fc.assert(
       fc.property(placed, ({ rows, place }) => {
         const entries = rows.map(
@@ -120,9 +120,9 @@ describe('any chain', () => {
   });
 });
 
-describe('a kept header', () => {
+describe('kept Countersign-Checkpoint header', () => {
   const root = fc.uint8Array({ minLength: 32, maxLength: 32 });
-  test('is read as it was written, in any order, with its name before it and unknown parameters in it', () => {
+  test('is parsed in any order, with or without its name, and with unknown parameters', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), root, fc.maxSafeNat(), root, (size, one, more, other) => {
         const [audit, decisions] = [unsignedHeadText('audit', size, one), unsignedHeadText('decisions', more, other)];
@@ -139,9 +139,9 @@ describe('a kept header', () => {
     );
   });
 
-  test('of any other text is none, and nothing is thrown', () => {
+  test('is rejected without an exception when its text is malformed', () => {
     const head = unsignedHeadText('audit', 7, new Uint8Array(32));
-    for (const broken of [
+    for (const malformed of [
       '',
       'audit',
       'audit;size=7',
@@ -151,7 +151,7 @@ describe('a kept header', () => {
       `${head}, ${head}`,
       `${head},`,
     ])
-      expect(parseUnsignedHeads(broken), broken).toBeUndefined();
+      expect(parseUnsignedHeads(malformed), malformed).toBeUndefined();
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (any) => void parseUnsignedHeads(any)));
   });
 });

@@ -15,13 +15,13 @@ const stranger = { name: key.name, publicKey: keyPair(new Uint8Array(32).fill(8)
 const head = { origin: originOf('3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24', 'audit'), size: 42, root: sha256(new Uint8Array([1])) };
 
 describe('signed notes (C2SP)', () => {
-  test('the published note is made and opened byte for byte', () => {
+  test('reproduces the published note byte for byte and opens it', () => {
     expect(keyPair(seed).publicKey).toEqual(peter.publicKey);
     expect(signNote(published.text, [{ ...peter, sign: keyPair(seed).sign }], sha256)).toBe(published.note);
     expect(openNote(published.note, [peter], verifyEd25519, sha256)).toEqual({ text: published.text, key: peter });
   });
 
-  test('a changed text, a changed signature, an unknown key, a broken form: not to be believed', () => {
+  test('rejects a changed text, a changed signature, an unknown key and a malformed note', () => {
     const cases = [
       published.note.replace('answer', 'Answer'),
       published.note.replace('x08go', 'x08gp'),
@@ -40,13 +40,13 @@ describe('signed notes (C2SP)', () => {
     expect(openNote(published.note, [key], verifyEd25519, sha256)).toHaveProperty('fault');
   });
 
-  test('signatures of unknown keys beside a known one are ignored, a wrong one of a known key refuses the note', () => {
+  test('ignores signatures of unknown keys and rejects a note with an invalid signature of a known key', () => {
     const foreign = signNote(published.text, [{ ...stranger, sign: pair.sign }], sha256).split('\n\n')[1]!;
     expect(openNote(published.note + foreign, [peter], verifyEd25519, sha256)).toHaveProperty('text', published.text);
     expect(openNote(published.note + foreign, [peter, stranger], verifyEd25519, sha256)).toHaveProperty('fault');
   });
 
-  test('a verifier key is written and read as published, and one whose id is of another key is refused', () => {
+  test('formats and parses the published verifier key and rejects a key whose id does not match', () => {
     expect(noteVerifierKey(peter, sha256)).toBe(published.verifier_key);
     expect(parseNoteVerifierKey(`${published.verifier_key}\n`, sha256)).toEqual(peter);
     for (const wrong of [
@@ -59,20 +59,20 @@ describe('signed notes (C2SP)', () => {
     }
   });
 
-  test('a note signed by two keys opens with either', () => {
+  test('opens a note signed by two keys with either key', () => {
     const note = signNote(published.text, [signer, { ...peter, sign: keyPair(seed).sign }], sha256);
     for (const known of [key, peter])
       expect(openNote(note, [known], verifyEd25519, sha256)).toEqual({ text: published.text, key: known });
   });
 
-  test('base64 has one form alone', () => {
+  test('accepts only canonical base64', () => {
     expect(fromBase64(toBase64(new Uint8Array([0, 255])))).toEqual(new Uint8Array([0, 255]));
     for (const text of ['AP8', 'AP9=', 'AP8=\n', 'AP-_', '*']) expect(fromBase64(text)).toBeUndefined();
   });
 });
 
 describe('checkpoints (C2SP tlog-checkpoint) and proofs (C2SP tlog-proof)', () => {
-  test('a checkpoint says origin, size and root, and opens with the key that signed it', () => {
+  test('a checkpoint contains origin, size and root, and opens only with the key that signed it', () => {
     const note = signCheckpoint(head, [signer], sha256);
     expect(note.split('\n').slice(0, 3)).toEqual(['countersign/3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24', '42', toBase64(head.root)]);
     expect(openCheckpoint(note, [key], verifyEd25519, sha256)).toEqual({ head, key });
@@ -80,13 +80,13 @@ describe('checkpoints (C2SP tlog-checkpoint) and proofs (C2SP tlog-proof)', () =
     expect(openCheckpoint(note.replace('\n42\n', '\n43\n'), [key], verifyEd25519, sha256)).toHaveProperty('fault');
   });
 
-  test('each log of a tenant has an origin of its own', () => {
+  test('each log of a tenant has its own origin', () => {
     expect(new Set((['audit', 'decisions', 'keys'] as const).map((log) => originOf('t', log)))).toEqual(
       new Set(['countersign/t', 'countersign/t/decisions', 'countersign/t/keys']),
     );
   });
 
-  test('text that is no checkpoint is refused', () => {
+  test('rejects malformed checkpoint text', () => {
     const text = checkpointText(head);
     for (const wrong of [
       '',
@@ -102,7 +102,7 @@ describe('checkpoints (C2SP tlog-checkpoint) and proofs (C2SP tlog-proof)', () =
     }
   });
 
-  test('a proof reads back as it was written, with or without extra data', () => {
+  test('parses the proofs that it formats, with or without extra data, and rejects malformed ones', () => {
     const proof = {
       index: 7,
       hashes: [sha256(new Uint8Array([2])), sha256(new Uint8Array([3]))],

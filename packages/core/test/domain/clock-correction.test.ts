@@ -33,21 +33,21 @@ async function* trail(): AsyncGenerator<Uint8Array> {
 }
 const verified = (corrections: ClockCorrection[] | undefined) => verifyExport(trail(), hashing, { log: 'keys', corrections });
 
-describe('a step back in the times of a key trail', () => {
+describe('export of a key trail whose times step back', () => {
   const step = { size: 1, before: BEFORE, after: AFTER };
 
-  test('is whole where the audit ledger allows it, or was not supplied', async () => {
+  test('is valid when the audit ledger allows the step or was not supplied', async () => {
     expect((await verified([{ keys: step }])).firstBad).toBeUndefined();
     expect((await verified(undefined)).firstBad).toBeUndefined();
   });
 
   test.each<[string, ClockCorrection[]]>([
-    ['nothing', []],
+    ['no step', []],
     ['a step of another log', [{ decisions: step, audit: step }]],
     ['a step at another size', [{ keys: { ...step, size: 2 } }]],
     ['a step from another time', [{ keys: { ...step, before: '2045-01-01T00:00:00.000Z' } }]],
     ['a step to a later time', [{ keys: { ...step, after: '2026-11-20T12:00:00.001Z' } }]],
-  ])('is a fault where the audit ledger allows %s', async (_, corrections) => {
+  ])('is invalid when the audit ledger allows only %s', async (_, corrections) => {
     expect((await verified(corrections)).firstBad).toEqual({
       seq: 2,
       reason: expect.stringMatching(/no entry clock\.corrected of the audit ledger allows that/),
@@ -55,14 +55,14 @@ describe('a step back in the times of a key trail', () => {
   });
 });
 
-describe('an entry that allows a step', () => {
+describe('entry clock.corrected', () => {
   const entry = {
     action: 'clock.corrected',
     recorded_by: 'operator',
     metadata: { logs: { keys: { size: 1, before: BEFORE, after: AFTER } } },
   };
 
-  test('is the operator’s alone, and names sizes and times', () => {
+  test('counts only when the operator recorded it and its sizes and times are well formed', () => {
     expect(correctionIn(entry)).toEqual(entry.metadata.logs);
     expect(correctionIn({ ...entry, recorded_by: 'key:0123456789ab' })).toBeUndefined();
     expect(correctionIn({ ...entry, recorded_by: 'system:promotion-gate' })).toBeUndefined();

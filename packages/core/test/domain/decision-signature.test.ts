@@ -20,36 +20,33 @@ interface GoldenDecision {
 const golden = vectors('decision');
 const master = new Uint8Array(Buffer.from(golden.master_secret_base64, 'base64'));
 
-describe('the decision signature', () => {
-  test('HMAC-SHA256 and HKDF-SHA256 give the outputs of RFC 4231 and RFC 5869', () => {
+describe('decision signature', () => {
+  test('HMAC-SHA256 and HKDF-SHA256 produce the outputs of RFC 4231 and RFC 5869', () => {
     for (const { key, data, hmac_sha256 } of vectors('hmac-rfc4231').cases) {
       expect(createHmac('sha256', Buffer.from(key, 'hex')).update(Buffer.from(data, 'hex')).digest('hex')).toBe(hmac_sha256);
     }
     for (const { ikm, salt, info, length, okm } of vectors('hkdf-rfc5869').cases) {
-      const made = hkdfSync('sha256', Buffer.from(ikm, 'hex'), Buffer.from(salt, 'hex'), Buffer.from(info, 'hex'), length);
-      expect(Buffer.from(made).toString('hex')).toBe(okm);
+      const derived = hkdfSync('sha256', Buffer.from(ikm, 'hex'), Buffer.from(salt, 'hex'), Buffer.from(info, 'hex'), length);
+      expect(Buffer.from(derived).toString('hex')).toBe(okm);
     }
   });
 
-  test.each(golden.cases as GoldenDecision[])(
-    'the golden decision of the independent implementation signs alike here: $what',
-    (each) => {
-      const key = hkdf(master, decisionKeyInfo(golden.tenant_id, each.key_id));
-      expect(Buffer.from(key).toString('hex')).toBe(each.decision_key_hex);
-      expect(canonicalJson(each.D)).toBe(each.canonical);
-      const signed = signDecision(each.D, key, digests);
-      expect(signed.response_sha256).toBe(each.response_sha256);
-      expect(signed.signature).toBe(each.signature);
-      expect(decisionFault({ ...signed }, key, digests)).toBeUndefined();
-    },
-  );
+  test.each(golden.cases as GoldenDecision[])('matches the golden decision of the independent implementation: $what', (each) => {
+    const key = hkdf(master, decisionKeyInfo(golden.tenant_id, each.key_id));
+    expect(Buffer.from(key).toString('hex')).toBe(each.decision_key_hex);
+    expect(canonicalJson(each.D)).toBe(each.canonical);
+    const signed = signDecision(each.D, key, digests);
+    expect(signed.response_sha256).toBe(each.response_sha256);
+    expect(signed.signature).toBe(each.signature);
+    expect(decisionFault({ ...signed }, key, digests)).toBeUndefined();
+  });
 
-  test('the key is of one tenant and one key id: another one of either is another key', () => {
+  test('derives a different key for each tenant and key id', () => {
     const key = (tenant: string, id: string) => Buffer.from(hkdf(master, decisionKeyInfo(tenant, id))).toString('hex');
     expect(new Set([key('a', 'dk-1'), key('a', 'dk-2'), key('b', 'dk-1')]).size).toBe(3);
   });
 
-  test('a decision changed in any member, cut, extended or signed by another key is refused', () => {
+  test('rejects a decision with a changed, removed or added member, or signed by another key', () => {
     const key = hkdf(master, 'one');
     const signed: Record<string, unknown> = { ...signDecision(golden.cases[0].D, key, digests) };
     for (const name of Object.keys(signed)) {
@@ -61,7 +58,7 @@ describe('the decision signature', () => {
     expect(decisionFault(signed, hkdf(master, 'two'), digests)).toBe('the signature is not of this key');
   });
 
-  test('no digit of the signature can be changed unseen', () => {
+  test('rejects a signature with any digit changed, and a malformed one', () => {
     const key = hkdf(master, 'one');
     const signed = signDecision({ allowed: true }, key, digests);
     fc.assert(

@@ -9,13 +9,13 @@ import { digests } from '../node-digests.ts';
 const TENANT = '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24';
 const DEPTH = 200;
 
-/** Where the value ends that a text begins with. */
+/** The end of the value at the start of the text. */
 function endOf(text: string, depth = DEPTH): number {
   const reader = new CanonicalText();
   return reader.open(text) ? reader.endOf(0, depth) : NO_END;
 }
 
-/** A text with a few characters changed at one place: what JSON is made of, and what it must not hold. */
+/** Tokens of JSON, and characters that it must not contain. */
 const pieces = [
   '"',
   '\\',
@@ -36,6 +36,7 @@ const pieces = [
   '\u0000',
 ];
 pieces.push('0', '1', '-', '-0', '.', '.0', 'e', 'E5', '1e400', 'null', 'true', '"a":1,', ',"a":1', 'é', '🦉', '\ud83e', '');
+/** The text with up to three characters replaced by such a piece. */
 const changed = (text: string) =>
   fc
     .record({ at: fc.nat(text.length), cut: fc.nat(3), piece: fc.constantFrom(...pieces) })
@@ -51,8 +52,8 @@ function isCanonical(text: string): boolean {
   }
 }
 
-describe('canonical text', () => {
-  test('of any value is read to its end', () => {
+describe('reader of canonical text', () => {
+  test('reads the canonical text of any value to its end', () => {
     fc.assert(
       fc.property(values, (text) => {
         expect(endOf(text)).toBe(text.length);
@@ -61,7 +62,7 @@ describe('canonical text', () => {
     );
   });
 
-  test('that was changed anywhere is read to its end only where it is canonical again', () => {
+  test('reads a changed text to its end only if the result is canonical', () => {
     fc.assert(
       fc.property(values.chain(changed), (text) => {
         expect(endOf(text) === text.length && text !== '').toBe(isCanonical(text));
@@ -72,30 +73,30 @@ describe('canonical text', () => {
 
   test.each([
     ['a space', '{"a": 1}'],
-    ['a member twice', '{"a":1,"a":1}'],
+    ['a repeated member', '{"a":1,"a":1}'],
     ['members out of order', '{"b":1,"a":1}'],
-    ['a number with a zero more', '1.0'],
-    ['a number with an exponent that needs none', '1e2'],
+    ['a number with a trailing zero', '1.0'],
+    ['an unnecessary exponent', '1e2'],
     ['minus zero', '-0'],
     ['a number that a double cannot hold', '0.10000000000000000001'],
-    ['a number beyond every double', '1e400'],
+    ['a number larger than any double', '1e400'],
     ['a leading zero', '01'],
-    ['an escape of what needs none', '"\\u0041"'],
+    ['an unnecessary escape', '"\\u0041"'],
     ['an escaped slash', '"\\/"'],
-    ['a long escape where there is a short one', '"\\u000a"'],
+    ['a long escape that has a short form', '"\\u000a"'],
     ['an escape in capitals', '"\\u001F"'],
-    ['half a surrogate pair, escaped', '"\\ud83e"'],
-    ['half a surrogate pair', '"\ud83e"'],
+    ['an escaped lone surrogate', '"\\ud83e"'],
+    ['a lone surrogate', '"\ud83e"'],
     ['a control character', '"\u0001"'],
-    ['no end', '{"a":[1,"b'],
-    ['a comma too many', '[1,]'],
-    ['a word that is none', 'nul'],
-    ['nothing', ''],
-  ])('with %s is not taken', (_, text) => {
+    ['no closing brackets', '{"a":[1,"b'],
+    ['a trailing comma', '[1,]'],
+    ['an unknown literal', 'nul'],
+    ['no characters', ''],
+  ])('rejects text with %s', (_, text) => {
     expect(endOf(text)).not.toBe(text.length === 0 ? 0 : text.length);
   });
 
-  test('nested to the limit is taken, one deeper is not', () => {
+  test('accepts nesting up to the limit and rejects deeper nesting', () => {
     const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
     expect([endOf(nested(3), 3), endOf(nested(4), 3)]).toEqual([6, NO_END]);
     expect(endOf('{"a":'.repeat(100_000))).toBe(NO_END);
@@ -124,8 +125,8 @@ const linked = fc
 const verifier = () => new ChainVerifier(digests, TENANT);
 const lineOf = (canonical: string, hash: string) => `${canonical.slice(0, -1)},"row_hash":"${hash}"}`;
 
-describe('a row taken by its text', () => {
-  test('is just one that is whole when it is parsed, however its text was changed and hashed anew', () => {
+describe('chain verifier on the text of a row', () => {
+  test('accepts exactly the texts that it accepts when they are parsed', () => {
     fc.assert(
       fc.property(
         linked.chain(({ canonical }) => fc.oneof(fc.constant(canonical), changed(canonical))),
@@ -141,7 +142,7 @@ describe('a row taken by its text', () => {
     );
   });
 
-  test('is every row as it is written, and says what it says', () => {
+  test('accepts every row as it is written and reads its members', () => {
     fc.assert(
       fc.property(linked, ({ entry, canonical, rowHash }) => {
         const walked = verifier();
@@ -154,7 +155,7 @@ describe('a row taken by its text', () => {
     );
   });
 
-  test('is not one of another place, tenant, time or hash, nor of other members', () => {
+  test('rejects a row with a wrong position, tenant, time, hash or set of members', () => {
     const unlinked = {
       tenant_id: TENANT,
       id: TENANT,

@@ -15,8 +15,8 @@ const golden = vectors('evidence-events') as {
 const events = golden.events.map(({ event }) => event);
 const place = (event: EvidenceEvent) => ({ seq: event.seq, tenantId: event.tenant_id });
 
-describe('the log of evidence of the independent implementation', () => {
-  test('has the same leaf data and the same root here', () => {
+describe('golden evidence log of the independent implementation', () => {
+  test('has the leaf data and root that this implementation computes', () => {
     const tree = new Frontier(sha256);
     for (const { event, leaf_data } of golden.events) {
       expect(readEvidenceEvent(event, place(event), digests)).toMatchObject({ hash: leaf_data });
@@ -25,7 +25,7 @@ describe('the log of evidence of the independent implementation', () => {
     expect(Buffer.from(tree.root()).toString('hex')).toBe(golden.root);
   });
 
-  test('gives the same evidence here after every event', () => {
+  test('yields the same evidence after every event', () => {
     const state = new EvidenceState();
     for (const event of events) {
       state.apply(event);
@@ -35,7 +35,7 @@ describe('the log of evidence of the independent implementation', () => {
     expect(state.size).toBe(events.length);
   });
 
-  test('is whole as an export, and an export of another log is not read as one', async () => {
+  test('is a valid export of the evidence log, and not of another log', async () => {
     const lines = (values: unknown[]) =>
       async function* () {
         for (const value of values) yield Buffer.from(`${JSON.stringify(value)}\n`);
@@ -53,33 +53,33 @@ describe('the log of evidence of the independent implementation', () => {
   });
 });
 
-describe('an evidence event', () => {
+describe('evidence event', () => {
   const [registered] = events as [EvidenceEvent];
 
   test.each([
     ['of another version', { version: 2 }, /version 2/],
     ['of an unknown action', { action: 'agent.promoted' }, /action "agent\.promoted"/],
-    ['of an action that every object has', { action: 'toString' }, /action "toString"/],
-    ['with a member more', { note: 'x' }, /"note" is not a member/],
+    ['of an action named like a method of every object', { action: 'toString' }, /action "toString"/],
+    ['with an additional member', { note: 'x' }, /"note" is not a member/],
     ['with an agent in upper case', { agent_id: registered.agent_id.toUpperCase() }, /agent_id/],
-    ['with a moment without milliseconds', { recorded_at: '2026-11-20T12:00:01Z' }, /recorded_at/],
+    ['with a time without milliseconds', { recorded_at: '2026-11-20T12:00:01Z' }, /recorded_at/],
     ['of another tenant', { tenant_id: '00000000-0000-4000-8000-000000000000' }, /another tenant/],
-    ['with another number', { seq: 2 }, /seq is 2, expected 1/],
-    ['with half a surrogate pair', { agent_name: '\ud800' }, /no canonical form/],
-  ])('%s is refused', (_, change, why) => {
+    ['with another sequence number', { seq: 2 }, /seq is 2, expected 1/],
+    ['with a lone surrogate', { agent_name: '\ud800' }, /no canonical form/],
+  ])('%s is rejected', (_, change, why) => {
     expect(readEvidenceEvent({ ...registered, ...change }, place(registered), digests)).toEqual({
       fault: expect.stringMatching(why),
     });
   });
 
-  test.each(Object.keys(events[1]!))('without its member %s is refused', (member) => {
+  test.each(Object.keys(events[1]!))('without its member %s is rejected', (member) => {
     const { [member as keyof EvidenceEvent]: _, ...rest } = events[1]!;
     expect(readEvidenceEvent(rest, place(events[1]!), digests)).toHaveProperty('fault');
   });
 });
 
-describe('the state of evidence', () => {
-  test('refuses what does not follow: another number, an unknown agent, an agent or a name twice', () => {
+describe('evidence state', () => {
+  test('rejects a wrong sequence number, an unknown agent and an agent or name registered twice', () => {
     const state = new EvidenceState();
     const apply = (event: EvidenceEvent) => () => state.apply(event);
     expect(apply(events[1]!)).toThrow(EventConflictError);
@@ -91,7 +91,7 @@ describe('the state of evidence', () => {
     expect(state.size).toBe(1);
   });
 
-  test('says where an id and a name are of different agents, or one of them is unknown', () => {
+  test('reports a mismatch when an id and a name belong to different agents or one is unknown', () => {
     const state = new EvidenceState();
     for (const event of events) state.apply(event);
     const [one, other] = [...state.agents()];

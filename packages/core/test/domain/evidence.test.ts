@@ -13,27 +13,27 @@ interface GoldenEvidence {
 
 const golden = vectors('evidence') as { decision_key_hex: string; cases: GoldenEvidence[] };
 
-describe('the evidence of a decision', () => {
-  test.each(golden.cases)('of the independent implementation gives the same verdict here: $what', ({ evidence, response }) => {
+describe('evidence of a decision', () => {
+  test.each(golden.cases)('leads to the verdict of the independent implementation: $what', ({ evidence, response }) => {
     expect(decisionFault(response, Buffer.from(golden.decision_key_hex, 'hex'), digests)).toBeUndefined();
     expect(evidenceFault(response, evidence, digests)).toBeUndefined();
   });
 
-  test('a verdict turned round, in any of its members, does not follow from it', () => {
+  test('contradicts a verdict in which any member was changed', () => {
     for (const { evidence, response } of golden.cases) {
       for (const name of ['allowed', 'reason', 'event', 'evaluation_id', 'threshold', 'evaluation_age', 'checks', 'tenant_id']) {
-        const fault = evidenceFault({ ...response, [name]: 'turned' }, evidence, digests);
+        const fault = evidenceFault({ ...response, [name]: 'changed' }, evidence, digests);
         expect(fault, name).toMatch(new RegExp(`^${name} does not follow`));
       }
     }
   });
 
-  test('the wording of messages is not compared', () => {
+  test('is not compared with the wording of messages', () => {
     const [{ evidence, response }] = golden.cases as [GoldenEvidence];
     expect(evidenceFault({ ...response, message: 'Other words.' }, evidence, digests)).toBeUndefined();
   });
 
-  test('evidence for a policy or of a version that is not known is refused and not read as another', () => {
+  test('is rejected when its version or policy is unknown or its form is wrong', () => {
     const [{ evidence, response }] = golden.cases as [GoldenEvidence];
     for (const [text, why] of [
       [evidence.replace('"version":1', '"version":2'), /version 2/],

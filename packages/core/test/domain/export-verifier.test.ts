@@ -29,7 +29,7 @@ const rows = linkEntries(
 const lineOf = (text: string, hash: string) => `${text.slice(0, -1)},"row_hash":"${hash}"}\n`;
 const lines = rows.map(({ canonical, rowHash }) => lineOf(canonical, rowHash));
 
-/** Verifies a text that arrives in chunks of a size. */
+/** Verifies a text that arrives in chunks of `chunk` bytes. */
 const verify = (text: string, expectation: ExportExpectation = {}, chunk = text.length + 1) =>
   verifyExport(
     (async function* () {
@@ -40,8 +40,8 @@ const verify = (text: string, expectation: ExportExpectation = {}, chunk = text.
     expectation,
   );
 
-describe('an export', () => {
-  test('is whole however its bytes are cut into chunks', async () => {
+describe('export of the audit ledger', () => {
+  test('verifies for any chunk size', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 2000 }), async (chunk) => {
         const report = await verify(lines.join(''), {}, chunk);
@@ -51,21 +51,21 @@ describe('an export', () => {
     );
   });
 
-  test('of nothing has no rows, no head and no fault', async () => {
+  test('without rows has no head and no fault', async () => {
     expect(await verify('')).toMatchObject({ entries: 0, head: null, firstBad: undefined, contradiction: undefined });
   });
 
   test.each([
-    ['a row that is missing', [0, 1, 3, 4], 3],
-    ['a row that is repeated', [0, 1, 1, 2], 3],
-    ['rows in another order', [0, 2, 1], 2],
-    ['a first row that is missing', [1, 2], 1],
-  ])('with %s is bad from that row on', async (_, order, seq) => {
+    ['a missing row', [0, 1, 3, 4], 3],
+    ['a repeated row', [0, 1, 1, 2], 3],
+    ['rows out of order', [0, 2, 1], 2],
+    ['a missing first row', [1, 2], 1],
+  ])('with %s is invalid from that row on', async (_, order, seq) => {
     const { entries, firstBad } = await verify(order.map((at) => lines[at]).join(''));
     expect([entries, firstBad?.seq]).toEqual([seq - 1, seq]);
   });
 
-  test('with any changed byte in a row is never whole with the same head', async () => {
+  test('never verifies with the same head after any byte changed', async () => {
     const text = lines.join('');
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: text.length - 2 }), fc.integer({ min: 1, max: 127 }), async (at, shift) => {
@@ -83,7 +83,7 @@ describe('an export', () => {
     ['not UTF-8', Buffer.from([0xff, 0x0a]), /the line is not UTF-8/],
     ['not JSON', Buffer.from('{"seq":1\n'), /JSON/],
     ['not an object', Buffer.from('[]\n'), /object/],
-  ])('with a line that is %s names the line', async (_, bytes, reason) => {
+  ])('with a line that is %s reports the line', async (_, bytes, reason) => {
     const report = await verifyExport(
       (async function* () {
         yield Buffer.from(lines[0]!);
@@ -94,18 +94,18 @@ describe('an export', () => {
     expect(report).toMatchObject({ entries: 1, firstBad: { seq: 2, reason: expect.stringMatching(reason) } });
   });
 
-  test('of another tenant than the expected one is bad at its first row', async () => {
+  test('of an unexpected tenant is invalid at its first row', async () => {
     const other = '33333333-3333-4333-8333-333333333333';
     expect(await verify(lines.join(''), { tenantId: other })).toMatchObject({ entries: 0, firstBad: { seq: 1 } });
   });
 
-  test('of another log says which log it is', async () => {
+  test('verified as another log reports which log it is', async () => {
     expect(await verify(lines.join(''), { log: 'decisions' })).toMatchObject({
       firstBad: { seq: 1, misfit: true, reason: expect.stringContaining('this is an export of the log audit') },
     });
   });
 
-  test('is compared with kept heads: equal, and cut off', async () => {
+  test('contradicts a kept head when its tail was cut off', async () => {
     const tree = new Frontier(sha256);
     for (const { rowHash } of rows) tree.append(Buffer.from(rowHash, 'hex'));
     const kept = [{ source: 'kept', size: 5, root: tree.root() }];
@@ -120,7 +120,7 @@ describe('an export', () => {
   });
 });
 
-test('the order of members in a line does not count, and a hash over another order than the canonical one is invalid', async () => {
+test('the order of members in a line is free, but the hash must cover the canonical order', async () => {
   const [row] = rows;
   const unordered = row!.canonical.replace('{"a":1,"b":2}', '{"b":2,"a":1}');
   expect(await verify(lineOf(row!.canonical, row!.rowHash))).toMatchObject({ entries: 1, firstBad: undefined });

@@ -11,7 +11,7 @@ import { fromBase64, noteVerifierKey, parseNoteVerifierKey } from '../../src/dom
 import { digests, keyPair, sha256, verifyEd25519 } from '../node-digests.ts';
 import { vectors } from '../vectors.ts';
 
-/** Made by the independent implementation from docs/formats.md alone. */
+/** Vectors of the independent implementation, which was written from docs/formats.md only. */
 const golden = vectors('checkpoints');
 const attestations = vectors('attestation');
 
@@ -41,8 +41,8 @@ const signers = (golden.keys as GoldenKey[]).map(({ seed, public_key }) => ({
 }));
 const first = signers[0]!;
 
-describe('the golden proofs of the independent implementation', () => {
-  test('keys have the same ids and verifier keys here', () => {
+describe('golden proofs of the independent implementation', () => {
+  test('keys have the same ids and verifier keys', () => {
     for (const [place, { kid, note_key }] of (golden.keys as GoldenKey[]).entries()) {
       expect(signers[place]!.keyid).toBe(kid);
       expect(noteVerifierKey(signers[place]!, sha256)).toBe(note_key);
@@ -51,7 +51,7 @@ describe('the golden proofs of the independent implementation', () => {
   });
 
   test.each(golden.logs as GoldenLog[])(
-    '$log: origin, roots and signed checkpoints of every size come out alike',
+    '$log: origin, roots and signed checkpoints of every size are equal',
     ({ log, origin, leaf_data, roots, checkpoints }) => {
       expect(originOf(golden.tenant_id, log)).toBe(origin);
       const frontier = new Frontier(sha256);
@@ -64,7 +64,7 @@ describe('the golden proofs of the independent implementation', () => {
   );
 
   test.each(golden.logs as GoldenLog[])(
-    '$log: inclusion proofs lead to the root, and are written alike',
+    '$log: inclusion proofs lead to the root and have the same text',
     ({ leaf_data, roots, inclusion }) => {
       expect(inclusion.length).toBeGreaterThan(0);
       for (const { index, size, hashes, text } of inclusion) {
@@ -83,19 +83,19 @@ describe('the golden proofs of the independent implementation', () => {
       const sent = hashes.map((hash) => fromBase64(hash)!);
       expect(consistencyRanges(from, second)).toHaveLength(sent.length);
       if (from === 0 || from === second) continue;
-      const led = rootsOfConsistency(from, second, bytes(roots[from]!), sent, sha256)!;
-      expect([hex(led.first), hex(led.second)]).toEqual([roots[from], roots[second]]);
+      const computed = rootsOfConsistency(from, second, bytes(roots[from]!), sent, sha256)!;
+      expect([hex(computed.first), hex(computed.second)]).toEqual([roots[from], roots[second]]);
     }
   });
 
-  test('key events hash alike', () => {
+  test('key events have the same hashes', () => {
     expect(golden.key_events.length).toBeGreaterThan(0);
-    const audit = (golden.logs as GoldenLog[]).find(({ log }) => log === 'keys')!;
+    const keys = (golden.logs as GoldenLog[]).find(({ log }) => log === 'keys')!;
     for (const [place, { event }] of golden.key_events.entries())
-      expect(hashKeyEvent(event, digests).hash).toBe(audit.leaf_data[place]);
+      expect(hashKeyEvent(event, digests).hash).toBe(keys.leaf_data[place]);
   });
 
-  test('the header names both heads alike', () => {
+  test('the header with both heads is equal', () => {
     const heads = (['audit', 'decisions'] as const).map((log) => {
       const { roots } = (golden.logs as GoldenLog[]).find((each) => each.log === log)!;
       return unsignedHeadText(log, roots.length - 1, bytes(roots.at(-1)!));
@@ -103,7 +103,7 @@ describe('the golden proofs of the independent implementation', () => {
     expect(heads.join(', ')).toBe(golden.header);
   });
 
-  test('every note that the independent verifier refuses is refused here', () => {
+  test('every note that the independent verifier rejects is rejected', () => {
     for (const { note, what } of golden.refused as { note: string; what: string }[]) {
       const opened = openCheckpoint(note, [first], verifyEd25519, sha256);
       const wrongLog = 'head' in opened && opened.head.origin !== golden.logs[0].origin;
@@ -111,7 +111,7 @@ describe('the golden proofs of the independent implementation', () => {
     }
   });
 
-  test('attestations come out alike, byte for byte, and open', () => {
+  test('attestations are equal byte for byte, and open', () => {
     expect(attestations.cases.length).toBeGreaterThan(0);
     const key = { keyid: first.keyid, publicKey: first.publicKey };
     for (const { envelope, what } of attestations.cases) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { formatIngestionKey, parseIngestionKey, parseKeyPrefix, sentKey } from '../../src/domain/ingestion-key.ts';
 
 describe('ingestion keys', () => {
-  test('what is formatted is parsed', () => {
+  test('parses every key that it formats', () => {
     for (let round = 0; round < 200; round += 1) {
       const key = {
         kind: round % 2 === 0 ? ('live' as const) : ('read' as const),
@@ -25,18 +25,18 @@ describe('ingestion keys', () => {
     `aa_live_5f0c2a9be671.${'a'.repeat(42)}=`,
     ` aa_live_5f0c2a9be671.${'a'.repeat(43)}`,
     `aa_live_5f0c2a9be671.${'a'.repeat(43)}\n`,
-  ])('%j is no key', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseIngestionKey(text)).toBeUndefined();
   });
 
-  test('a prefix is taken with or without aa_live_', () => {
+  test('accepts a prefix with or without aa_live_ or aa_read_', () => {
     expect(parseKeyPrefix('5f0c2a9be671')).toBe('5f0c2a9be671');
     expect(parseKeyPrefix('aa_live_5f0c2a9be671')).toBe('5f0c2a9be671');
     expect(parseKeyPrefix('aa_read_5f0c2a9be671')).toBe('5f0c2a9be671');
     expect(parseKeyPrefix('5f0c2a9be67')).toBeUndefined();
   });
 
-  test('Bearer wins over X-Service-Key, another kind of Authorization is ignored beside it', () => {
+  test('prefers a Bearer token to X-Service-Key and ignores other schemes of Authorization', () => {
     expect(sentKey('Bearer a', 'b')).toBe('a');
     expect(sentKey('bearer a', undefined)).toBe('a');
     expect(sentKey(undefined, 'b')).toBe('b');
@@ -44,8 +44,8 @@ describe('ingestion keys', () => {
     for (const other of ['Bearer-Extra foo', 'Bearer.v2 foo', 'Bearer~ foo', 'BearerToken foo', 'Bearer1 foo', '']) {
       expect([other, sentKey(other, 'b')]).toEqual([other, 'b']);
     }
-    for (const unreadable of ['Bearer', 'Bearer ', 'bearer a b', 'Bearer=a', 'Bearer,a']) {
-      expect([unreadable, sentKey(unreadable, 'b')]).toEqual([unreadable, undefined]);
+    for (const malformed of ['Bearer', 'Bearer ', 'bearer a b', 'Bearer=a', 'Bearer,a']) {
+      expect([malformed, sentKey(malformed, 'b')]).toEqual([malformed, undefined]);
     }
     expect(sentKey('Basic eDp5', undefined)).toBeUndefined();
     expect(sentKey(undefined, undefined)).toBeUndefined();

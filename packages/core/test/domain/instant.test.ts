@@ -13,11 +13,11 @@ describe('date-times', () => {
     ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00.000Z'],
     ['2017-01-01T01:59:60+02:00', '2017-01-01T00:00:00.000Z'],
     ['0000-01-01T00:00:00Z', '0000-01-01T00:00:00.000Z'],
-  ])('%s is read', (text, iso) => {
+  ])('parses %s', (text, iso) => {
     expect(parseDateTime(text)).toBe(BigInt(Date.parse(iso)) * 1000n);
   });
 
-  test('fractions are read to the microsecond, up to nine digits', () => {
+  test('parses fractions of up to nine digits and keeps microseconds', () => {
     expect(parseDateTime('1970-01-01T00:00:00.123456789Z')).toBe(123456n);
     expect(parseDateTime('1970-01-01T00:00:00.1234567890Z')).toBeUndefined();
   });
@@ -44,11 +44,11 @@ describe('date-times', () => {
     'now',
     '2026-01-01T00:00:00Z ',
     '\u0662026-01-01T00:00:00Z',
-  ])('%j is refused', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseDateTime(text)).toBeUndefined();
   });
 
-  test('whatever Date prints is read as that instant', () => {
+  test('parses every ISO string of Date as that instant', () => {
     fc.assert(
       fc.property(
         fc.date({ min: new Date('0000-01-01T00:00:00Z'), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true }),
@@ -59,7 +59,7 @@ describe('date-times', () => {
     );
   });
 
-  test('a calendar date exists or is none', () => {
+  test('accepts only calendar dates that exist', () => {
     for (const date of ['2024-02-29', '2026-12-31', '2000-02-29']) expect(isCalendarDate(date)).toBe(true);
     for (const date of ['2026-02-29', '1900-02-29', '2026-1-1', '2026-13-01', '20261101', '2026-11-31'])
       expect(isCalendarDate(date)).toBe(false);

@@ -6,18 +6,18 @@ import { parseNoteVerifierKey } from '../../src/domain/signed-note.ts';
 import { digests, sha256, verifyEd25519 } from '../node-digests.ts';
 import { vectors } from '../vectors.ts';
 
-/** Made by the independent implementation from docs/formats.md alone. */
+/** Vectors of the independent implementation, which was written from docs/formats.md only. */
 const golden = vectors('checkpoints');
 const events: KeyEvent[] = golden.key_events.map(({ event }: { event: KeyEvent }) => event);
 const { leaf_data: leaves, checkpoints } = golden.logs.find(({ log }: { log: string }) => log === 'keys');
 const first = parseNoteVerifierKey(golden.keys[0].note_key, sha256)!;
 
-const verify = (rows: readonly unknown[], demand: ExportExpectation = {}) => {
+const verify = (rows: readonly unknown[], expectation: ExportExpectation = {}) => {
   const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
   const bytes = (async function* () {
     yield Buffer.from(text);
   })();
-  return verifyExport(bytes, { digests, sha256 }, { log: 'keys', ...demand });
+  return verifyExport(bytes, { digests, sha256 }, { log: 'keys', ...expectation });
 };
 const keptAt = (size: number) => {
   const opened = openCheckpoint(checkpoints[size], [first], verifyEd25519, sha256);
@@ -25,8 +25,8 @@ const keptAt = (size: number) => {
   return { source: 'kept', ...opened.head };
 };
 
-describe('an export of the key audit trail', () => {
-  test('is whole, says whose it is, and is as its checkpoints say', async () => {
+describe('export of the key audit trail', () => {
+  test('verifies, names its tenant and agrees with its checkpoints', async () => {
     const kept = events.map((_, place) => keptAt(place + 1));
     const report = await verify(events, { kept });
     expect(report).toEqual({
@@ -38,7 +38,7 @@ describe('an export of the key audit trail', () => {
     });
   });
 
-  test('has no hashes of its own: what was altered, or cut off, shows against a kept head', async () => {
+  test('contradicts a kept head when an event was altered or the tail cut off', async () => {
     const altered = events.with(1, { ...events[1]!, name: 'another name' });
     expect(await verify(altered)).toMatchObject({ entries: 3, firstBad: undefined, contradiction: undefined });
     for (const rows of [altered, events.slice(0, 2)]) {
@@ -50,27 +50,27 @@ describe('an export of the key audit trail', () => {
   const { scopes: _, ...short } = events[0]!;
   test.each<[string, unknown[], RegExp]>([
     ['a gap', [events[0], events[2]], /^seq is 3, expected 2/],
-    ['an event twice', [events[0], events[0]], /^seq is 1, expected 2/],
-    ['a member more', [{ ...events[0], secret: 'x' }], /"secret" is no member/],
-    ['a member less', [short], /scopes is missing/],
+    ['a repeated event', [events[0], events[0]], /^seq is 1, expected 2/],
+    ['an additional member', [{ ...events[0], secret: 'x' }], /"secret" is no member/],
+    ['a missing member', [short], /scopes is missing/],
     [
       'an instant without milliseconds',
       [{ ...events[0], recorded_at: '2026-11-20T09:31:00Z' }],
       /recorded_at does not have the form/,
     ],
-    ['scopes that are none', [{ ...events[0], scopes: [1] }], /scopes does not have the form/],
+    ['malformed scopes', [{ ...events[0], scopes: [1] }], /scopes does not have the form/],
     ['another version', [{ ...events[0], version: 1 }], /version 1 is not known/],
     ['a key minted twice', [events[0], { ...events[0], seq: 2 }], /minted does not follow/],
     ['another kind of key', [{ ...events[0], kind: 'admin' }], /kind does not have the form/],
     ["another tenant's event", [events[0], { ...events[1], tenant_id: events[1]!.id }], /an event of another tenant/],
-    ['half of a surrogate pair', [{ ...events[0], name: '\ud800' }], /surrogate/],
-    ['no object', [[]], /not an object/],
-  ])('with %s is broken there', async (_what, rows, reason) => {
+    ['a lone surrogate', [{ ...events[0], name: '\ud800' }], /surrogate/],
+    ['a line that is not an object', [[]], /not an object/],
+  ])('with %s is invalid there', async (_what, rows, reason) => {
     const { firstBad } = await verify(rows);
     expect(firstBad).toMatchObject({ seq: rows.length, reason: expect.stringMatching(reason) });
   });
 
-  test('is not one of another log, nor is another one of it', async () => {
+  test('is rejected as an export of another log, and so are other exports as a key trail', async () => {
     const misfit = (log: string) => ({ misfit: true, reason: expect.stringContaining(`give --log ${log}`) });
     expect((await verify(events, { log: 'audit' })).firstBad).toMatchObject(misfit('keys'));
     expect((await verify(events, { log: 'decisions' })).firstBad).toMatchObject(misfit('keys'));

@@ -19,7 +19,7 @@ const hex = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'hex'));
 const data = (place: number) => new TextEncoder().encode(`leaf ${place}`);
 
-/** The tree as RFC 6962 defines it, without any cleverness. */
+/** The root by the recursive definition of RFC 6962. */
 function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
   if (leaves.length === 0) return sha256(new Uint8Array());
   if (leaves.length === 1) return leaves[0]!;
@@ -28,7 +28,7 @@ function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
   return nodeHash(naiveRoot(leaves.slice(0, split)), naiveRoot(leaves.slice(split)), sha256);
 }
 
-/** A tree of `size` leaves, with the hash of any range of it. */
+/** A tree of `size` leaves, with the hashes of its ranges. */
 function tree(size: number) {
   const leaves = Array.from({ length: size }, (_, place) => leafHash(data(place), sha256));
   const hashOf = ({ level, index }: NodePlace) => naiveRoot(leaves.slice(index * 2 ** level, (index + 1) * 2 ** level));
@@ -39,8 +39,8 @@ function tree(size: number) {
   };
 }
 
-describe('the Merkle tree (RFC 6962)', () => {
-  test('over hashes that stand one behind the other has the same root, and leaves them as they are', () => {
+describe('Merkle tree (RFC 6962)', () => {
+  test('has the same root over concatenated hashes and does not change them', () => {
     for (const count of [1, 2, 4, 64]) {
       const rows = Array.from({ length: count }, (_, place) => sha256(data(place)));
       const leaves = rows.map((row) => leafHash(row, sha256));
@@ -51,7 +51,7 @@ describe('the Merkle tree (RFC 6962)', () => {
     }
   });
 
-  test('the published roots come out for every size', () => {
+  test('has the published root at every size', () => {
     const frontier = new Frontier(sha256);
     for (const [size, root] of published.roots.entries()) {
       expect(hex(frontier.root())).toBe(root);
@@ -59,7 +59,7 @@ describe('the Merkle tree (RFC 6962)', () => {
     }
   });
 
-  test('the published proofs lead to the published roots', () => {
+  test('verifies the published proofs', () => {
     for (const { index, size, proof } of published.inclusion) {
       expect(hex(rootOfInclusion(index, size, leafHash(bytes(published.leaves[index]), sha256), proof.map(bytes), sha256))).toBe(
         published.roots[size],
@@ -73,7 +73,7 @@ describe('the Merkle tree (RFC 6962)', () => {
     }
   });
 
-  test('for every size up to 300 the frontier has the root of the naive tree, resumed at any point as well', () => {
+  test('the frontier has the root of the naive tree at every size up to 300, also when resumed', () => {
     const frontier = new Frontier(sha256);
     const { leaves } = tree(300);
     for (let size = 0; size <= 300; size += 1) {
@@ -83,7 +83,7 @@ describe('the Merkle tree (RFC 6962)', () => {
     }
   });
 
-  test('an append hears of each node it completes, and those are the nodes of the naive tree', () => {
+  test('an append reports each node that it completes, as in the naive tree', () => {
     const frontier = new Frontier(sha256);
     const nodes: TreeNode[] = [];
     for (let place = 0; place < 64; place += 1) frontier.append(data(place), (node) => nodes.push(node));
@@ -93,13 +93,13 @@ describe('the Merkle tree (RFC 6962)', () => {
       expect(hex(hash)).toBe(hex(naiveRoot(leaves.slice(index * 2 ** level, (index + 1) * 2 ** level))));
   });
 
-  test('a frontier that does not fit its size is refused', () => {
+  test('rejects a frontier with the wrong number of roots for its size', () => {
     expect(() => new Frontier(sha256, 3, [sha256(data(0))])).toThrow(RangeError);
   });
 });
 
-describe('proofs', () => {
-  test('every leaf of every tree up to 70 is proved, and no other leaf, place or size is', () => {
+describe('Merkle proofs', () => {
+  test('prove every leaf of every tree up to 70, and no other index or proof length', () => {
     for (let size = 1; size <= 70; size += 1) {
       const { leaves, root, hashes } = tree(size);
       for (let index = 0; index < size; index += 1) {
@@ -112,7 +112,7 @@ describe('proofs', () => {
     }
   });
 
-  test('every tree up to 70 is proved a prefix of every larger one, and a tampered proof leads elsewhere', () => {
+  test('prove that every tree up to 70 is a prefix of every larger one, and fail when altered', () => {
     for (let second = 2; second <= 70; second += 1) {
       const { root, hashes } = tree(second);
       for (let first = 1; first < second; first += 1) {
@@ -125,7 +125,7 @@ describe('proofs', () => {
     }
   });
 
-  test('ranges of large trees are complete subtrees of falling size, and few', () => {
+  test('consist of at most 41 ranges for inclusion, each of complete subtrees of decreasing size', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 40 }), fc.nat(), (size, seed) => {
         const index = seed % size;
@@ -141,7 +141,7 @@ describe('proofs', () => {
     );
   });
 
-  test('what is no place in a tree is refused', () => {
+  test('reject an index or size outside the tree', () => {
     for (const [index, size] of [
       [-1, 3],
       [3, 3],

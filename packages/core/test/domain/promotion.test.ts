@@ -25,8 +25,8 @@ const good: Evidence = {
 };
 const highRisk = { id: 'a', name: 'bot', highRisk: true };
 
-describe('the promotion rule', () => {
-  test('a decision about an unknown agent says what was asked for, whatever its name; one about a known agent does not', () => {
+describe('promotion rules', () => {
+  test('askedAgent returns the requested name of an unknown agent, and null for a known one', () => {
     const unknown = { ...good, agent: null, evaluation: null };
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'binary' }), (agentLabel) => {
@@ -38,7 +38,7 @@ describe('the promotion rule', () => {
     expect(askedAgent({ agent_id: null, checks: [] })).toBeNull();
   });
 
-  test('all conditions met allows', () => {
+  test('allow when all conditions are met', () => {
     expect(decidePromotion(good, demand)).toMatchObject({
       allowed: true,
       reason: 'all_conditions_met',
@@ -46,7 +46,7 @@ describe('the promotion rule', () => {
     });
   });
 
-  test('without an evaluation of the harness asked for, the harness is named', () => {
+  test('name the requested harness when it has no evaluation', () => {
     const none = { ...good, evaluation: null };
     expect(decidePromotion(none, { ...demand, harnessId: 'h-1' }).message).toBe(
       'bot has no evaluation of the harness h-1; run one and record its result.',
@@ -59,18 +59,22 @@ describe('the promotion rule', () => {
   test.each([
     ['an unknown agent', { ...good, agent: null, evaluation: null }, 'no_recent_evaluation'],
     ['no evaluation', { ...good, evaluation: null }, 'no_recent_evaluation'],
-    ['one too old', { ...good, evaluation: { ...evaluation, ageHours: 72.0001 } }, 'no_recent_evaluation'],
-    ['one from the future', { ...good, evaluation: { ...evaluation, ageHours: -0.0001 } }, 'no_recent_evaluation'],
-    ['an age that is no number', { ...good, evaluation: { ...evaluation, ageHours: Number.NaN } }, 'no_recent_evaluation'],
-    ['a failing one', { ...good, evaluation: { ...evaluation, status: 'failing' } }, 'evaluation_not_passing'],
-    ['a running one', { ...good, evaluation: { ...evaluation, status: 'running' } }, 'evaluation_not_passing'],
-    ['a rate below', { ...good, evaluation: { ...evaluation, pass_rate: 79.99 } }, 'pass_rate_below_threshold'],
-    ['no rate', { ...good, evaluation: { ...evaluation, pass_rate: null } }, 'pass_rate_below_threshold'],
-    ['high-risk, nobody asked', { ...good, agent: highRisk }, 'approval_required'],
-    ['high-risk, pending', { ...good, agent: highRisk, approval: 'pending' }, 'approval_required'],
-    ['high-risk, rejected', { ...good, agent: highRisk, approval: 'rejected' }, 'approval_rejected'],
-    ['a re-certification open', { ...good, openRecertifications: 1 }, 'recertification_open'],
-  ] as [string, Evidence, string][])('%s blocks', (_name, evidence, reason) => {
+    ['an evaluation that is too old', { ...good, evaluation: { ...evaluation, ageHours: 72.0001 } }, 'no_recent_evaluation'],
+    ['an evaluation from the future', { ...good, evaluation: { ...evaluation, ageHours: -0.0001 } }, 'no_recent_evaluation'],
+    ['an age that is NaN', { ...good, evaluation: { ...evaluation, ageHours: Number.NaN } }, 'no_recent_evaluation'],
+    ['a failing evaluation', { ...good, evaluation: { ...evaluation, status: 'failing' } }, 'evaluation_not_passing'],
+    ['a running evaluation', { ...good, evaluation: { ...evaluation, status: 'running' } }, 'evaluation_not_passing'],
+    [
+      'a pass rate below the threshold',
+      { ...good, evaluation: { ...evaluation, pass_rate: 79.99 } },
+      'pass_rate_below_threshold',
+    ],
+    ['no pass rate', { ...good, evaluation: { ...evaluation, pass_rate: null } }, 'pass_rate_below_threshold'],
+    ['a high-risk agent without an approval', { ...good, agent: highRisk }, 'approval_required'],
+    ['a high-risk agent with a pending approval', { ...good, agent: highRisk, approval: 'pending' }, 'approval_required'],
+    ['a high-risk agent with a rejected approval', { ...good, agent: highRisk, approval: 'rejected' }, 'approval_rejected'],
+    ['an open re-certification', { ...good, openRecertifications: 1 }, 'recertification_open'],
+  ] as [string, Evidence, string][])('block for %s', (_name, evidence, reason) => {
     expect(decidePromotion(evidence, demand)).toMatchObject({ allowed: false, reason });
   });
 
@@ -81,12 +85,12 @@ describe('the promotion rule', () => {
     [1, '1 hour old'],
     [1.25, '1.25 hours old'],
     [72.0001, '72.0001 hours old, the limit is 72 hours'],
-  ])('an age of %d hours is said as a person reads it', (ageHours, words) => {
+  ])('format an age of %d hours for people', (ageHours, words) => {
     const [recent] = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours } }, demand).checks;
     expect(recent?.message).toContain(words);
   });
 
-  test('the age that decides is the age that is shown and said: just above its limit it is above it in all three', () => {
+  test('compare, display and report the same rounded age', () => {
     const ageHours = 1 + 0.1 / 3600;
     const verdict = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours } }, { ...demand, maxAgeHours: 1 });
     expect([verdict.allowed, roundedHours(ageHours)]).toEqual([false, 1.0001]);
@@ -95,7 +99,7 @@ describe('the promotion rule', () => {
     expect([future.allowed, roundedHours(-1e-9)]).toEqual([false, -0.0001]);
   });
 
-  test('an age is rounded away from zero to 4 decimals, and one that has no more stays as it is', () => {
+  test('round ages away from zero to 4 decimals and keep ages that have no more', () => {
     expect([0, 1.1, 71.9999, 72, 72.00001, 0.0004, -0.00001].map(roundedHours)).toEqual([
       0, 1.1, 71.9999, 72, 72.0001, 0.0004, -0.0001,
     ]);
@@ -115,12 +119,12 @@ describe('the promotion rule', () => {
     );
   });
 
-  test('exactly at the limits passes: the age, the threshold', () => {
+  test('allow an age and a pass rate exactly at their limits', () => {
     expect(decidePromotion({ ...good, evaluation: { ...evaluation, ageHours: 72, pass_rate: 80 } }, demand).allowed).toBe(true);
     expect(decidePromotion({ ...good, agent: highRisk, approval: 'approved' }, demand).allowed).toBe(true);
   });
 
-  test('whatever the evidence: four checks in order, allowed exactly when all pass, reason and event of the first that fails', () => {
+  test('return four checks in order for any evidence and the reason and event of the first that fails', () => {
     const evidence = fc.record({
       agent: fc.option(fc.record({ id: fc.constant('a'), name: fc.constant('bot'), highRisk: fc.boolean() })),
       evaluation: fc.option(

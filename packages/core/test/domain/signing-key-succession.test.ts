@@ -9,15 +9,15 @@ import { describe, expect, test } from 'vitest';
 import { sha256, verifyEd25519 } from '../../../server/src/crypto/digests.ts';
 import { vectors } from '../vectors.ts';
 
-/** Made by examples/verify/make_vectors.py, which shares no code with the service. */
+/** Vectors of examples/verify/make_vectors.py, which shares no code with the server. */
 const golden = vectors('signing-key-succession');
 const checks = { sha256, verify: verifyEd25519 };
 const keyOf = (jwk: object): ListedKey => readListedKey(jwk, sha256)!;
 const first = keyOf(golden.predecessor);
 const second = keyOf(golden.successor);
 
-describe('the signature of a signing key over the next one', () => {
-  test('is over the bytes of the independent program, and holds', () => {
+describe('signature of a signing key over its successor', () => {
+  test('covers the same bytes as in the independent program and verifies', () => {
     const message = successionMessage(golden.instance_id, first.kid, second.kid);
     expect(Buffer.from(message).toString('utf8')).toBe(golden.message);
     expect(successionFault(second, first.noteKey, checks)).toBeUndefined();
@@ -33,32 +33,32 @@ describe('the signature of a signing key over the next one', () => {
       /has no sig/,
     ],
     ['that is too short', { ...golden.successor, predecessor_signature: 'AAAA' }, /has no signature/],
-    ['of another key than it names', { ...golden.successor, predecessor: second.kid }, /does not name/],
-    ['by nobody', { ...golden.successor, predecessor: undefined }, /does not name/],
-  ])('%s is refused', (_what, jwk, why) => {
+    ['of a key with another predecessor', { ...golden.successor, predecessor: second.kid }, /does not name/],
+    ['of a key without a predecessor', { ...golden.successor, predecessor: undefined }, /does not name/],
+  ])('%s is rejected', (_what, jwk, why) => {
     expect(successionFault(keyOf(jwk), first.noteKey, checks)).toMatch(why);
   });
 });
 
-describe('following a list of keys', () => {
+describe('followSuccessors', () => {
   const kids = (listed: unknown[], known = [first.noteKey]) => {
     const { proven, refused } = followSuccessors(known, listed, checks);
     return { proven: proven.map(({ kid }) => kid), refused: refused.map(({ fault }) => fault) };
   };
 
-  test('goes from key to key, in whatever order they are listed', () => {
+  test('follows successors whatever the order of the list', () => {
     const third = keyOf(golden.third);
     expect(kids([golden.third, golden.successor, golden.predecessor])).toEqual({ proven: [second.kid, third.kid], refused: [] });
   });
 
-  test('stops where a signature is wrong, and believes nothing behind it', () => {
+  test('stops at an invalid signature and accepts no later key', () => {
     expect(kids([golden.signed_by_another, golden.third])).toEqual({
       proven: [],
       refused: [expect.stringMatching(/is not one of its predecessor/), expect.stringMatching(/is not proven/)],
     });
   });
 
-  test('does not go over a reset, which is named', () => {
+  test('stops at a reset and reports it', () => {
     const { predecessor: _, predecessor_signature: __, ...unsigned } = golden.successor;
     expect(kids([{ ...unsigned, reset_from: first.kid }])).toEqual({
       proven: [],
@@ -66,7 +66,7 @@ describe('following a list of keys', () => {
     });
   });
 
-  test('takes nothing from a list of anything else', () => {
+  test('ignores malformed list items', () => {
     const { x: _, ...without } = golden.successor;
     expect(kids([null, 7, 'key', [], {}, without, { ...golden.successor, x: first.x }])).toEqual({ proven: [], refused: [] });
   });

@@ -9,8 +9,8 @@ const golden = vectors('trace-events') as { events: { event: TraceEvent; leaf_da
 const events = golden.events.map(({ event }) => event);
 const place = (event: TraceEvent) => ({ seq: event.seq, tenantId: event.tenant_id });
 
-describe('the log of traces of the independent implementation', () => {
-  test('has the same leaf data and the same root here', () => {
+describe('golden trace log of the independent implementation', () => {
+  test('has the leaf data and root that this implementation computes', () => {
     const tree = new Frontier(sha256);
     for (const { event, leaf_data } of golden.events) {
       expect(readTraceEvent(event, place(event), digests)).toMatchObject({ hash: leaf_data });
@@ -19,7 +19,7 @@ describe('the log of traces of the independent implementation', () => {
     expect(Buffer.from(tree.root()).toString('hex')).toBe(golden.root);
   });
 
-  test('is whole as an export, and an export of another log is not read as one', async () => {
+  test('is a valid export of the trace log, and not of another log', async () => {
     async function* lines() {
       for (const event of events) yield Buffer.from(`${JSON.stringify(event)}\n`);
     }
@@ -29,7 +29,7 @@ describe('the log of traces of the independent implementation', () => {
     expect(other.firstBad).toMatchObject({ misfit: true, reason: expect.stringContaining('--log traces') });
   });
 
-  test('is checked for the order of times where the audit ledger is given', async () => {
+  test('must have times in order when the corrections of the audit ledger are known', async () => {
     async function* lines() {
       for (const event of events)
         yield Buffer.from(`${JSON.stringify({ ...event, recorded_at: `2026-11-20T12:00:0${3 - event.seq}.500Z` })}\n`);
@@ -39,39 +39,39 @@ describe('the log of traces of the independent implementation', () => {
   });
 });
 
-describe('a trace event', () => {
+describe('trace event', () => {
   const [first] = events as [TraceEvent];
   const [submission] = first.submissions;
 
   test.each([
     ['of another version', { version: 2 }, /version 2/],
     ['of another action', { action: 'traces.erased' }, /action of the event does not have its form/],
-    ['with a member more', { note: 'x' }, /"note" is not a member of the event/],
+    ['with an additional member', { note: 'x' }, /"note" is not a member of the event/],
     ['of another tenant', { tenant_id: '00000000-0000-4000-8000-000000000000' }, /another tenant/],
-    ['with another number', { seq: 2 }, /seq is 2, expected 1/],
+    ['with another sequence number', { seq: 2 }, /seq is 2, expected 1/],
     ['without submissions', { submissions: [] }, /submissions of the event does not have its form/],
-    ['with a text for a submission', { submissions: ['x'] }, /submission 1 is not an object/],
-    ['with a submission of another form', { submissions: [submission, { ...submission, number: 0 }] }, /number of submission 2/],
+    ['with a string as a submission', { submissions: ['x'] }, /submission 1 is not an object/],
+    ['with a malformed submission', { submissions: [submission, { ...submission, number: 0 }] }, /number of submission 2/],
     [
-      'with a member more in a submission',
+      'with an additional member in a submission',
       { submissions: [{ ...submission, spans: [] }] },
       /"spans" is not a member of submission 1/,
     ],
-    ['with half a surrogate pair', { submissions: [{ ...submission, trace_id: '\ud800' }] }, /no canonical form/],
-  ])('%s is refused', (_, change, why) => {
+    ['with a lone surrogate', { submissions: [{ ...submission, trace_id: '\ud800' }] }, /no canonical form/],
+  ])('%s is rejected', (_, change, why) => {
     expect(readTraceEvent({ ...first, ...change }, place(first), digests)).toEqual({ fault: expect.stringMatching(why) });
   });
 
-  test.each([null, [], 'x', 1])('that is %j is refused', (value) => {
+  test.each([null, [], 'x', 1])('that is %j is rejected', (value) => {
     expect(readTraceEvent(value, place(first), digests)).toHaveProperty('fault');
   });
 
-  test.each(Object.keys(first))('without its member %s is refused', (member) => {
+  test.each(Object.keys(first))('without its member %s is rejected', (member) => {
     const { [member as keyof TraceEvent]: _, ...rest } = first;
     expect(readTraceEvent(rest, place(first), digests)).toHaveProperty('fault');
   });
 
-  test.each(Object.keys(submission!))('whose submission lacks its member %s is refused', (member) => {
+  test.each(Object.keys(submission!))('whose submission lacks its member %s is rejected', (member) => {
     const { [member as keyof typeof submission]: _, ...rest } = submission!;
     expect(readTraceEvent({ ...first, submissions: [rest] }, place(first), digests)).toHaveProperty('fault');
   });

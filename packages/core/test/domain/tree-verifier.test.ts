@@ -22,15 +22,15 @@ const headOf = (size: number, more: Partial<KeptHead> = {}): KeptHead => ({
   ...more,
 });
 
-/** The contradiction of a log with `rows` rows to these heads. */
+/** The contradiction between a log of `rows` rows and these heads. */
 function contradictionOf(rows: number, heads: readonly KeptHead[], restores?: readonly AcceptedRestore[]) {
   const verifier = new TreeVerifier(sha256, heads);
   for (let row = 1; row <= rows; row += 1) verifier.append(leaf(row));
   return verifier.end('audit', TENANT, restores);
 }
 
-describe('a log and the heads that were kept of it', () => {
-  test('agree at every size, in any order, also for the empty log', () => {
+describe('a log and its kept heads', () => {
+  test('agree at every size and in any order, also for an empty log', () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 6 });
     fc.assert(
       fc.property(sizes, fc.integer({ min: 40, max: 60 }), (kept, rows) => {
@@ -44,7 +44,7 @@ describe('a log and the heads that were kept of it', () => {
     );
   });
 
-  test('disagree wherever one row differs below the head', () => {
+  test('disagree when any row that the head covers differs', () => {
     const rows = fc.integer({ min: 1, max: 40 });
     fc.assert(
       fc.property(rows, rows, (size, changed) => {
@@ -57,14 +57,14 @@ describe('a log and the heads that were kept of it', () => {
     );
   });
 
-  test('the finding names the largest head up to which the rows are unchanged', () => {
+  test('the contradiction names the largest head up to which the rows are unchanged', () => {
     const verifier = new TreeVerifier(sha256, [headOf(2), headOf(5), headOf(8)]);
     for (let row = 1; row <= 8; row += 1) verifier.append(leaf(row, row === 7 ? 1 : 0));
     const { size, reason } = verifier.end('audit', TENANT)!;
     expect([size, reason]).toEqual([8, expect.stringContaining('the first 5 are still as head 5 has them')]);
   });
 
-  test('a head behind the last row says that the tail was cut off', () => {
+  test('a head larger than the log means that the tail was cut off', () => {
     expect(contradictionOf(3, [headOf(2), headOf(4), headOf(9)])).toMatchObject({
       source: 'head 9',
       size: 9,
@@ -86,7 +86,7 @@ describe('a log and the heads that were kept of it', () => {
     expect(verifier.end('audit', TENANT)).toEqual({ source: 'first', size: 0, reason: 'one' });
   });
 
-  test('an accepted restore that names the abandoned head explains it', () => {
+  test('the message explains an accepted restore that abandoned the head', () => {
     const restore = { abandoned: { size: 4, root: rootOf(4) }, restored: { size: 3, root: rootOf(3) } };
     const { reason } = contradictionOf(3, [headOf(4)], [{ seq: 3, logs: { audit: restore } }])!;
     const { reason: unexplained } = contradictionOf(3, [headOf(4)])!;
@@ -98,7 +98,7 @@ describe('a log and the heads that were kept of it', () => {
 describe('signed heads', () => {
   const origin = `countersign/${TENANT}`;
 
-  test('of one size with two roots are a fork, whatever the rows say', () => {
+  test('of one size with different roots are a fork, whatever the rows', () => {
     const forked = headOf(2, { source: 'other', root: rootOf(2, 1), origin });
     expect(contradictionOf(2, [headOf(2, { origin }), forked])).toMatchObject({
       source: 'other',
@@ -111,14 +111,14 @@ describe('signed heads', () => {
   test.each([
     ['another tenant', 'countersign/22222222-2222-4222-8222-222222222222'],
     ['another log', `${origin}/decisions`],
-  ])('of %s are refused, even if the root fits', (_, other) => {
+  ])('of %s are rejected, even if the root matches', (_, other) => {
     expect(contradictionOf(2, [headOf(2, { origin: other })])).toMatchObject({
       size: 0,
       reason: expect.stringContaining(`it is of ${JSON.stringify(other)}, not of ${origin}`),
     });
   });
 
-  test('name the tenant of rows that do not name it, and must all name the same', () => {
+  test('must all name the same tenant when the rows name none', () => {
     const verifier = new TreeVerifier(sha256, [headOf(0, { origin }), headOf(1, { origin: `${origin}2` })]);
     verifier.append(leaf(1));
     expect(verifier.end('audit', undefined)).toMatchObject({ source: 'head 1', size: 0 });

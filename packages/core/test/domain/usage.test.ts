@@ -8,7 +8,7 @@ const span = (usage: object): Span => ({ span_id: 's', kind: 'llm', name: 'n', .
 const MAX = Number.MAX_SAFE_INTEGER;
 
 describe('usage', () => {
-  test('sums of cost are exact decimals', () => {
+  test('costs sum up to exact decimals', () => {
     expect(decimalSum([0.1, 0.2])).toBe('0.3');
     expect(decimalSum([1e-7, 2e-7, 1])).toBe('1.0000003');
     expect(decimalSum([1e21, 1])).toBe('1000000000000000000001');
@@ -17,7 +17,7 @@ describe('usage', () => {
     expect(plainDecimal(1e3)).toBe('1000');
   });
 
-  test('the sum does not depend on the order, and ten thousand cents are a hundred dollars', () => {
+  test('sums of costs are exact and do not depend on the order', () => {
     expect(decimalSum(Array.from({ length: 10_000 }, () => 0.01))).toBe('100');
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { maxLength: 20 }), (costs) => {
@@ -26,7 +26,7 @@ describe('usage', () => {
     );
   });
 
-  test('a span without total_tokens counts prompt + completion; null when nobody says', () => {
+  test('total_tokens defaults to prompt plus completion tokens, and to null when both are missing', () => {
     expect(usageOf({ prompt_tokens: 5 }).totalTokens).toBe(5);
     expect(usageOf({ prompt_tokens: 5, completion_tokens: 2 }).totalTokens).toBe(7);
     expect(usageOf({ prompt_tokens: 5, completion_tokens: 2, total_tokens: 9 }).totalTokens).toBe(9);
@@ -40,7 +40,7 @@ describe('usage', () => {
     expect(sumsOf()).toEqual({ promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null });
   });
 
-  test('what is supplied at trace level wins, prompt and completion supplied make a total, one of them alone does not', () => {
+  test('usage of the trace replaces sums over its spans; its total is computed only from both token counts', () => {
     const summed = usageOfSpans([span({ prompt_tokens: 10, completion_tokens: 1, cost_usd: 0.5 })]);
     expect(traceTotals(suppliedUsage({}), summed)).toEqual({
       promptTokens: 10,
@@ -61,7 +61,7 @@ describe('usage', () => {
     });
   });
 
-  test('a sum beyond 2^53-1 throws and names the member', () => {
+  test('a sum larger than 2^53-1 throws an error that names the member', () => {
     expect(() => usageOf({ prompt_tokens: MAX, completion_tokens: 1 })).toThrow(SumTooLargeError);
     const totals = (...spans: Span[]) => traceTotals(suppliedUsage({}), usageOfSpans(spans));
     expect(() => totals(span({ total_tokens: MAX }), span({ total_tokens: 1 }))).toThrow(/total_tokens/);
@@ -72,7 +72,7 @@ describe('usage', () => {
     expect(totals(span({ total_tokens: MAX })).totalTokens).toBe(MAX);
   });
 
-  test('a sum that a supplied total makes needless is not made, and what is supplied is no sum', () => {
+  test('supplied totals are used as they are, and sums that they replace are not computed', () => {
     const tooMuch = { prompt_tokens: MAX, completion_tokens: MAX, total_tokens: MAX, cost_usd: MAX };
     const sums = usageOfSpans([span(tooMuch), span(tooMuch)]);
     const supplied = suppliedUsage({ prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost_usd: 1e300 });

@@ -38,7 +38,7 @@ const { ExportLogsServiceRequest } = opentelemetry.proto.collector.logs.v1;
 const TRACES = ExportTraceServiceRequest.encode({ resourceSpans: [{ scopeSpans: [{ spans: [span, span] }] }] }).finish();
 const LOGS = ExportLogsServiceRequest.encode({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] }).finish();
 
-/** Runs a reader and its mapping; what cannot be read must say so and nothing else may be thrown. */
+/** Runs a reader and its mapping; the only error they may throw is MalformedExportError. */
 function attempt(read: () => void): void {
   try {
     read();
@@ -47,7 +47,7 @@ function attempt(read: () => void): void {
   }
 }
 
-/** Mutations of a body: bytes replaced, taken out or put in, and its end cut off. */
+/** Mutations of a body: replaced, removed and inserted bytes, and a truncated end. */
 const mutations = fc.array(
   fc.record({
     at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -59,20 +59,20 @@ const mutations = fc.array(
 function mutated(body: Uint8Array, changes: readonly { at: number; kind: string; byte: number }[]): Uint8Array {
   let bytes = [...body];
   for (const { at, kind, byte } of changes) {
-    const place = Math.floor(at * bytes.length);
-    if (kind === 'set') bytes[place] = byte;
-    else if (kind === 'drop') bytes.splice(place, 1);
-    else if (kind === 'add') bytes.splice(place, 0, byte);
-    else bytes = bytes.slice(0, Math.max(1, place));
+    const index = Math.floor(at * bytes.length);
+    if (kind === 'set') bytes[index] = byte;
+    else if (kind === 'drop') bytes.splice(index, 1);
+    else if (kind === 'add') bytes.splice(index, 0, byte);
+    else bytes = bytes.slice(0, Math.max(1, index));
   }
   return Uint8Array.from(bytes);
 }
 
-/** COUNTERSIGN_FUZZ_RUNS makes more of them. */
+/** COUNTERSIGN_FUZZ_RUNS sets another number of runs. */
 const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 20_000);
 
-describe('the decoders', () => {
-  test('read a whole body as it was written', () => {
+describe('OTLP decoders', () => {
+  test('decode a valid body', () => {
     const [first, second] = readProtobufSpans(TRACES);
     expect(second).toEqual(first);
     expect(first).toMatchObject({
@@ -88,14 +88,14 @@ describe('the decoders', () => {
   test.each([
     ['spans', TRACES, (bytes: Uint8Array) => void mapTraces(readProtobufSpans(bytes))],
     ['log records', LOGS, (bytes: Uint8Array) => void mapLogs(readProtobufLogs(bytes))],
-  ])('take mutated protobuf of %s, or say what is wrong with it', { timeout: 3_600_000 }, (_, body, read) => {
+  ])('decode mutated protobuf of %s or throw MalformedExportError', { timeout: 3_600_000 }, (_, body, read) => {
     fc.assert(
       fc.property(mutations, (changes) => attempt(() => read(mutated(body, changes)))),
       { numRuns: RUNS },
     );
   });
 
-  test('take any JSON, or say what is wrong with it', { timeout: 3_600_000 }, () => {
+  test('decode any JSON or throw MalformedExportError', { timeout: 3_600_000 }, () => {
     const members = [
       'resourceSpans',
       'scopeSpans',

@@ -4,7 +4,7 @@ import { mapped } from './span-records.ts';
 
 type Attributes = Record<string, Value>;
 
-describe('the kind of a step', () => {
+describe('kind of a step', () => {
   test.each<[string, Attributes]>([
     ['agent', { 'openinference.span.kind': 'AGENT', 'gen_ai.operation.name': 'chat' }],
     ...['invoke_agent', 'create_agent', 'invoke_workflow', 'handle_conversation_turn', 'plan', 'agent_step'].map(
@@ -40,16 +40,16 @@ describe('the kind of a step', () => {
     ['other', { 'traceloop.span.kind': 'task' }],
     ['other', { 'gen_ai.operation.name': 'constructor' }],
     ['other', { 'http.request.method': 'GET' }],
-  ])('%s of %j', (kind, attributes) => {
+  ])('is %s for %j', (kind, attributes) => {
     expect(mapped(attributes).kind).toBe(kind);
   });
 
-  test('stays in metadata as it was sent', () => {
+  test('is kept in metadata as it was sent', () => {
     expect(mapped({ 'openinference.span.kind': 'CHAIN' }).metadata).toMatchObject({ 'openinference.span.kind': 'CHAIN' });
   });
 });
 
-describe('a field of a step', () => {
+describe('fields of a step', () => {
   const LLM = { 'gen_ai.operation.name': 'chat' };
   test.each<[string, unknown, Attributes]>([
     ['model', 'answered', { 'gen_ai.response.model': 'answered', 'gen_ai.request.model': 'asked', 'llm.model_name': 'oi' }],
@@ -74,13 +74,13 @@ describe('a field of a step', () => {
     ['cost_usd', { 'llm.cost.total': -0.1 }],
     ['model', { 'gen_ai.request.model': 'm'.repeat(513) }],
     ['model', { 'gen_ai.request.model': 'line\nbreak' }],
-  ])('%s that the contract refuses stays in metadata: %j', (field, attributes) => {
+  ])('%s stays in metadata when the contract rejects its value: %j', (field, attributes) => {
     const span = mapped({ ...LLM, ...attributes });
     expect(span).not.toHaveProperty(field);
     expect(span.metadata).toMatchObject(attributes);
   });
 
-  test('tokens of agent steps are not counted: they repeat the sums of their children', () => {
+  test('tokens of agent steps are not counted, because they repeat the sums of their children', () => {
     const span = mapped({ 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.usage.input_tokens': 100 });
     expect(span).not.toHaveProperty('prompt_tokens');
     expect(span.metadata).toMatchObject({ 'gen_ai.usage.input_tokens': 100 });
@@ -91,7 +91,7 @@ describe('a field of a step', () => {
     expect(span).toMatchObject({ kind: 'other', prompt_tokens: 7, model: 'e' });
   });
 
-  test('times keep their nanoseconds, and the latency is theirs', () => {
+  test('times keep their nanoseconds, and the latency is their difference', () => {
     expect(mapped({})).toMatchObject({
       started_at: '2023-11-14T22:13:20.123456789Z',
       ended_at: '2023-11-14T22:13:21.623456789Z',
@@ -101,7 +101,7 @@ describe('a field of a step', () => {
     expect(mapped({}, { start: 2_000_000n, end: 1_000_000n })).not.toHaveProperty('latency_ms');
   });
 
-  test('what no rule maps stays in metadata, with scope, span kind, events and links', () => {
+  test('unmapped attributes stay in metadata, with scope, span kind and events', () => {
     const span = mapped(
       { 'server.address': 'api.example.com', __proto__x: 1 },
       { kind: 3, scope: 'lib', events: [{ name: 'e', time: 1_000n, attributes: new Map([['k', 'v']]) }] },
@@ -116,27 +116,32 @@ describe('a field of a step', () => {
   });
 });
 
-describe('the error of a step', () => {
+describe('error of a step', () => {
   const exception = (attributes: Attributes) => [
     { name: 'exception', time: undefined, attributes: new Map(Object.entries(attributes)) },
   ];
   test.each([
-    ['of an exception', 'boom', {}, { events: exception({ 'exception.message': 'boom' }), statusCode: 2, statusMessage: 's' }],
-    ['its type', 'ValueError', {}, { events: exception({ 'exception.type': 'ValueError' }) }],
-    ['the status', 's', { 'error.type': 't' }, { statusCode: 2, statusMessage: 's' }],
+    [
+      'the message of an exception',
+      'boom',
+      {},
+      { events: exception({ 'exception.message': 'boom' }), statusCode: 2, statusMessage: 's' },
+    ],
+    ['the type of an exception', 'ValueError', {}, { events: exception({ 'exception.type': 'ValueError' }) }],
+    ['the status message', 's', { 'error.type': 't' }, { statusCode: 2, statusMessage: 's' }],
     ['error.type', 't', { 'error.type': 't' }, {}],
-  ])('%s', (_, error, attributes, members) => {
+  ])('comes from %s', (_, error, attributes, members) => {
     expect(mapped(attributes as Attributes, members)).toMatchObject({ status: 'error', error });
   });
 
-  test('a status of error without a reason is an error all the same', () => {
+  test('is missing when an error status has no reason', () => {
     const span = mapped({}, { statusCode: 2 });
     expect(span.status).toBe('error');
     expect(span).not.toHaveProperty('error');
   });
 });
 
-describe('a tool step', () => {
+describe('tool step', () => {
   test.each<[string, Attributes]>([
     [
       'GenAI',
@@ -175,7 +180,7 @@ describe('a tool step', () => {
         'ai.toolCall.result': 'found',
       },
     ],
-  ])('of %s has its name, arguments and result', (_, attributes) => {
+  ])('of %s has a name, arguments and a result', (_, attributes) => {
     expect(mapped(attributes)).toMatchObject({
       kind: 'tool',
       name: 'search',

@@ -13,7 +13,7 @@ const CONVERSATION = [
 
 const parts = (...messages: object[]) => JSON.stringify(messages);
 
-describe('a conversation', () => {
+describe('conversation', () => {
   test.each<[string, Record<string, Value>]>([
     [
       'of the GenAI conventions, as JSON text',
@@ -65,7 +65,7 @@ describe('a conversation', () => {
       },
     ],
     [
-      'of the older GenAI names, whatever order they come in',
+      'of the older GenAI names, in any order',
       {
         'llm.request.type': 'chat',
         'gen_ai.completion.0.content': 'It rains.',
@@ -99,14 +99,14 @@ describe('a conversation', () => {
         'ai.response.text': 'It rains.',
       },
     ],
-  ])('%s', (_, attributes) => {
+  ])('%s is mapped to messages', (_, attributes) => {
     const span = mapped(attributes);
     expect(span.messages).toEqual(CONVERSATION);
     const left = Object.keys(span.metadata!).filter((name) => /messages|prompt\.|completion\.|response\.text/.test(name));
     expect(left).toEqual([]);
   });
 
-  test('a part that is no text stays as it is', () => {
+  test('parts other than text stay unchanged', () => {
     const image = { type: 'uri', uri: 'https://example.com/cat.png' };
     const { messages } = mapped({
       'gen_ai.operation.name': 'chat',
@@ -115,12 +115,12 @@ describe('a conversation', () => {
     expect(messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'This?' }, image] }]);
   });
 
-  test('text that is no JSON is what was said', () => {
+  test('text that is not JSON becomes the content of a message', () => {
     const { messages } = mapped({ 'gen_ai.operation.name': 'chat', 'gen_ai.input.messages': 'Hello {' });
     expect(messages).toEqual([{ role: 'user', content: 'Hello {' }]);
   });
 
-  test('a role that nobody knows is that of its place', () => {
+  test('an unknown role is replaced by the role that its attribute implies', () => {
     const { messages } = mapped({
       'gen_ai.input.messages': parts({ role: 'constructor', parts: [{ type: 'text', content: 'x' }] }),
     });

@@ -1,7 +1,7 @@
 import { mapSpan } from '../../src/otlp/map-span.ts';
 import type { SpanRecord, Value } from '../../src/otlp/records.ts';
 
-/** A span with some attributes, as the readers give it. */
+/** A span with these attributes in the form that the readers return. */
 export const record = (attributes: Record<string, Value>, members: Partial<SpanRecord> = {}): SpanRecord => ({
   traceId: 'a'.repeat(32),
   spanId: 'b'.repeat(16),
@@ -21,5 +21,5 @@ export const record = (attributes: Record<string, Value>, members: Partial<SpanR
   attributes: new Map(Object.entries(attributes)),
 });
 
-/** The step that a span with these attributes becomes. */
+/** The step that a span with these attributes is mapped to. */
 export const mapped = (attributes: Record<string, Value>, members?: Partial<SpanRecord>) => mapSpan(record(attributes, members));
