@@ -21,13 +21,13 @@ Attested = namedtuple('Attested', 'decision signers')
 
 
 def pre_authentication_encoding(payload_type, payload):
-    """What is signed: type and payload with their lengths, so that neither can pass for a part of the other."""
+    """The signed bytes: type and payload, each with its length, so that neither can be read as part of the other."""
     kind = payload_type.encode('utf-8')
     return b'DSSEv1 %d %s %d %s' % (len(kind), kind, len(payload), payload)
 
 
 def statement(response):
-    """The in-toto statement of a decision as it was answered."""
+    """The in-toto statement of a decision, as the service returned it."""
     return {
         '_type': STATEMENT_TYPE,
         'subject': [{'name': f'decision:{response["decision_id"]}', 'digest': {'sha256': response['response_sha256']}}],
@@ -37,27 +37,27 @@ def statement(response):
 
 
 def verify(data, keys):
-    """The decision that at least one of the keys attests, and those keys; raises Invalid when there is no such decision."""
+    """Returns the decision that at least one of the keys attests, and those keys. Raises Invalid if there is none."""
     try:
         envelope = jcs.read(text_of(data))
         payload, signatures = _opened_envelope(envelope)
         signers = _signers(pre_authentication_encoding(PAYLOAD_TYPE, payload), signatures, keys)
-        # Only now: nothing in a payload counts before its signature.
+        # The payload is read only after its signature was verified.
         response = _decision_in(payload)
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
-    # The statement has no time of its own: the decision's is what a key can be late for. UTC with milliseconds compares as text.
+    # The statement has no time, so the time of the decision must not be after the end of the key. UTC with milliseconds compares as text.
     decided_at = response['timestamp']
     in_time = [key for key in signers if key.retired_at is None or forms.is_instant(decided_at) and decided_at <= key.retired_at]
     if not in_time:
         names = note.line_of_keys(signers)
-        raise Invalid([('key_retired', f'the decision is of {shown(decided_at)}, later than the end of the key that signed it: {names}')])
+        raise Invalid([('key_retired', f'the decision was made at {shown(decided_at)}, after the key that signed it had ended: {names}')])
     return Attested(response, in_time)
 
 
 def _opened_envelope(envelope):
     if not isinstance(envelope, dict):
-        raise Invalid([('not_an_object', 'an envelope is a JSON object')])
+        raise Invalid([('not_an_object', 'the envelope is not a JSON object')])
     if envelope.get('payloadType') != PAYLOAD_TYPE:
         raise Invalid([('unknown_payload_type', f'payloadType is {shown(envelope.get("payloadType"))}, not {PAYLOAD_TYPE}')])
     payload, signatures = _bytes_of(envelope.get('payload')), envelope.get('signatures')
@@ -67,17 +67,17 @@ def _opened_envelope(envelope):
         raise Invalid([('bad_envelope', f'signatures is not an array of 1 to {MOST_SIGNATURES}')])
     for signature in signatures:
         if not isinstance(signature, dict) or not isinstance(signature.get('keyid', ''), str) or _bytes_of(signature.get('sig')) is None:
-            raise Invalid([('bad_envelope', 'a signature is not an object with the base64 sig and, if at all, a string keyid')])
+            raise Invalid([('bad_envelope', 'a signature is not an object with a base64 sig and an optional string keyid')])
     return payload, [(signature.get('keyid'), _bytes_of(signature['sig'])) for signature in signatures]
 
 
 def _bytes_of(text):
-    # One alphabet, with padding: one value has one spelling.
+    # Only the standard alphabet with padding, so that each value has one spelling.
     return note.from_base64(text) if isinstance(text, str) else None
 
 
 def _signers(message, signatures, keys):
-    """The keys that signed. keyid is a hint: every key is tried, and a signature that does not hold is as good as none."""
+    """The keys that signed. keyid is only a hint: every key is tried, and a signature that matches no key is ignored."""
     signers = []
     for _, signature in signatures:
         signers += [key for key in keys if key not in signers and ed25519.verify(key.public_key, message, signature)]
@@ -86,8 +86,8 @@ def _signers(message, signatures, keys):
     known = {note.thumbprint(key.public_key) for key in keys}
     if not any(keyid in known for keyid, _ in signatures):
         names = ', '.join(shown(keyid, 50) for keyid, _ in signatures[:3])
-        raise Invalid([('unknown_signer', f'signed by {names}, which is none of the keys that were given')])
-    raise Invalid([('signature_mismatch', 'the signature does not match: the payload was changed or swapped, or the signature forged')])
+        raise Invalid([('unknown_signer', f'signed by {names}, which is not among the given keys')])
+    raise Invalid([('signature_mismatch', 'the signature does not match: the payload was changed or replaced, or the signature is forged')])
 
 
 def _decision_in(payload):
@@ -97,7 +97,7 @@ def _decision_in(payload):
     response = said.get('predicate')
     decision.checked_digest(response)
     if said != statement(response):
-        raise Invalid([('subject_mismatch', 'the subject is not the decision that the predicate holds')])
+        raise Invalid([('subject_mismatch', 'the subject is not the decision in the predicate')])
     if jcs.canonicalize(said) != payload:
         raise Invalid([('not_canonical', 'the payload is not in canonical form')])
     return response

@@ -37,7 +37,7 @@ def check_other(log):
 
 
 def _audit(asked):
-    """The Chain of the export of the audit ledger, which says more of another log; None when none is given."""
+    """The Chain of the given export of the audit ledger, which explains times and heads of another log; None without --audit."""
     if asked.audit is None:
         return None
     try:
@@ -52,7 +52,7 @@ def _check(asked, log, verify, said_of, audit=None):
     keys = trusted_keys(asked.key)
     if keys is not None and not asked.checkpoint:
         raise Unusable('--key checks the signatures of checkpoints: give them with --checkpoint')
-    # Before the export, which may be long: a checkpoint that nobody signed is no evidence.
+    # Checked before the export, which may be long. An unsigned checkpoint is no evidence.
     try:
         heads = [checkpoint_kept(path, keys) for path in asked.checkpoint or []]
         heads += [head_kept(text, log) for text in asked.head or []]
@@ -69,7 +69,7 @@ def _check(asked, log, verify, said_of, audit=None):
         return Verdict(BROKEN, f'broken at {where}: {broken}', facts)
     root = note.to_base64(comparison.tree.root())
     line, facts = said_of(read)
-    # Only the audit ledger says where the times of another log may step back.
+    # Only the audit ledger records where the times of another log may step back.
     times_checked = log == 'audit' or asked.audit is not None
     facts = {'entries': read.entries, **facts, 'root': root, 'kept': comparison.facts(ended=True), 'times_checked': times_checked}
     chain = read if log == 'audit' else audit
@@ -79,7 +79,7 @@ def _check(asked, log, verify, said_of, audit=None):
         facts['problems'] = [{'code': code, 'message': message} for code, message in problems]
         rest = f' (and {count(len(problems) - 3, "problem")} more)' if len(problems) > 3 else ''
         message = '; '.join(message for _, message in problems[:3])
-        return Verdict(BROKEN, f'broken: every line is whole, but {message}{rest}', facts)
+        return Verdict(BROKEN, f'broken: every line is valid, but {message}{rest}', facts)
     unchecked = '' if times_checked else '; times were not checked: give --audit'
     return Verdict(WHOLE, f'whole: {line}{_said_of_kept(heads, root, read.entries)}{unchecked}', facts)
 
@@ -118,7 +118,7 @@ def _said_of_traces(log):
     return f'{count(log.entries, "trace event")} with {count(log.submissions, "submission")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
 
 
-# How each log other than the audit ledger is read, and how its result is said.
+# For each log other than the audit ledger: how it is read, and how its result is printed.
 _OTHERS = {
     'decisions': (decisions_log.verify, _said_of_decisions),
     'evidence': (evidence_events.verify, _said_of_evidence),
@@ -133,7 +133,7 @@ def _said_of_kept(heads, root, entries):
         return line
     sizes = sorted({head.size for head in heads})
     shown = ', '.join(map(str, sizes[:5])) + (', ...' if len(sizes) > 5 else '')
-    line += f'; {count(len(heads), "kept head")} met ({"size" if len(sizes) == 1 else "sizes"} {shown})'
+    line += f'; {count(len(heads), "kept head")} matched ({"size" if len(sizes) == 1 else "sizes"} {shown})'
     signers = {key for head in heads for key in head.signers or ()}
     unsigned = sum(not head.signers for head in heads)
     if signers:
@@ -147,7 +147,7 @@ def _said_of_kept(heads, root, entries):
 
 
 def trusted_keys(given):
-    """The keys of all --key arguments, each a verifier key or a file of such or of a JWKS; None when there is none."""
+    """The keys of all --key arguments: verifier keys, or files with verifier keys, a JWKS or a trust file. None without an argument."""
     if not given:
         return None
     keys = []
@@ -163,7 +163,7 @@ def trusted_keys(given):
 
 
 def checkpoint_kept(path, keys):
-    """The checkpoint in a file that somebody kept."""
+    """Reads a kept checkpoint from a file."""
     source = f'checkpoint {ascii(path)}'
     try:
         checkpoint = note.read_checkpoint(document(path), keys)
@@ -173,7 +173,7 @@ def checkpoint_kept(path, keys):
 
 
 def head_kept(text, log):
-    """The tree head of one log out of a kept header."""
+    """The tree head of one log from a kept header."""
     try:
         heads = tree_heads.read_heads(text)
     except Invalid as error:
@@ -187,4 +187,4 @@ def head_kept(text, log):
 def uuid(text, option):
     if not re.fullmatch('[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}', text):
         raise Unusable(f'{option} must be a UUID of 36 characters')
-    return text.lower()  # kept, hashed and derived from in lower case
+    return text.lower()  # stored, hashed and used for key derivation in lower case

@@ -1,4 +1,4 @@
-"""The checks of what is proved or attested one by one: `verify.py proof | consistency | attestation`."""
+"""The checks of single proofs and attestations: `verify.py proof | consistency | attestation`."""
 
 import re
 
@@ -25,7 +25,7 @@ def check_inclusion(asked):
         proof = log_proof.read_inclusion(document(asked.file), keys)
         checkpoint = proof.checkpoint
         if asked.origin is not None and checkpoint.origin != asked.origin:
-            raise Invalid([('other_origin', f'the proof is of the log {shown(checkpoint.origin)}, asked for was {shown(asked.origin)}')])
+            raise Invalid([('other_origin', f'the proof is of the log {shown(checkpoint.origin)}, not of {shown(asked.origin)}')])
         data = bytes.fromhex(asked.row_hash) if asked.entry is None else _leaf_data_of_entry(asked.entry, proof)
         leaf = merkle.leaf_hash(data)
         log_proof.prove(merkle.check_inclusion, proof.index, checkpoint.size, leaf, proof.hashes, checkpoint.root)
@@ -37,11 +37,11 @@ def check_inclusion(asked):
 
 
 def _leaf_data_of_entry(path, proof):
-    """What stands in the tree for the entry in a file, by the kind of log that the proof is of; its seq and tenant must fit the proof."""
+    """The leaf data of the entry in a file, by the kind of log of the proof. Its seq and tenant must match those of the proof."""
     tenant_id, log = log_proof.log_of(proof.checkpoint.origin)
     if log is None:
         origin = shown(proof.checkpoint.origin)
-        raise Invalid([('other_origin', f'the proof is of {origin}, which is no log of Countersign: its entries cannot be read')])
+        raise Invalid([('other_origin', f'the proof is of {origin}, which is not a log of Countersign: its entries cannot be read')])
     try:
         entry = ndjson.read_line(document(path))
         if not isinstance(entry, dict):
@@ -53,23 +53,23 @@ def _leaf_data_of_entry(path, proof):
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     if tenant_of_entry not in (None, tenant_id):
-        raise Invalid([('other_tenant', f'the entry is of tenant {shown(tenant_of_entry)}, the proof of {tenant_id}')])
+        raise Invalid([('other_tenant', f'the entry belongs to tenant {shown(tenant_of_entry)}, the proof to {tenant_id}')])
     if seq not in (None, proof.index + 1):
         raise Invalid([('disproved', f'the entry has seq {seq}, the proof is of row {proof.index + 1}')])
     return data
 
 
 def _audit_row(row):
-    # With or without its row_hash, which follows from the others.
+    # The member row_hash is optional, because it follows from the others.
     computed = ledger.row_hash({name: value for name, value in row.items() if name != 'row_hash'})
     ledger.check_shape({'row_hash': computed, **row})
     if row.get('row_hash', computed) != computed:
-        raise Invalid([('row_hash_mismatch', f'row_hash does not match: the row says {row["row_hash"]}, its members make {computed}')])
+        raise Invalid([('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, its members hash to {computed}')])
     return bytes.fromhex(computed), row['seq'], row['tenant_id']
 
 
 def _decision(entry):
-    # As it was answered, or as a line of an export holds it.
+    # Either the response itself, or a line of an export.
     if set(entry) == {'seq', 'decision'}:
         return bytes.fromhex(decision.checked_digest(entry['decision'])), entry['seq'], None
     return bytes.fromhex(decision.checked_digest(entry)), None, None
@@ -108,7 +108,8 @@ def check_consistency(asked):
     except Invalid as error:
         return invalid(error)
     facts = {'first': proof.first, 'second': proof.second, **_facts_of(checkpoint)}
-    line = f'valid: the {proof.first} rows of {first.source} are the first of the {proof.second} of {_shown_checkpoint(checkpoint)}'
+    whole = f'the {proof.second} rows of {_shown_checkpoint(checkpoint)}'
+    line = f'valid: the {proof.first} rows of {first.source} are the first {proof.first} of {whole}'
     return Verdict(WHOLE, line, facts)
 
 

@@ -1,4 +1,4 @@
-"""Where the times of a log may step back: entries clock.corrected of the audit ledger (docs/formats.md, "Corrected times")."""
+"""Entries clock.corrected of the audit ledger: where the times of a log may step back (docs/formats.md, "Corrected times")."""
 
 import forms
 
@@ -6,7 +6,7 @@ ACTION = 'clock.corrected'
 
 
 def step_in(entry, log):
-    """What an audit entry allows of a log's times: {size, before, after}, or None. Only the operator's entries count."""
+    """The step back that an audit entry allows for a log: {size, before, after}, or None. Only the operator's entries count."""
     if entry['action'] != ACTION or entry['recorded_by'] != 'operator' or not isinstance(entry['metadata'], dict):
         return None
     logs = entry['metadata'].get('logs')
@@ -17,20 +17,22 @@ def step_in(entry, log):
 
 
 def allows(step, seq, before, at):
-    """Whether a step allows row `seq` to have the time `at` behind a row with the later time `before`."""
+    """Whether a step allows row `seq` to have the time `at` after a row with the later time `before`."""
     return step is not None and step['size'] == seq - 1 and step['before'] == before and step['after'] <= at
 
 
 class Moments:
-    """The times of the decisions or the keys log, which may step back only where a step allows it. Without the audit ledger
-    nothing is known of steps, so nothing is checked."""
+    """The times of a log other than the audit ledger. They may step back only where a step allows it.
+
+    Without the audit ledger the steps are unknown, so times are not checked.
+    """
 
     def __init__(self, steps=None):
         self.steps = steps  # None: no audit ledger was supplied
         self._last = None
 
     def problem(self, seq, at, name):
-        """Takes the time of a row; (code, message) when it goes backwards, or None."""
+        """Checks the time of the next row. Returns (code, message) if it goes backwards, or None."""
         if self.steps is None:
             return None
         before = self._last

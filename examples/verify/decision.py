@@ -11,7 +11,7 @@ from verdict import Invalid, text_of
 
 SIGNATURE_ALG = 'HMAC-SHA256'
 ABOUT_THE_SIGNATURE = ('response_sha256', 'signature', 'signature_alg')
-# What whoever acts on a decision must find in it; the digest covers every other member as well.
+# The members that a reader needs to act on a decision. The digest covers all other members too.
 NEEDED = {
     'allowed': bool,
     'reason': str,
@@ -60,7 +60,7 @@ def signature(key, digest):
 
 
 def checked_digest(response):
-    """The digest that the members of a decision make; raises Invalid unless it is the one that the decision says."""
+    """The digest of the members of a decision. Raises Invalid unless its response_sha256 is the same."""
     _check_shape(response)
     computed = response_sha256(response)
     problems = _digest_problems(response, computed)
@@ -70,7 +70,7 @@ def checked_digest(response):
 
 
 def verify(data, key):
-    """The decision in these bytes, once digest and signature hold; raises Invalid otherwise."""
+    """Reads a decision and verifies its digest and signature. Raises Invalid if one is wrong."""
     text = text_of(data)
     try:
         response = jcs.read(text)
@@ -79,9 +79,9 @@ def verify(data, key):
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     problems = _digest_problems(response, computed)
-    # Over the digest that was computed, never the one that was sent: a good signature of another answer proves nothing here.
+    # Over the computed digest, not the one in the response: a valid signature of another response proves nothing here.
     if not hmac.compare_digest(signature(key, computed), response['signature']):
-        problems.append(('signature_mismatch', 'signature does not match: another key, or the answer was changed'))
+        problems.append(('signature_mismatch', 'signature does not match: the key is another one, or the response was changed'))
     if problems:
         raise Invalid(problems)
     return response
@@ -91,12 +91,12 @@ def _digest_problems(response, computed):
     sent = response['response_sha256']
     if hmac.compare_digest(computed, sent):
         return []
-    return [('digest_mismatch', f'response_sha256 does not match: the answer says {sent}, its members make {computed}')]
+    return [('digest_mismatch', f'response_sha256 does not match: it is {sent}, its members hash to {computed}')]
 
 
 def _check_shape(response):
     if not isinstance(response, dict):
-        raise Invalid([('not_an_object', 'the answer is not a JSON object')])
+        raise Invalid([('not_an_object', 'the response is not a JSON object')])
     problems = []
     for name, kind in NEEDED.items():
         if name not in response:

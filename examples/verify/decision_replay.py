@@ -1,6 +1,6 @@
-"""Decides decisions again on an export of the log of evidence (docs/formats.md, "Deciding again from exports").
+"""Recomputes decisions from an export of the evidence log (docs/formats.md, "Deciding again from exports").
 
-What a decision does not contain is not known: the limit of the age, and the harness that was asked about where it had no evaluation.
+Two values are not in a decision and therefore unknown: the age limit, and the requested harness if it had no evaluation.
 """
 
 import evidence
@@ -10,51 +10,51 @@ import ndjson
 from ndjson import Broken
 from verdict import shown
 
-# The evidence is read at most a minute before or after the moment of the decision; ages are rounded to 0.0001 hours.
+# The evidence is read at most a minute before or after the time of the decision. Ages are rounded to 0.0001 hours.
 AGE_DIFFERENCE_MAX_HOURS = 0.0168
 
-# A limit of the age that nothing exceeds, and one that everything exceeds.
+# An age limit that no age exceeds, and one that every age exceeds.
 AGE_LIMITS = (float('inf'), float('-inf'))
 
 
 class Replay:
-    """The log of evidence as far as the decisions so far were decided on it."""
+    """The evidence log, up to the event on which the last decision was based."""
 
     def __init__(self, stream):
         self._lines = ndjson.lines(stream)
         self._log = evidence_events.EvidenceLog()
 
     def problem(self, decision):
-        """What about the next decision does not follow from the events that it was decided on, as (code, message), or None."""
+        """What in the next decision does not follow from its evidence events, as (code, message), or None."""
         size = decision.get('evidence_size')
         if 'tenant_id' not in decision or type(size) is not int or size < 0:
-            return 'no_evidence_named', 'the decision names no tenant_id and evidence_size, so it cannot be decided again'
+            return 'no_evidence_named', 'the decision names no tenant_id and evidence_size, so it cannot be recomputed'
         if size < self._log.entries:
-            return 'evidence_size_backwards', f'evidence_size is {size}, smaller than that of a decision before it'
+            return 'evidence_size_backwards', f'evidence_size is {size}, smaller than that of an earlier decision'
         if self._log.tenant_id is None:
             self._log.tenant_id = decision['tenant_id']
         while self._log.entries < size:
             _, line = next(self._lines, (0, None))
             if line is None:
-                return 'evidence_missing', f'evidence_size is {size}, and the log of evidence has {self._log.entries} events'
+                return 'evidence_missing', f'evidence_size is {size}, but the evidence log has {self._log.entries} events'
             try:
                 self._log.append(ndjson.read_line(line))
             except Broken as broken:
-                return 'evidence_broken', f'event {self._log.entries + 1} of the log of evidence: {broken}'
+                return 'evidence_broken', f'event {self._log.entries + 1} of the evidence log: {broken}'
         return self._compare(decision)
 
     def _compare(self, decision):
         try:
             document = self._document(decision)
             if document is None:
-                return 'evaluation_superseded', 'evaluation_id is not the latest evaluation of its agent or harness in the log of evidence'
+                return 'evaluation_superseded', 'evaluation_id is not the latest evaluation of its agent or harness in the evidence log'
             found = [_difference(decision, document, limit) for limit in AGE_LIMITS]
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError, jcs.JcsError) as error:
-            return 'bad_decision', f'the decision has not its form: {type(error).__name__}'
+            return 'bad_decision', f'the decision is malformed: {type(error).__name__}'
         return None if None in found else found[0]
 
     def _document(self, decision):
-        """The evidence of a decision as far as it follows from the log; None where its evaluation is not one that counts."""
+        """The evidence of a decision that follows from the log; None if its evaluation is not the latest of its agent or harness."""
         agent, evaluation = decision['agent_id'], decision['evaluation_id']
         state = self._log.state
         if agent is not None and agent not in state.agents:
@@ -66,7 +66,7 @@ class Replay:
             fitting = [each for each in candidates if each['evaluation'] is not None and each['evaluation']['id'] == evaluation]
             if evaluation is not None and not fitting:
                 return None
-            # A harness without an evaluation may have been asked about.
+            # The request may have named a harness without an evaluation.
             read = fitting[0] if fitting else {**candidates[0], 'approval': None, 'evaluation': None}
         elif evaluation is not None:
             return None
@@ -86,7 +86,7 @@ def _difference(decision, document, limit):
         if name == 'evaluation_age' and _same_age(said, value):
             continue
         if jcs.canonicalize(said) != jcs.canonicalize(value):
-            return 'verdict_mismatch', f'{name} does not follow from the log of evidence: it gives {shown(value)}'
+            return 'verdict_mismatch', f'{name} does not follow from the evidence log: it gives {shown(value)}'
     return None
 
 

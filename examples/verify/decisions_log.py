@@ -1,4 +1,4 @@
-"""The decisions log: every answer of the promotion check, allowed ones too (docs/formats.md, "Decisions log")."""
+"""The decisions log: every response of the promotion check, allowed and blocked (docs/formats.md, "Decisions log")."""
 
 import corrections
 import decision
@@ -9,11 +9,11 @@ import ndjson
 from ndjson import Broken
 from verdict import Invalid, shown
 
-MEMBERS = {'seq': (forms.is_seq, 'a whole number from 1 up'), 'decision': (forms.is_object, 'an object')}
+MEMBERS = {'seq': (forms.is_seq, 'a whole number of at least 1'), 'decision': (forms.is_object, 'an object')}
 
 
 class DecisionsLog:
-    """The log as far as it has been read: what counts is the digest that a decision's own members make."""
+    """The log, up to the last line read. Its leaves are the computed digests of the decisions."""
 
     def __init__(self, tree=None, steps=None, tenant_id=None, replay=None):
         self._replay = replay
@@ -26,7 +26,7 @@ class DecisionsLog:
         self.allowed = 0
 
     def append(self, line):
-        """Takes the next line, or raises Broken and stays as it was."""
+        """Appends the next line. If it raises Broken, the log is unchanged."""
         ndjson.check_members(line, MEMBERS, 'a line of this export')
         seq, held = line['seq'], line['decision']
         try:
@@ -49,16 +49,16 @@ class DecisionsLog:
         self.tree.append(bytes.fromhex(digest))
 
     def _conflict(self, held):
-        """What does not fit the decisions before it, as (code, message), or None."""
+        """How the decision contradicts the earlier ones, as (code, message), or None."""
         if 'tenant_id' not in held and self._demanded:
-            return 'missing_member', 'the decision names no tenant, and one was asked for'
+            return 'missing_member', 'the decision names no tenant, but one is required'
         if 'tenant_id' in held and self.tenant_id not in (None, held['tenant_id']):
-            return 'other_tenant', f'the decision is of tenant {shown(held["tenant_id"])}, not of {shown(self.tenant_id)}'
+            return 'other_tenant', f'the decision belongs to tenant {shown(held["tenant_id"])}, not to {shown(self.tenant_id)}'
         if held['decision_id'] in self._ids:
-            return 'logged_twice', f'decision_id {shown(held["decision_id"])} stands in an earlier line'
+            return 'logged_twice', f'decision_id {shown(held["decision_id"])} is already in an earlier line'
         return None
 
 
 def verify(stream, tenant_id=None, tree=None, steps=None, replay=None):
-    """Reads an export to its end and returns the DecisionsLog; raises Broken at the first line that is wrong."""
+    """Reads an export to its end and returns the DecisionsLog. Raises Broken at the first invalid line."""
     return ndjson.read_into(DecisionsLog(tree, steps, tenant_id, replay), stream)

@@ -1,6 +1,6 @@
 """Verification of Ed25519 signatures, RFC 8032, section 5.1 (https://www.rfc-editor.org/rfc/rfc8032#section-5.1).
 
-Verification alone: nothing in here is secret, so that nothing in here needs to take constant time.
+Verification only. It handles no secrets, so it does not need to run in constant time.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ IDENTITY = (0, 1, 1, 0)
 
 
 def decode(encoded):
-    """The point of 32 bytes (section 5.1.3), or None when they are not the one encoding of a point on the curve."""
+    """Decodes 32 bytes to a point (section 5.1.3). Returns None if they are not the canonical encoding of a point on the curve."""
     if len(encoded) != 32:
         return None
     y = int.from_bytes(encoded, 'little')
@@ -85,21 +85,21 @@ BASE = decode((4 * pow(5, -1, P) % P).to_bytes(32, 'little'))
 
 
 def is_public_key(encoded):
-    """Whether these bytes are a key that can be trusted at all: a point on the curve, and not one of the eight of small order.
+    """Whether these bytes are an acceptable key: a point on the curve that is not one of the eight points of small order.
 
-    Under a key of small order one signature fits many messages. No honest signer has one; RFC 8032 does not forbid them.
+    Under a key of small order, one signature fits many messages. No honest signer has such a key, but RFC 8032 does not forbid it.
     """
     point = decode(encoded)
     return point is not None and encode(double(double(double(point)))) != encode(IDENTITY)
 
 
 def verify(public_key, message, signature):
-    """Whether the 64 bytes of signature are the key's over the message (section 5.1.7, without the cofactor)."""
+    """Whether the 64 bytes are a valid signature of the key over the message (section 5.1.7, without the cofactor)."""
     if len(signature) != 64 or not is_public_key(public_key):
         return False
     s = int.from_bytes(signature[32:], 'little')
     if s >= ORDER:
-        return False  # s + L would pass the equation too: one message would have more than one signature
+        return False  # s + L also satisfies the equation, so a message would have more than one signature
     k = int.from_bytes(hashlib.sha512(signature[:32] + public_key + message).digest(), 'little') % ORDER
-    # Compared as bytes, so that R, too, has one encoding only.
+    # Compared as bytes, so that R also has only one encoding.
     return encode(sum_of_multiples(s, BASE, k, negate(decode(public_key)))) == signature[:32]

@@ -24,7 +24,7 @@ _CLOCKS_APART_MICROS = 5_000_000
 
 
 def check(response, data):
-    """The document in these bytes, once it is the decision's and gives its verdict; raises Invalid otherwise."""
+    """Reads an evidence document. Raises Invalid unless it is that of the decision and gives its verdict."""
     named, data = response.get('evidence_sha256'), data[:-1] if data.endswith(b'\n') else data
     if named is None:
         raise Invalid([('no_evidence_named', 'the decision names no evidence')])
@@ -44,7 +44,7 @@ def check(response, data):
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-        raise Invalid([('bad_evidence', f'evidence or decision has not its form: {type(error).__name__}')]) from None
+        raise Invalid([('bad_evidence', f'the evidence or the decision is malformed: {type(error).__name__}')]) from None
     return document
 
 
@@ -119,7 +119,7 @@ def _age_hours(read_at, evaluation):
 
 
 def _rounded(hours):
-    """At most 4 decimals, away from zero."""
+    """Rounded away from zero to at most 4 decimals."""
     scaled = abs(hours) * 10_000
     nearest = math.floor(scaled) + (scaled - math.floor(scaled) >= 0.5)
     away = nearest + 1 if nearest / 10_000 < abs(hours) else nearest

@@ -1,4 +1,4 @@
-"""The log of evidence: everything that promotion checks are decided on (docs/formats.md, "Evidence event")."""
+"""The evidence log: all events that promotion checks depend on (docs/formats.md, "Evidence event")."""
 
 import hashlib
 import re
@@ -32,8 +32,8 @@ def _is_one_of(*texts):
 COMMON = {
     'version': (lambda value: type(value) is int and value == 1, 'the number 1'),
     'tenant_id': (forms.is_uuid, 'a UUID in lower case'),
-    'seq': (forms.is_seq, 'a whole number from 1 up'),
-    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
+    'seq': (forms.is_seq, 'a whole number of at least 1'),
+    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, such as 2026-11-20T09:30:00.123Z'),
     'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>'),
     'action': (forms.is_text, 'a string'),
     'agent_id': (forms.is_uuid, 'a UUID in lower case'),
@@ -70,7 +70,7 @@ MEMBERS = {
 
 
 def leaf_data(event):
-    """What stands in the tree for an event."""
+    """The leaf data of an event."""
     return hashlib.sha256(EVIDENCE_DOMAIN + jcs.canonicalize(event)).digest()
 
 
@@ -84,7 +84,7 @@ def check_members(event):
 
 
 class EvidenceLog(EventLog):
-    """One tenant's log of evidence. Events of an agent follow the one that registers it, and a name is registered once."""
+    """One tenant's evidence log. The first event of an agent registers it, and a name is registered once."""
 
     check_members = staticmethod(check_members)
     leaf_data = staticmethod(leaf_data)
@@ -112,5 +112,5 @@ class EvidenceLog(EventLog):
 
 
 def verify(stream, tenant_id=None, tree=None, steps=None):
-    """Reads an export to its end and returns the EvidenceLog; raises Broken at the first line that is wrong."""
+    """Reads an export to its end and returns the EvidenceLog. Raises Broken at the first invalid line."""
     return ndjson.read_into(EvidenceLog(tenant_id, tree, steps), stream)

@@ -1,10 +1,10 @@
-"""What the events of a log of evidence add up to: the evidence on which a promotion check is decided."""
+"""The state after the events of an evidence log: the evidence for a promotion check."""
 
 OTHERS_MAX = 6
 
 
 class State:
-    """The agents of a tenant with what counts of each. `apply` takes events that follow from those before them."""
+    """The agents of a tenant with their current evidence. `apply` expects events that were checked against the earlier ones."""
 
     def __init__(self):
         self.agents = {}
@@ -77,7 +77,7 @@ class Agent:
 
 
 def exact(moment):
-    """A moment with milliseconds as the evidence has moments: with six fraction digits."""
+    """Converts a time with milliseconds to the form of evidence documents, with six fraction digits."""
     return moment.replace('Z', '000Z')
 
 

@@ -1,4 +1,4 @@
-"""The forms that members of rows, decisions and key events may have."""
+"""Checks of the forms of members of rows, decisions and events."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The golden vectors as the tests use them: rows, decisions, and what an attacker makes of them."""
+"""The golden vectors for the tests: rows, decisions, and altered versions of them."""
 
 import contextlib
 import io
@@ -28,7 +28,7 @@ def golden_rows():
     return [jcs.read(line.decode('utf-8')) for line in golden_lines()]
 
 
-# Values of the right form, for members that must have one: only hashes and links show that they were changed.
+# Other values of the right form, so that only hashes and links reveal the change.
 OTHER_VALUES = {
     'id': '00000000-0000-4000-8000-00000000000f',
     'key_id': '00000000-0000-4000-8000-00000000000e',
@@ -46,7 +46,7 @@ def export(rows):
 
 
 def rehashed(rows):
-    """The rows with hashes and links made anew, as an attacker who knows the format would."""
+    """The rows with recomputed hashes and links, as an attacker who knows the format would write them."""
     prev_hash = None
     for row in rows:
         row['prev_hash'] = prev_hash
@@ -72,7 +72,7 @@ def decision_data(responses):
 
 
 class Asking(unittest.TestCase):
-    """Asks verify.py in this process, with files in a folder of the test's own."""
+    """Runs verify.py in this process, with files in a temporary folder of the test."""
 
     KEY = proof_vectors.jwk(proof_vectors.SEEDS['first'])['note_key']
     SECOND_KEY = proof_vectors.jwk(proof_vectors.SEEDS['second'])['note_key']
@@ -92,7 +92,7 @@ class Asking(unittest.TestCase):
         return str(path)
 
     def ask(self, *arguments):
-        """What verify.py says to --json, with its exit_code put in."""
+        """The output of verify.py with --json, with its exit_code added."""
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             exit_code = verify.main([*arguments, '--json'])
@@ -106,7 +106,7 @@ class Asking(unittest.TestCase):
         return said
 
     def bad(self, codes, *arguments):
-        """Asserts that the answer is a verdict against what was given, for these reasons in this order."""
+        """Asserts that the result is `broken`, with these codes in this order."""
         said = self.ask(*arguments)
         self.assertEqual(said['result'], 'broken', said)
         problems = said['problems'] if 'problems' in said else said['first_bad']['problems']

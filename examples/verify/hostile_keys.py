@@ -1,4 +1,4 @@
-"""Hostile lists of keys and trust files, whose keys vouch for each other rightly or wrongly."""
+"""Hostile key lists and trust files, with valid and invalid signatures of keys over their successors."""
 
 import json
 
@@ -10,7 +10,7 @@ ENDED = '2026-11-20T18:00:00.000Z'
 
 
 def _lists():
-    """Name, verdict on a checkpoint that the second key has signed, and the file of keys."""
+    """Name, verdict on a checkpoint signed by the second key, and key file of each case."""
     first, second = proof_vectors.jwk(FIRST), proof_vectors.successor(SECOND, FIRST)
     forged = proof_vectors.successor(SECOND, FIRST, STRANGER)
     unsigned = {name: value for name, value in second.items() if name != 'predecessor_signature'}

@@ -1,4 +1,4 @@
-"""Hostile exports: rows, decisions and events that are wrong in one place only. Hashes are made anew, so nothing else shows it."""
+"""Hostile exports: rows, decisions and events with one error each. Hashes are recomputed, so nothing else reveals the error."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ import note
 import proof_vectors
 
 TENANT = make_vectors.TENANT
-# A decision as it is answered today.
+# A decision in the current form of the response.
 ANSWER = {
     **make_vectors.ALLOWED,
     'evaluation': {**make_vectors.ALLOWED['evaluation'], 'agent_name': 'refund-agent'},
@@ -45,7 +45,7 @@ def _row(seq, changed):
 
 
 def _chain(*changes):
-    """Rows with the changes, linked and hashed as the format says, whatever they hold."""
+    """Rows with the changes, linked and hashed by the rules of the format, whatever they contain."""
     rows, before = [], None
     for seq, changed in enumerate(changes, 1):
         row = {**_row(seq, changed), 'prev_hash': before}
@@ -118,7 +118,7 @@ def _nested(depth):
 
 
 def _numbers_and_texts():
-    """The second row's metadata is {"n": 0}; what stands in its place has the same hash for a careless reader, or has none."""
+    """The metadata of the second row is {"n": 0}. Each replacement has the same hash for a lenient reader, or no hash at all."""
     whole = _second(metadata={'n': 0})
     for name, written in {
         'minus-zero': '{"n": -0}',
@@ -148,7 +148,7 @@ def _numbers_and_texts():
     yield _case('audit', 'json-zero-fraction', whole.replace('{"n": 0}', '{"n": 0.000}'), 'valid')
     yield _case('audit', 'json-exponent', _second(metadata={'n': 100}).replace('{"n": 100}', '{"n": 1E+2}'), 'valid')
     yield _case('audit', 'json-names-by-utf16', _second(metadata={'\ufb33': 1, '\U0001f600': 2, '\ue000': 3}), 'valid')
-    # The row is one level, its metadata the second.
+    # The row is the first level of nesting, its metadata the second.
     yield _case('audit', 'nested-200', _second(metadata={'n': _nested(198)}), 'valid')
     yield _case('audit', 'nested-201', _second(metadata={'n': _nested(199)}), row=2)
     deep = whole.replace('{"n": 0}', '{"n": ' + '[' * 100_000 + ']' * 100_000 + '}')
@@ -161,7 +161,7 @@ def _lines():
     yield _case('audit', 'last-newline-missing', whole[:-1], 'valid')
     yield _case('audit', 'carriage-returns', whole.replace('\n', '\r\n'), 'valid')
     yield _case('audit', 'spaces-around', ''.join(f' \t{line[:-1]} \n' for line in lines), 'valid')
-    # Alone, an empty file shows nothing: the client's command refuses it, the others say that it has no entries.
+    # An empty file alone proves nothing: the client's command rejects it, the others report no entries.
     none = note.to_base64(merkle.EMPTY_ROOT)
     yield _case('audit', 'empty-and-kept-as-empty', '', 'valid', head=f'audit;size=0;root=:{none}:')
     yield _case('audit', 'empty-line-at-end', whole + '\n', row=4)
@@ -215,7 +215,7 @@ def _kept_heads():
 
 
 def _restores():
-    """A log that an operator restored: three rows stay, the head of six is given up. The entry explains heads, and excuses none."""
+    """A log that an operator restored: three rows remain, the head of six is abandoned. The entry explains heads, but excuses none."""
 
     def header(log, size, root):
         return f'{log};size={size};root=:{note.to_base64(root)}:'

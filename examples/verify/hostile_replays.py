@@ -1,4 +1,4 @@
-"""Hostile exports of decisions that are whole by themselves, and that the log of evidence contradicts."""
+"""Hostile exports of decisions that are valid by themselves but contradict the evidence log."""
 
 import json
 
@@ -8,7 +8,7 @@ import make_vectors
 
 EVENTS_FILE = 'evidence-of-decisions.ndjson'
 BROKEN_EVENTS_FILE = 'evidence-of-decisions-broken.ndjson'
-# Later than the limit of the age allows.
+# Later than the age limit allows.
 LATE = '2026-11-24T12:05:00.000Z'
 
 
@@ -17,7 +17,7 @@ def events():
 
 
 def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, agent=make_vectors.AGENT, threshold=80, **changed):
-    """The decision that the rules give after the first `size` events; `changed` members are what somebody else has signed."""
+    """The decision by the rules after the first `size` events. The `changed` members replace computed ones before signing."""
     log = evidence_events.EvidenceLog()
     for event in events()[:size]:
         log.append(event)

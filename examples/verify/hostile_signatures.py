@@ -15,13 +15,13 @@ from hostile_logs import ANSWER
 
 FIRST = proof_vectors.SEEDS['first']
 KEY_NAME = proof_vectors.KEY_NAME
-# A point of order 8 (RFC 8032's curve): no honest key or signature has a part of small order.
+# A point of order 8 (RFC 8032's curve): honest keys and signatures have no component of small order.
 ORDER_8 = bytes.fromhex('c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a')
 IDENTITY = (1).to_bytes(32, 'little')
 
 
 def keys():
-    """Files of keys that the cases name: `first.vkey` unless a case says otherwise."""
+    """The key files of the cases: `first.vkey` unless a case names another one."""
     vkeys = {name: note.verifier_key(KEY_NAME, proof_vectors.public_key(seed)) for name, seed in proof_vectors.SEEDS.items()}
     vkeys['small-order'] = note.verifier_key(KEY_NAME, IDENTITY)
     made = {f'{name}.vkey': f'{text}\n'.encode('ascii') for name, text in vkeys.items() if name != 'stranger'}
@@ -129,7 +129,7 @@ def _payloads():
 
 
 def _curve():
-    """Signatures over a whole payload that libraries disagree on. Each reader computes R without the cofactor and compares bytes."""
+    """Signatures over a valid payload on which libraries disagree. A verifier must compute R without the cofactor and compare bytes."""
     payload = jcs.canonicalize(_statement())
     whole = _sealed(payload)
     message = attestation.pre_authentication_encoding(attestation.PAYLOAD_TYPE, payload)
@@ -146,7 +146,7 @@ def _curve():
 
 
 def _with_small_order_part(message):
-    """R has a part of order 8: the equation holds only when both sides are multiplied by the cofactor."""
+    """R has a component of order 8, so the equation holds only if both sides are multiplied by the cofactor."""
     scalar, key = proof_vectors._expanded(FIRST)[0], proof_vectors.public_key(FIRST)
     nonce = int.from_bytes(hashlib.sha512(b'hostile' + message).digest(), 'little') % ed25519.ORDER
     mixed = ed25519.add(ed25519.sum_of_multiples(nonce, ed25519.BASE, 0, ed25519.IDENTITY), ed25519.decode(ORDER_8))

@@ -1,6 +1,6 @@
 """JSON Canonicalization Scheme, RFC 8785 (https://www.rfc-editor.org/rfc/rfc8785).
 
-`read` takes JSON text strictly, `canonicalize` makes the one byte sequence that is hashed or signed.
+`read` parses JSON text strictly. `canonicalize` makes the one byte sequence that is hashed or signed.
 """
 
 import json
@@ -11,7 +11,7 @@ DEEPEST_NESTING = 200
 
 
 class JcsError(ValueError):
-    """Something that has no canonical form, or a text that does not say exactly what would be hashed."""
+    """A value without a canonical form, or a text that differs from what would be hashed."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -22,10 +22,10 @@ class JcsError(ValueError):
 
 
 def read(text, exact=True):
-    """The value of a JSON text. Refuses members given twice (RFC 8785, 3.1 asks for I-JSON, RFC 7493).
+    """The value of a JSON text. Rejects duplicate members (RFC 8785, 3.1 requires I-JSON, RFC 7493).
 
-    With `exact`, a number whose digits are not those of its canonical form's value is refused too: 0.1 could otherwise be
-    shown as 0.1000000000000000000001 above an unchanged hash, because both are one double.
+    With `exact`, it also rejects a number that differs from the value of its canonical form. Otherwise 0.1 could be shown as
+    0.1000000000000000000001 with an unchanged hash, because both are the same double.
     """
     if _depth(text) > DEEPEST_NESTING:
         raise JcsError('nested_too_deeply', f'nested deeper than {DEEPEST_NESTING}')
@@ -66,13 +66,13 @@ def _members_once(pairs):
         seen = set()
         for name, _ in pairs:
             if name in seen:
-                raise JcsError('duplicate_member', f'the member {json.dumps(name[:80])} stands twice in one object')
+                raise JcsError('duplicate_member', f'the member {json.dumps(name[:80])} appears twice in one object')
             seen.add(name)
     return members
 
 
 def _no_constant(name):
-    # Python's reader takes NaN and Infinity; JSON has neither.
+    # Python's parser accepts NaN and Infinity, which JSON does not have.
     raise JcsError('bad_json', f'not JSON: {name}')
 
 
@@ -86,29 +86,29 @@ def _number(token, exact):
         written = _decimal(token)
         if written is None or not _says_itself(token, written):
             shown = token if len(token) <= 40 else token[:37] + '...'
-            raise JcsError('inexact_number', f'the number {shown} is not exactly what its canonical form says')
+            raise JcsError('inexact_number', f'the number {shown} is not equal to its canonical form')
     value = float(token)
     if value in (float('inf'), float('-inf')):
-        raise JcsError('inexact_number', 'a number is beyond what JSON numbers hold')
-    # One value has one Python form, so that 1, 1.0 and 10e-1 are the same for whoever compares.
+        raise JcsError('inexact_number', 'a number is too large for a double')
+    # Each value has one Python form, so that 1, 1.0 and 10e-1 compare as equal.
     return int(value) if value.is_integer() and abs(value) <= GREATEST_EXACT_INTEGER else value
 
 
 def _says_itself(token, written):
     sign, digits, exponent = written
     if not digits:
-        return not sign  # -0 has the canonical form 0: the sign would be lost.
-    # No double needs more than 17 digits, so that a longer number is never read at all.
+        return not sign  # The canonical form of -0 is 0, so the sign would be lost.
+    # No double needs more than 17 digits, so a longer number is not parsed.
     if len(digits) > 17 or abs(exponent) > 400:
         return False
     return _decimal(repr(float(token))) == written
 
 
 def _decimal(token):
-    """(sign, digits without zeros at either end, power of ten): equal for equal decimal values, however they are spelled."""
+    """(sign, digits without zeros at either end, power of ten): equal for equal decimal values in any spelling."""
     match = _NUMBER.fullmatch(token)
     if match is None:
-        return None  # repr says inf
+        return None  # repr returned inf
     sign, whole, fraction, exponent_sign, exponent_digits = match.groups(default='')
     digits = (whole + fraction).lstrip('0')
     if not digits:
@@ -132,7 +132,7 @@ def canonicalize(value):
         return ''.join(parts).encode('utf-8')
     except UnicodeEncodeError:
         # RFC 8785, 3.2.2.2: a lone surrogate has no UTF-8 form and must stop the process.
-        raise JcsError('lone_surrogate', 'a string holds a lone surrogate') from None
+        raise JcsError('lone_surrogate', 'a string contains a lone surrogate') from None
     except RecursionError:
         raise JcsError('nested_too_deeply', 'nested too deeply to be canonicalized') from None
 
@@ -179,7 +179,7 @@ def _utf16(name):
     return name.encode('utf-16-be')
 
 
-# What JSON.stringify escapes and nothing else (3.2.2.2): U+007F, U+2028 and the solidus stay as they are.
+# Only what JSON.stringify escapes (3.2.2.2). U+007F, U+2028 and the solidus are not escaped.
 _ESCAPES = {code: f'\\u{code:04x}' for code in range(0x20)}
 _ESCAPES.update({8: '\\b', 9: '\\t', 10: '\\n', 12: '\\f', 13: '\\r', 0x22: '\\"', 0x5C: '\\\\'})
 
@@ -191,7 +191,7 @@ def _string(text):
 def number_to_string(value):
     """ECMAScript's Number::toString (3.2.2.3; https://tc39.es/ecma262/#sec-numeric-types-number-tostring).
 
-    Python's repr gives the same shortest digits; only where the point and the exponent stand differs.
+    Python's repr gives the same shortest digits. Only the positions of point and exponent differ.
     """
     if value != value or value in (float('inf'), float('-inf')):
         raise JcsError('not_json', 'NaN and Infinity have no JSON form')

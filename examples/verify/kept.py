@@ -1,4 +1,4 @@
-"""What somebody kept of a log, checkpoints and tree heads, held against the log as it is read."""
+"""Compares kept checkpoints and tree heads with a log while it is read."""
 
 from collections import namedtuple
 
@@ -7,12 +7,12 @@ import merkle
 import note
 import restores
 
-# `source` names it to people; `origin` and `signers` are None for an unsigned head; `signers` is [] where no key was given.
+# `source` names the head in messages. `origin` and `signers` are None for an unsigned head. `signers` is [] if no key was given.
 Head = namedtuple('Head', 'source size root origin signers')
 
 
 class Comparison:
-    """The tree of a log, with its root at each size that was kept. Memory: one hash a kept size, whatever the log holds."""
+    """The tree of a log, with its root at each kept size. Memory: one hash per kept size, for a log of any length."""
 
     def __init__(self, heads):
         self.heads = sorted(heads, key=lambda head: (head.size, head.root))
@@ -33,7 +33,7 @@ class Comparison:
         return self.roots.get(head.size) == head.root
 
     def facts(self, ended):
-        """What became of each kept head. Unless the log was read to its end, those beyond are not reached, not unmet."""
+        """The verdict on each kept head. A head larger than the rows read is `beyond_the_end` if the log `ended`, else `not_reached`."""
         facts = []
         for head in self.heads:
             verdict = 'met' if self.met(head) else 'not_met' if head.size in self.roots else 'beyond_the_end' if ended else 'not_reached'
@@ -44,7 +44,7 @@ class Comparison:
         return facts
 
     def problems(self, log, tenant_id, restored=()):
-        """What the kept heads say against a log that was read to its end: a list of (code, message)."""
+        """How the kept heads contradict a log that was read to its end: a list of (code, message)."""
         origin = self._origin(log, tenant_id)
         own = [head for head in self.heads if head.origin in (None, origin)]
         foreign = [head for head in self.heads if head not in own]
@@ -64,7 +64,7 @@ class Comparison:
     def _origin(self, log, tenant_id):
         if tenant_id is not None:
             return log_proof.origin_of(tenant_id, log)
-        # A decisions export names no tenant, an empty one names nothing: then the first kept checkpoint of this kind of log does.
+        # An empty export names no tenant, nor does one of older decisions. The first kept checkpoint of this kind of log names it then.
         return next((head.origin for head in self.heads if head.origin and log_proof.log_of(head.origin)[1] == log), None)
 
 
@@ -84,20 +84,20 @@ def _forks(heads):
     for one, other in zip(heads, heads[1:]):
         if one.size == other.size and one.root != other.root:
             signed = '; the instance signed both, keep them as evidence' if one.signers and other.signers else ''
-            yield f'{one.source} and {other.source} are of one size ({one.size}) and have different roots: the log was forked{signed}'
+            yield f'{one.source} and {other.source} have the same size ({one.size}) and different roots: the log was forked{signed}'
 
 
 def _not_met(head, log, root, good):
     row, chain, ledger = _WORDS[log]
-    whole = f'; the first {_rows(log, good)} are as they were kept' if good else ''
+    whole = f'; the first {_rows(log, good)} match another kept head' if good else ''
     return (
-        f'{head.source} (size {head.size}) is not met: the first {_rows(log, head.size)} make the root {note.to_base64(root)}, '
-        f'it says {note.to_base64(head.root)}: the {chain} was rewritten, or this checkpoint is of another {ledger}{whole}'
+        f'{head.source} (size {head.size}) does not match: the root of the first {_rows(log, head.size)} is {note.to_base64(root)}, '
+        f'not {note.to_base64(head.root)}: the {chain} was rewritten, or this checkpoint is of another {ledger}{whole}'
     )
 
 
 def _cut_off(head, log, size):
     return (
-        f'{head.source} is of {_rows(log, head.size)}, the export ends after {size}: '
+        f'{head.source} covers {_rows(log, head.size)}, the export ends after {size}: '
         'the tail was cut off, or the export is older than the checkpoint'
     )

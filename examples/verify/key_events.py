@@ -1,4 +1,4 @@
-"""The key audit trail: what was done to a tenant's keys (docs/formats.md, "Key event")."""
+"""The key audit trail: the events of a tenant's keys (docs/formats.md, "Key event")."""
 
 import hashlib
 
@@ -17,9 +17,9 @@ ACTIONS = ('minted', 'rotated', 'revoked', 'scopes_changed')
 MEMBERS = {
     'version': (lambda value: type(value) is int and value == 2, 'the number 2'),
     'tenant_id': (forms.is_uuid, 'a UUID in lower case'),
-    'seq': (forms.is_seq, 'a whole number from 1 up'),
+    'seq': (forms.is_seq, 'a whole number of at least 1'),
     'id': (forms.is_uuid, 'a UUID in lower case'),
-    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
+    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, such as 2026-11-20T09:30:00.123Z'),
     'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>'),
     'action': (lambda value: value in ACTIONS, f'one of {", ".join(ACTIONS)}'),
     'key_id': (forms.is_uuid, 'a UUID in lower case'),
@@ -33,12 +33,12 @@ MEMBERS = {
 
 
 def leaf_data(event):
-    """What stands in the tree for an event."""
+    """The leaf data of an event."""
     return hashlib.sha256(KEY_EVENT_DOMAIN + jcs.canonicalize(event)).digest()
 
 
 class EventLog:
-    """A tenant's log of events as far as it has been read. It has no chain: only its tree shows what was changed."""
+    """A tenant's log of events, up to the last line read. It has no hash chain, so only its tree reveals changes."""
 
     def __init__(self, tenant_id=None, tree=None, steps=None):
         self._moments = corrections.Moments(steps)
@@ -47,7 +47,7 @@ class EventLog:
         self.entries = 0
 
     def append(self, event):
-        """Takes the next event, or raises Broken and stays as it was."""
+        """Appends the next event. If it raises Broken, the log is unchanged."""
         self.check_members(event)
         try:
             data = self.leaf_data(event)
@@ -56,7 +56,7 @@ class EventLog:
         problems = []
         if self.tenant_id is not None and event['tenant_id'] != self.tenant_id:
             of, expected = shown(event['tenant_id']), shown(self.tenant_id)
-            problems.append(('other_tenant', f'the event is of tenant {of}, not of {expected}'))
+            problems.append(('other_tenant', f'the event belongs to tenant {of}, not to {expected}'))
         if event['seq'] != self.entries + 1:
             problems.append(('seq_gap', f'seq is {event["seq"]}, expected {self.entries + 1}'))
         problem = None if problems else self._moments.problem(event['seq'], event['recorded_at'], 'recorded_at')
@@ -71,12 +71,12 @@ class EventLog:
         self.tree.append(data)
 
     def conflicts(self, event):
-        """What about the event does not follow from those before it, as a list of (code, message)."""
+        """How the event contradicts the earlier ones, as a list of (code, message)."""
         return []
 
 
 class KeyTrail(EventLog):
-    """One tenant's key audit trail. A key is minted once, and nothing follows its end."""
+    """One tenant's key audit trail. A key is minted once, and has no events after its end."""
 
     def __init__(self, *more):
         super().__init__(*more)
@@ -88,12 +88,12 @@ class KeyTrail(EventLog):
         if follows:
             self._keys[event['prefix']] = None if event['action'] == 'revoked' else event['key_id']
             return []
-        return [('does_not_follow', f'{shown(event["action"])} does not follow from what happened to key {shown(event["prefix"])} before')]
+        return [('does_not_follow', f'{shown(event["action"])} contradicts the earlier events of key {shown(event["prefix"])}')]
 
     check_members = staticmethod(lambda event: ndjson.check_members(event, MEMBERS, 'a key event'))
     leaf_data = staticmethod(leaf_data)
 
 
 def verify(stream, tenant_id=None, tree=None, steps=None):
-    """Reads an export to its end and returns the KeyTrail; raises Broken at the first line that is wrong."""
+    """Reads an export to its end and returns the KeyTrail. Raises Broken at the first invalid line."""
     return ndjson.read_into(KeyTrail(tenant_id, tree, steps), stream)

@@ -16,9 +16,9 @@ ROW_DOMAIN = b'countersign/audit-entry/v1\n'
 MEMBERS = {
     'version': (forms.is_version, 'a whole number'),
     'tenant_id': (forms.is_uuid, 'a UUID in lower case'),
-    'seq': (forms.is_seq, 'a whole number from 1 up'),
+    'seq': (forms.is_seq, 'a whole number of at least 1'),
     'id': (forms.is_uuid, 'a UUID in lower case'),
-    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
+    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, such as 2026-11-20T09:30:00.123Z'),
     'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>'),
     'actor': (forms.is_text, 'a string'),
     'action': (forms.is_text, 'a string'),
@@ -40,9 +40,9 @@ def row_hash(entry):
 
 
 class Chain:
-    """One tenant's chain as far as it has been read. Holds the last row's particulars, never the rows.
+    """One tenant's chain, up to the last row read. It stores only facts about the last row, never the rows.
 
-    `tree` takes the row hashes as leaves: a merkle.Tree, or whatever holds one against kept checkpoints (kept.py).
+    `tree` receives the row hashes as leaves: a merkle.Tree, or a kept.Comparison.
     """
 
     def __init__(self, tenant_id=None, tree=None):
@@ -56,15 +56,15 @@ class Chain:
         self._recorded_at = None
 
     def steps(self, log):
-        """What the rows allow of the times of another log."""
+        """The steps back that the rows allow for the times of another log."""
         return [step for step in (corrections.step_in(row, log) for row in self.corrections) if step is not None]
 
     def restored(self, log):
-        """What the rows say of accepted restores of a log."""
+        """The accepted restores of a log that the rows record."""
         return [named for named in (restores.named_in(row, log) for row in self.restores) if named is not None]
 
     def append(self, row):
-        """Takes the next row, or raises Broken and stays as it was."""
+        """Appends the next row. If it raises Broken, the chain is unchanged."""
         check_shape(row)
         entry = {name: value for name, value in row.items() if name != 'row_hash'}
         try:
@@ -77,11 +77,11 @@ class Chain:
             problems.append((code, message))
 
         if row['row_hash'] != computed:
-            wrong('row_hash_mismatch', f'row_hash does not match: the row says {row["row_hash"]}, its members make {computed}')
+            wrong('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, its members hash to {computed}')
         if self.tenant_id is not None and row['tenant_id'] != self.tenant_id:
             of, expected = shown(row['tenant_id']), shown(self.tenant_id)
             if self._tenant_was_asked_for:
-                wrong('other_tenant', f'the row is of tenant {of}, asked for was {expected}')
+                wrong('other_tenant', f'the row belongs to tenant {of}, not to {expected}')
             else:
                 wrong('tenant_changes', f'the tenant changes from {expected} to {of}')
         if row['seq'] != self.entries + 1:
@@ -105,14 +105,14 @@ class Chain:
 
 
 def check_shape(row):
-    """Raises Broken unless the row has the members of an export, each of its form."""
-    # Another version may have other members and another hash: nothing more can be said about such a row.
+    """Raises Broken unless the row has exactly the members of an export, each in its form."""
+    # Another version may have other members and another hash, so nothing else in such a row is checked.
     if isinstance(row, dict) and 'version' in row and (type(row['version']) is not int or row['version'] != 1):
         seq = row.get('seq') if type(row.get('seq')) is int else None
-        raise Broken([('unknown_version', f'version is {shown(row["version"])}, this verifier knows version 1')], seq=seq)
+        raise Broken([('unknown_version', f'version is {shown(row["version"])}, but this verifier supports only version 1')], seq=seq)
     ndjson.check_members(row, MEMBERS, 'the format')
 
 
 def verify(stream, tenant_id=None, tree=None):
-    """Reads an export to its end and returns the Chain; raises Broken at the first line or row that is wrong."""
+    """Reads an export to its end and returns the Chain. Raises Broken at the first invalid line."""
     return ndjson.read_into(Chain(tenant_id, tree), stream)

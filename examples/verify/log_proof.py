@@ -1,4 +1,4 @@
-"""Inclusion and consistency proofs as Countersign hands them out (docs/formats.md, "Inclusion proof" and "Consistency proof").
+"""Inclusion and consistency proofs as Countersign returns them (docs/formats.md, "Inclusion proof" and "Consistency proof").
 
 https://c2sp.org/tlog-proof
 """
@@ -14,7 +14,7 @@ from verdict import Invalid, shown, text_of
 FIRST_LINE = 'c2sp.org/tlog-proof@v1'
 MOST_HASHES = 128  # a tree of 2^53 leaves needs 53 and 54
 
-# What a tenant's logs are called in headers and proofs, and how their origins end.
+# The names of a tenant's logs in headers and proofs, with the ends of their origins.
 LOGS = {'audit': '', 'decisions': '/decisions', 'evidence': '/evidence', 'keys': '/keys', 'traces': '/traces'}
 
 Inclusion = namedtuple('Inclusion', 'index hashes checkpoint')
@@ -28,7 +28,7 @@ def origin_of(tenant_id, log):
 
 
 def log_of(origin):
-    """(tenant_id, log) of an origin, or (None, None) when it is not one of Countersign's."""
+    """(tenant_id, log) of an origin, or (None, None) if it is not an origin of Countersign."""
     match = _ORIGIN.fullmatch(origin)
     if match is None:
         return None, None
@@ -36,14 +36,14 @@ def log_of(origin):
 
 
 def read_inclusion(data, keys):
-    """The Inclusion in these bytes, its checkpoint signed by one of the keys. The hashes are not yet checked."""
+    """Reads an inclusion proof whose checkpoint is signed by one of the keys. Its hashes are not checked here."""
     head, gap, signed = text_of(data).partition('\n\n')
     lines = head.split('\n')
     if lines.pop(0) != FIRST_LINE or not gap:
         raise _bad(f'an inclusion proof starts with the line {FIRST_LINE} and has its checkpoint after an empty line')
     if lines and lines[0].startswith('extra '):
         if note.from_base64(lines.pop(0)[6:]) is None:
-            raise _bad('the line extra does not hold base64')
+            raise _bad('the line extra is not base64')
     index = re.fullmatch('index (0|[1-9][0-9]{0,15})', lines.pop(0)) if lines else None
     if index is None:
         raise _bad('the line index is missing, or not "index <number>"')
@@ -51,7 +51,7 @@ def read_inclusion(data, keys):
 
 
 def read_consistency(data, keys):
-    """The Consistency in these bytes, its checkpoint (of the greater size) signed by one of the keys, its hashes unchecked."""
+    """Reads a consistency proof whose checkpoint (of the larger size) is signed by one of the keys. Its hashes are not checked here."""
     try:
         proof = jcs.read(text_of(data))
     except jcs.JcsError as error:
@@ -64,7 +64,7 @@ def read_consistency(data, keys):
     try:
         signed = proof['checkpoint'].encode('utf-8')
     except UnicodeEncodeError:
-        raise Invalid([('lone_surrogate', 'the checkpoint holds a lone surrogate')]) from None
+        raise Invalid([('lone_surrogate', 'the checkpoint contains a lone surrogate')]) from None
     checkpoint = note.read_checkpoint(signed, keys)
     if proof['second'] != checkpoint.size:
         raise _bad(f'second is {proof["second"]}, but the checkpoint has size {checkpoint.size}')
@@ -87,7 +87,7 @@ def _bad(message):
 
 
 def prove(check, *arguments):
-    """Runs a check of merkle.py; a proof that fails is Invalid."""
+    """Runs a check of merkle.py. Raises Invalid if the proof fails."""
     try:
         check(*arguments)
     except merkle.Disproved as error:

@@ -1,6 +1,6 @@
-"""Writes the corpus of hostile files that every verifier must agree on (hostile/README.md).
+"""Writes the hostile files on which all verifiers must agree (hostile/README.md).
 
-`make_hostile.py --check` compares the folder with what would be written.
+`make_hostile.py --check` compares the folder with what it would write.
 """
 
 import pathlib
@@ -19,7 +19,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent / 'hostile'
 
 
 def files():
-    """Name and bytes of each file, the manifest among them."""
+    """Name and bytes of each file, including the manifest."""
     keys, cases = hostile_signatures.keys(), []
     made = dict(keys)
     for case in [*hostile_logs.cases(), *hostile_replays.cases(), *hostile_signatures.cases()]:
@@ -37,13 +37,13 @@ def files():
 
 def main(arguments):
     if arguments not in ([], ['--check']):
-        print('use: make_hostile.py [--check]', file=sys.stderr)
+        print('usage: make_hostile.py [--check]', file=sys.stderr)
         return 2
     made = files()
     if arguments == ['--check']:
         stale = [name for name, data in made.items() if not (FOLDER / name).is_file() or (FOLDER / name).read_bytes() != data]
         stale += [path.name for path in FOLDER.iterdir() if path.name not in made and path.name != 'README.md']
-        print('up to date' if not stale else f'not what would be written: {", ".join(stale)}')
+        print('up to date' if not stale else f'out of date: {", ".join(stale)}')
         return 1 if stale else 0
     FOLDER.mkdir(exist_ok=True)
     for name, data in made.items():

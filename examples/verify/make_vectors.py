@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the golden vectors that the service's own code is held to. Made by this verifier alone, so that the two
-implementations check each other: neither has seen the other's code, both have read docs/formats.md.
+"""Writes the golden vectors for the tests of the service. This verifier alone makes them, so that the two implementations check
+each other. Both were written from docs/formats.md, and they share no code.
 
-`make_vectors.py` writes the files, `make_vectors.py --check` says whether they are what it would write.
-Everything in here is fixed: no clock, no chance. Trees, proofs and attestations come from proof_vectors.py; the published vectors
-beside them (RFC 8785, 5869, 4231, 6962, signed-note) are not made here.
+`make_vectors.py` writes the files. `make_vectors.py --check` compares them with what it would write.
+The output depends on neither clock nor random numbers. Trees, proofs and attestations come from proof_vectors.py. The published
+vectors beside them (RFC 8785, 5869, 4231, 6962, signed-note) are not made here.
 """
 
 import sys
@@ -44,8 +44,8 @@ KEY_WRITER = 'key:4f9a02c7d1e6'
 
 # --- The audit chain --------------------------------------------------------------------------------------------------
 
-# One string per JSON text, because spelling is the point: member order, escapes and number forms are the sender's, and
-# must not matter. prev_hash and row_hash are put in by chain_vectors().
+# One string per JSON text, because the tests need its spelling: the sender chooses member order, escapes and number forms, and
+# they must not change the hash. chain_vectors() adds prev_hash and row_hash.
 ENTRIES = [
     (
         'all that may be null is null',
@@ -109,7 +109,7 @@ def chain_vectors():
     entries = []
     for what, template in ENTRIES:
         text = template.replace('\n        ', '') % values
-        # As an export may spell it: the sender's own text with the two hashes after it.
+        # A possible spelling in an export: the sender's own text, followed by the two hashes.
         unfinished = text[:-1] + f',"prev_hash":{json.dumps(chain.head)}' + '}'
         entry = jcs.read(unfinished)
         canonical = jcs.canonicalize(entry)
@@ -239,7 +239,7 @@ UNKNOWN_AGENT = {
 
 
 def decision_response(signed_part):
-    """The whole answer for a D, signed."""
+    """The complete signed response for a D."""
     key = decision.decision_key(MASTER_SECRET, TENANT, signed_part['key_id'])
     digest = decision.response_sha256(signed_part)
     about = {'response_sha256': digest, 'signature': decision.signature(key, digest), 'signature_alg': decision.SIGNATURE_ALG}
@@ -507,7 +507,7 @@ def files():
 
 def main(arguments):
     if arguments not in ([], ['--check']):
-        print('use: make_vectors.py [--check]', file=sys.stderr)
+        print('usage: make_vectors.py [--check]', file=sys.stderr)
         return 2
     stale = 0
     for name, data in files().items():
@@ -515,7 +515,7 @@ def main(arguments):
         if arguments == ['--check']:
             same = path.is_file() and path.read_bytes() == data
             stale += not same
-            print(f'{name}: {"up to date" if same else "not what would be written"}')
+            print(f'{name}: {"up to date" if same else "out of date"}')
         else:
             path.write_bytes(data)
             print(f'{name}: written, {len(data)} bytes')

@@ -1,4 +1,4 @@
-"""Merkle trees of RFC 6962 and their proofs (RFC 9162, section 2.1: the same trees, the algorithms written out).
+"""Merkle trees of RFC 6962 and their proofs (RFC 9162, section 2.1, defines the same trees and describes the algorithms).
 
 Hashes are 32 raw bytes throughout.
 """
@@ -21,11 +21,11 @@ def node_hash(left, right):
 
 
 class Tree:
-    """A tree that leaves are appended to. Keeps the roots of its full subtrees alone: one hash for each bit set in its size."""
+    """An append-only tree. It stores only the roots of its full subtrees: one hash for each bit set in its size."""
 
     def __init__(self):
         self.size = 0
-        self._full = []  # the greatest and leftmost first
+        self._full = []  # the largest and leftmost first
 
     def append(self, data):
         node, size = leaf_hash(data), self.size
@@ -45,7 +45,7 @@ class Tree:
 
 
 def check_inclusion(index, size, leaf, hashes, root):
-    """Raises Disproved unless the leaf hash stands at the index in the tree of that size and root (RFC 9162, 2.1.3.2)."""
+    """Raises Disproved unless the leaf hash is at the index in the tree of that size and root (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size:
         raise Disproved(f'index {index} is outside a tree of size {size}')
     place, last, node = index, size - 1, leaf
@@ -62,27 +62,27 @@ def check_inclusion(index, size, leaf, hashes, root):
     if last != 0:
         raise Disproved('the proof has fewer hashes than a tree of this size needs')
     if node != root:
-        raise Disproved('the leaf and the hashes of the proof do not make the root')
+        raise Disproved('the leaf and the hashes of the proof do not give the root')
 
 
 def check_consistency(first, second, hashes, first_root, second_root):
     """Raises Disproved unless the first tree is a prefix of the second (RFC 9162, 2.1.4.2).
 
-    The RFC leaves out two cases without hashes: the empty tree is a prefix of every tree, and a tree is one of itself.
+    The RFC omits two cases, which need no hashes: the empty tree is a prefix of every tree, and every tree is a prefix of itself.
     """
     if not 0 <= first <= second:
         raise Disproved(f'a tree of size {first} cannot be a prefix of one of size {second}')
     if first == 0 and first_root != EMPTY_ROOT:
         raise Disproved('the root is not that of the empty tree')
     if first == second and first_root != second_root:
-        raise Disproved('two trees of one size have different roots')
+        raise Disproved('two trees of the same size have different roots')
     if first in (0, second):
         if hashes:
             raise Disproved('the proof has hashes where none are needed')
         return
     path = list(hashes)
     if first & (first - 1) == 0:
-        path.insert(0, first_root)  # the first tree is a full subtree of the second, its root is known
+        path.insert(0, first_root)  # the first tree is a full subtree of the second, so its root is known
     if not path:
         raise Disproved('the proof has no hashes')
     place, last = first - 1, second - 1
@@ -102,6 +102,6 @@ def check_consistency(first, second, hashes, first_root, second_root):
     if last != 0:
         raise Disproved('the proof has fewer hashes than trees of these sizes need')
     if old != first_root:
-        raise Disproved('the hashes of the proof do not make the root of the first tree')
+        raise Disproved('the hashes of the proof do not give the root of the first tree')
     if new != second_root:
-        raise Disproved('the hashes of the proof do not make the root of the second tree')
+        raise Disproved('the hashes of the proof do not give the root of the second tree')

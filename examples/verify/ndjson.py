@@ -1,14 +1,14 @@
-"""A log as an export holds it: NDJSON, one value a line, read one line at a time (docs/formats.md, "Export")."""
+"""Exports of logs: NDJSON, one value per line, read line by line (docs/formats.md, "Export")."""
 
 import jcs
 from verdict import shown
 
-# A row is at most a request body with some members around it. The bound keeps a file that is not an export out of memory.
+# A row is at most a request body with some additional members. The limit bounds memory if a file is not an export.
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 
 class Broken(Exception):
-    """A line or row that is wrong. `problems` is a list of (code, message), the plainest first."""
+    """An invalid line or row. `problems` is a list of (code, message), the most obvious first."""
 
     def __init__(self, problems, line=None, seq=None):
         super().__init__('; '.join(message for _, message in problems))
@@ -18,7 +18,7 @@ class Broken(Exception):
 
 
 def read_into(log, stream):
-    """Appends each value of the stream to the log and returns the log; raises Broken at the first line or row that is wrong."""
+    """Appends each value of the stream to the log and returns the log. Raises Broken at the first invalid line."""
     for number, line in lines(stream):
         try:
             log.append(read_line(line))
@@ -29,7 +29,7 @@ def read_into(log, stream):
 
 
 def lines(stream):
-    """(line number, bytes) of a binary stream, each line bounded."""
+    """Yields (line number, bytes) of a binary stream. The length of a line is limited."""
     number = 0
     while True:
         line = stream.readline(LONGEST_LINE_BYTES + 1)
@@ -42,7 +42,7 @@ def lines(stream):
 
 
 def read_line(line):
-    """The value of one line; raises Broken when the line does not say one thing only."""
+    """The value of one line. Raises Broken if the line is not valid and unambiguous JSON."""
     try:
         text = line.decode('utf-8')
     except UnicodeDecodeError as error:
@@ -56,7 +56,7 @@ def read_line(line):
 
 
 def check_members(value, members, what):
-    """Raises Broken unless value is an object with exactly these members, each of its form. `members`: name to (fits, wanted)."""
+    """Raises Broken unless value is an object with exactly these members, each in its form. `members`: name to (fits, wanted)."""
     if not isinstance(value, dict):
         raise Broken([('not_an_object', 'the line is not a JSON object')])
     seq = value.get('seq') if type(value.get('seq')) is int else None
@@ -64,7 +64,7 @@ def check_members(value, members, what):
     for name in value:
         if name not in members:
             problems.append(('extra_member', f'the member {shown(name)} is not part of {what}'))
-            break  # one is enough to say, and there may be a million
+            break  # only the first is reported, because there may be a million
     for name, (fits, wanted) in members.items():
         if name in value and not fits(value[name]):
             problems.append(('wrong_form', f'{name} is not {wanted}'))

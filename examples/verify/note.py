@@ -17,12 +17,12 @@ import succession
 from verdict import Invalid, shown, text_of
 
 LONGEST_NOTE_BYTES = 1024 * 1024
-MOST_SIGNATURES = 100  # verifiers must take 16
+MOST_SIGNATURES = 100  # the specification requires verifiers to accept 16
 GREATEST_SIZE = 2**53 - 1
 
 ED25519_TYPE = b'\x01'
 
-# One trusted key. `name` is None for a key of a JWKS without note_key: good for attestations only.
+# One trusted key. `name` is None for a key of a JWKS without note_key, which can only verify attestations.
 Key = namedtuple('Key', 'public_key name retired_at')
 Note = namedtuple('Note', 'text signatures')
 Signature = namedtuple('Signature', 'name note_id signature')
@@ -30,7 +30,7 @@ Checkpoint = namedtuple('Checkpoint', 'origin size root signers')
 
 
 def from_base64(text):
-    """The bytes of standard base64 with its padding, or None: one value has one spelling only."""
+    """Decodes standard base64 with padding. Returns None for any other spelling of a value."""
     try:
         data = base64.b64decode(text.encode('ascii'), validate=True)
     except (binascii.Error, ValueError):
@@ -43,7 +43,7 @@ def to_base64(data):
 
 
 def to_base64url(data):
-    """Without padding, as JSON Web Keys have it."""
+    """Without padding, as in JSON Web Keys."""
     return base64.urlsafe_b64encode(data).rstrip(b'=').decode('ascii')
 
 
@@ -51,7 +51,7 @@ def to_base64url(data):
 
 
 def note_id(name, public_key):
-    """The four bytes by which a note names a key."""
+    """The four bytes that identify a key in a note."""
     return hashlib.sha256(name.encode('utf-8') + b'\n' + ED25519_TYPE + public_key).digest()[:4]
 
 
@@ -61,26 +61,26 @@ def verifier_key(name, public_key):
 
 
 def thumbprint(public_key):
-    """The key's kid (RFC 7638): the hash of the JWK's needed members in their one spelling."""
+    """The key's kid (RFC 7638): the hash of the JWK's required members in canonical form."""
     return to_base64url(hashlib.sha256(f'{{"crv":"Ed25519","kty":"OKP","x":"{to_base64url(public_key)}"}}'.encode('ascii')).digest())
 
 
 def read_verifier_key(text):
-    """The Key of a vkey; raises Invalid when it is none, or not the key that it names."""
+    """Reads a verifier key (vkey). Raises Invalid if the text is not one, or if its id is not that of its bytes."""
     name, _, rest = text.partition('+')
     hexadecimal, _, encoded = rest.partition('+')
     if not _is_key_name(name) or not re.fullmatch('[0-9a-f]{8}', hexadecimal):
-        raise Invalid([('bad_key', f'{shown(text)} is not a verifier key: name+8 hex digits+base64')])
+        raise Invalid([('bad_key', f'{shown(text)} is not a verifier key, which is name+8 hex digits+base64')])
     data = from_base64(encoded)
     if data is None or len(data) != 33 or data[:1] != ED25519_TYPE:
-        raise Invalid([('bad_key', f'the verifier key {shown(name)} does not hold base64 of 0x01 and the 32 bytes of an Ed25519 key')])
+        raise Invalid([('bad_key', f'the verifier key {shown(name)} is not the base64 of 0x01 and the 32 bytes of an Ed25519 key')])
     if note_id(name, data[1:]).hex() != hexadecimal:
-        raise Invalid([('bad_key', f'the verifier key {shown(name)} says id {hexadecimal}, its bytes make another: it was changed')])
+        raise Invalid([('bad_key', f'the verifier key {shown(name)} has the id {hexadecimal}, but its bytes have another: it was changed')])
     return _sound(Key(data[1:], name, None))
 
 
 def read_keys(data):
-    """The Keys of a file: a JWKS, a trust file, or vkeys one a line."""
+    """The Keys of a file: a JWKS, a trust file, or verifier keys, one per line."""
     text = text_of(data)
     if text.lstrip()[:1] != '{':
         return [read_verifier_key(line) for line in text.split('\n') if line.strip()] or _no_keys()
@@ -98,14 +98,14 @@ def read_keys(data):
 
 
 def key_of_jwk(jwk):
-    """The Key of a JWK; raises Invalid when it is none, or contradicts itself."""
+    """Reads an Ed25519 key from a JWK. Raises Invalid if it is malformed or contradicts itself."""
     x = jwk.get('x')
     public_key = from_base64(x.replace('-', '+').replace('_', '/') + '=') if isinstance(x, str) else None
     if public_key is None or len(public_key) != 32 or to_base64url(public_key) != x:
         raise Invalid([('bad_key', 'a key of the JWKS: x is not the base64url of 32 bytes')])
     kid = thumbprint(public_key)
     if jwk.get('kid', kid) != kid:
-        raise Invalid([('bad_key', f'a key of the JWKS says kid {shown(jwk["kid"])}, its thumbprint is {kid}')])
+        raise Invalid([('bad_key', f'a key of the JWKS has the kid {shown(jwk["kid"])}, but its thumbprint is {kid}')])
     retired_at = jwk.get('retired_at')
     if not forms.is_instant_or_null(retired_at):
         raise Invalid([('bad_key', f'the key {kid}: retired_at is not a UTC time with milliseconds')])
@@ -113,7 +113,7 @@ def key_of_jwk(jwk):
     if 'note_key' in jwk:
         held = read_verifier_key(jwk['note_key']) if isinstance(jwk['note_key'], str) else None
         if held is None or held.public_key != public_key:
-            raise Invalid([('bad_key', f'the key {kid}: note_key is not the same key')])
+            raise Invalid([('bad_key', f'the key {kid}: note_key is another key')])
         name = held.name
     return _sound(Key(public_key, name, retired_at))
 
@@ -125,16 +125,16 @@ def _sound(key):
 
 
 def _no_keys():
-    raise Invalid([('bad_key', 'no Ed25519 key in it')])
+    raise Invalid([('bad_key', 'it contains no Ed25519 key')])
 
 
 def _is_key_name(name):
-    # A lone surrogate comes out of JSON or out of an argument that is not UTF-8; it has no bytes to sign.
+    # JSON, or an argument that is not UTF-8, can contain a lone surrogate. It has no bytes to sign.
     return name != '' and not any(character == '+' or character.isspace() or '\ud800' <= character <= '\udfff' for character in name)
 
 
 def facts_of_key(key):
-    """What an answer says of a key that signed."""
+    """The facts about a key that signed, for the output."""
     facts = {'kid': thumbprint(key.public_key)}
     if key.name is not None:
         facts['verifier_key'] = verifier_key(key.name, key.public_key)
@@ -154,20 +154,20 @@ def line_of_keys(keys):
 
 
 def read_note(data):
-    """The Note in these bytes, its signatures unchecked; raises Invalid when it is none."""
+    """Reads a note without checking its signatures. Raises Invalid if the bytes are not a note."""
     if len(data) > LONGEST_NOTE_BYTES:
-        raise Invalid([('too_long', f'longer than {LONGEST_NOTE_BYTES} bytes, no note')])
+        raise Invalid([('too_long', f'longer than {LONGEST_NOTE_BYTES} bytes, so it is not a note')])
     note = text_of(data)
     control = next((character for character in note if character < ' ' and character != '\n'), None)
     if control is not None:
-        raise Invalid([('bad_note', f'a note holds no control character, this has U+{ord(control):04X}')])
-    # The last empty line separates: the text may have others.
+        raise Invalid([('bad_note', f'a note must not contain control characters, this one has U+{ord(control):04X}')])
+    # The last empty line separates text and signatures. The text may contain others.
     end = note.rfind('\n\n')
     if end < 0 or not note.endswith('\n'):
-        raise Invalid([('bad_note', 'not a signed note: text, an empty line, signature lines, each ended by a line feed')])
+        raise Invalid([('bad_note', 'not a signed note, which is a text, an empty line and signature lines, each ended by a line feed')])
     lines = note[end + 2 : -1].split('\n') if len(note) > end + 2 else []
     if not 0 < len(lines) <= MOST_SIGNATURES:
-        raise Invalid([('bad_note', f'a note has 1 to {MOST_SIGNATURES} signature lines, this has {len(lines)}')])
+        raise Invalid([('bad_note', f'a note has 1 to {MOST_SIGNATURES} signature lines, this one has {len(lines)}')])
     return Note(note[: end + 1], [_signature(line) for line in lines])
 
 
@@ -181,20 +181,20 @@ def _signature(line):
 
 
 def verify_note(note, keys):
-    """The Keys that signed the note; raises Invalid when none did, or when a signature of one of them is wrong."""
+    """The Keys that signed the note. Raises Invalid if none did, or if a signature of one of them is wrong."""
     text = note.text.encode('utf-8')
     signers = []
     for signature in note.signatures:
         for key in keys:
             if key.name != signature.name or note_id(key.name, key.public_key) != signature.note_id:
-                continue  # an unknown key says nothing, not even that the note is bad
+                continue  # a signature of an unknown key is ignored
             if not ed25519.verify(key.public_key, text, signature.signature):
                 raise Invalid([('signature_mismatch', f'the signature of {shown(key.name)} does not match: the note was changed or forged')])
             if key not in signers:
                 signers.append(key)
     if not signers:
         names = ', '.join(f'{shown(signature.name)[1:-1]}+{signature.note_id.hex()}' for signature in note.signatures[:3])
-        raise Invalid([('unknown_signer', f'signed by {names}, which is none of the keys that were given')])
+        raise Invalid([('unknown_signer', f'signed by {names}, which is not among the given keys')])
     return signers
 
 
@@ -204,7 +204,7 @@ SIZE = re.compile('0|[1-9][0-9]{0,15}')
 
 
 def read_checkpoint(data, keys=None):
-    """The Checkpoint in these bytes, signed by at least one of the keys; with keys None nothing is said of its signatures."""
+    """Reads a checkpoint that at least one of the keys signed. If keys is None, its signatures are not checked."""
     note = read_note(data)
     signers = [] if keys is None else verify_note(note, keys)
     lines = note.text.split('\n')
@@ -213,7 +213,7 @@ def read_checkpoint(data, keys=None):
     origin, size, encoded = lines[:3]
     root = from_base64(encoded)
     if not SIZE.fullmatch(size) or int(size) > GREATEST_SIZE:
-        raise Invalid([('bad_checkpoint', f'the size {shown(size)} is not a whole number as a checkpoint writes it')])
+        raise Invalid([('bad_checkpoint', f'the size {shown(size)} is not a whole number in the form of a checkpoint')])
     if root is None or len(root) != 32:
         raise Invalid([('bad_checkpoint', 'the root is not the base64 of 32 bytes')])
     if size == '0' and root != merkle.EMPTY_ROOT:

@@ -1,6 +1,6 @@
 """The golden vectors of trees, checkpoints, proofs and attestations; written to files by make_vectors.py.
 
-Signing is here and nowhere else, under seeds that RFC 8032 publishes: it takes no care of secrets.
+Only this file signs. It uses seeds that RFC 8032 publishes, so it does not protect secrets.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ INSTANCE = 'd7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93'
 KEY_NAME = f'countersign/{INSTANCE}'
 OTHER_TENANT = '9b0e4c61-5a7d-4f23-8c15-2d6e8f0a1b3c'
 
-# Section 7.1 of RFC 8032. The instance's key, the one that follows it, and one that nobody trusts.
+# RFC 8032, section 7.1: the key of the instance, its successor, and an untrusted key.
 SEEDS = {
     'first': bytes.fromhex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'),
     'second': bytes.fromhex('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb'),
@@ -98,7 +98,7 @@ def inclusion(index, data):
 
 
 def consistency(first, data, whole=True):
-    """SUBPROOF(m, D[n], b) of section 2.1.2; without hashes from the empty tree and to itself."""
+    """SUBPROOF(m, D[n], b) of section 2.1.2; without hashes if the first tree is empty or both are equal."""
     if first == 0:
         return []
     if first == len(data):
@@ -132,14 +132,14 @@ def jwk(seed, retired_at=None):
 
 
 def successor(seed, predecessor, signer=None, instance=INSTANCE):
-    """The JWK of a key for which another one has signed, or `signer` in its place."""
+    """The JWK of a key with the signature of its predecessor, or with that of `signer` instead."""
     kids = [note.thumbprint(public_key(each)) for each in (predecessor, seed)]
     signature = note.to_base64(sign(signer or predecessor, succession.message(instance, *kids)))
     return {**jwk(seed), 'predecessor': kids[0], 'predecessor_signature': signature}
 
 
 def succession_vectors(origin):
-    """What the first key signs to vouch for the second, and JWKs of both."""
+    """The message that the first key signs for its successor, the second one, and the JWKs of both."""
     first, second = SEEDS['first'], SEEDS['second']
     kids = [note.thumbprint(public_key(seed)) for seed in (first, second)]
     text = succession.message(INSTANCE, *kids).decode('ascii')
@@ -232,7 +232,7 @@ def _log_vectors(log, tenant_id, data):
 
 
 def refused_checkpoints(tenant_id, data):
-    """Notes that must not pass under the first key, with the code that verify.py refuses them with."""
+    """Notes that must be rejected under the first key, with the error code of verify.py."""
     origin, root, first = log_proof.origin_of(tenant_id, 'audit'), root_of(data), SEEDS['first']
     good = checkpoint(origin, data)
     encoded = note.to_base64(root)
@@ -317,7 +317,7 @@ def envelope(payload, *seeds, payload_type=attestation.PAYLOAD_TYPE):
 
 
 def refused_envelopes(responses):
-    """Envelopes that must not pass under the first key, with the code that verify.py refuses them with."""
+    """Envelopes that must be rejected under the first key, with the error code of verify.py."""
     allowed, blocked = (attestation.statement(response) for response in responses[:2])
     first = SEEDS['first']
     good, other = (envelope(jcs.canonicalize(said), first) for said in (allowed, blocked))

@@ -1,4 +1,4 @@
-"""What entries ledger.restore_accepted of the audit ledger say (docs/formats.md, "Accepted restores"). They explain and excuse nothing."""
+"""Entries ledger.restore_accepted of the audit ledger (docs/formats.md, "Accepted restores"). They explain a mismatch, but excuse none."""
 
 import note
 
@@ -6,7 +6,10 @@ ACTION = 'ledger.restore_accepted'
 
 
 def named_in(entry, log):
-    """What an audit entry says of a log: (seq, abandoned, restored), each head (size, root), or None. Only the operator's entries count."""
+    """The restore of a log that an audit entry records: (seq, abandoned, restored), or None. A head is (size, root).
+
+    Only the operator's entries count.
+    """
     if entry['action'] != ACTION or entry['recorded_by'] != 'operator' or not isinstance(entry['metadata'], dict):
         return None
     logs = entry['metadata'].get('logs')
@@ -25,14 +28,14 @@ def _head(value):
 
 
 def remark(head, restores):
-    """What the restores of a log say about a head that is not met; empty where none does."""
+    """Explains a mismatched head by the restores of its log. Empty if none of them explains it."""
     fitting = [each for each in restores if each[2][0] < head.size <= each[1][0]]
     exact = [each for each in fitting if each[1] == (head.size, head.root)]
     if not fitting:
         return ''
     seq, abandoned, restored = (exact or fitting)[0]
-    which = 'this is the head that was given up' if exact else 'this head may be of the rows that were given up'
+    which = 'this is the abandoned head' if exact else 'this head may cover abandoned rows'
     return (
-        f'; row {seq} of the audit ledger ({ACTION}) says that an operator restored an older state: the log gave up a head '
-        f'of {abandoned[0]} rows and continued after {restored[0]}; {which}: ask the operator what these rows held'
+        f'; row {seq} of the audit ledger ({ACTION}) says that an operator restored an older state: the log abandoned a head '
+        f'of {abandoned[0]} rows and continued after {restored[0]}; {which}. Ask the operator what these rows contained'
     )

@@ -35,7 +35,7 @@ def seal_vectors(origin, secret, tenant_id, row_hashes):
 
 
 def _row_field(value):
-    """A value behind its length; none has the length 2^32 - 1 and no bytes."""
+    """A value after its length. Null is the length 2^32 - 1 without bytes."""
     if value is None:
         return b'\xff\xff\xff\xff'
     return _field(bytes.fromhex(value['hex']) if isinstance(value, dict) else value.encode('utf-8'))
@@ -49,7 +49,7 @@ def _sealed_row(secret, row):
 
 
 def row_seal_vectors(origin, secret, tenant_id):
-    """Rows of a tenant and of none; values that are null, empty, bytes, and text beyond ASCII."""
+    """Rows with and without a tenant; values that are null, empty, bytes, and text beyond ASCII."""
     person, moment = '7f0c1b9e-2a54-4d3b-8b1f-0e6a5c4d3b2a', '2026-11-20T09:30:00.123456Z'
     rows = [
         ('memberships', tenant_id, [person, 'approver', moment]),

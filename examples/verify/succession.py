@@ -1,4 +1,4 @@
-"""How signing keys vouch for the next ones (docs/formats.md, "Succession of signing keys"), and trust files, which follow them."""
+"""Signing keys that sign their successors (docs/formats.md, "Succession of signing keys"), and trust files, which follow them."""
 
 import re
 
@@ -12,29 +12,29 @@ UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 
 
 def message(instance_id, predecessor, successor):
-    """The bytes that the predecessor signs; both keys by their kid."""
+    """The bytes that the predecessor signs. They name both keys by their kid."""
     return DOMAIN + jcs.canonicalize({'instance_id': instance_id, 'predecessor': predecessor, 'successor': successor})
 
 
 def fault(jwk, key, predecessor):
-    """Why `predecessor` has not signed for the key of this JWK, or None. Both are Keys with a name."""
+    """Why the JWK has no valid signature of `predecessor` over `key`, or None if it has one. Both are Keys with a name."""
     own, signer = note.thumbprint(key.public_key), note.thumbprint(predecessor.public_key)
     if jwk.get('predecessor') != signer:
         return f'the key {own} does not name {signer} as its predecessor'
     if key.name is None or key.name != predecessor.name:
-        return f'the key {own} and its predecessor {signer} are not of one instance'
+        return f'the key {own} and its predecessor {signer} belong to different instances'
     text = jwk.get('predecessor_signature')
     signature = note.from_base64(text) if isinstance(text, str) else None
     if signature is None or len(signature) != 64:
         return f'the key {own} has no signature of its predecessor {signer}'
     instance_id = predecessor.name[len('countersign/') :]
     if not ed25519.verify(predecessor.public_key, message(instance_id, signer, own), signature):
-        return f'the signature over the key {own} is not one of its predecessor {signer}'
+        return f'the signature over the key {own} is not by its predecessor {signer}'
     return None
 
 
 def check_listed(listed):
-    """Refuses a list of (JWK, Key) in which a key names a predecessor of the list that has not signed for it."""
+    """Raises Invalid if a key in a list of (JWK, Key) names a predecessor in the list that has not signed it."""
     by_kid = {note.thumbprint(key.public_key): key for _, key in listed if key.name is not None}
     for jwk, key in listed:
         predecessor = by_kid.get(_text(jwk.get('predecessor')))
@@ -44,7 +44,7 @@ def check_listed(listed):
 
 
 def follow(known, listed):
-    """The keys of the list that a chain of signatures proves from known ones; and why each of the others is not believed."""
+    """The keys of the list that a chain of signatures from known keys proves, and the reason against each of the others."""
     believed = {note.thumbprint(key.public_key): key for key in known}
     waiting = [(jwk, key) for jwk, key in listed if note.thumbprint(key.public_key) not in believed]
     proven, refused = [], []
@@ -60,22 +60,22 @@ def follow(known, listed):
             believed[note.thumbprint(key.public_key)] = key
         else:
             refused.append(found)
-    refused += [f'no key of the list has signed for the key {note.thumbprint(key.public_key)}' for _, key in waiting]
+    refused += [f'no key of the list has signed the key {note.thumbprint(key.public_key)}' for _, key in waiting]
     return proven, refused
 
 
 def keys_of_trust_file(value):
-    """The Keys of a trust file, those of `successors` among them; raises Invalid if one of these is not proven."""
+    """The Keys of a trust file, including those of `successors`. Raises Invalid if a successor is not proven."""
     if value.get('version') != 1 or isinstance(value['version'], bool):
-        raise Invalid([('bad_key', f'it is a trust file of version {shown(value.get("version"))}, not 1')])
+        raise Invalid([('bad_key', f'the trust file has version {shown(value.get("version"))}, not 1')])
     workspace = value.get('workspace')
     if not isinstance(workspace, dict) or not isinstance(workspace.get('id'), str) or not re.fullmatch(UUID, workspace['id']):
-        raise Invalid([('bad_key', 'the trust file names no workspace by its UUID')])
+        raise Invalid([('bad_key', 'the trust file does not name a workspace by its UUID')])
     listed = _listed(value, 'keys')
     check_listed(listed)
     live = [key for _, key in listed if key.retired_at is None]
     if not live:
-        raise Invalid([('bad_key', 'every key of the trust file has ended, or there is none')])
+        raise Invalid([('bad_key', 'the trust file has no key without retired_at')])
     proven, refused = follow(live, _listed(value, 'successors') if 'successors' in value else [])
     if refused:
         raise Invalid([('bad_succession', f'the trust file has a successor that is not proven: {refused[0]}')])

@@ -1,4 +1,4 @@
-"""Tests of verify.py as somebody runs it."""
+"""Tests of verify.py as a process."""
 
 import sys
 
@@ -30,7 +30,7 @@ class CommandLine(unittest.TestCase):
         return str(path)
 
     def run_it(self, *arguments, stdin=b''):
-        # -S: nothing installed is needed, and to look for it takes a third of the time.
+        # -S: verify.py needs no installed packages, and looking for them takes a third of the time.
         done = subprocess.run(
             [sys.executable, '-S', str(HERE / 'verify.py'), *arguments],
             input=stdin,
@@ -40,7 +40,7 @@ class CommandLine(unittest.TestCase):
         )
         for output in (done.stdout, done.stderr):
             self.assertNotIn(b'Traceback', output)
-            output.decode('ascii')  # nothing out of a file steers the terminal
+            output.decode('ascii')  # no control characters from a file reach the terminal
             self.assertNotIn(b'\x1b', output)
         return done
 
@@ -111,13 +111,13 @@ class CommandLine(unittest.TestCase):
         both = ['--checkpoint', six, '--checkpoint', four, '--key', key]
         done = self.run_it('ledger', '-', *both, stdin=data)
         self.assertEqual(done.returncode, 0)
-        said = f', root IDJ0qJDVQ1zs/VT2MPQi0rivrX3BPnVjypyYrhQfFpY=; 2 kept heads met (sizes 4, 6), signed by {golden["key_name"]}\n'
+        said = f', root IDJ0qJDVQ1zs/VT2MPQi0rivrX3BPnVjypyYrhQfFpY=; 2 kept heads matched (sizes 4, 6), signed by {golden["key_name"]}\n'
         self.assertTrue(done.stdout.decode().endswith(said), done.stdout)
         self.assertIn(b'no signature checked', self.run_it('ledger', '-', '--checkpoint', six, stdin=data).stdout)
 
         done = self.run_it('ledger', '-', *both, stdin=b'\n'.join(golden_lines()[:5]))
         self.assertEqual(done.returncode, 1)
-        said = f"broken: every line is whole, but checkpoint '{six}' is of 6 rows, the export ends after 5: the tail was cut off"
+        said = f"broken: every line is valid, but checkpoint '{six}' covers 6 rows, the export ends after 5: the tail was cut off"
         self.assertTrue(done.stdout.decode().startswith(said), done.stdout)
         forged = self.run_it('ledger', '-', '--head', golden['header'].replace('IDJ0', 'IDJ1'), stdin=data)
         self.assertEqual((forged.returncode, len(forged.stdout.splitlines())), (1, 1))

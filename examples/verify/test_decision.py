@@ -75,7 +75,7 @@ class Decisions(unittest.TestCase):
     def test_another_key(self):
         case = self.golden['cases'][0]
         self.invalid(case['response'], bytes(32), 'signature_mismatch')
-        # The key of the other live key_id is another key too.
+        # The other live key_id has another key.
         self.invalid(case['response'], bytes.fromhex(self.golden['cases'][2]['decision_key_hex']), 'signature_mismatch')
 
     def test_an_answer_that_is_no_signed_decision(self):

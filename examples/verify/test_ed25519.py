@@ -1,4 +1,4 @@
-"""Tests of Ed25519 verification: the vectors of RFC 8032, section 7.1, and every way to bend a signature or a key."""
+"""Tests of Ed25519 verification: the vectors of RFC 8032, section 7.1, and altered signatures and keys."""
 
 import sys
 
@@ -156,7 +156,7 @@ class BentSignatures(unittest.TestCase):
             self.assertIsNotNone(ed25519.decode(bytes.fromhex(encoded)))
 
     def test_one_signature_that_would_fit_every_message(self):
-        # A and R are the identity, s is 0: the equation holds whatever the message.
+        # A and R are the identity, s is 0: the equation holds for every message.
         identity = bytes.fromhex(SMALL_ORDER[0])
         self.assertFalse(ed25519.verify(identity, b'anything', identity + bytes(32)))
 

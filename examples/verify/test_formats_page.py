@@ -1,4 +1,4 @@
-"""Tests that docs/formats.md says what is so, and that the golden vectors are what the generator writes."""
+"""Tests that docs/formats.md is correct, and that the golden vectors are what the generator writes."""
 
 import sys
 
@@ -194,7 +194,7 @@ class FormatsPage(unittest.TestCase):
             key = golden['cases'][0]['decision_key_hex']
             for rate in (33.333333333333336, 0.0001):
                 self.assertEqual(said(reporting(rate), key).returncode, 0, rate)
-            # Not printed alike everywhere: refused, or believed rightly, by the version of jq; never believed when it is false.
+            # Versions of jq print it differently. They may reject a genuine decision, but never accept a false one.
             self.assertIn(said(reporting(0.00001), key).returncode, (0, 1))
             self.assertEqual(said({**reporting(0.00001), 'actual_threshold': 99}, key).returncode, 1)
             self.assertEqual(said({'error': 'unauthorized', 'issues': []}, '0' * 64).returncode, 1)

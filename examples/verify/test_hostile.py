@@ -1,4 +1,4 @@
-"""The corpus of hostile files: this verifier's verdict on each is the manifest's."""
+"""Tests that the verdict of this verifier on each hostile file is that of the manifest."""
 
 import json
 import unittest

@@ -45,7 +45,7 @@ class Canonicalization(unittest.TestCase):
             if value - value == 0:  # neither NaN nor Infinity
                 written = jcs.number_to_string(value)
                 self.assertEqual(float(written), value)
-                self.assertEqual(jcs.read(written), value)  # and is exact by our own rule
+                self.assertEqual(jcs.read(written), value)  # and is exact by the rule of jcs.py
 
     def test_strings_escape_what_json_stringify_escapes_and_nothing_else(self):
         written = jcs.canonicalize(''.join(map(chr, range(0x20))) + '"\\/\x7f\x80\u2028\u2029\ufeff\uffff😀').decode('utf-8')
@@ -79,7 +79,7 @@ class Canonicalization(unittest.TestCase):
                 with self.assertRaises(jcs.JcsError) as refusal:
                     jcs.canonicalize(value)
                 self.assertEqual(refusal.exception.code, code)
-        while deep:  # taken apart here, so that no interpreter has to do it recursively
+        while deep:  # freed level by level, because an interpreter might do it recursively
             deep = deep[0]
 
     def test_a_number_is_exact_when_its_canonical_form_has_the_same_value(self):

@@ -1,4 +1,4 @@
-"""Tests of logs against what somebody kept of them: the attacks that a chain alone does not show."""
+"""Tests of logs against kept checkpoints and heads: the attacks that a chain alone does not reveal."""
 
 import sys
 
@@ -69,7 +69,7 @@ class KeptOfALedger(Asking):
     # --- attacks ---
 
     def rewritten(self):
-        """The ledger written anew from row 3 on, every hash and link as it must be."""
+        """The ledger rewritten from row 3 on, with correct hashes and links."""
         rows = golden_rows()
         rows[2]['rationale'] = 'approved by nobody'
         return rehashed(rows)
@@ -77,7 +77,7 @@ class KeptOfALedger(Asking):
     def test_a_cut_tail(self):
         for size in range(6):
             short = self.file(export(golden_rows()[:size]))
-            self.good('ledger', short)  # the chain alone does not show it
+            self.good('ledger', short)  # the chain alone does not reveal it
             said = self.bad('cut_off', 'ledger', short, '--checkpoint', self.kept[6], '--key', self.KEY)
             self.assertIn(f'the export ends after {size}', said['problems'][0]['message'])
             self.assertEqual(said['kept'][0]['verdict'], 'beyond_the_end')
@@ -88,12 +88,12 @@ class KeptOfALedger(Asking):
 
     def test_the_whole_chain_rewritten_with_correct_hashes(self):
         forged = self.file(export(self.rewritten()))
-        self.good('ledger', forged)  # the chain alone does not show it
+        self.good('ledger', forged)  # the chain alone does not reveal it
         said = self.bad(['checkpoint_not_met'] * 4, 'ledger', forged, *self.with_all(), '--key', self.KEY)
         message = said['problems'][0]['message']
         self.assertIn('the chain was rewritten, or this checkpoint is of another ledger', message)
-        self.assertIn('(size 3) is not met', message)
-        self.assertIn('the first 2 rows are as they were kept', message)
+        self.assertIn('(size 3) does not match', message)
+        self.assertIn('the first 2 rows match another kept head', message)
         self.assertEqual([held['verdict'] for held in said['kept']], ['met'] * 3 + ['not_met'] * 4)
 
     def test_every_field_of_a_row_rewritten_with_correct_hashes(self):
@@ -128,7 +128,7 @@ class KeptOfALedger(Asking):
 
     def test_a_row_backdated(self):
         rows = golden_rows()
-        rows[5]['recorded_at'] = rows[4]['recorded_at']  # not before the row before, so that the chain has nothing against it
+        rows[5]['recorded_at'] = rows[4]['recorded_at']  # not before the previous row, so the chain is valid
         forged = self.file(export(rehashed(rows)))
         self.good('ledger', forged)
         self.bad('checkpoint_not_met', 'ledger', forged, '--checkpoint', self.kept[6], '--key', self.KEY)
@@ -184,7 +184,7 @@ class KeptOfALedger(Asking):
         self.bad('unknown_signer', 'ledger', self.export, '--checkpoint', self.kept[6], '--key', self.STRANGERS_KEY)
         strangers = self.file(checkpoint(self.ORIGIN, tree_data(golden_rows()), SEEDS['stranger']))
         self.bad('unknown_signer', 'ledger', self.export, '--checkpoint', strangers, '--key', self.KEY)
-        # One bad checkpoint among good ones is a bad verdict: who kept it wants to know.
+        # One bad checkpoint among good ones makes the verdict bad.
         self.bad('unknown_signer', 'ledger', self.export, *self.with_all(), '--checkpoint', strangers, '--key', self.KEY)
 
     def test_a_broken_row_is_named_first_and_the_checkpoints_before_it_still_answer(self):
@@ -230,7 +230,7 @@ class KeptOfDecisions(Asking):
     def test_a_decision_altered(self):
         for name, value in self.responses[1].items():
             altered = {**self.responses[1], name: OTHER_VALUES.get(name, {bool: not value, str: f'{value}.'}.get(type(value), 'altered'))}
-            # The HMAC is not under the digest: whoever holds the tenant's key checks it (verify.py decision).
+            # The digest does not cover the HMAC. With the tenant's key, verify.py decision checks it.
             if name not in ('response_sha256', 'signature', 'signature_alg'):
                 with self.subTest(name):
                     self.judged([self.responses[0], altered, self.responses[2]], 'digest_mismatch')
@@ -246,7 +246,7 @@ class KeptOfDecisions(Asking):
         self.assertTrue(self.responses[0]['allowed'])
         lines = decisions_export(self.responses).splitlines(True)
         self.judged(b''.join(lines[1:]), 'seq_gap')
-        self.good('decisions', self.file(decisions_export(self.responses[1:])))  # renumbered, nothing shows but the checkpoint
+        self.good('decisions', self.file(decisions_export(self.responses[1:])))  # after renumbering, only the checkpoint reveals it
         self.judged(self.responses[1:], 'cut_off')
         self.judged([*self.responses[1:], self.responses[1]], 'logged_twice')
 
@@ -316,7 +316,7 @@ class KeptOfKeyEvents(Asking):
 class Memory(unittest.TestCase):
     def test_it_does_not_grow_with_the_export(self):
         class Rows(io.RawIOBase):
-            """An export that is made while it is read, with checkpoints on the way."""
+            """An export that is generated while it is read, with checkpoints in between."""
 
             def __init__(self, rows):
                 self.left, self.seq, self.prev_hash, self.buffer = rows, 0, None, b''

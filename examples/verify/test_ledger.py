@@ -1,4 +1,4 @@
-"""Tests of the audit chain: whole ledgers, and every attack that a chain alone shows."""
+"""Tests of the audit chain: valid ledgers, and every attack that a chain alone reveals."""
 
 import sys
 
@@ -37,7 +37,7 @@ class WholeLedgers(unittest.TestCase):
         self.assertEqual((chain.entries, chain.head), (0, None))
 
     def test_what_a_chain_alone_cannot_show_a_tail_cut_off(self):
-        # Said in README.md and docs/formats.md; checkpoints are for this. Here so that nobody believes otherwise.
+        # A documented limit (README.md and docs/formats.md). Only checkpoints reveal a missing tail.
         self.assertEqual(self.whole(b'\n'.join(golden_lines()[:4])).entries, 4)
 
 

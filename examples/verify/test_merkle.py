@@ -1,4 +1,4 @@
-"""Tests of trees and their proofs: the vectors of Certificate Transparency, RFC 6962's own definitions, and bent proofs."""
+"""Tests of trees and their proofs: the vectors of Certificate Transparency, the definitions of RFC 6962, and altered proofs."""
 
 import sys
 
@@ -101,7 +101,7 @@ class EveryTree(unittest.TestCase):
                     self.assertFalse(self.consistency_holds(first, second, hashes[:place] + [other] + hashes[place + 1 :], old, new))
 
     def test_a_proof_that_stops_before_the_top_of_the_tree(self):
-        # Leaf 2 of three, passed for leaf 3 of four: the root comes out, but a tree of four needs two hashes.
+        # Leaf 2 of three, presented as leaf 3 of four: the root is right, but a tree of four needs two hashes.
         hashes, leaf = proof_vectors.inclusion(2, self.data[:3]), merkle.leaf_hash(self.data[2])
         self.assertTrue(self.inclusion_holds(2, 3, leaf, hashes, self.roots[3]))
         self.assertFalse(self.inclusion_holds(3, 4, leaf, hashes, self.roots[3]))
@@ -111,7 +111,7 @@ class EveryTree(unittest.TestCase):
         self.assertFalse(self.consistency_holds(-1, 4, [], merkle.EMPTY_ROOT, self.roots[4]))
 
     def test_a_node_cannot_pass_for_a_leaf(self):
-        # Without the two prefixes, the tree of two leaves and the tree of their joined hashes as one leaf would be one.
+        # Without the two prefixes, a tree of two leaves would have the root of a tree with their joined hashes as its only leaf.
         joined = merkle.leaf_hash(self.data[0]) + merkle.leaf_hash(self.data[1])
         self.assertNotEqual(tree_of([joined]).root(), self.roots[2])
 

@@ -26,7 +26,7 @@ class Refusing(unittest.TestCase):
         with self.assertRaises(Invalid) as found:
             check(*arguments)
         self.assertEqual([problem for problem, _ in found.exception.problems], [code], str(found.exception))
-        str(found.exception).encode('ascii')  # nothing out of a file steers the terminal
+        str(found.exception).encode('ascii')  # no control characters from a file reach the terminal
 
 
 class Notes(Refusing):

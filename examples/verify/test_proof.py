@@ -1,4 +1,4 @@
-"""Tests of what is checked one by one: inclusion proofs, consistency proofs, attestations."""
+"""Tests of single documents: inclusion proofs, consistency proofs, attestations."""
 
 import sys
 
@@ -77,7 +77,7 @@ class InclusionProofs(Asking):
         self.bad('other_origin', 'proof', self.proof(), *asked, '--key', self.KEY, '--origin', f'countersign/{OTHER_TENANT}')
         self.bad('unknown_signer', 'proof', self.proof(), *asked, '--key', self.STRANGERS_KEY)
         foreign = self.proof(signed=checkpoint('example.com/log', self.data))
-        self.good('proof', foreign, *asked, '--key', self.KEY)  # a true proof, of the log that the answer names
+        self.good('proof', foreign, *asked, '--key', self.KEY)  # a valid proof of the log that the output names
         self.bad('other_origin', 'proof', foreign, '--entry', self.entry(self.rows[2]), '--key', self.KEY)
 
     def test_a_bent_proof(self):

@@ -13,11 +13,11 @@ TRACE_DOMAIN = b'countersign/traces/v1\n'
 MEMBERS = {
     'version': (lambda value: type(value) is int and value == 1, 'the number 1'),
     'tenant_id': (forms.is_uuid, 'a UUID in lower case'),
-    'seq': (forms.is_seq, 'a whole number from 1 up'),
-    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
-    'received_at': (forms.is_instant, 'a UTC time with milliseconds, as 2026-11-20T09:30:00.123Z'),
+    'seq': (forms.is_seq, 'a whole number of at least 1'),
+    'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, such as 2026-11-20T09:30:00.123Z'),
+    'received_at': (forms.is_instant, 'a UTC time with milliseconds, such as 2026-11-20T09:30:00.123Z'),
     'action': (lambda value: value == 'traces.recorded', 'traces.recorded'),
-    'submissions': (lambda value: isinstance(value, list) and len(value) > 0, 'an array that is not empty'),
+    'submissions': (lambda value: isinstance(value, list) and len(value) > 0, 'a non-empty array'),
 }
 
 SUBMISSION = {
@@ -25,19 +25,19 @@ SUBMISSION = {
     'document_sha256': (forms.is_hash, '64 hex digits'),
     'export_sha256': (forms.is_hash_or_null, '64 hex digits or null'),
     'id': (forms.is_uuid, 'a UUID in lower case'),
-    'number': (forms.is_seq, 'a whole number from 1 up'),
+    'number': (forms.is_seq, 'a whole number of at least 1'),
     'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>'),
     'trace_id': (forms.is_text, 'a string'),
 }
 
 
 def leaf_data(event):
-    """What stands in the tree for an event."""
+    """The leaf data of an event."""
     return hashlib.sha256(TRACE_DOMAIN + jcs.canonicalize(event)).digest()
 
 
 def check_members(event):
-    """Raises Broken unless this is an event with exactly its members, and so is each submission."""
+    """Raises Broken unless the event and each of its submissions have exactly their members."""
     ndjson.check_members(event, MEMBERS, 'a trace event')
     for number, submission in enumerate(event['submissions'], 1):
         try:
@@ -59,5 +59,5 @@ class TraceLog(EventLog):
 
 
 def verify(stream, tenant_id=None, tree=None, steps=None):
-    """Reads an export to its end and returns the TraceLog; raises Broken at the first line that is wrong."""
+    """Reads an export to its end and returns the TraceLog. Raises Broken at the first invalid line."""
     return ndjson.read_into(TraceLog(tenant_id, tree, steps), stream)

@@ -1,4 +1,4 @@
-"""Unsigned tree heads, as the Countersign-Checkpoint header of the promotion check has them (docs/formats.md, "Tree heads in a header")."""
+"""Unsigned tree heads of the Countersign-Checkpoint header of promotion checks (docs/formats.md, "Tree heads in a header")."""
 
 import re
 
@@ -6,14 +6,14 @@ import merkle
 import note
 from verdict import Invalid, shown
 
-# RFC 8941: a list of tokens with parameters. Bare items as far as tree heads or a later version may have them.
+# RFC 8941: a list of tokens with parameters. Only the bare items that tree heads, or a later version of them, can contain.
 _BARE = r'(?:-?[0-9]{1,15}(?:\.[0-9]{1,3})?|:[A-Za-z0-9+/=]*:|\?[01]|"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"|[A-Za-z*][!#$%&\'*+\-.^_`|~:/0-9A-Za-z]*)'
 _PARAMETER = rf';[ ]*([a-z*][a-z0-9_\-.*]*)(?:=({_BARE}))?'
 _MEMBER = re.compile(rf'([A-Za-z*][!#$%&\'*+\-.^_`|~:/0-9A-Za-z]*)((?:{_PARAMETER})*)')
 
 
 def read_heads(text):
-    """Log name to (size, root), of the value of a Countersign-Checkpoint header; the header's name before it is allowed."""
+    """Maps log names to (size, root), from the value of a Countersign-Checkpoint header. The header's name may precede the value."""
     value = re.sub(r'(?i)\A\s*countersign-checkpoint:', '', text).strip(' \t\r\n')
     heads, at = {}, 0
     while True:

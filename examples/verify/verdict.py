@@ -1,4 +1,4 @@
-"""What a check says, and the bounded reading of what it is given."""
+"""Results of checks, and reading of files within limits."""
 
 import json
 import os
@@ -14,7 +14,7 @@ Verdict = namedtuple('Verdict', 'exit_code line facts')
 
 
 class Invalid(Exception):
-    """Something signed or proved that must not be relied on. `problems` is a list of (code, message), the plainest first."""
+    """A signed or proved document that must not be trusted. `problems` is a list of (code, message), the most obvious first."""
 
     def __init__(self, problems):
         super().__init__('; '.join(message for _, message in problems))
@@ -22,7 +22,7 @@ class Invalid(Exception):
 
 
 class Unusable(Exception):
-    """The question cannot be asked: a file that cannot be read, an argument that is not what it must be."""
+    """The check cannot run: a file cannot be read, or an argument is invalid."""
 
 
 def invalid(error, what='invalid'):
@@ -38,7 +38,7 @@ def problems_of(error):
 
 
 def shown(value, longest=80):
-    """A value out of a file: ASCII and short, because what a file holds must not steer the terminal it is shown on."""
+    """A value from a file as short ASCII text, so that no control characters of a file reach the terminal."""
     text = json.dumps(value) if not isinstance(value, (dict, list)) else type(value).__name__
     return text if len(text) <= longest else text[: longest - 3] + '...'
 
@@ -59,13 +59,13 @@ def opened(path):
 
 
 def bounded(stream, limit):
-    """The stream to its end, or None when it is longer than the limit."""
+    """All bytes of the stream, or None if it is longer than the limit."""
     data = stream.read(limit + 1)
     return data if len(data) <= limit else None
 
 
 def document(path):
-    """The bytes of a file that holds one signed or proved thing."""
+    """The bytes of a file with one signed or proved document."""
     with opened(path) as stream:
         data = bounded(stream, LARGEST_DOCUMENT_BYTES)
     if data is None:

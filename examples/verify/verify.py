@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks what Countersign wrote, without Countersign: Python 3.9 or later and its standard library, nothing else.
+"""Verifies records of Countersign without Countersign. Needs only Python 3.9 or later and its standard library.
 
-Exit codes: 0 whole or valid, 1 broken or invalid, 2 wrong use or not readable.
+Exit codes: 0 valid, 1 broken or invalid, 2 wrong usage or unreadable.
 """
 
 import sys
 
-sys.dont_write_bytecode = True  # a verifier leaves nothing beside the evidence
+sys.dont_write_bytecode = True  # a verifier writes no files beside the evidence
 
 import argparse
 import base64
@@ -52,7 +52,7 @@ def check_decision(asked):
     except Invalid as error:
         return invalid(error)
     facts = {name: response[name] for name in ('allowed', 'reason', 'decision_id', 'key_id', 'timestamp', 'response_sha256')}
-    # A valid decision may well say no; the line must not be read as leave to deploy.
+    # A valid decision can be a blocked one, so the line must show which it is.
     said = 'ALLOWED' if response['allowed'] else 'BLOCKED'
     shown = ' '.join(f'{name} {ascii(response[name][:80])[1:-1]}' for name in ('reason', 'timestamp', 'decision_id', 'key_id'))
     held = '' if asked.evidence is None else '; the evidence gives this verdict'
@@ -84,8 +84,8 @@ def derive_decision_key(asked):
 def _parser():
     parser = argparse.ArgumentParser(
         prog='verify.py',
-        description='Checks what Countersign wrote, without Countersign.',
-        epilog='Exit codes: 0 whole or valid, 1 broken or invalid, 2 wrong use or not readable.',
+        description='Verifies records of Countersign without Countersign.',
+        epilog='Exit codes: 0 valid, 1 broken or invalid, 2 wrong usage or unreadable.',
     )
     questions = parser.add_subparsers(dest='question', required=True, metavar='QUESTION')
 
@@ -96,35 +96,35 @@ def _parser():
         return one
 
     for name, run, what in (
-        ('ledger', check_log.check_ledger, 'Check an NDJSON export of an audit ledger; name the first row that is wrong.'),
-        ('decisions', check_log.check_other('decisions'), 'Check an NDJSON export of a decisions log; name the first line that is wrong.'),
-        ('evidence', check_log.check_other('evidence'), 'Check an NDJSON export of a log of evidence; name the first line that is wrong.'),
-        ('keys', check_log.check_other('keys'), 'Check an NDJSON export of a key audit trail; name the first line that is wrong.'),
-        ('traces', check_log.check_other('traces'), 'Check an NDJSON export of a log of traces; name the first line that is wrong.'),
+        ('ledger', check_log.check_ledger, 'Check an NDJSON export of an audit ledger and name the first invalid row.'),
+        ('decisions', check_log.check_other('decisions'), 'Check an NDJSON export of a decisions log and name the first invalid line.'),
+        ('evidence', check_log.check_other('evidence'), 'Check an NDJSON export of an evidence log and name the first invalid line.'),
+        ('keys', check_log.check_other('keys'), 'Check an NDJSON export of a key audit trail and name the first invalid line.'),
+        ('traces', check_log.check_other('traces'), 'Check an NDJSON export of a traces log and name the first invalid line.'),
     ):
         one = question(name, run, what)
         one.add_argument('file', metavar='FILE', help='the export; - for standard input')
-        one.add_argument('--tenant', metavar='ID', help='the tenant whose log it must be')
-        one.add_argument('--checkpoint', metavar='KEPT', action='append', help='a checkpoint that somebody kept; may be given often')
-        one.add_argument('--head', metavar='HEADER', action='append', help='a kept Countersign-Checkpoint header; may be given often')
+        one.add_argument('--tenant', metavar='ID', help='the expected tenant of the log')
+        one.add_argument('--checkpoint', metavar='KEPT', action='append', help='a kept checkpoint; may be repeated')
+        one.add_argument('--head', metavar='HEADER', action='append', help='a kept Countersign-Checkpoint header; may be repeated')
         if name != 'ledger':
-            one.add_argument('--audit', metavar='FILE', help='the export of the audit ledger, which says where times may step back')
+            one.add_argument('--audit', metavar='FILE', help='the export of the audit ledger, which records where times may step back')
         if name == 'decisions':
-            one.add_argument('--replay', metavar='FILE', help='the export of the log of evidence, on which every decision is decided again')
+            one.add_argument('--replay', metavar='FILE', help='the export of the evidence log; recompute every decision from it')
         _signing_key(one, required=False)
 
     one = question('proof', check_proof.check_inclusion, 'Check that a row, decision or key event is in the log.')
     one.add_argument('file', metavar='FILE', help='the inclusion proof (tlog-proof); - for standard input')
     proved = one.add_mutually_exclusive_group(required=True)
-    proved.add_argument('--row-hash', metavar='HEX64', help='row_hash of a row, response_sha256 of a decision')
+    proved.add_argument('--row-hash', metavar='HEX64', help='row_hash of a row, or response_sha256 of a decision')
     proved.add_argument('--entry', metavar='F', help='the row, decision or key event itself, as JSON')
-    one.add_argument('--origin', metavar='O', help='the log that it must be, as countersign/<tenant id>')
+    one.add_argument('--origin', metavar='O', help='the expected log, such as countersign/<tenant id>')
     _signing_key(one)
 
     one = question('consistency', check_proof.check_consistency, 'Check that a kept checkpoint is a prefix of a later one.')
     one.add_argument('file', metavar='FILE', help='the consistency proof; - for standard input')
     first = one.add_mutually_exclusive_group(required=True)
-    first.add_argument('--first', metavar='KEPT', help='the earlier checkpoint, which somebody kept')
+    first.add_argument('--first', metavar='KEPT', help='the earlier checkpoint, which you kept')
     first.add_argument('--head', metavar='HEADER', help='or a kept Countersign-Checkpoint header')
     _signing_key(one)
 
@@ -134,11 +134,11 @@ def _parser():
     _signing_key(one)
 
     one = question('decision', check_decision, 'Check digest and signature of a promotion decision. Valid does not mean allowed.')
-    one.add_argument('file', metavar='FILE', help='the answer of the promotion check; - for standard input')
-    one.add_argument('--evidence', metavar='FILE', help='its evidence document: the digest, and that the verdict follows from it')
+    one.add_argument('file', metavar='FILE', help='the response of the promotion check; - for standard input')
+    one.add_argument('--evidence', metavar='FILE', help='its evidence document; check its digest, and that the verdict follows from it')
     key = one.add_mutually_exclusive_group(required=True)
     key.add_argument('--key', metavar='HEX64', help="the tenant's decision key, 64 hex digits")
-    key.add_argument('--key-file', metavar='F', help='the same from a file, which other users of the machine cannot list')
+    key.add_argument('--key-file', metavar='F', help='a file with the decision key, which keeps it out of the list of processes')
 
     one = question('decision-key', derive_decision_key, "Derive a tenant's decision key from the master secret.")
     one.add_argument('--master-secret-file', metavar='F', required=True, help='32 bytes in base64; - for standard input')
@@ -148,7 +148,7 @@ def _parser():
 
 
 def _signing_key(one, required=True):
-    what = "the instance's public key: a verifier key (name+id+base64), or a file of such or of a JWKS; may be given often"
+    what = "the instance's public key: a verifier key (name+id+base64), or a file with such keys, a JWKS or a trust file; may be repeated"
     one.add_argument('--key', metavar='KEY', action='append', required=required, help=what)
 
 
@@ -172,8 +172,8 @@ def _say(verdict, as_json):
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError:
-        # Nobody listens any more, or the disk is full. The exit code still answers; without this the interpreter would
-        # complain while it exits.
+        # The reader is gone, or the disk is full. The exit code still gives the result. Without this, the interpreter would print
+        # an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return verdict.exit_code
 

@@ -88,7 +88,7 @@ describe('an altered decision', () => {
       // A tenant_id that differs from the rows before is detected without a kept checkpoint.
       const isOfAnother = member === 'tenant_id';
       expect(second.file).toEqual(broken(isOfAnother ? OTHER_TENANT : /first-decisions: the first 6 rows make the root/));
-      expect(second.python).toEqual(broken(isOfAnother ? /^broken at line 2 .*of tenant/ : /first-decisions.*not met/));
+      expect(second.python).toEqual(broken(isOfAnother ? /^broken at line 2 .*belongs to tenant/ : /first-decisions.*does not match/));
     },
   );
 
@@ -149,7 +149,7 @@ describe('a deleted allowed decision', () => {
     const { workspace, workspaceWithKept, file, python } = await world.verdicts('decisions');
     expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
     for (const verdict of [workspaceWithKept, file!]) expect(verdict).toEqual(broken(/-decisions: .*(rewritten|cut off)/));
-    expect(python).toEqual(broken(/-decisions.*(not met|cut off)/));
+    expect(python).toEqual(broken(/-decisions.*(does not match|cut off)/));
   });
 });
 
