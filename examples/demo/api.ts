@@ -39,7 +39,7 @@ export class Api {
     return answer;
   }
 
-  /** Asks the gate. It must answer with this reason. */
+  /** Requests a promotion check. The response must have this reason. */
   async mayBePromoted(agent: string, expected: Reason): Promise<PromotionDecision> {
     const path = '/api/public/governance/promotion-check';
     const { status, body } = await this.#send('deploy-gate', path, { agent_name: agent }, inline({ agent_name: agent }));

@@ -18,7 +18,7 @@ const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
 const narrator = new Narrator((text) => process.stdout.write(text), colour);
 let server: Server | undefined;
 let leaving = false;
-/** Whether everything held, and the server runs on for the visitor to look around. */
+/** Whether all checks passed and the server only runs on for the visitor. */
 let lookingAround = false;
 
 /** Runs the tour. Returns the link that signs its visitor in to the portal. */
@@ -39,30 +39,30 @@ async function tour(url: URL): Promise<string> {
 function opening(url: URL, own: boolean): void {
   process.stdout.write(`\nCountersign, the governance ledger for AI agents: the tour\n\n`);
   narrator.say(
-    'A team runs an agent that answers customers, and wants to put its next version into production. May it? On what evidence, ' +
-      'by whose word, and how will anybody know a year from now? You see each request and what the server answered.',
+    'A team wants to deploy the next version of an agent that answers customers. Is it allowed to? What is the evidence, who ' +
+      'approved it, and who can verify that a year from now? The tour shows each request and the response of the server.',
   );
-  narrator.say(own ? `(nothing answered at ${url.origin}, so the tour started a server there)` : `(the server at ${url.origin})`);
+  narrator.say(own ? `(no server responded at ${url.origin}, so the tour started one there)` : `(the server at ${url.origin})`);
 }
 
 /** Whether a server that the tour started keeps running: on a terminal, where the user can stop it, or with `--keep`. */
 function keepsServer(args: readonly string[]): boolean {
   const unknown = args.find((arg) => arg !== '--keep');
-  if (unknown !== undefined) throw new CannotTour(`the tour takes --keep alone, got ${unknown}`);
+  if (unknown !== undefined) throw new CannotTour(`the tour has only the option --keep, got ${unknown}`);
   return args.length > 0 || (process.stdin.isTTY === true && process.stdout.isTTY === true);
 }
 
 const USAGE = `Usage: npm run demo [-- --keep]
 
-Tours the main job, against the server at COUNTERSIGN_URL, or of this environment, or one that it starts and stops.
-  --keep   lets a server that it started run on until Ctrl-C, which it does anyway at a terminal
+Shows the main functions on the server at COUNTERSIGN_URL, on that of this environment, or on one that it starts and stops.
+  --keep   keep a server that the tour started running until Ctrl-C; on a terminal this is the default
 `;
 
 async function run(): Promise<void> {
   if (process.argv.includes('--help') || process.argv.includes('-h')) return void process.stdout.write(USAGE);
   const keep = keepsServer(process.argv.slice(2));
   const url = addressOf(process.env);
-  // Known from its first moment, so that it is stopped whenever the tour ends.
+  // Set before the server is ready, so that it is stopped whenever the tour ends.
   server = await findOrStartServer(url, (started) => {
     server = started;
     process.stderr.write(`starting a server at ${url.origin} ...\n`);
@@ -70,35 +70,35 @@ async function run(): Promise<void> {
   opening(url, server.own);
   const link = await tour(url);
   process.stdout.write('\n');
-  if (server.own && !keep) narrator.holds('the server stops in order', 0, await server.stop());
+  if (server.own && !keep) narrator.holds('the server shuts down cleanly', 0, await server.stop());
   narrator.say(
-    'Every promise held. Next: real runs of a real agent (examples/tau-bench/README.md), the formats (docs/formats.md), ' +
-      'or `npm start` and a workspace of your own.',
+    'All checks passed. Next: recorded runs of a real agent (examples/tau-bench/README.md), the formats (docs/formats.md), ' +
+      'or `npm start` and your own workspace.',
   );
   await lookAround(server, keep, link);
 }
 
-/** Shows the way into the portal, and waits while the visitor is there, when the server is the tour's own. */
+/** Prints the link to the portal. If the tour keeps its own server running, waits until that server ends. */
 async function lookAround({ own, ended }: Server, keep: boolean, link: string): Promise<void> {
   const when = own && !keep ? 'Start the server with `npm start`, then open' : 'Open';
-  narrator.next(`${when} the workspace of this tour in a browser, by this link that works once, within the hour:`);
+  narrator.next(`${when} the workspace of this tour in a browser with this link. It works once, within one hour:`);
   process.stdout.write(`\n   ${link}\n\n`);
   if (!own || !keep) return;
-  narrator.say('The server runs on until you press Ctrl-C.');
+  narrator.say('The server keeps running until you press Ctrl-C.');
   lookingAround = true;
   await ended;
 }
 
-/** Tells what ended the tour, and with which exit code. */
+/** Prints why the tour ended, and returns its exit code. */
 function ending(error: unknown): number {
   const { message, cause } = error as Error & { cause?: Error };
-  if (error instanceof CannotTour) process.stderr.write(`\nthe tour cannot be held: ${message}\n`);
-  else if (error instanceof Unexpected) process.stderr.write(`\na promise did not hold: ${message}\n`);
-  else process.stderr.write(`\nthe tour broke off: ${message}${cause === undefined ? '' : ` (${cause.message})`}\n`);
+  if (error instanceof CannotTour) process.stderr.write(`\nthe tour cannot run: ${message}\n`);
+  else if (error instanceof Unexpected) process.stderr.write(`\na check failed: ${message}\n`);
+  else process.stderr.write(`\nthe tour failed: ${message}${cause === undefined ? '' : ` (${cause.message})`}\n`);
   return error instanceof CannotTour ? EXIT.impossible : EXIT.broken;
 }
 
-/** Leaves at once when told to, or when nobody reads any more, but not without the server that the tour started. */
+/** Exits on a signal or when the reader of the output is gone, and stops the server that the tour started first. */
 function leaveInOrder(status: number): void {
   leaving = true;
   void (server?.stop() ?? Promise.resolve()).finally(() => process.exit(status));

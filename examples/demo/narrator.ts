@@ -39,13 +39,13 @@ export class Narrator {
     this.#write(wrapped(text, INDENT));
   }
 
-  /** What happens next in the chapter. */
+  /** A paragraph that introduces the next step of a chapter. */
   next(text: string): void {
     this.#write('\n');
     this.say(text);
   }
 
-  /** What is done next: a command, or a request with the key that it is sent with. */
+  /** The next action: a command, or a request with its key. */
   act(text: string, note = ''): void {
     this.#write(this.#styled('cyan', wrapped(text, INDENT, '      ').trimEnd()));
     this.#write(note === '' ? '\n' : this.#styled('dim', `   [${note}]`) + '\n');
@@ -72,10 +72,10 @@ export class Narrator {
   }
 }
 
-/** A JSON value on one line, with room to read it. */
+/** A JSON value on one line, with spaces. */
 export const inline = (value: unknown): string => (JSON.stringify(value, null, 1) ?? 'nothing').replace(/\n\s*/g, ' ');
 
-/** Words in lines; what is longer than a line (a hash) stays whole. */
+/** Wraps words into lines. A word that is longer than a line, such as a hash, is not split. */
 function wrapped(text: string, first: string, others = first): string {
   const lines: string[] = [];
   let line = first;

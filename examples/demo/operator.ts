@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Narrator, Unexpected } from './narrator.ts';
 
-/** The command `countersign-server`, as this checkout runs it. */
+/** The command `countersign-server` of this checkout. */
 export const COMMAND = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
 /** How a process ended. */
@@ -28,7 +28,7 @@ export class Operator {
     this.#narrator = narrator;
   }
 
-  /** Runs one command and tells it; returns its standard output without the line's end. */
+  /** Runs and prints one command. Returns its standard output without the final newline. */
   async run(args: string[], { show, code = 0 }: Telling = {}): Promise<string> {
     this.#narrator.act(`$ bin/countersign-server ${args.map(quoted).join(' ')}`);
     const ended = await run(process.execPath, [COMMAND, ...args]);
@@ -43,7 +43,7 @@ export class Operator {
   }
 }
 
-/** Runs a program to its end. `code` is null when there is no such program, or a signal ended it. */
+/** Runs a program to its end. `code` is null if the program does not exist or a signal ended it. */
 export function run(program: string, args: string[]): Promise<Ended> {
   return new Promise((resolve) => {
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -59,9 +59,9 @@ export function run(program: string, args: string[]): Promise<Ended> {
   });
 }
 
-/** The last line that says anything. */
+/** The last line that is not empty. */
 export const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
 
-/** An argument as a shell takes it. */
+/** An argument, quoted for a shell. */
 const quoted = (argument: string): string =>
   /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;

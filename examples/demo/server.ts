@@ -16,39 +16,40 @@ export interface Server {
 
 /** The first start sets up a database. */
 const READY_PATIENCE_MS = 120_000;
-/** The server promises to stop within 10 seconds. */
+/** The server stops within 10 seconds. */
 const STOP_PATIENCE_MS = 15_000;
 const ANSWER_PATIENCE_MS = 5_000;
 
-/** Where the tour looks: COUNTERSIGN_URL, or where a server of this environment listens. */
+/** The address that the tour uses: COUNTERSIGN_URL, or that of a server with this environment. */
 export function addressOf(environment: NodeJS.ProcessEnv): URL {
   const text = environment.COUNTERSIGN_URL || `http://127.0.0.1:${environment.COUNTERSIGN_PORT || 7300}`;
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
     throw new CannotTour(`COUNTERSIGN_URL must be a URL that begins with http:// or https://, got ${JSON.stringify(text)}`);
   const url = new URL(text);
-  if (url.port === '0') throw new CannotTour('COUNTERSIGN_PORT 0 takes any free port; name the one to use');
+  if (url.port === '0') throw new CannotTour('COUNTERSIGN_PORT is 0, which means any free port. Set it to the port to use');
   return url;
 }
 
-/** The server that answers at an address, or one that is started there. `starting` gets it before it is ready. */
+/** The server that responds at an address, or one that is started there. `starting` receives it before it is ready. */
 export async function findOrStartServer(url: URL, starting: (server: Server) => void): Promise<Server> {
   if (await isCountersign(url)) return { url, own: false, stop: async () => 0, ended: new Promise(() => undefined) };
   if (url.protocol !== 'http:' || !['127.0.0.1', 'localhost'].includes(url.hostname))
-    throw new CannotTour(`nothing answers at ${url.origin}, and the tour starts servers on this machine alone`);
+    throw new CannotTour(`no server responds at ${url.origin}, and the tour starts servers only on this machine`);
   return startServer(url, starting);
 }
 
-/** Whether a Countersign that is ready answers. False when nothing does; throws when it is something else. */
+/** Whether a ready Countersign server responds. False if no server does. Throws if it is another program or not ready. */
 async function isCountersign(url: URL): Promise<boolean> {
   const contract = await get(url, '/openapi.json');
   if (contract === undefined) return false;
   const title = titleOf(contract.text);
   if (title !== 'Countersign')
     throw new CannotTour(
-      `something else than Countersign answers at ${url.origin}; stop it, or set COUNTERSIGN_PORT to a free port`,
+      `another program than Countersign responds at ${url.origin}. Stop it, or set COUNTERSIGN_PORT to a free port`,
     );
   const ready = await get(url, '/readyz');
-  if (ready?.status !== 200) throw new CannotTour(`Countersign at ${url.origin} is not ready: ${ready?.text ?? 'it went away'}`);
+  if (ready?.status !== 200)
+    throw new CannotTour(`Countersign at ${url.origin} is not ready: ${ready?.text ?? 'it no longer responds'}`);
   return true;
 }
 
@@ -68,7 +69,7 @@ async function get(url: URL, path: string): Promise<{ status: number; text: stri
   } catch (error) {
     const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
     if (cause?.code === 'ECONNREFUSED') return undefined;
-    throw new CannotTour(`what listens at ${url.origin} does not answer as a web server does (${cause?.message ?? message})`);
+    throw new CannotTour(`the program at ${url.origin} does not respond as a web server does (${cause?.message ?? message})`);
   }
 }
 
@@ -77,7 +78,7 @@ async function startServer(url: URL, starting: (server: Server) => void): Promis
     ...process.env,
     COUNTERSIGN_HOST: '127.0.0.1',
     COUNTERSIGN_PORT: url.port || '80',
-    // On loopback it needs none, and the tour would have to trust the certificate.
+    // TLS is not needed on loopback, and the tour would have to trust the certificate.
     COUNTERSIGN_TLS_CERT_FILE: '',
     COUNTERSIGN_TLS_KEY_FILE: '',
   };

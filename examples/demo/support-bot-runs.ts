@@ -1,12 +1,12 @@
 import type { TelemetryEvent } from '@countersign/core/contract/telemetry';
 import type { Trace } from '@countersign/core/contract/trace';
 
-/** The agent of the tour. All that stands in this file is made-up input, such as a team's own systems would send. */
+/** The agent of the tour. This file is made-up input, such as a team's own systems would send. */
 export const AGENT = 'support-bot';
 
 const model = { model: 'example-model', provider: 'example-provider' };
 
-/** A run that went well: four steps, two of them calls of a model. */
+/** A successful run: four steps, two of them calls of a model. */
 export const answeredRun: Trace = {
   trace_id: 'run-0001',
   agent_name: AGENT,
@@ -56,7 +56,7 @@ export const answeredRun: Trace = {
   ],
 };
 
-/** A run that did not: the tool refused, and a person had to take over. */
+/** An escalated run: the tool rejected the call, and a person had to take over. */
 export const escalatedRun: Trace = {
   trace_id: 'run-0002',
   agent_name: AGENT,
@@ -76,13 +76,13 @@ export const escalatedRun: Trace = {
   ],
 };
 
-/** Summaries of runs whose steps nobody captured. */
+/** Summaries of runs without recorded steps. */
 export const summaries: TelemetryEvent[] = [
   { trace_id: 'run-0003', agent_name: AGENT, outcome: 'success', tool_count: 1, latency_ms: 840, total_tokens: 1020 },
   { trace_id: 'run-0004', agent_name: AGENT, outcome: 'success', tool_count: 2, latency_ms: 1310, total_tokens: 1877 },
   { trace_id: 'run-0005', agent_name: AGENT, outcome: 'failure', tool_count: 1, error: 'the shop did not answer' },
 ];
 
-/** How a trace is told in a line. */
+/** A trace on one line. */
 export const inBrief = ({ trace_id, outcome, spans }: Trace): string =>
   `{ "trace_id": "${trace_id}", "outcome": "${outcome}", ${spans?.length} spans: ${spans?.map(({ kind, name }) => `${kind} ${name}`).join(', ')} }`;

@@ -9,7 +9,7 @@ const PATH = '/api/public/audit';
 export async function whoDidWhat(narrator: Narrator, api: Api, decision: PromotionDecision): Promise<string> {
   narrator.chapter(
     'Who did what: the audit ledger',
-    'The pipeline deploys, and writes down that it did. Each entry is chained to the one before it by its hash.',
+    'The pipeline deploys and records that in the ledger. Each entry contains the hash of the entry before it.',
   );
   const deployed = await api.store('ci', PATH, {
     actor: 'ci:deploy-prod',
@@ -20,8 +20,6 @@ export async function whoDidWhat(narrator: Narrator, api: Api, decision: Promoti
   });
   const noted = await api.store('ci', PATH, { actor: 'ci:deploy-prod', action: 'deployment.finished', subject: AGENT });
   narrator.holds('the second entry names the hash of the first', deployed.body.row_hash, noted.body.prev_hash);
-  narrator.why(
-    'whoever keeps one row_hash, in a build log for example, can tell later whether the ledger before it was touched.',
-  );
+  narrator.why('if you keep one row_hash, for example in a build log, you can later detect changes of the ledger before it.');
   return String(noted.body.row_hash);
 }

@@ -3,7 +3,7 @@ import type { Api } from '../api.ts';
 import { inline, type Narrator } from '../narrator.ts';
 import { answeredRun, escalatedRun, inBrief, summaries } from '../support-bot-runs.ts';
 
-/** The agent runs, and its runtime reports: traces step by step, and summaries in a batch. */
+/** The runtime of the agent reports its runs: traces with each step, and summaries in a batch. */
 export async function whatTheAgentDoes(narrator: Narrator, api: Api): Promise<void> {
   narrator.chapter(
     'Evidence: what the agent does',
@@ -14,17 +14,14 @@ export async function whatTheAgentDoes(narrator: Narrator, api: Api): Promise<vo
   narrator.holds('tokens are summed over the spans', tokensOf(answeredRun), first.body.tokens);
   narrator.holds('cost is summed as an exact decimal: 0.1 + 0.2 is 0.3', 0.3, first.body.cost_usd);
   await api.store('agent-runtime', path, escalatedRun, inBrief(escalatedRun));
-  const again = await api.store(
-    'agent-runtime',
-    path,
-    answeredRun,
-    '(the first one again, as a client does whose network failed)',
-  );
+  const again = await api.store('agent-runtime', path, answeredRun, '(the first trace again, as after a network failure)');
   narrator.holds('a run sent twice is one run, with the same id', first.body.id, again.body.id);
-  narrator.next('Where nobody captures the steps, a summary of each run will do:');
+  narrator.next('If the steps are not recorded, a summary of each run is enough:');
   const batch = await api.store('agent-runtime', '/api/public/telemetry', { events: summaries }, summary());
   narrator.holds('the whole batch is stored', summaries.length, batch.body.ingested);
-  narrator.why('when somebody asks what the agent did that day, there is an answer, and every submission is kept as it came.');
+  narrator.why(
+    'later you can show what the agent did on a given day, because every submission is stored exactly as it was sent.',
+  );
 }
 
 const tokensOf = ({ spans }: Trace): number =>

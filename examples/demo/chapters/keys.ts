@@ -11,11 +11,11 @@ const SCOPES: Readonly<Record<KeyName, string>> = {
   ci: 'audit',
 };
 
-/** Makes the workspace and a key for each of its four systems, and shows that a key does what its scopes say and no more. */
+/** Creates the workspace and a key for each of its four systems, and shows that a key is limited to its scopes. */
 export async function workspaceAndKeys(narrator: Narrator, operator: Operator, url: URL, workspace: string): Promise<Api> {
   narrator.chapter(
-    'A workspace, and keys that can do one thing each',
-    'A workspace is a tenant with its own agents, evidence and ledger. Its systems get a key each, for what they do.',
+    'A workspace, and keys with one scope each',
+    'A workspace is a tenant with its own agents, evidence and ledger. Each of its systems gets a key with the scope that it needs.',
   );
   await operator.run(['workspace', 'create', '--name', workspace]);
   const keys = {} as Record<KeyName, string>;
@@ -26,20 +26,22 @@ export async function workspaceAndKeys(narrator: Narrator, operator: Operator, u
   }
   const api = new Api(narrator, url, keys);
   const { status, body } = await api.post('agent-runtime', '/api/public/governance/promotion-check', { agent_name: AGENT });
-  // The command wrote to the database of this environment; a server elsewhere knows nothing of it.
+  // The command wrote to the database of this environment. A server with another database does not know the key.
   if (body.error === 'unauthorized')
     throw new CannotTour(
       `the server at ${url.origin} does not know the key that the command has just minted: they have different databases. ` +
         'Run the tour in the folder and with the environment of the server (COUNTERSIGN_DATA_DIR, DATABASE_URL)',
     );
   narrator.holds('a key without the scope is refused', [401, 'insufficient_scope'], [status, body.error]);
-  narrator.why('a key that leaks from the agent can report runs. It cannot pass an evaluation, ask the gate, or read anything.');
+  narrator.why(
+    'a leaked key of the agent can only report runs. It cannot record evaluations, request promotion checks or read data.',
+  );
   return api;
 }
 
-/** The key is a secret: the tour shows which one it is, and keeps the rest. */
+/** The key is a secret, so the tour prints only its prefix. */
 function masked(key: string): string {
   const parsed = parseIngestionKey(key);
-  if (parsed === undefined) throw new Unexpected('keys mint: expected a key alone on standard output');
-  return `aa_live_${parsed.prefix}.(secret, shown this once; the tour keeps it to itself)`;
+  if (parsed === undefined) throw new Unexpected('keys mint: expected only a key on standard output');
+  return `aa_live_${parsed.prefix}.(secret; the command prints it once, the tour hides it)`;
 }

@@ -9,7 +9,7 @@ import { type Operator, run } from '../operator.ts';
 
 const VERIFIER = fileURLToPath(new URL('../../verify/verify.py', import.meta.url));
 
-/** An entry of an export, as far as the tour looks at it. */
+/** The members of an exported entry that the tour uses. */
 interface Entry {
   seq: number;
   recorded_by: string;
@@ -18,20 +18,21 @@ interface Entry {
   row_hash: string;
 }
 
-/** What the last chapter looks at: what happened before it. */
+/** What the earlier chapters produced. */
 interface Story {
   workspace: string;
   decision: PromotionDecision;
   decisionKey: string;
-  /** A row_hash that was answered; it must be in the ledger. */
+  /** A row_hash from a response. It must be in the ledger. */
   keptHash: string;
 }
 
-/** Everything that happened is in one chain, which anybody can check; and a change shows. */
+/** Everything that happened is in one chain, which anyone can verify. A change is detected. */
 export async function theWholeStory(narrator: Narrator, api: Api, operator: Operator, story: Story): Promise<void> {
   narrator.chapter(
-    'The whole story, and the proof that nobody rewrote it',
-    'What people did, what CI wrote and each answer that blocked stand in one chain. An auditor takes the export along (here a temporary file, removed at the end):',
+    'Verification: the ledger was not rewritten',
+    'One chain contains the actions of people, the entries of CI and each blocked decision. ' +
+      'An auditor gets an export of it (here a temporary file, removed at the end):',
   );
   const folder = await mkdtemp(join(tmpdir(), 'countersign-tour-'));
   try {
@@ -42,15 +43,17 @@ export async function theWholeStory(narrator: Narrator, api: Api, operator: Oper
     for (const { seq, action, subject, recorded_by: by } of entries)
       narrator.answer(`${String(seq).padEnd(4)}${action.padEnd(24)} ${(subject ?? '').padEnd(14)} by ${by}`);
     const byGate = entries.filter(({ recorded_by: by }) => by === 'system:promotion-gate').length;
-    narrator.holds('each of the blocked answers is among them', api.blocked, byGate);
+    narrator.holds('the export contains each blocked decision', api.blocked, byGate);
     const kept = entries.some(({ row_hash: hash }) => hash === story.keptHash);
-    narrator.holds('and so is the row_hash that CI kept', true, kept);
+    narrator.holds('the export contains the row_hash that CI kept', true, kept);
     await askPython(narrator, folder, file, story);
     await tamper(narrator, operator, folder, file);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  narrator.why('an auditor does not have to trust you, or us: the formats are documented byte for byte, in docs/formats.md.');
+  narrator.why(
+    'an auditor does not have to trust you or the authors of Countersign. docs/formats.md documents the formats byte for byte.',
+  );
 }
 
 const readEntries = async (file: string): Promise<Entry[]> =>
@@ -59,10 +62,10 @@ const readEntries = async (file: string): Promise<Entry[]> =>
     .split('\n')
     .map((line) => JSON.parse(line) as Entry);
 
-/** The verifier in Python shares no code with the server. Where there is no Python, the tour says so and goes on. */
+/** The verifier in Python shares no code with the server. Without Python, the tour says so and continues. */
 async function askPython(narrator: Narrator, folder: string, file: string, { decision, decisionKey }: Story): Promise<void> {
   if ((await run('python3', ['--version'])).code !== 0)
-    return narrator.say('(python3 is not on this machine; with it, examples/verify/verify.py checks all this without our code.)');
+    return narrator.say('(python3 is not installed. With it, examples/verify/verify.py verifies all of this without our code.)');
   narrator.next('A second verifier, in Python, shares no code with the server:');
   const [answer, key] = [join(folder, 'decision.json'), join(folder, 'decision-key')];
   await writeFile(answer, JSON.stringify(decision));
@@ -78,11 +81,11 @@ async function verify(narrator: Narrator, args: string[]): Promise<void> {
   narrator.answer(stdout.trimEnd());
 }
 
-/** Makes a blocked answer look like an allowed one in a copy of the export. */
+/** Makes a blocked decision look like an allowed one in a copy of the export. */
 async function tamper(narrator: Narrator, operator: Operator, folder: string, file: string): Promise<void> {
-  narrator.next('Now somebody would rather not have been blocked, and edits one word in a copy:');
+  narrator.next('An attacker edits one word in a copy, to make a blocked decision look allowed:');
   const copy = join(folder, 'edited.ndjson');
   await writeFile(copy, (await readFile(file, 'utf8')).replace('"action":"evaluation.failed"', '"action":"promotion.allowed"'));
   const said = await operator.run(['ledger', 'verify', '--file', copy], { code: 1 });
-  narrator.holds('the row that was altered is named', true, said.includes('the row was altered'));
+  narrator.holds('the verifier names the altered row', true, said.includes('the row was altered'));
 }

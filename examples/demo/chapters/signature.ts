@@ -18,19 +18,25 @@ export async function believeTheAnswer(
   decision: PromotionDecision,
 ): Promise<string> {
   narrator.chapter(
-    'Why believe an answer: it is signed',
-    'Each decision is signed with a key that the workspace shares with its gate.',
+    'Why you can trust a decision: it is signed',
+    'The server signs each decision with a key that the workspace shares with its gate.',
   );
   const key = await operator.run(['decision-key', 'show', '--workspace', workspace], {
-    show: () => '(64 hex digits; a secret too)',
+    show: () => '(64 hex digits; also a secret)',
   });
   narrator.answer(`response_sha256 ${decision.response_sha256}`);
   narrator.answer(`signature ${decision.signature} (${decision.signature_alg}, key ${decision.key_id})`);
   const bytes = new Uint8Array(Buffer.from(key, 'hex'));
   const fault = (answer: object): string | null => decisionFault(answer as Record<string, unknown>, bytes, digests) ?? null;
-  narrator.holds('the last answer is as it was signed', null, fault(decision));
+  narrator.holds('the signature of the last decision is valid', null, fault(decision));
   const forged = { ...decision, allowed: false };
-  narrator.holds('with one word changed (allowed: false) it is refused', true, fault(forged)?.includes('altered') ?? false);
-  narrator.why('between server and gate there are proxies, logs and artifacts. An answer altered on the way cannot pass.');
+  narrator.holds(
+    'with one word changed (allowed: false) the decision is rejected',
+    true,
+    fault(forged)?.includes('altered') ?? false,
+  );
+  narrator.why(
+    'there are proxies, logs and artifacts between server and gate. The gate rejects a response that was changed there.',
+  );
   return key;
 }

@@ -58,14 +58,14 @@ const nobodyListens = (port: number): Promise<boolean> =>
   );
 
 const CHAPTERS = [
-  'A workspace, and keys that can do one thing each',
+  'A workspace, and keys with one scope each',
   'Evidence: what the agent does',
   'The gate: may this agent go to production?',
-  'Why believe an answer: it is signed',
-  'Where a number is not enough: a person says yes',
-  'When something goes wrong: incident and re-certification',
+  'Why you can trust a decision: it is signed',
+  'A high-risk agent needs the approval of a person',
+  'After an incident: re-certification',
   'Who did what: the audit ledger',
-  'The whole story, and the proof that nobody rewrote it',
+  'Verification: the ledger was not rewritten',
 ];
 
 /** The decisions of the gate in a run of the demo, in order. */
@@ -105,7 +105,7 @@ describe('npm run demo', () => {
     const { code, stdout, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
     expect(code, stdout + stderr).toBe(0);
     expectWholeTour(stdout);
-    expect(stdout).toContain('ok: the server stops in order');
+    expect(stdout).toContain('ok: the server shuts down cleanly');
     expect(stdout).toMatch(/`npm start`, then open[\s\S]*\n {3}http:\/\/127\.0\.0\.1:\d+\/link#[\w-]{43}\n\n$/);
     expect(await nobodyListens(port)).toBe(true);
 
@@ -115,7 +115,7 @@ describe('npm run demo', () => {
       tour.process.stdout!.on('data', (text: string) => {
         said += text;
         const found = /^ *(http:\S+\/link#[\w-]{43})$/m.exec(said)?.[1];
-        if (found !== undefined && said.includes('runs on until')) resolve(new URL(found));
+        if (found !== undefined && said.includes('keeps running until')) resolve(new URL(found));
       });
       void tour.ended.then(({ stdout, stderr }) => reject(new Error(stdout + stderr)));
     });
@@ -166,7 +166,7 @@ describe('npm run demo', () => {
       const { port } = other.address() as AddressInfo;
       const { code, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
       expect(code, stderr).toBe(2);
-      expect(stderr).toContain('something else than Countersign');
+      expect(stderr).toContain('another program than Countersign');
     });
   });
 });

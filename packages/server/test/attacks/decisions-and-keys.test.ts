@@ -88,7 +88,9 @@ describe('an altered decision', () => {
       // A tenant_id that differs from the rows before is detected without a kept checkpoint.
       const isOfAnother = member === 'tenant_id';
       expect(second.file).toEqual(broken(isOfAnother ? OTHER_TENANT : /first-decisions: the first 6 rows make the root/));
-      expect(second.python).toEqual(broken(isOfAnother ? /^broken at line 2 .*belongs to tenant/ : /first-decisions.*does not match/));
+      expect(second.python).toEqual(
+        broken(isOfAnother ? /^broken at line 2 .*belongs to tenant/ : /first-decisions.*does not match/),
+      );
     },
   );
 

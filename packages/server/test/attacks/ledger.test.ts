@@ -210,7 +210,11 @@ describe('a truncated ledger', () => {
     await world.insider.forgetCheckpoints(world.tenantId);
     await world.resealByInsider();
     await world.append(world.key, 40);
-    await expectEvident({ workspace: /^whole: 340/, kept: /second-audit: the first 330 rows make the root/, python: /does not match/ });
+    await expectEvident({
+      workspace: /^whole: 340/,
+      kept: /second-audit: the first 330 rows make the root/,
+      python: /does not match/,
+    });
   });
 });
 
