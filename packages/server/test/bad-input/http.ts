@@ -107,7 +107,7 @@ export const MISSING_OR_TWICE = [
     httpText(AUDIT, ['Host: x', 'Connection: Upgrade, close', 'Upgrade: websocket', LENGTH], BODY),
   ),
   one(
-    'HTTP/1.0 without a key',
+    'an unknown expectation without a key',
     'unauthorized',
     httpText(AUDIT, ['Host: x', 'Expect: a-miracle', 'Connection: close', LENGTH], BODY),
   ),
