@@ -57,7 +57,7 @@ describe('kill -9 during writes', () => {
     async ([round, victim]) => {
       const callers = new Callers({ url: server.url, key }, CALLERS);
       const enough = CALLERS * 3;
-      await until('the callers are under way', () => callers.acknowledged.length >= enough);
+      await until('the callers are sending', () => callers.acknowledged.length >= enough);
       await sleep(50 * (round % 5));
       killAll(...victims[victim]().map((pid) => ({ pid })));
 
@@ -76,8 +76,8 @@ describe('kill -9 during writes', () => {
       acknowledged.push(...callers.acknowledged);
       await expectAllKept();
 
-      const resent = callers.unsettled.filter(({ kind }) => kind !== 'promotionCheck');
-      for (const sent of resent) {
+      const toResend = callers.unsettled.filter(({ kind }) => kind !== 'promotionCheck');
+      for (const sent of toResend) {
         const first = await send({ url: server.url, key }, sent);
         const second = await send({ url: server.url, key }, sent);
         expect([first.status, second.status, second.isReplay, second.body]).toEqual([200, 200, true, first.body]);

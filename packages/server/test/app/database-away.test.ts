@@ -187,16 +187,16 @@ describe('an external PostgreSQL', () => {
       const server = await serve(environment);
       const { tenantId, key } = await newKey(environment, 'acme');
       const callers = new Callers({ url: server.url, key }, 16);
-      await until('the callers are under way', () => callers.acknowledged.length >= 64);
+      await until('the callers are sending', () => callers.acknowledged.length >= 64);
       // A smart shutdown waits for connected clients; the operator then stops it faster.
       if (signal === 'SIGINT') {
         outside.askToStop();
         await sleep(200);
       }
       await outside.stop(signal);
-      const [answered, refused] = [callers.acknowledged.length, callers.unavailable];
-      await until('the callers hear of it', () => callers.unavailable >= refused + 32);
-      expect(callers.acknowledged.length - answered).toBeLessThanOrEqual(16);
+      const [acknowledgedBefore, refusedBefore] = [callers.acknowledged.length, callers.unavailable];
+      await until('the callers get 503', () => callers.unavailable >= refusedBefore + 32);
+      expect(callers.acknowledged.length - acknowledgedBefore).toBeLessThanOrEqual(16);
       expect((await fetch(`${server.url}/livez`)).status).toBe(200);
       const ready = await fetch(`${server.url}/readyz`);
       expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '1']);
@@ -221,17 +221,17 @@ describe('an external PostgreSQL', () => {
     const server = await serve(environment);
     const { tenantId, key } = await newKey(environment, 'acme');
     const callers = new Callers({ url: server.url, key }, 16);
-    await until('the callers are under way', () => callers.acknowledged.length >= 64);
+    await until('the callers are sending', () => callers.acknowledged.length >= 64);
     outside.signalAll('SIGSTOP');
     try {
-      const asked = Date.now();
+      const startedAt = Date.now();
       const late = await fetch(server.url + paths.audit, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: JSON.stringify({ actor: 'ci', action: 'test.hang' }),
       });
       expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1']);
-      expect(Date.now() - asked).toBeLessThan(40_000);
+      expect(Date.now() - startedAt).toBeLessThan(40_000);
       expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
     } finally {
       outside.signalAll('SIGCONT');

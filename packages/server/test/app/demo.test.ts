@@ -51,7 +51,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const nobodyListens = (port: number): Promise<boolean> =>
+const isPortFree = (port: number): Promise<boolean> =>
   fetch(`http://127.0.0.1:${port}/livez`).then(
     () => false,
     () => true,
@@ -107,15 +107,15 @@ describe('npm run demo', () => {
     expectWholeTour(stdout);
     expect(stdout).toContain('ok: the server shuts down cleanly');
     expect(stdout).toMatch(/`npm start`, then open[\s\S]*\n {3}http:\/\/127\.0\.0\.1:\d+\/link#[\w-]{43}\n\n$/);
-    expect(await nobodyListens(port)).toBe(true);
+    expect(await isPortFree(port)).toBe(true);
 
     const tour = takeTour({ COUNTERSIGN_PORT: String(port) }, '--keep');
     const link = await new Promise<URL>((resolve, reject) => {
-      let said = '';
+      let printed = '';
       tour.process.stdout!.on('data', (text: string) => {
-        said += text;
-        const found = /^ *(http:\S+\/link#[\w-]{43})$/m.exec(said)?.[1];
-        if (found !== undefined && said.includes('keeps running until')) resolve(new URL(found));
+        printed += text;
+        const found = /^ *(http:\S+\/link#[\w-]{43})$/m.exec(printed)?.[1];
+        if (found !== undefined && printed.includes('keeps running until')) resolve(new URL(found));
       });
       void tour.ended.then(({ stdout, stderr }) => reject(new Error(stdout + stderr)));
     });
@@ -135,7 +135,7 @@ describe('npm run demo', () => {
     const again = await tour.ended;
     expect(again.code, again.stderr).toBe(0);
     expectWholeTour(again.stdout);
-    expect(await nobodyListens(port)).toBe(true);
+    expect(await isPortFree(port)).toBe(true);
   });
 
   test('stops its server when it is terminated during the start', { timeout: 60_000 }, async () => {
@@ -144,7 +144,7 @@ describe('npm run demo', () => {
     await once(tour.process.stderr!, 'data');
     tour.process.kill('SIGTERM');
     expect((await tour.ended).code).toBe(143);
-    expect(await nobodyListens(port)).toBe(true);
+    expect(await isPortFree(port)).toBe(true);
   });
 
   test('exits with 2 when the server uses another database than the commands', { timeout: 60_000 }, async () => {

@@ -35,7 +35,7 @@ describe('a full queue', () => {
       server.post(paths.audit, key, { actor: 'ci', action: 'test.queue', rationale: 'x'.repeat(length) });
     return { id, key, audit, release: await holdLedger(database, id) };
   };
-  const queued = async () =>
+  const queuedBytes = async () =>
     Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
   test('answers 503 with Retry-After, keeps what it accepted, and accepts more when there is room', async () => {
@@ -44,13 +44,13 @@ describe('a full queue', () => {
     const refused = await firstRefusals(answers);
     expect(refused.length).toBeGreaterThan(30);
     expect(refused.every(({ headers }) => headers.get('retry-after') === '1')).toBe(true);
-    expect(await queued()).toBeGreaterThan(QUEUE_BYTES / 2);
-    expect(await queued()).toBeLessThanOrEqual(QUEUE_BYTES);
+    expect(await queuedBytes()).toBeGreaterThan(QUEUE_BYTES / 2);
+    expect(await queuedBytes()).toBeLessThanOrEqual(QUEUE_BYTES);
     await release();
     const accepted = (await Promise.all(answers)).filter(({ status }) => status === 200);
     expect(accepted.length).toBe(60 - refused.length);
     expect((await audit(9_000)).status).toBe(200);
-    expect(await queued()).toBe(0);
+    expect(await queuedBytes()).toBe(0);
   });
 
   test('keeps room for other tenants however many tenants flood it', async () => {
@@ -65,7 +65,7 @@ describe('a full queue', () => {
     }
     for (const { release } of flooders) await release();
     await Promise.all(flood);
-    expect(await queued()).toBe(0);
+    expect(await queuedBytes()).toBe(0);
   });
 
   test('a tenant that floods does not delay or fail another tenant', async () => {
@@ -115,7 +115,7 @@ describe('64 bodies at once', () => {
 
   const expectServing = async () => {
     const callers = new Callers({ url: server.url, key }, 4);
-    await until('it serves', () => callers.acknowledged.length >= 20);
+    await until('the server responds', () => callers.acknowledged.length >= 20);
     await callers.stop();
     expect([...callers.unsettled, ...callers.faults]).toEqual([]);
   };
@@ -190,15 +190,15 @@ async function postRaw(
   headers: Record<string, string>,
   body: Buffer,
 ): Promise<{ status: number; headers: IncomingMessage['headers'] }> {
-  const asking = request(url, {
+  const pendingRequest = request(url, {
     method: 'POST',
     agent,
     headers: { 'content-type': 'application/json', 'content-length': body.length, ...headers },
   });
-  asking.end(body);
-  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  pendingRequest.end(body);
+  const [answer] = (await once(pendingRequest, 'response')) as [IncomingMessage];
   // The server reads a rejected body up to a limit, so it may disconnect the client after the response.
-  asking.on('error', () => undefined);
+  pendingRequest.on('error', () => undefined);
   answer.resume();
   await once(answer, 'end');
   return { status: answer.statusCode!, headers: answer.headers };

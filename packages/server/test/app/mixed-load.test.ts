@@ -131,8 +131,8 @@ const checkpoint = async (name: string): Promise<string> => {
 };
 const verifyAgainst = async (kept: string) => {
   const vkey = await run(['signing-key', 'show', '--vkey'], data.environment);
-  const asked = ['ledger', 'verify', '--workspace', 'mixed', '--checkpoint', kept, '--key', vkey];
-  const command = new CommandProcess(asked, data.environment);
+  const args = ['ledger', 'verify', '--workspace', 'mixed', '--checkpoint', kept, '--key', vkey];
+  const command = new CommandProcess(args, data.environment);
   return [await command.ended, command.stdout];
 };
 

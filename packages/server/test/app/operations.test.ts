@@ -27,19 +27,21 @@ describe('endpoints for operators', () => {
   });
 
   test('/readyz gives the reason: a newer schema, an older schema, an unreachable database', async () => {
-    const troubled = await testServer();
+    const failingServer = await testServer();
     const reason = async () => {
-      const { status, headers, text } = await get('/readyz', troubled);
+      const { status, headers, text } = await get('/readyz', failingServer);
       expect([status, headers.get('retry-after'), JSON.parse(text).status]).toEqual([503, '1', 'not ready']);
       return JSON.parse(text).reason;
     };
-    await troubled.database.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`);
+    await failingServer.database.sql(
+      `INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`,
+    );
     expect(await reason()).toContain('newer');
-    await troubled.database.sql(`DELETE FROM countersign.migrations WHERE name LIKE '999999%' OR name LIKE '000004%'`);
+    await failingServer.database.sql(`DELETE FROM countersign.migrations WHERE name LIKE '999999%' OR name LIKE '000004%'`);
     expect(await reason()).toContain('older');
-    await troubled.open.lookupPool.end();
+    await failingServer.open.lookupPool.end();
     expect(await reason()).toContain('does not answer');
-    expect((await get('/livez', troubled)).status).toBe(200);
+    expect((await get('/livez', failingServer)).status).toBe(200);
   });
 
   test('/metrics counts requests, appends, decisions and batches and names no tenant, key or agent', async () => {

@@ -6,23 +6,23 @@ import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
 
 describe('Readiness', () => {
   test('shares one check among concurrent callers and starts the next after it ends', async () => {
-    let looks = 0;
+    let checks = 0;
     const ends: ((reason: string | undefined) => void)[] = [];
     const readiness = new Readiness(() => {
-      looks += 1;
+      checks += 1;
       return new Promise((resolve) => ends.push(resolve));
     });
     const many = Array.from({ length: 50 }, () => readiness.reason());
-    expect(looks).toBe(1);
+    expect(checks).toBe(1);
     for (const reason of await Promise.all(many)) expect(reason).toContain('has not answered');
     const more = Promise.all([readiness.reason(), readiness.reason()]);
-    expect(looks).toBe(1);
+    expect(checks).toBe(1);
     ends[0]!(undefined);
     expect(await more).toEqual([undefined, undefined]);
-    const anew = readiness.reason();
-    expect(looks).toBe(2);
+    const next = readiness.reason();
+    expect(checks).toBe(2);
     ends[1]!('the database is empty');
-    expect(await anew).toBe('the database is empty');
+    expect(await next).toBe('the database is empty');
   });
 });
 
@@ -40,9 +40,9 @@ describe('/readyz while the database hangs', () => {
   });
 
   const ready = async () => {
-    const begun = performance.now();
+    const startedAt = performance.now();
     const response = await fetch(`${server.url}/readyz`);
-    return { status: response.status, body: (await response.json()) as { reason?: string }, ms: performance.now() - begun };
+    return { status: response.status, body: (await response.json()) as { reason?: string }, ms: performance.now() - startedAt };
   };
 
   test('answers 503 within 2 seconds for many callers and recovers; /livez stays 200', async () => {
@@ -50,8 +50,8 @@ describe('/readyz while the database hangs', () => {
     const hung = [folder.postmaster(), ...folder.backends()];
     for (const pid of hung) process.kill(pid, 'SIGSTOP');
     try {
-      for (const asked of [1, 30]) {
-        const answers = await Promise.all(Array.from({ length: asked }, ready));
+      for (const callers of [1, 30]) {
+        const answers = await Promise.all(Array.from({ length: callers }, ready));
         for (const { status, body, ms } of answers) {
           expect([status, body.reason]).toEqual([503, expect.stringContaining('the database has not answered')]);
           expect(ms).toBeLessThan(2_000);

@@ -43,18 +43,18 @@ const lines = (): Line[] => {
   const all = server.stdout.split('\n').filter((line) => line.startsWith('{'));
   return all.slice(all.findIndex((line) => line.includes('"ready"')) + 1).map((line) => JSON.parse(line));
 };
-const refused = (kind: string): Line[] => lines().filter((line) => line.kind === kind);
-const counted = (kind: string): number => refused(kind).reduce((sum, line) => sum + line.refused!, 0);
+const refusedLines = (kind: string): Line[] => lines().filter((line) => line.kind === kind);
+const refusedCount = (kind: string): number => refusedLines(kind).reduce((sum, line) => sum + line.refused!, 0);
 
 /** Sends a request many times on several connections and returns the seconds it took. */
 async function flood(text: string, times: number): Promise<number> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const last = text.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
   for (let sent = 0; sent < times; sent += 500) {
     const each = Array.from({ length: 10 }, () => sendRaw(server.url, text.repeat(49) + last, { patienceMs: 60_000 }));
     for (const answers of await Promise.all(each)) expect(answers.length).toBe(50);
   }
-  return (performance.now() - begun) / 1000;
+  return (performance.now() - startedAt) / 1000;
 }
 
 describe('rejected requests in the log', () => {
@@ -63,18 +63,18 @@ describe('rejected requests in the log', () => {
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
     const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
     const seconds = (await flood(post('aa_live_0'), 2_000)) + (await flood(get, 2_000));
-    await until('all are counted', () => counted('unauthorized') === 2_000 && counted('not_found') === 2_000);
+    await until('all are counted', () => refusedCount('unauthorized') === 2_000 && refusedCount('not_found') === 2_000);
     for (const [kind, status] of [
       ['unauthorized', 401],
       ['not_found', 404],
     ] as const) {
-      expect(refused(kind).length).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
-      for (const line of refused(kind)) {
+      expect(refusedLines(kind).length).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
+      for (const line of refusedLines(kind)) {
         expect(line).toMatchObject({ level: 30, status, reqId: expect.stringMatching(/^[0-9a-f-]{36}$/) });
         expect(line.msg).toMatch(new RegExp(`^[\\d,]+ requests? refused: ${kind}$`));
       }
     }
-    expect(refused('unauthorized')[0]!.endpoint).toBe('appendAuditEntry');
+    expect(refusedLines('unauthorized')[0]!.endpoint).toBe('appendAuditEntry');
     expect(lines().filter(({ msg }) => msg === 'answered')).toEqual([]);
   });
 
@@ -101,32 +101,33 @@ describe('rejected requests in the log', () => {
         ),
     ],
   ] as const)('are counted once in the log and the metrics: %s', async (_what, kind, status, text) => {
-    const [before, metricBefore] = [counted(kind), await answers(status)];
+    const [before, metricBefore] = [refusedCount(kind), await answers(status)];
     const [answer] = await sendRaw(server.url, typeof text === 'string' ? text : text());
     expect(answer!.status).toBe(status);
-    await until('it is in the log', () => counted(kind) > before);
+    await until('it is in the log', () => refusedCount(kind) > before);
     await expect.poll(() => answers(status), { timeout: 10_000 }).toBe(metricBefore + 1);
     await sleep(1_500); // a second line would follow within a second
-    expect(counted(kind)).toBe(before + 1);
-    const line = refused(kind).at(-1)!;
+    expect(refusedCount(kind)).toBe(before + 1);
+    const line = refusedLines(kind).at(-1)!;
     expect(line).toMatchObject({ status, reqId: answer!.headers.get('x-request-id') });
     expect(await answers(status)).toBe(metricBefore + 1);
   });
 
   test('are written before the server exits', async () => {
-    const before = counted('method_not_allowed');
+    const before = refusedCount('method_not_allowed');
     await fetch(server.url + paths.audit, { method: 'PUT' });
     await sleep(50);
     expect(await server.end('SIGTERM')).toBe(0);
-    expect(counted('method_not_allowed')).toBe(before + 1);
+    expect(refusedCount('method_not_allowed')).toBe(before + 1);
     expect(lines().at(-1)).toMatchObject({ msg: 'stopped' });
   });
 });
 
 test('writes one line per rejected request at level debug', async () => {
-  const chatty = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
-  for (let time = 0; time < 3; time += 1) await fetch(`${chatty.url}/api/nothing`);
-  const answered = () => chatty.stdout.split('\n').filter((line) => line.includes('"answered"') && line.includes('not_found'));
-  await until('they are there', () => answered().length === 3);
-  expect(await chatty.end('SIGTERM')).toBe(0);
+  const debugServer = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
+  for (let time = 0; time < 3; time += 1) await fetch(`${debugServer.url}/api/nothing`);
+  const answeredLines = () =>
+    debugServer.stdout.split('\n').filter((line) => line.includes('"answered"') && line.includes('not_found'));
+  await until('the lines are logged', () => answeredLines().length === 3);
+  expect(await debugServer.end('SIGTERM')).toBe(0);
 });

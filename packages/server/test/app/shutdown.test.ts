@@ -35,7 +35,7 @@ afterAll(async () => {
 /** Callers with requests in progress. */
 async function busyCallers(): Promise<Callers> {
   const callers = new Callers({ url: server.url, key }, 16);
-  await until('the callers are under way', () => callers.acknowledged.length >= 64);
+  await until('the callers are sending', () => callers.acknowledged.length >= 64);
   return callers;
 }
 

@@ -9,22 +9,22 @@ import { digests, sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { LedgerUnderAttack, type Verdict } from './ledger-under-attack.ts';
 
-let world: LedgerUnderAttack;
+let scenario: LedgerUnderAttack;
 beforeAll(async () => {
-  world = await LedgerUnderAttack.make();
+  scenario = await LedgerUnderAttack.make();
 });
-afterEach(() => world.undo());
+afterEach(() => scenario.undo());
 
 const sql = <Row extends object>(statement: string, values: unknown[] = []) =>
-  world.insider.sql<Row & Record<string, unknown>>(statement, world.tenantId, values);
-const broken = (said: RegExp): Verdict => ({ status: 1, said: expect.stringMatching(said) });
+  scenario.insider.sql<Row & Record<string, unknown>>(statement, scenario.tenantId, values);
+const broken = (output: RegExp): Verdict => ({ status: 1, output: expect.stringMatching(output) });
 const OTHER_TENANT = /^broken at seq 2: tenant_id is not .*: a decision of another tenant/;
-const whole = { status: 0, said: expect.stringMatching(/^whole/) };
+const whole = { status: 0, output: expect.stringMatching(/^whole/) };
 
 type Decision = Record<string, unknown> & { response_sha256: string };
-const decisionAt = async (seq: number, tenantId = world.tenantId): Promise<Decision> => {
+const decisionAt = async (seq: number, tenantId = scenario.tenantId): Promise<Decision> => {
   const statement = `SELECT document FROM countersign.decisions WHERE $T AND seq = ${seq}`;
-  return JSON.parse((await world.insider.sql<{ document: string }>(statement, tenantId))[0]!.document);
+  return JSON.parse((await scenario.insider.sql<{ document: string }>(statement, tenantId))[0]!.document);
 };
 
 /** Replaces a decision, in its document and in every column. */
@@ -40,7 +40,7 @@ const digested = (decision: Decision): Decision => ({ ...decision, response_sha2
 
 test('verifies as whole with every tool when nothing was changed', async () => {
   for (const log of ['decisions', 'keys'] as const)
-    for (const verdict of Object.values(await world.verdicts(log))) expect(verdict).toEqual(whole);
+    for (const verdict of Object.values(await scenario.verdicts(log))) expect(verdict).toEqual(whole);
 });
 
 /** A different value for every member of a decision except its signature. */
@@ -78,12 +78,12 @@ describe('an altered decision', () => {
     async (member) => {
       const altered = { ...(await decisionAt(2)), [member]: OTHER[member as keyof typeof OTHER] };
       await putDecision(2, altered);
-      const first = await world.verdicts('decisions');
+      const first = await scenario.verdicts('decisions');
       expect(first.workspace).toEqual(broken(/^broken at seq 2: response_sha256 is .* it was altered/));
       expect(first.file).toEqual(broken(/^broken at seq 2: response_sha256 is .* the decision was altered/));
       expect(first.python).toEqual(broken(/^broken at line 2/));
       await putDecision(2, digested(altered));
-      const second = await world.verdicts('decisions');
+      const second = await scenario.verdicts('decisions');
       expect(second.workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
       // A tenant_id that differs from the rows before is detected without a kept checkpoint.
       const isOfAnother = member === 'tenant_id';
@@ -105,7 +105,7 @@ describe('an altered decision', () => {
     ['response_sha256', `sha256('x')`],
   ])('reports a column %s that differs from the signed document', async (column, value) => {
     await sql(`UPDATE countersign.decisions SET ${column} = ${value} WHERE $T AND seq = 2`);
-    expect((await world.verdicts('decisions')).workspace).toEqual(
+    expect((await scenario.verdicts('decisions')).workspace).toEqual(
       broken(new RegExp(`^broken at seq 2: the column ${column} says`)),
     );
   });
@@ -114,7 +114,7 @@ describe('an altered decision', () => {
     await sql(
       `UPDATE countersign.decisions SET document = replace(document, '{"allowed"', '{"allowed":true,"allowed"') WHERE $T AND seq = 2`,
     );
-    const { workspace, file, python } = await world.verdicts('decisions');
+    const { workspace, file, python } = await scenario.verdicts('decisions');
     expect(workspace).toEqual(broken(/^broken at seq 2: .*its text was altered/));
     expect(file).toEqual(broken(/^broken at seq 2: .*given twice/));
     expect(python).toEqual(broken(/^broken at line 2/));
@@ -127,16 +127,16 @@ describe('an altered decision', () => {
     ['a lone surrogate', '{"key_id":"\\ud800","signature_alg":"HMAC-SHA256"}'],
   ])('reports a document that is %s without a stack trace', async (_, text) => {
     await sql('UPDATE countersign.decisions SET document = $1 WHERE $T AND seq = 2', [text]);
-    expect((await world.verdicts('decisions')).workspace).toEqual(broken(/^broken at seq 2: /));
+    expect((await scenario.verdicts('decisions')).workspace).toEqual(broken(/^broken at seq 2: /));
   });
 });
 
 describe('a deleted allowed decision', () => {
-  const remove = () => sql(`DELETE FROM countersign.decisions WHERE $T AND id = '${world.allowedId}'`);
+  const remove = () => sql(`DELETE FROM countersign.decisions WHERE $T AND id = '${scenario.allowedId}'`);
 
   test('the gap in seq reveals it', async () => {
     await remove();
-    const { workspace, file, python } = await world.verdicts('decisions');
+    const { workspace, file, python } = await scenario.verdicts('decisions');
     expect(workspace).toEqual(broken(/^broken at seq 1: seq is 2, expected 1: a decision is missing/));
     expect(file).toEqual(broken(/^broken at seq 1: seq is 2, expected 1/));
     expect(python).toEqual(broken(/^broken/));
@@ -145,10 +145,10 @@ describe('a deleted allowed decision', () => {
   test('after renumbering, the stored checkpoints reveal it; without them, a kept checkpoint does', async () => {
     await remove();
     await sql('UPDATE countersign.decisions SET seq = seq - 1 WHERE $T');
-    await world.insider.regrow(world.tenantId, 'decisions');
-    expect((await world.verdicts('decisions')).workspace).toEqual(broken(/the stored checkpoint of size \d+/));
-    await world.insider.forgetCheckpoints(world.tenantId);
-    const { workspace, workspaceWithKept, file, python } = await world.verdicts('decisions');
+    await scenario.insider.regrow(scenario.tenantId, 'decisions');
+    expect((await scenario.verdicts('decisions')).workspace).toEqual(broken(/the stored checkpoint of size \d+/));
+    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    const { workspace, workspaceWithKept, file, python } = await scenario.verdicts('decisions');
     expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
     for (const verdict of [workspaceWithKept, file!]) expect(verdict).toEqual(broken(/-decisions: .*(rewritten|cut off)/));
     expect(python).toEqual(broken(/-decisions.*(does not match|cut off)/));
@@ -157,28 +157,30 @@ describe('a deleted allowed decision', () => {
 
 describe("a signature made with another tenant's key", () => {
   test('the HMAC check rejects a decision of another tenant', async () => {
-    await putDecision(2, await decisionAt(1, world.otherId));
-    const { workspace, file } = await world.verdicts('decisions');
+    await putDecision(2, await decisionAt(1, scenario.otherId));
+    const { workspace, file } = await scenario.verdicts('decisions');
     expect(workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
     expect(file).toEqual(broken(OTHER_TENANT));
   });
 
   test("the HMAC check rejects a decision of this tenant with the other tenant's signature", async () => {
-    const [mine, theirs] = [await decisionAt(2), await decisionAt(1, world.otherId)];
+    const [mine, theirs] = [await decisionAt(2), await decisionAt(1, scenario.otherId)];
     await putDecision(2, { ...mine, signature: theirs.signature });
-    expect((await world.verdicts('decisions')).workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
+    expect((await scenario.verdicts('decisions')).workspace).toEqual(
+      broken(/^broken at seq 2: the signature is not of this key/),
+    );
   });
 });
 
 describe('an attestation', () => {
   const envelopes = async () => {
     const asker = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
-    const token = await mintKey(world.server.open.pool, world.tenantId, asker, 'operator');
+    const token = await mintKey(scenario.server.open.pool, scenario.tenantId, asker, 'operator');
     const get = async (path: string) =>
-      (await fetch(world.server.url + path, { headers: { authorization: `Bearer ${token}` } })).json();
+      (await fetch(scenario.server.url + path, { headers: { authorization: `Bearer ${token}` } })).json();
     const blocked = (await decisionAt(2)).decision_id;
     return {
-      allowed: (await get(`/api/ledger/decisions/${world.allowedId}/attestation`)) as Envelope,
+      allowed: (await get(`/api/ledger/decisions/${scenario.allowedId}/attestation`)) as Envelope,
       blocked: (await get(`/api/ledger/decisions/${blocked}/attestation`)) as Envelope,
     };
   };
@@ -187,12 +189,12 @@ describe('an attestation', () => {
     signatures: { keyid: string; sig: string }[];
   }
   const open = (envelope: Envelope) => {
-    const keys = world.server.open.signer.keys.map(({ keyid, publicKey }) => ({ keyid, publicKey }));
+    const keys = scenario.server.open.signer.keys.map(({ keyid, publicKey }) => ({ keyid, publicKey }));
     return openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
   };
   const python = (envelope: Envelope) => {
-    writeFileSync(world.kept('envelope.json'), JSON.stringify(envelope));
-    return world.python('attestation', world.kept('envelope.json'), '--key', world.kept('vkey'));
+    writeFileSync(scenario.kept('envelope.json'), JSON.stringify(envelope));
+    return scenario.python('attestation', scenario.kept('envelope.json'), '--key', scenario.kept('vkey'));
   };
 
   test('the signature check rejects a replaced or edited payload', async () => {
@@ -211,7 +213,7 @@ describe('an attestation', () => {
     const signatures = [{ ...blocked.signatures[0]!, sig: allowed.signatures[0]!.sig }];
     expect(open({ ...blocked, signatures })).toHaveProperty('fault');
     expect(python({ ...blocked, signatures }).status).toBe(1);
-    expect(publicJwk(world.server.open.signer.keys[0]!.publicKey, sha256).kid).toBe(blocked.signatures[0]!.keyid);
+    expect(publicJwk(scenario.server.open.signer.keys[0]!.publicKey, sha256).kid).toBe(blocked.signatures[0]!.keyid);
   });
 
   test('the server does not attest a decision that was altered in the database', async () => {
@@ -254,29 +256,29 @@ describe('the key audit trail', () => {
           await sql<{ h: string }>(`SELECT encode(event_hash, 'hex') AS h FROM countersign.key_events WHERE $T AND seq = ${seq}`)
         )[0]!.h,
       );
-      expect((await world.verdicts('keys')).workspace).toEqual(
+      expect((await scenario.verdicts('keys')).workspace).toEqual(
         broken(new RegExp(`^broken at seq ${seq}: event_hash is .* the event was altered`)),
       );
       await put(hashKeyEvent(event, digests).hash);
-      await world.insider.forgetCheckpoints(world.tenantId);
-      expect((await world.verdicts('keys')).workspace).toEqual(broken(/the stored tree of 4 rows: .*rewritten/));
-      await world.insider.regrow(world.tenantId, 'keys');
-      expect((await world.verdicts('keys')).workspaceWithKept).toEqual(broken(/first-keys: .*rewritten/));
+      await scenario.insider.forgetCheckpoints(scenario.tenantId);
+      expect((await scenario.verdicts('keys')).workspace).toEqual(broken(/the stored tree of 4 rows: .*rewritten/));
+      await scenario.insider.regrow(scenario.tenantId, 'keys');
+      expect((await scenario.verdicts('keys')).workspaceWithKept).toEqual(broken(/first-keys: .*rewritten/));
     },
   );
 
   test('the gap reveals a deleted event; after renumbering, a kept checkpoint reveals it', async () => {
     await sql('DELETE FROM countersign.key_events WHERE $T AND seq = 2');
-    expect((await world.verdicts('keys')).workspace).toEqual(
+    expect((await scenario.verdicts('keys')).workspace).toEqual(
       broken(/^broken at seq 2: seq is 3, expected 2: an event is missing/),
     );
-    await world.insider.undo();
+    await scenario.insider.undo();
     await sql('DELETE FROM countersign.key_events WHERE $T AND seq = 4');
-    expect((await world.verdicts('keys')).workspace).toEqual(broken(/^broken at seq 4: the row is gone/));
-    await world.insider.regrow(world.tenantId, 'keys');
-    expect((await world.verdicts('keys')).workspace).toEqual(broken(/the stored checkpoint of size 4: .*tail was cut off/));
-    await world.insider.forgetCheckpoints(world.tenantId);
-    const { workspace, workspaceWithKept } = await world.verdicts('keys');
+    expect((await scenario.verdicts('keys')).workspace).toEqual(broken(/^broken at seq 4: the row is gone/));
+    await scenario.insider.regrow(scenario.tenantId, 'keys');
+    expect((await scenario.verdicts('keys')).workspace).toEqual(broken(/the stored checkpoint of size 4: .*tail was cut off/));
+    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    const { workspace, workspaceWithKept } = await scenario.verdicts('keys');
     expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
     expect(workspaceWithKept).toEqual(broken(/second-keys: it covers 4 rows, but the log ends after 3: its tail was cut off/));
   });

@@ -15,7 +15,7 @@ const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', 
 /** The result of one verifier. */
 export interface Verdict {
   status: number;
-  said: string;
+  output: string;
 }
 
 /**
@@ -59,14 +59,14 @@ export class LedgerUnderAttack {
   /** Fills the workspaces and keeps two checkpoints of each log. */
   static async make(): Promise<LedgerUnderAttack> {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-attack-'));
-    const world = new LedgerUnderAttack(await testServer({ checkpointSeconds: undefined }), folder);
+    const scenario = new LedgerUnderAttack(await testServer({ checkpointSeconds: undefined }), folder);
     afterAll(async () => {
-      await world.insider?.leave();
+      await scenario.insider?.leave();
       rmSync(folder, { recursive: true });
     });
-    await world.#fill();
-    world.insider = await Insider.in(world.server.database);
-    return world;
+    await scenario.#fill();
+    scenario.insider = await Insider.in(scenario.server.database);
+    return scenario;
   }
 
   async #fill(): Promise<void> {
@@ -84,7 +84,7 @@ export class LedgerUnderAttack {
     await this.#keep('second');
     await this.append(other, ROWS.second - 2);
     await this.#decide(other, 1);
-    writeFileSync(this.kept('vkey'), (await this.run('signing-key', 'show', '--vkey')).said);
+    writeFileSync(this.kept('vkey'), (await this.run('signing-key', 'show', '--vkey')).output);
   }
 
   /** Appends rows to a ledger, in a known order. */
@@ -120,7 +120,7 @@ export class LedgerUnderAttack {
     for (const log of ['audit', 'decisions', 'keys'])
       writeFileSync(
         this.kept(`${name}-${log}`),
-        (await this.run('ledger', 'checkpoint', '--workspace', 'victim', '--log', log)).said,
+        (await this.run('ledger', 'checkpoint', '--workspace', 'victim', '--log', log)).output,
       );
   }
 
@@ -157,7 +157,7 @@ export class LedgerUnderAttack {
   /** Runs a command and returns its output from stdout or stderr. */
   async run(...args: string[]): Promise<Verdict> {
     const { status, out, err } = await runCommand(this.environment, ...args);
-    return { status, said: out || err };
+    return { status, output: out || err };
   }
 
   /** Runs every check available to a user of the first workspace for a log. */
@@ -179,6 +179,6 @@ export class LedgerUnderAttack {
   /** Runs the independent verifier. */
   python(question: string, file: string, ...options: string[]): Verdict {
     const { status, stdout, stderr } = spawnSync('python3', ['-S', VERIFIER, question, file, ...options], { encoding: 'utf8' });
-    return { status: status ?? -1, said: stdout || stderr };
+    return { status: status ?? -1, output: stdout || stderr };
   }
 }

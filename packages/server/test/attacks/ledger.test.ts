@@ -6,25 +6,25 @@ import { paths } from '../harness/test-server.ts';
 import type { Forged } from './insider.ts';
 import { LedgerUnderAttack, ROWS, type Verdicts } from './ledger-under-attack.ts';
 
-let world: LedgerUnderAttack;
+let scenario: LedgerUnderAttack;
 beforeAll(async () => {
-  world = await LedgerUnderAttack.make();
+  scenario = await LedgerUnderAttack.make();
 });
-afterEach(() => world.undo());
+afterEach(() => scenario.undo());
 
-const sql = (statement: string, values: unknown[] = []) => world.insider.sql(statement, world.tenantId, values);
+const sql = (statement: string, values: unknown[] = []) => scenario.insider.sql(statement, scenario.tenantId, values);
 
 /**
  * Expects every tool to report `broken` for the given reason. `workspace` is the result of the database without kept
  * checkpoints.
  */
-async function expectEvident(expected: { workspace: RegExp; kept?: RegExp; file?: RegExp; python?: RegExp }): Promise<Verdicts> {
-  const verdicts = await world.verdicts('audit');
+async function expectDetected(expected: { workspace: RegExp; kept?: RegExp; file?: RegExp; python?: RegExp }): Promise<Verdicts> {
+  const verdicts = await scenario.verdicts('audit');
   const { workspace, kept = workspace, file = kept, python = /^broken/ } = expected;
-  expect(verdicts.workspace.said).toMatch(workspace);
-  expect(verdicts.workspaceWithKept.said).toMatch(kept);
-  expect(verdicts.file!.said).toMatch(file);
-  expect(verdicts.python!.said).toMatch(python);
+  expect(verdicts.workspace.output).toMatch(workspace);
+  expect(verdicts.workspaceWithKept.output).toMatch(kept);
+  expect(verdicts.file!.output).toMatch(file);
+  expect(verdicts.python!.output).toMatch(python);
   for (const { status } of [verdicts.workspaceWithKept, verdicts.file!, verdicts.python!]) expect(status).toBe(1);
   return verdicts;
 }
@@ -70,9 +70,9 @@ async function changeRow(change: object, rehash: boolean): Promise<void> {
 }
 
 test('verifies as whole with every tool when nothing was changed', async () => {
-  const verdicts = await world.verdicts('audit');
+  const verdicts = await scenario.verdicts('audit');
   for (const verdict of Object.values(verdicts))
-    expect(verdict).toMatchObject({ status: 0, said: expect.stringMatching(/^whole/) });
+    expect(verdict).toMatchObject({ status: 0, output: expect.stringMatching(/^whole/) });
 });
 
 describe('a changed field of a row', () => {
@@ -82,7 +82,7 @@ describe('a changed field of a row', () => {
     'the row hash or the chain names the row with a changed %s',
     async (member) => {
       await changeRow({ [member]: OTHER[member] }, false);
-      await expectEvident({ workspace: /^broken at seq 150: /, python: /^broken at line 150 / });
+      await expectDetected({ workspace: /^broken at seq 150: /, python: /^broken at line 150 / });
     },
   );
 
@@ -90,19 +90,19 @@ describe('a changed field of a row', () => {
     ENTRY_MEMBERS.filter((member) => !['version', 'tenant_id', 'seq', 'prev_hash'].includes(member)).map((member) => [member]),
   )('the link of the next row reveals a changed %s in a rehashed row', async (member) => {
     await changeRow({ [member]: OTHER[member] }, true);
-    await expectEvident({ workspace: /^broken at seq 151: /, python: /^broken at line 151 / });
+    await expectDetected({ workspace: /^broken at seq 151: /, python: /^broken at line 151 / });
   });
 
   test('the content reveals a changed row_hash', async () => {
     await sql(`UPDATE countersign.audit_entries SET row_hash = sha256('x') WHERE $T AND seq = 150`);
-    await expectEvident({ workspace: /^broken at seq 150: .*the content hashes to/, python: /^broken at line 150 / });
+    await expectDetected({ workspace: /^broken at seq 150: .*the content hashes to/, python: /^broken at line 150 / });
   });
 
   test('the seal and a kept checkpoint reveal a changed last row after rehashing row and head', async () => {
-    const entries = await world.insider.entries(world.tenantId);
-    await world.insider.rewriteLedger(world.tenantId, changed(entries, ROWS.second, { actor: 'ci:other' }));
-    await world.insider.forgetCheckpoints(world.tenantId);
-    await expectEvident({ workspace: NOT_SEALED, kept: /second-audit.*the log was rewritten/ });
+    const entries = await scenario.insider.entries(scenario.tenantId);
+    await scenario.insider.rewriteLedger(scenario.tenantId, changed(entries, ROWS.second, { actor: 'ci:other' }));
+    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await expectDetected({ workspace: NOT_SEALED, kept: /second-audit.*the log was rewritten/ });
   });
 });
 
@@ -111,7 +111,7 @@ describe('moved rows', () => {
 
   test('the gap in seq reveals a removed row', async () => {
     await remove(150);
-    await expectEvident({ workspace: /^broken at seq 150: seq is 151, expected 150: a row is missing/, python: /line 150 / });
+    await expectDetected({ workspace: /^broken at seq 150: seq is 151, expected 150: a row is missing/, python: /line 150 / });
   });
 
   test('the hashes reveal a removed row after the others were renumbered', async () => {
@@ -120,7 +120,7 @@ describe('moved rows', () => {
       `UPDATE countersign.audit_entries SET seq = seq - 1, document = replace(document, '"seq":' || seq || ',', '"seq":' || seq - 1 || ',')
         WHERE $T AND seq > 150`,
     );
-    await expectEvident({ workspace: /^broken at seq 150: prev_hash is .* the chain is cut here/, python: /line 150 / });
+    await expectDetected({ workspace: /^broken at seq 150: prev_hash is .* the chain is cut here/, python: /line 150 / });
   });
 
   test('the head reveals a row inserted after it', async () => {
@@ -128,51 +128,51 @@ describe('moved rows', () => {
       `INSERT INTO countersign.audit_entries SELECT tenant_id, ${ROWS.second + 1}, gen_random_uuid(), recorded_at, recorded_by, actor, action,
               trace_id, agent_id, row_hash, sha256('x'), document FROM countersign.audit_entries WHERE $T AND seq = ${ROWS.second}`,
     );
-    const verdict = (await world.verdicts('audit')).workspace;
-    expect(verdict).toEqual({ status: 1, said: expect.stringMatching(new RegExp(`^broken at seq ${ROWS.second + 1}: `)) });
+    const verdict = (await scenario.verdicts('audit')).workspace;
+    expect(verdict).toEqual({ status: 1, output: expect.stringMatching(new RegExp(`^broken at seq ${ROWS.second + 1}: `)) });
   });
 
   test('the seal and a kept checkpoint reveal a row inserted in the middle of a relinked chain', async () => {
-    const entries = await world.insider.entries(world.tenantId);
-    await world.insider.rewriteLedger(world.tenantId, [
+    const entries = await scenario.insider.entries(scenario.tenantId);
+    await scenario.insider.rewriteLedger(scenario.tenantId, [
       ...entries.slice(0, 150),
       { ...entries[150]!, id: OTHER.id as string },
       ...entries.slice(150),
     ]);
-    await world.insider.forgetCheckpoints(world.tenantId);
-    await expectEvident({ workspace: NOT_SEALED, kept: /second-audit.*the log was rewritten.*the first 120 are still as/ });
+    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await expectDetected({ workspace: NOT_SEALED, kept: /second-audit.*the log was rewritten.*the first 120 are still as/ });
   });
 
   test('seq in the hashed text reveals two swapped rows', async () => {
     await sql('UPDATE countersign.audit_entries SET seq = 100000, prev_hash = sha256($1) WHERE $T AND seq = 150', ['x']);
     await sql('UPDATE countersign.audit_entries SET seq = 150 WHERE $T AND seq = 151');
     await sql('UPDATE countersign.audit_entries SET seq = 151 WHERE $T AND seq = 100000');
-    await expectEvident({ workspace: /^broken at seq 150: seq is 151, expected 150/, python: /line 150 / });
+    await expectDetected({ workspace: /^broken at seq 150: seq is 151, expected 150/, python: /line 150 / });
   });
 
   test('tenant_id in the hashed text and the gap reveal a row moved to another tenant', async () => {
-    await world.insider.sql('DELETE FROM countersign.audit_entries WHERE $T AND seq = 150', world.otherId);
-    await sql(`UPDATE countersign.audit_entries SET tenant_id = '${world.otherId}' WHERE $T AND seq = 150`);
-    await expectEvident({ workspace: /^broken at seq 150: seq is 151/, python: /line 150 / });
-    expect(await world.run('ledger', 'verify', '--workspace', 'other')).toEqual({
+    await scenario.insider.sql('DELETE FROM countersign.audit_entries WHERE $T AND seq = 150', scenario.otherId);
+    await sql(`UPDATE countersign.audit_entries SET tenant_id = '${scenario.otherId}' WHERE $T AND seq = 150`);
+    await expectDetected({ workspace: /^broken at seq 150: seq is 151/, python: /line 150 / });
+    expect(await scenario.run('ledger', 'verify', '--workspace', 'other')).toEqual({
       status: 1,
-      said: expect.stringMatching(/^broken at seq 150: tenant_id is not .*: a row of another tenant/),
+      output: expect.stringMatching(/^broken at seq 150: tenant_id is not .*: a row of another tenant/),
     });
   });
 
   test('the next row reveals a backdated row; after relinking the chain, the checkpoints reveal it', async () => {
     await changeRow({ recorded_at: '2020-01-01T00:00:00.000Z' }, true);
-    await expectEvident({
+    await expectDetected({
       workspace: /^broken at seq 150: recorded_at .* is before that of the row before/,
       python: /line 150 /,
     });
-    await world.insider.undo();
-    const entries = await world.insider.entries(world.tenantId);
-    await world.insider.rewriteLedger(
-      world.tenantId,
+    await scenario.insider.undo();
+    const entries = await scenario.insider.entries(scenario.tenantId);
+    await scenario.insider.rewriteLedger(
+      scenario.tenantId,
       changed(entries, 150, { recorded_at: entries[148]!.recorded_at, actor: 'ci:earlier' }),
     );
-    await expectEvident({ workspace: /the stored checkpoint of size 330: .*the log was rewritten/, kept: /second-audit/ });
+    await expectDetected({ workspace: /the stored checkpoint of size 330: .*the log was rewritten/, kept: /second-audit/ });
   });
 });
 
@@ -181,7 +181,7 @@ describe('a truncated ledger', () => {
 
   test('the head reveals it, and a kept checkpoint is larger than the export', async () => {
     await cut(300);
-    await expectEvident({
+    await expectDetected({
       workspace: /^broken at seq 301: the row is gone: the head says that the ledger has 330 rows/,
       file: /second-audit: it covers 330 rows, but the log ends after 300: its tail was cut off/,
       python: /tail was cut off/,
@@ -193,24 +193,24 @@ describe('a truncated ledger', () => {
     await sql(
       `UPDATE countersign.log_heads SET row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 300) WHERE $T AND log = 'audit'`,
     );
-    await world.insider.regrow(world.tenantId, 'audit');
+    await scenario.insider.regrow(scenario.tenantId, 'audit');
     const kept = /second-audit: it covers 330 rows, but the log ends after 300: its tail was cut off/;
-    await expectEvident({
+    await expectDetected({
       workspace: /the stored checkpoint of size 330: it covers 330 rows, but the log ends after 300/,
       kept: /covers 330 rows, but the log ends after 300/,
       file: kept,
     });
-    await world.insider.forgetCheckpoints(world.tenantId);
-    await expectEvident({ workspace: NOT_SEALED, kept, python: /tail was cut off/ });
+    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await expectDetected({ workspace: NOT_SEALED, kept, python: /tail was cut off/ });
   });
 
   test('a kept checkpoint reveals a ledger that was truncated and extended with other rows', async () => {
-    const entries = await world.insider.entries(world.tenantId);
-    await world.insider.rewriteLedger(world.tenantId, entries.slice(0, 300));
-    await world.insider.forgetCheckpoints(world.tenantId);
-    await world.resealByInsider();
-    await world.append(world.key, 40);
-    await expectEvident({
+    const entries = await scenario.insider.entries(scenario.tenantId);
+    await scenario.insider.rewriteLedger(scenario.tenantId, entries.slice(0, 300));
+    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.resealByInsider();
+    await scenario.append(scenario.key, 40);
+    await expectDetected({
       workspace: /^whole: 340/,
       kept: /second-audit: the first 330 rows make the root/,
       python: /does not match/,
@@ -223,11 +223,11 @@ const changed = (entries: readonly Forged[], seq: number, change: Partial<Forged
 
 describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
   const rewrite = async (seq: number, change: Partial<Forged> = { actor: 'ci:innocent' }) =>
-    world.insider.rewriteLedger(world.tenantId, changed(await world.insider.entries(world.tenantId), seq, change));
+    scenario.insider.rewriteLedger(scenario.tenantId, changed(await scenario.insider.entries(scenario.tenantId), seq, change));
 
   test('the stored checkpoints do not match, and the largest matching one narrows the search', async () => {
     await rewrite(200);
-    await expectEvident({
+    await expectDetected({
       workspace: /the stored checkpoint of size 330: .*the first 120 are still as the stored checkpoint of size 120 has them/,
       kept: /size 330|second-audit/,
       file: /second-audit.*the first 120 are still as .*first-audit/,
@@ -237,14 +237,17 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
 
   test('without stored checkpoints, the seal of the head and any kept checkpoint reveal it', async () => {
     await rewrite(7);
-    await world.insider.forgetCheckpoints(world.tenantId);
-    await expectEvident({ workspace: NOT_SEALED, kept: /first-audit: the first 120 rows make the root .*the log was rewritten/ });
+    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await expectDetected({
+      workspace: NOT_SEALED,
+      kept: /first-audit: the first 120 rows make the root .*the log was rewritten/,
+    });
   });
 
   test('the signed notes reveal changed columns of the stored checkpoints', async () => {
     await rewrite(200);
     await sql(`UPDATE countersign.checkpoints SET root = sha256('x') WHERE $T AND log = 'audit' AND size = 330`);
-    await expectEvident({
+    await expectDetected({
       workspace: /the stored checkpoint of size 330: its columns say otherwise than its note/,
       kept: /its columns say otherwise|second-audit/,
       file: /second-audit/,
@@ -253,18 +256,18 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
 
   test('`ledger verify` reports a changed or deleted node of the stored tree', async () => {
     await sql(`UPDATE countersign.tree_nodes SET hash = sha256('x') WHERE $T AND log = 'audit'`);
-    expect((await world.verdicts('audit')).workspace).toEqual({
+    expect((await scenario.verdicts('audit')).workspace).toEqual({
       status: 1,
-      said: expect.stringMatching(/the stored subtree of rows 1 to 256: it is not that of the rows/),
+      output: expect.stringMatching(/the stored subtree of rows 1 to 256: it is not that of the rows/),
     });
     await sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = 'audit'`);
-    expect((await world.verdicts('audit')).workspace.said).toMatch(/the stored subtree of rows 1 to 256: it is gone/);
+    expect((await scenario.verdicts('audit')).workspace.output).toMatch(/the stored subtree of rows 1 to 256: it is gone/);
   });
 
   test("the signatures reveal stored notes that were rewritten without the instance's key", async () => {
     await rewrite(200);
     await sql(`UPDATE countersign.checkpoints SET note = replace(note, E'\\n330\\n', E'\\n331\\n') WHERE $T AND size = 330`);
-    await expectEvident({
+    await expectDetected({
       workspace: /the stored checkpoint of size 330: .*signature of .* is wrong: this installation did not sign it/,
       kept: /is wrong|second-audit/,
       file: /second-audit/,
@@ -273,25 +276,28 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
 
   test('the server refuses to sign a checkpoint that contradicts an earlier one', async () => {
     await rewrite(200);
-    await world.resealByInsider();
-    await world.append(world.key, 1);
-    expect(await world.run('ledger', 'checkpoint', '--workspace', 'victim')).toEqual({
+    await scenario.resealByInsider();
+    await scenario.append(scenario.key, 1);
+    expect(await scenario.run('ledger', 'checkpoint', '--workspace', 'victim')).toEqual({
       status: 1,
-      said: expect.stringMatching(/is not the one of its checkpoint of size 330; `ledger verify` says what is wrong/),
+      output: expect.stringMatching(/is not the one of its checkpoint of size 330; `ledger verify` says what is wrong/),
     });
   });
 
   test('an unsigned head kept from a response header does not match either', async () => {
-    const { headers } = await world.server.post(paths.promotionCheck, world.key, { agent_name: 'bot' });
+    const { headers } = await scenario.server.post(paths.promotionCheck, scenario.key, { agent_name: 'bot' });
     await rewrite(200);
-    await world.insider.forgetCheckpoints(world.tenantId);
-    const file = world.kept('rewritten.ndjson');
-    await world.run('ledger', 'export', '--workspace', 'victim', '--output', file);
+    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    const file = scenario.kept('rewritten.ndjson');
+    await scenario.run('ledger', 'export', '--workspace', 'victim', '--output', file);
     const head = ['--head', headers.get('countersign-checkpoint')!];
-    expect(await world.run('ledger', 'verify', '--file', file, ...head)).toEqual({
+    expect(await scenario.run('ledger', 'verify', '--file', file, ...head)).toEqual({
       status: 1,
-      said: expect.stringMatching(/^broken: the kept head of size 33\d: .*the log was rewritten/),
+      output: expect.stringMatching(/^broken: the kept head of size 33\d: .*the log was rewritten/),
     });
-    expect(world.python('ledger', file, ...head)).toMatchObject({ status: 1, said: expect.stringMatching(/does not match/) });
+    expect(scenario.python('ledger', file, ...head)).toMatchObject({
+      status: 1,
+      output: expect.stringMatching(/does not match/),
+    });
   });
 });

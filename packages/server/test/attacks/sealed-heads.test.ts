@@ -189,8 +189,8 @@ describe('an older state restored with its valid seals', () => {
     await insider.sql('INSERT INTO countersign.log_heads SELECT * FROM backup', tenantId);
     expect(await append(key)).toMatchObject(refused);
     expect(await check(key)).toMatchObject(refused);
-    const forgetful = await freshServer();
-    for (let count = 0; count < 6; count += 1) expect((await append(key, forgetful)).status).toBe(200);
+    const otherServer = await freshServer();
+    for (let count = 0; count < 6; count += 1) expect((await append(key, otherServer)).status).toBe(200);
     expect(await append(key)).toMatchObject(refused);
     expect(await check(key)).toMatchObject(refused);
   });

@@ -73,8 +73,8 @@ test('a busy installation moves from the embedded PostgreSQL to an external one 
   await newKey(first.environment, 'other'); // rows of a second workspace, and a workspace without records
   const file = join(scratch, 'first.backup');
   const early = await whileWriting({ url: server.url, key }, async () => {
-    const said = await run(['backup', '--output', file, '--with-secrets'], { ...first.environment, ...passphrase });
-    expect(said).toMatch(/^whole: 10 logs, \d+ rows$/);
+    const printed = await run(['backup', '--output', file, '--with-secrets'], { ...first.environment, ...passphrase });
+    expect(printed).toMatch(/^whole: 10 logs, \d+ rows$/);
   });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(await server.end('SIGTERM')).toBe(0);

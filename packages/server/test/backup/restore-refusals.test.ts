@@ -71,8 +71,8 @@ const countTables = async () =>
   (await target.sql<{ n: number }>(`SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'countersign'`))[0]!.n;
 
 test('restores the same rows, rights and schema and reports success as JSON', async () => {
-  const said = await runForJson(environment(), 'restore', '--input', folder);
-  expect(said).toMatchObject({ result: 'ok', older_than_remembered: [], verified: { logs: 5, faults: [] } });
+  const report = await runForJson(environment(), 'restore', '--input', folder);
+  expect(report).toMatchObject({ result: 'ok', older_than_remembered: [], verified: { logs: 5, faults: [] } });
   const hashes = `SELECT seq, encode(row_hash, 'hex') AS hash FROM countersign.audit_entries ORDER BY seq`;
   expect(await target.sql(hashes)).toEqual(await server.database.sql(hashes));
   const verified = await runForJson(environment(), 'ledger', 'verify', '--workspace', 'acme', '--log', 'all');

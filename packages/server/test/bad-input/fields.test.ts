@@ -5,37 +5,42 @@ import { CONTRADICTIONS, LISTS, SUMS, UNKNOWN_MEMBERS, WHOLE_BODIES } from './bo
 import { GOOD, type RejectedRequest, setUpRejections, testRejections } from './refusals.ts';
 import { BAD_CHARACTERS, DATE_TIMES, DATES, PERSONAL_DATA, TOO_LONG, UUIDS } from './values.ts';
 
-const world = setUpRejections();
+const target = setUpRejections();
 const KNOWN = randomUUID();
 
 beforeAll(async () => {
-  const post = (path: string, body: unknown) => world.server.post(path, world.key, body);
+  const post = (path: string, body: unknown) => target.server.post(path, target.key, body);
   const big = { span_id: 'big', kind: 'llm', name: 'plan', total_tokens: Number.MAX_SAFE_INTEGER, cost_usd: 1 };
   await post(paths.traces, { trace_id: 'full', spans: [big] });
   await post(paths.traces, { trace_id: 'half', prompt_tokens: 1 });
   await post(paths.traces, { trace_id: 'of-known', agent_id: KNOWN, agent_name: 'known' });
 });
 
-testRejections('rejects control characters and lone surrogates in labels', world, BAD_CHARACTERS);
-testRejections('counts lengths in code points and rejects texts of megabytes quickly', world, TOO_LONG);
-testRejections('rejects date-times that do not exist or do not follow RFC 3339', world, DATE_TIMES);
-testRejections('rejects retention dates that do not exist', world, DATES);
-testRejections('rejects UUIDs in any other format', world, UUIDS);
-testRejections('rejects personal data in a user identifier', world, PERSONAL_DATA);
-testRejections('rejects bodies that are not objects', world, WHOLE_BODIES);
-testRejections('enforces the limits of lists and reports up to 100 issues', world, LISTS);
-testRejections('rejects unknown members where members are decisive or hashed', world, UNKNOWN_MEMBERS);
-testRejections('rejects a detailed evaluation that contradicts itself', world, CONTRADICTIONS);
-testRejections('rejects sums beyond 2^53-1, also when a merge causes them', world, SUMS);
+testRejections('rejects control characters and lone surrogates in labels', target, BAD_CHARACTERS);
+testRejections('counts lengths in code points and rejects texts of megabytes quickly', target, TOO_LONG);
+testRejections('rejects date-times that do not exist or do not follow RFC 3339', target, DATE_TIMES);
+testRejections('rejects retention dates that do not exist', target, DATES);
+testRejections('rejects UUIDs in any other format', target, UUIDS);
+testRejections('rejects personal data in a user identifier', target, PERSONAL_DATA);
+testRejections('rejects bodies that are not objects', target, WHOLE_BODIES);
+testRejections('enforces the limits of lists and reports up to 100 issues', target, LISTS);
+testRejections('rejects unknown members where members are decisive or hashed', target, UNKNOWN_MEMBERS);
+testRejections('rejects a detailed evaluation that contradicts itself', target, CONTRADICTIONS);
+testRejections('rejects sums beyond 2^53-1, also when a merge causes them', target, SUMS);
 
-const of = (what: string, path: string, body: object, issues: string[]): RejectedRequest => ({ what, path, body, issues });
+const rejectionCase = (what: string, path: string, body: object, issues: string[]): RejectedRequest => ({
+  what,
+  path,
+  body,
+  issues,
+});
 const stranger = randomUUID();
-testRejections('rejects agents whose id and name do not match', world, [
-  of('trace: an unknown id alone', paths.traces, { trace_id: 'a', agent_id: stranger }, ['/agent_id unknown_agent']),
-  of('event: an unknown id alone', paths.telemetry, { ...GOOD.event, agent_name: null, agent_id: stranger }, [
+testRejections('rejects agents whose id and name do not match', target, [
+  rejectionCase('trace: an unknown id alone', paths.traces, { trace_id: 'a', agent_id: stranger }, ['/agent_id unknown_agent']),
+  rejectionCase('event: an unknown id alone', paths.telemetry, { ...GOOD.event, agent_name: null, agent_id: stranger }, [
     '/agent_id unknown_agent',
   ]),
-  of(
+  rejectionCase(
     'batch: an unknown id registers no other agent either',
     paths.telemetry,
     {
@@ -46,32 +51,41 @@ testRejections('rejects agents whose id and name do not match', world, [
     },
     ['/events/1/agent_id unknown_agent'],
   ),
-  of('evaluation: an unknown id alone', paths.evaluations, { name: 'n', agent_id: stranger }, ['/agent_id unknown_agent']),
-  of('audit: an unknown id', paths.audit, { ...GOOD.entry, agent_id: stranger }, ['/agent_id unknown_agent']),
-  of('a known id with another name', paths.traces, { trace_id: 'a', agent_id: KNOWN, agent_name: 'support-bot' }, [
+  rejectionCase('evaluation: an unknown id alone', paths.evaluations, { name: 'n', agent_id: stranger }, [
+    '/agent_id unknown_agent',
+  ]),
+  rejectionCase('audit: an unknown id', paths.audit, { ...GOOD.entry, agent_id: stranger }, ['/agent_id unknown_agent']),
+  rejectionCase('a known id with another name', paths.traces, { trace_id: 'a', agent_id: KNOWN, agent_name: 'support-bot' }, [
     '/agent_name agent_mismatch',
   ]),
-  of('a known id with a new name', paths.evaluations, { name: 'n', agent_id: KNOWN, agent_name: 'Known' }, [
+  rejectionCase('a known id with a new name', paths.evaluations, { name: 'n', agent_id: KNOWN, agent_name: 'Known' }, [
     '/agent_name agent_mismatch',
   ]),
-  of('a known name with a new id', paths.evaluations, { name: 'n', agent_id: stranger, agent_name: 'known' }, [
+  rejectionCase('a known name with a new id', paths.evaluations, { name: 'n', agent_id: stranger, agent_name: 'known' }, [
     '/agent_id agent_mismatch',
   ]),
-  of('one batch with one id and two names', paths.telemetry, twoNames(stranger), ['/events/1/agent_name agent_mismatch']),
-  of('another agent on a known trace', paths.traces, { trace_id: 'of-known', agent_name: 'support-bot' }, [
+  rejectionCase('one batch with one id and two names', paths.telemetry, twoNames(stranger), [
+    '/events/1/agent_name agent_mismatch',
+  ]),
+  rejectionCase('another agent on a known trace', paths.traces, { trace_id: 'of-known', agent_name: 'support-bot' }, [
     '/agent_name agent_mismatch',
   ]),
-  of('a new agent on a known trace', paths.traces, { trace_id: 'of-known', agent_name: 'never registered' }, [
+  rejectionCase('a new agent on a known trace', paths.traces, { trace_id: 'of-known', agent_name: 'never registered' }, [
     '/agent_name agent_mismatch',
   ]),
-  of('promotion check: neither id nor name', paths.promotionCheck, { min_pass_rate: 80 }, [' agent_missing']),
-  of('promotion check: neither id nor name, and a bad limit: reports both', paths.promotionCheck, { max_age_hours: 0 }, [
-    ' agent_missing',
-    '/max_age_hours too_small',
-  ]),
-  of('promotion check: id and name of two agents', paths.promotionCheck, { agent_id: KNOWN, agent_name: 'support-bot' }, [
-    '/agent_name agent_mismatch',
-  ]),
+  rejectionCase('promotion check: neither id nor name', paths.promotionCheck, { min_pass_rate: 80 }, [' agent_missing']),
+  rejectionCase(
+    'promotion check: neither id nor name, and a bad limit: reports both',
+    paths.promotionCheck,
+    { max_age_hours: 0 },
+    [' agent_missing', '/max_age_hours too_small'],
+  ),
+  rejectionCase(
+    'promotion check: id and name of two agents',
+    paths.promotionCheck,
+    { agent_id: KNOWN, agent_name: 'support-bot' },
+    ['/agent_name agent_mismatch'],
+  ),
 ]);
 
 function twoNames(id: string): object {

@@ -4,7 +4,7 @@ import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, PATHS, 
 import { httpText, sendRaw } from './raw-socket.ts';
 import { digestOf, expectRefused, setUpRejections } from './refusals.ts';
 
-const world = setUpRejections();
+const target = setUpRejections();
 
 describe.each([
   ['rejects malformed HTTP', MALFORMED],
@@ -13,19 +13,19 @@ describe.each([
   ['rejects unknown paths', PATHS],
 ] as const)('%s', (_title, cases) => {
   test.each(cases)('$what: $error', async ({ error, text, issues }) => {
-    const before = await digestOf(world.server.database);
-    const [answer, ...more] = await sendRaw(world.server.url, Buffer.from(text.replaceAll('KEY', world.key), 'latin1'));
+    const before = await digestOf(target.server.database);
+    const [answer, ...more] = await sendRaw(target.server.url, Buffer.from(text.replaceAll('KEY', target.key), 'latin1'));
     expectRefused(answer!, error, issues);
     expect(answer!.headers.get('allow')).toBe(error === 'method_not_allowed' ? 'POST' : null);
     expect(answer!.headers.get('www-authenticate')).toBe(error === 'unauthorized' ? 'Bearer' : null);
     for (const { status } of more) expect(status).toBe(400);
-    expect(await digestOf(world.server.database)).toEqual(before);
+    expect(await digestOf(target.server.database)).toEqual(before);
   });
 });
 
 describe('a path accepts the same methods in every spelling and names them in Allow', () => {
   const ask = async (method: string, path: string) => {
-    const [answer] = await sendRaw(world.server.url, httpText(`${method} ${path} HTTP/1.1`, ALL).replaceAll('KEY', world.key));
+    const [answer] = await sendRaw(target.server.url, httpText(`${method} ${path} HTTP/1.1`, ALL).replaceAll('KEY', target.key));
     return [answer!.status, answer!.headers.get('allow')];
   };
 
@@ -74,21 +74,21 @@ describe('accepts valid HTTP', () => {
       ),
     ],
   ])('%s', async (_what, text) => {
-    const answers = await sendRaw(world.server.url, text.replace('KEY', world.key));
+    const answers = await sendRaw(target.server.url, text.replace('KEY', target.key));
     expect(answers.map(({ status, body }) => [status, body.ok])).toEqual([[200, true]]);
   });
 
   test('answers two requests in one packet in their order', async () => {
     const first = httpText(AUDIT, [...ALL.slice(0, -1), LENGTH], BODY);
     const answers = await sendRaw(
-      world.server.url,
-      (first + httpText(AUDIT, [...ALL, 'Content-Length: 2'], '{}')).replaceAll('KEY', world.key),
+      target.server.url,
+      (first + httpText(AUDIT, [...ALL, 'Content-Length: 2'], '{}')).replaceAll('KEY', target.key),
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 422]);
   });
 
   test('answers HEAD like GET without a body and rejects CONNECT', async () => {
-    const head = await fetch(world.server.url + paths.audit, { method: 'HEAD' });
+    const head = await fetch(target.server.url + paths.audit, { method: 'HEAD' });
     expect([head.status, head.headers.get('allow'), await head.text()]).toEqual([405, 'POST', '']);
     for (const path of [
       '/livez',
@@ -102,19 +102,19 @@ describe('accepts valid HTTP', () => {
       '/api/ledger/nowhere',
       '/api/ledger/audit/entries',
     ]) {
-      const [got, asked] = await Promise.all([
-        fetch(world.server.url + path),
-        fetch(world.server.url + path, { method: 'HEAD' }),
+      const [getResponse, headResponse] = await Promise.all([
+        fetch(target.server.url + path),
+        fetch(target.server.url + path, { method: 'HEAD' }),
       ]);
-      const like = path === '/api/ledger/audit/entries' ? 405 : got.status; // a route that streams accepts only GET
-      expect([path, asked.status, asked.headers.get('content-type'), await asked.text()]).toEqual([
+      const like = path === '/api/ledger/audit/entries' ? 405 : getResponse.status; // a route that streams accepts only GET
+      expect([path, headResponse.status, headResponse.headers.get('content-type'), await headResponse.text()]).toEqual([
         path,
         like,
-        got.headers.get('content-type'),
+        getResponse.headers.get('content-type'),
         '',
       ]);
     }
-    const [connected] = await sendRaw(world.server.url, httpText('CONNECT x:443 HTTP/1.1', ALL));
+    const [connected] = await sendRaw(target.server.url, httpText('CONNECT x:443 HTTP/1.1', ALL));
     expectRefused(connected!, 'method_not_allowed');
   });
 });

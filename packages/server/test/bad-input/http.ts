@@ -10,103 +10,139 @@ export const AUDIT = `POST ${paths.audit} HTTP/1.1`;
 export const ALL = ['Host: x', 'Authorization: Bearer KEY', JSON_TYPE, 'Connection: close'];
 export const without = (name: string) => ALL.filter((line) => !line.startsWith(name));
 
-const one = (what: string, error: RefusalCode, text: string, ...issues: string[]) => ({ what, error, text, issues });
+const requestCase = (what: string, error: RefusalCode, text: string, ...issues: string[]) => ({ what, error, text, issues });
 
 /** Bytes that Node's parser or the server cannot read as HTTP. */
 export const MALFORMED = [
-  one('a method in lower case', 'bad_request', httpText(AUDIT.toLowerCase(), [...ALL, LENGTH], BODY)),
-  one('an unknown method', 'bad_request', httpText(AUDIT.replace('POST', 'SEND'), [...ALL, LENGTH], BODY)),
-  one('no request line', 'bad_request', 'hello\r\n\r\n'),
-  one('no version', 'bad_request', httpText(`${AUDIT.replace('HTTP/1.1', 'HTTPS')}`, ALL)),
-  one('an invalid version', 'bad_request', httpText(AUDIT.replace('1.1', '1.x'), ALL)),
-  one('a path that does not start with /', 'bad_request', httpText('POST api/public/audit HTTP/1.1', ALL)),
-  one('a path with a space', 'bad_request', httpText('POST /api/public/au dit HTTP/1.1', ALL)),
-  one('a path that cannot be decoded', 'bad_request', httpText('POST /api/public/%zz HTTP/1.1', [...ALL, LENGTH], BODY)),
-  one('a path that is not UTF-8', 'bad_request', httpText('POST /api/public/audit%ff HTTP/1.1', [...ALL, LENGTH], BODY)),
-  one('TLS', 'bad_request', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'),
-  one('HTTP/2', 'bad_request', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-  one('no Host', 'bad_request', httpText(AUDIT, [...without('Host'), LENGTH], BODY), ' bad_header'),
+  requestCase('a method in lower case', 'bad_request', httpText(AUDIT.toLowerCase(), [...ALL, LENGTH], BODY)),
+  requestCase('an unknown method', 'bad_request', httpText(AUDIT.replace('POST', 'SEND'), [...ALL, LENGTH], BODY)),
+  requestCase('no request line', 'bad_request', 'hello\r\n\r\n'),
+  requestCase('no version', 'bad_request', httpText(`${AUDIT.replace('HTTP/1.1', 'HTTPS')}`, ALL)),
+  requestCase('an invalid version', 'bad_request', httpText(AUDIT.replace('1.1', '1.x'), ALL)),
+  requestCase('a path that does not start with /', 'bad_request', httpText('POST api/public/audit HTTP/1.1', ALL)),
+  requestCase('a path with a space', 'bad_request', httpText('POST /api/public/au dit HTTP/1.1', ALL)),
+  requestCase('a path that cannot be decoded', 'bad_request', httpText('POST /api/public/%zz HTTP/1.1', [...ALL, LENGTH], BODY)),
+  requestCase('a path that is not UTF-8', 'bad_request', httpText('POST /api/public/audit%ff HTTP/1.1', [...ALL, LENGTH], BODY)),
+  requestCase('TLS', 'bad_request', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003'),
+  requestCase('HTTP/2', 'bad_request', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+  requestCase('no Host', 'bad_request', httpText(AUDIT, [...without('Host'), LENGTH], BODY), ' bad_header'),
   ...['HTTP/1.1', 'HTTP/1.0'].map((version) =>
-    one(
+    requestCase(
       `two Hosts, ${version}`,
       'bad_request',
       httpText(AUDIT.replace('HTTP/1.1', version), ['Host: x', ...ALL, LENGTH], BODY),
       ' bad_header',
     ),
   ),
-  one('two Hosts that differ only in case', 'bad_request', httpText(AUDIT, [...ALL, 'HOST: X', LENGTH], BODY), ' bad_header'),
-  ...['x y', 'x/y', 'x@y', 'x, y', 'x,y', 'http://x', 'x:y', '[::1', '[x]', 'x"', 'x?y', 'x#', 'x\\y'].map((host) =>
-    one(`Host: ${host}`, 'bad_request', httpText(AUDIT, [...without('Host'), `Host: ${host}`, LENGTH], BODY), ' bad_header'),
+  requestCase(
+    'two Hosts that differ only in case',
+    'bad_request',
+    httpText(AUDIT, [...ALL, 'HOST: X', LENGTH], BODY),
+    ' bad_header',
   ),
-  one(
+  ...['x y', 'x/y', 'x@y', 'x, y', 'x,y', 'http://x', 'x:y', '[::1', '[x]', 'x"', 'x?y', 'x#', 'x\\y'].map((host) =>
+    requestCase(
+      `Host: ${host}`,
+      'bad_request',
+      httpText(AUDIT, [...without('Host'), `Host: ${host}`, LENGTH], BODY),
+      ' bad_header',
+    ),
+  ),
+  requestCase(
     'a whole URL with a user in the request line',
     'bad_request',
     httpText(`POST http://a@x${paths.audit} HTTP/1.1`, [...ALL, LENGTH], BODY),
     ' bad_header',
   ),
-  one('a header without a colon', 'bad_request', httpText(AUDIT, [...ALL, 'Nonsense', LENGTH], BODY)),
-  one('a header name with a space', 'bad_request', httpText(AUDIT, [...ALL, 'X Name: x', LENGTH], BODY)),
-  one('a header with a NUL', 'bad_request', httpText(AUDIT, [...ALL, 'X-Name: a\u0000b', LENGTH], BODY)),
-  one('a folded header', 'bad_request', httpText(AUDIT, [...ALL, 'X-Name: a\r\n b', LENGTH], BODY)),
-  one('a Content-Length of words', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: many'], BODY)),
-  one('a negative Content-Length', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: -1'], BODY)),
-  one('a Content-Length beyond 2^64', 'bad_request', httpText(AUDIT, [...ALL, `Content-Length: ${'9'.repeat(30)}`], BODY)),
-  one('two Content-Lengths', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: 3', LENGTH], BODY)),
-  one('a Content-Length beside chunks', 'bad_request', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked', LENGTH], BODY)),
-  one('a transfer encoding other than chunked', 'bad_request', httpText(AUDIT, [...ALL, 'Transfer-Encoding: gzip'], BODY)),
-  one('a chunk without its size', 'bad_request', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], `size\r\n${BODY}`)),
-  one(
+  requestCase('a header without a colon', 'bad_request', httpText(AUDIT, [...ALL, 'Nonsense', LENGTH], BODY)),
+  requestCase('a header name with a space', 'bad_request', httpText(AUDIT, [...ALL, 'X Name: x', LENGTH], BODY)),
+  requestCase('a header with a NUL', 'bad_request', httpText(AUDIT, [...ALL, 'X-Name: a\u0000b', LENGTH], BODY)),
+  requestCase('a folded header', 'bad_request', httpText(AUDIT, [...ALL, 'X-Name: a\r\n b', LENGTH], BODY)),
+  requestCase('a Content-Length of words', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: many'], BODY)),
+  requestCase('a negative Content-Length', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: -1'], BODY)),
+  requestCase(
+    'a Content-Length beyond 2^64',
+    'bad_request',
+    httpText(AUDIT, [...ALL, `Content-Length: ${'9'.repeat(30)}`], BODY),
+  ),
+  requestCase('two Content-Lengths', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: 3', LENGTH], BODY)),
+  requestCase(
+    'a Content-Length beside chunks',
+    'bad_request',
+    httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked', LENGTH], BODY),
+  ),
+  requestCase(
+    'a transfer encoding other than chunked',
+    'bad_request',
+    httpText(AUDIT, [...ALL, 'Transfer-Encoding: gzip'], BODY),
+  ),
+  requestCase(
+    'a chunk without its size',
+    'bad_request',
+    httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], `size\r\n${BODY}`),
+  ),
+  requestCase(
     'a chunk longer than its size',
     'bad_request',
     httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], `5\r\n${BODY}\r\n0\r\n\r\n`),
   ),
-  one(
+  requestCase(
     'a header of 20,000 characters',
     'headers_too_large',
     httpText(AUDIT, [...ALL, `X-Name: ${'x'.repeat(20_000)}`, LENGTH], BODY),
   ),
-  one('5,000 headers', 'headers_too_large', httpText(AUDIT, [...ALL, ...Array(5000).fill('X-Name: x'), LENGTH], BODY)),
-  one('1,001 short headers', 'headers_too_large', httpText(AUDIT, [...ALL, LENGTH, ...Array(996).fill('a: b')], BODY)),
-  one('a path of 20,000 characters', 'headers_too_large', httpText(`POST /${'x'.repeat(20_000)} HTTP/1.1`, ALL)),
+  requestCase('5,000 headers', 'headers_too_large', httpText(AUDIT, [...ALL, ...Array(5000).fill('X-Name: x'), LENGTH], BODY)),
+  requestCase('1,001 short headers', 'headers_too_large', httpText(AUDIT, [...ALL, LENGTH, ...Array(996).fill('a: b')], BODY)),
+  requestCase('a path of 20,000 characters', 'headers_too_large', httpText(`POST /${'x'.repeat(20_000)} HTTP/1.1`, ALL)),
 ];
 
 /** Required parts that are missing, and parts that may occur only once. */
 export const MISSING_OR_TWICE = [
-  one('no media type', 'unsupported_media_type', httpText(AUDIT, [...without('Content-Type'), LENGTH], BODY), ' media_type'),
-  one('no media type and no length', 'unsupported_media_type', httpText(AUDIT, without('Content-Type')), ' media_type'),
-  one('neither length nor chunks, so an empty body', 'invalid_json', httpText(AUDIT, ALL), ' not_json'),
-  one('a Content-Length of 0', 'invalid_json', httpText(AUDIT, [...ALL, 'Content-Length: 0'], ''), ' not_json'),
-  one('only the last chunk', 'invalid_json', httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], '0\r\n\r\n'), ' not_json'),
-  one(
+  requestCase(
+    'no media type',
+    'unsupported_media_type',
+    httpText(AUDIT, [...without('Content-Type'), LENGTH], BODY),
+    ' media_type',
+  ),
+  requestCase('no media type and no length', 'unsupported_media_type', httpText(AUDIT, without('Content-Type')), ' media_type'),
+  requestCase('neither length nor chunks, so an empty body', 'invalid_json', httpText(AUDIT, ALL), ' not_json'),
+  requestCase('a Content-Length of 0', 'invalid_json', httpText(AUDIT, [...ALL, 'Content-Length: 0'], ''), ' not_json'),
+  requestCase(
+    'only the last chunk',
+    'invalid_json',
+    httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked'], '0\r\n\r\n'),
+    ' not_json',
+  ),
+  requestCase(
     'a Content-Length of 100 GB',
     'payload_too_large',
     httpText(AUDIT, [...ALL, 'Content-Length: 100000000000'], BODY),
     ' size_limit',
   ),
-  one(
+  requestCase(
     'two X-Service-Keys',
     'unauthorized',
     httpText(AUDIT, [...without('Auth'), 'X-Service-Key: KEY', 'X-Service-Key: KEY', LENGTH], BODY),
   ),
-  one(
+  requestCase(
     'two Idempotency-Keys',
     'validation_failed',
     httpText(AUDIT, [...ALL, 'Idempotency-Key: a', 'Idempotency-Key: b', LENGTH], BODY),
     ' bad_header',
   ),
-  one('HTTP/1.0 without a key', 'unauthorized', httpText(`POST ${paths.audit} HTTP/1.0`, [JSON_TYPE, LENGTH], BODY)),
-  one(
+  requestCase('HTTP/1.0 without a key', 'unauthorized', httpText(`POST ${paths.audit} HTTP/1.0`, [JSON_TYPE, LENGTH], BODY)),
+  requestCase(
     'HTTP/1.0 with half a body',
     'invalid_json',
     httpText(`POST ${paths.audit} HTTP/1.0`, [...ALL, 'Content-Length: 9'], BODY.slice(0, 9)),
     ' not_json',
   ),
-  one(
+  requestCase(
     'an upgrade without a key',
     'unauthorized',
     httpText(AUDIT, ['Host: x', 'Connection: Upgrade, close', 'Upgrade: websocket', LENGTH], BODY),
   ),
-  one(
+  requestCase(
     'an unknown expectation without a key',
     'unauthorized',
     httpText(AUDIT, ['Host: x', 'Expect: a-miracle', 'Connection: close', LENGTH], BODY),
@@ -115,7 +151,7 @@ export const MISSING_OR_TWICE = [
 
 /** Every other method that Node's parser knows. */
 export const METHODS = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'MKCOL', 'LINK'].map(
-  (method) => one(method, 'method_not_allowed', httpText(AUDIT.replace('POST', method), [...ALL, LENGTH], BODY)),
+  (method) => requestCase(method, 'method_not_allowed', httpText(AUDIT.replace('POST', method), [...ALL, LENGTH], BODY)),
 );
 /** Spellings of an endpoint's path that the router accepts: POST works there. */
 export const SPELLINGS = ['/api/public/aud%69t', `http://x${paths.audit}`, `${paths.audit}#f`, `${paths.audit}?x=%zz`];
@@ -150,4 +186,4 @@ export const PATHS = [
     'http://x/api/public/audits',
     '*',
   ],
-].map((path) => one(path, 'not_found', httpText(`POST ${path} HTTP/1.1`, [...ALL, LENGTH], BODY)));
+].map((path) => requestCase(path, 'not_found', httpText(`POST ${path} HTTP/1.1`, [...ALL, LENGTH], BODY)));

@@ -3,23 +3,23 @@ import { paths } from '../harness/test-server.ts';
 import { BROKEN, DEEP, LOSSY, PROTOTYPES, TRAPS } from './json.ts';
 import { setUpRejections, testRejections } from './refusals.ts';
 
-const world = setUpRejections();
+const target = setUpRejections();
 
-testRejections('answers invalid_json to text that is not JSON', world, BROKEN);
-testRejections('rejects deep nesting at any depth', world, DEEP);
-testRejections('rejects JSON that readers would change silently, where every byte counts', world, LOSSY);
-testRejections('rejects numbers beyond the range of JSON in members that need a number', world, TRAPS);
-testRejections('treats members named like properties of every object as data', world, PROTOTYPES);
+testRejections('answers invalid_json to text that is not JSON', target, BROKEN);
+testRejections('rejects deep nesting at any depth', target, DEEP);
+testRejections('rejects JSON that readers would change silently, where every byte counts', target, LOSSY);
+testRejections('rejects numbers beyond the range of JSON in members that need a number', target, TRAPS);
+testRejections('treats members named like properties of every object as data', target, PROTOTYPES);
 
 test('the message for broken JSON gives the position and repeats nothing of the body', async () => {
-  const { body } = await world.server.post(paths.audit, world.key, '{"actor":"secret-token-1234" oops}');
+  const { body } = await target.server.post(paths.audit, target.key, '{"actor":"secret-token-1234" oops}');
   expect(body.issues[0].message).toMatch(/character \d+/);
   expect(JSON.stringify(body)).not.toMatch(/secret|oops/);
 });
 
 test('reports a truncated body as cut off at any length, and a broken one not', async () => {
   const reason = async (text: string) => {
-    const { body } = await world.server.post(paths.audit, world.key, text);
+    const { body } = await target.server.post(paths.audit, target.key, text);
     return body.issues[0].message;
   };
   const whole = '{"actor":"a\\u0041","action":"b","metadata":{"a":[true,-1.5e3,{}]}}';
@@ -30,8 +30,8 @@ test('reports a truncated body as cut off at any length, and a broken one not', 
 
 test('accepts the deepest allowed nesting', async () => {
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
-  const audit = await world.server.post(paths.audit, world.key, `{"actor":"a","action":"b","metadata":{"a":${nested(98)}}}`);
-  const trace = await world.server.post(paths.traces, world.key, `{"trace_id":"deep","metadata":{"a":${nested(998)}}}`);
+  const audit = await target.server.post(paths.audit, target.key, `{"actor":"a","action":"b","metadata":{"a":${nested(98)}}}`);
+  const trace = await target.server.post(paths.traces, target.key, `{"trace_id":"deep","metadata":{"a":${nested(998)}}}`);
   expect([audit.status, trace.status]).toEqual([200, 200]);
 });
 

@@ -63,21 +63,21 @@ export const BROKEN: RejectedRequest[] = (
 );
 
 const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
-const deep = (what: string, path: string, body: string): RejectedRequest => ({ what, path, body, issues: [' too_deep'] });
+const deeplyNested = (what: string, path: string, body: string): RejectedRequest => ({ what, path, body, issues: [' too_deep'] });
 
 /** Bodies nested deeper than the server reads. */
 export const DEEP: RejectedRequest[] = [
-  deep('101 levels of objects in an audit entry', paths.audit, entryWith(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`)),
-  deep('101 levels of lists in an audit entry', paths.audit, entryWith(`{"a":${nested(99)}}`)),
-  deep('1,001 levels in a trace', paths.traces, `{"trace_id":"a","metadata":{"a":${nested(999)}}}`),
-  deep('1,001 levels in a tool result', paths.traces, spanWith(`"tool_result":${nested(998)}`)),
-  deep('1,001 levels in a member that is ignored', paths.telemetry, `{"trace_id":"a","outcome":"b","x":${nested(1000)}}`),
-  deep('1,001 levels in an evaluation', paths.evaluations, `{"name":"a","notes":${nested(1000)}}`),
-  deep('1,001 levels in a promotion check', paths.promotionCheck, `{"agent_name":${nested(1000)}}`),
-  deep('half a million levels', paths.traces, nested(500_000)),
+  deeplyNested('101 levels of objects in an audit entry', paths.audit, entryWith(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`)),
+  deeplyNested('101 levels of lists in an audit entry', paths.audit, entryWith(`{"a":${nested(99)}}`)),
+  deeplyNested('1,001 levels in a trace', paths.traces, `{"trace_id":"a","metadata":{"a":${nested(999)}}}`),
+  deeplyNested('1,001 levels in a tool result', paths.traces, spanWith(`"tool_result":${nested(998)}`)),
+  deeplyNested('1,001 levels in a member that is ignored', paths.telemetry, `{"trace_id":"a","outcome":"b","x":${nested(1000)}}`),
+  deeplyNested('1,001 levels in an evaluation', paths.evaluations, `{"name":"a","notes":${nested(1000)}}`),
+  deeplyNested('1,001 levels in a promotion check', paths.promotionCheck, `{"agent_name":${nested(1000)}}`),
+  deeplyNested('half a million levels', paths.traces, nested(500_000)),
   { what: '5 million levels', path: paths.traces, body: nested(5_000_000), issues: [' too_many_values'] },
-  deep('900,000 nested objects', paths.telemetry, `${'{"a":'.repeat(900_000)}1${'}'.repeat(900_000)}`),
-  deep('90,000 levels in an audit entry', paths.audit, entryWith(nested(90_000))),
+  deeplyNested('900,000 nested objects', paths.telemetry, `${'{"a":'.repeat(900_000)}1${'}'.repeat(900_000)}`),
+  deeplyNested('90,000 levels in an audit entry', paths.audit, entryWith(nested(90_000))),
   {
     what: 'half a million levels in an audit entry',
     path: paths.audit,
@@ -93,7 +93,7 @@ export const DEEP: RejectedRequest[] = [
   },
 ];
 
-const strict = (what: string, members: string, ...issues: string[]): RejectedRequest => ({
+const strictEntry = (what: string, members: string, ...issues: string[]): RejectedRequest => ({
   what,
   path: paths.audit,
   body: `{"actor":"a","action":"b",${members}}`,
@@ -102,28 +102,28 @@ const strict = (what: string, members: string, ...issues: string[]): RejectedReq
 
 /** Values that JSON readers change silently, at endpoints that must not lose anything. */
 export const LOSSY: RejectedRequest[] = [
-  strict('a member twice', '"actor":"c"', '/actor repeated_member'),
-  strict('a member twice, once escaped', '"\\u0061ctor":"c"', '/actor repeated_member'),
-  strict(
+  strictEntry('a member twice', '"actor":"c"', '/actor repeated_member'),
+  strictEntry('a member twice, once escaped', '"\\u0061ctor":"c"', '/actor repeated_member'),
+  strictEntry(
     'a member three times',
     '"subject":"x","subject":"y","subject":"z"',
     '/subject repeated_member',
     '/subject repeated_member',
   ),
-  strict('a member twice in metadata', '"metadata":{"a":1,"b":{"c":[{"d":1,"d":1}]}}', '/metadata/b/c/0/d repeated_member'),
-  strict('__proto__ twice', '"metadata":{"__proto__":1,"__proto__":2}', '/metadata/__proto__ repeated_member'),
-  strict('12345678901234567890', '"metadata":{"n":12345678901234567890}', '/metadata/n inexact_number'),
-  strict('0.1234567890123456789', '"metadata":{"n":0.1234567890123456789}', '/metadata/n inexact_number'),
-  strict('1e-400', '"metadata":{"n":[1e-400]}', '/metadata/n/0 inexact_number'),
-  strict('1e400', '"metadata":{"n":1e400}', '/metadata/n inexact_number'),
-  strict('2^53+1', '"metadata":{"n":9007199254740993}', '/metadata/n inexact_number'),
-  strict('a number of 900,000 digits', `"metadata":{"n":0.1${'0'.repeat(900_000)}1}`, '/metadata/n inexact_number'),
-  strict('-0', '"metadata":{"n":-0}', '/metadata/n inexact_number'),
-  strict('-0.0', '"metadata":{"n":-0.0}', '/metadata/n inexact_number'),
-  strict('an inexact number in an unknown member', '"n":1e400', '/n inexact_number', '/n unknown_member'),
-  strict('a lone surrogate in a text', '"rationale":"a\\ud83d"', '/rationale lone_surrogate'),
-  strict('a lone surrogate in metadata', '"metadata":{"a":["\\udc00"]}', '/metadata/a/0 lone_surrogate'),
-  strict('a lone surrogate in a member name', '"metadata":{"\\ud800":1}', '/metadata/\ufffd lone_surrogate'),
+  strictEntry('a member twice in metadata', '"metadata":{"a":1,"b":{"c":[{"d":1,"d":1}]}}', '/metadata/b/c/0/d repeated_member'),
+  strictEntry('__proto__ twice', '"metadata":{"__proto__":1,"__proto__":2}', '/metadata/__proto__ repeated_member'),
+  strictEntry('12345678901234567890', '"metadata":{"n":12345678901234567890}', '/metadata/n inexact_number'),
+  strictEntry('0.1234567890123456789', '"metadata":{"n":0.1234567890123456789}', '/metadata/n inexact_number'),
+  strictEntry('1e-400', '"metadata":{"n":[1e-400]}', '/metadata/n/0 inexact_number'),
+  strictEntry('1e400', '"metadata":{"n":1e400}', '/metadata/n inexact_number'),
+  strictEntry('2^53+1', '"metadata":{"n":9007199254740993}', '/metadata/n inexact_number'),
+  strictEntry('a number of 900,000 digits', `"metadata":{"n":0.1${'0'.repeat(900_000)}1}`, '/metadata/n inexact_number'),
+  strictEntry('-0', '"metadata":{"n":-0}', '/metadata/n inexact_number'),
+  strictEntry('-0.0', '"metadata":{"n":-0.0}', '/metadata/n inexact_number'),
+  strictEntry('an inexact number in an unknown member', '"n":1e400', '/n inexact_number', '/n unknown_member'),
+  strictEntry('a lone surrogate in a text', '"rationale":"a\\ud83d"', '/rationale lone_surrogate'),
+  strictEntry('a lone surrogate in metadata', '"metadata":{"a":["\\udc00"]}', '/metadata/a/0 lone_surrogate'),
+  strictEntry('a lone surrogate in a member name', '"metadata":{"\\ud800":1}', '/metadata/\ufffd lone_surrogate'),
   {
     what: 'a threshold given twice: reports it instead of using the last one',
     path: paths.promotionCheck,
@@ -179,9 +179,9 @@ export const PROTOTYPES: RejectedRequest[] = [
     body: '{"constructor":{"prototype":{"trace_id":"a","outcome":"b"}}}',
     issues: ['/trace_id required', '/outcome required'],
   },
-  strict('__proto__ in an audit entry', '"__proto__":{"subject":"x"}', '/__proto__ unknown_member'),
-  strict('constructor in an audit entry', '"constructor":1', '/constructor unknown_member'),
-  strict(
+  strictEntry('__proto__ in an audit entry', '"__proto__":{"subject":"x"}', '/__proto__ unknown_member'),
+  strictEntry('constructor in an audit entry', '"constructor":1', '/constructor unknown_member'),
+  strictEntry(
     'toString and hasOwnProperty in an audit entry',
     '"toString":1,"hasOwnProperty":2',
     '/toString unknown_member',

@@ -3,14 +3,14 @@ import { mintKey, revokeKey } from '../../src/workspace/ingestion-keys.ts';
 import { type Answer, paths } from '../harness/test-server.ts';
 import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './refusals.ts';
 
-const world = setUpRejections();
+const target = setUpRejections();
 const PREFIX = 'aa_live_';
 const SECRET = 'A'.repeat(43);
 let revoked: string;
 let expired: string;
 
 beforeAll(async () => {
-  const { server, tenantId } = world;
+  const { server, tenantId } = target;
   revoked = await server.key(tenantId);
   await revokeKey(server.open.pool, tenantId, revoked.slice(8, 20), 'operator');
   expired = await mintKey(
@@ -61,8 +61,8 @@ const NO_KEYS: [what: string, headers: (key: string) => Record<string, string>][
 
 describe('every invalid key gets the same 401', () => {
   test.each(NO_KEYS)('%s', async (_what, headers) => {
-    const before = await digestOf(world.server.database);
-    const answer = await world.server.post(paths.audit, undefined, GOOD.entry, headers(world.key));
+    const before = await digestOf(target.server.database);
+    const answer = await target.server.post(paths.audit, undefined, GOOD.entry, headers(target.key));
     expectRefused(answer, 'unauthorized');
     expect(stableHeaders(answer)).toEqual({
       'content-length': '36',
@@ -70,16 +70,16 @@ describe('every invalid key gets the same 401', () => {
       'content-type': 'application/json; charset=utf-8',
       'www-authenticate': 'Bearer',
     });
-    expect(await digestOf(world.server.database)).toEqual(before);
+    expect(await digestOf(target.server.database)).toEqual(before);
   });
 
   test('ignores a key in the query or in the body', async () => {
-    const answer = await world.server.post(`${paths.audit}?key=${world.key}`, undefined, { ...GOOD.entry, key: world.key });
+    const answer = await target.server.post(`${paths.audit}?key=${target.key}`, undefined, { ...GOOD.entry, key: target.key });
     expectRefused(answer, 'unauthorized');
   });
 
   test.each(Object.entries(paths))('%s requires a key', async (_name, path) => {
-    expectRefused(await world.server.post(path, undefined, {}), 'unauthorized');
+    expectRefused(await target.server.post(path, undefined, {}), 'unauthorized');
   });
 });
 
@@ -91,7 +91,7 @@ const withIdempotencyKey = (what: string, key: string): RejectedRequest => ({
   issues: [' bad_header'],
 });
 
-testRejections('requires 1 to 255 printable ASCII characters in an Idempotency-Key', world, [
+testRejections('requires 1 to 255 printable ASCII characters in an Idempotency-Key', target, [
   withIdempotencyKey('empty', ''),
   withIdempotencyKey('256 characters', 'k'.repeat(256)),
   withIdempotencyKey('4,000 characters', 'k'.repeat(4000)),
@@ -110,19 +110,19 @@ describe('valid keys and headers', () => {
   test('accepts an Idempotency-Key of 255 characters or of any printable characters', async () => {
     const printable = String.fromCharCode(...Array.from({ length: 93 }, (_, index) => 0x21 + index));
     for (const key of ['k'.repeat(255), printable, 'with spaces within'])
-      expect((await world.server.post(paths.audit, world.key, GOOD.entry, { 'idempotency-key': key })).status).toBe(200);
+      expect((await target.server.post(paths.audit, target.key, GOOD.entry, { 'idempotency-key': key })).status).toBe(200);
   });
 
   test('accepts the key in either header, with any case of Bearer and spaces around it', async () => {
     const headers: Record<string, string>[] = [
-      { authorization: `Bearer ${world.key}` },
-      { authorization: `bearer  ${world.key} ` },
-      { authorization: `BEARER ${world.key}` },
-      { 'x-service-key': world.key },
-      { authorization: 'Basic abc', 'x-service-key': world.key },
-      { authorization: `Bearer ${world.key}`, 'x-service-key': 'nonsense' },
+      { authorization: `Bearer ${target.key}` },
+      { authorization: `bearer  ${target.key} ` },
+      { authorization: `BEARER ${target.key}` },
+      { 'x-service-key': target.key },
+      { authorization: 'Basic abc', 'x-service-key': target.key },
+      { authorization: `Bearer ${target.key}`, 'x-service-key': 'nonsense' },
     ];
-    for (const each of headers) expect((await world.server.post(paths.audit, undefined, GOOD.entry, each)).status).toBe(200);
+    for (const each of headers) expect((await target.server.post(paths.audit, undefined, GOOD.entry, each)).status).toBe(200);
   });
 });
 

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest';
 import { PLACES, wrongMembers } from './members.ts';
 import { setUpRejections, testRejections } from './refusals.ts';
 
-const world = setUpRejections();
+const target = setUpRejections();
 
 for (const place of PLACES) {
-  testRejections(`reports a wrong member of a ${place.name} and stores nothing`, world, wrongMembers(place));
+  testRejections(`reports a wrong member of a ${place.name} and stores nothing`, target, wrongMembers(place));
 
   test(`${place.name}: null in an optional member equals leaving it out`, async () => {
     const optional = Object.entries(place.members).filter(([, kind]) => !kind.endsWith('!'));
     const nulls: Record<string, unknown> = Object.fromEntries(optional.map(([member]) => [member, null]));
     if (place.name === 'promotion check') nulls.agent_name = 'support-bot';
-    const { status, body } = await world.server.post(place.path, world.key, place.body(nulls));
+    const { status, body } = await target.server.post(place.path, target.key, place.body(nulls));
     expect([status, body.error]).toEqual([200, undefined]);
   });
 }

@@ -48,21 +48,21 @@ export const GOOD = {
 } as const;
 
 /** A server whose database contains records of every kind, and the key that sends bad input. */
-export interface World {
+export interface RejectionTarget {
   server: TestServer;
   key: string;
   tenantId: string;
 }
 
 /** Starts the server of a test file. All valid bodies are accepted first, so that a later rejection is due to its fault. */
-export function setUpRejections(): World {
-  const world = {} as World;
+export function setUpRejections(): RejectionTarget {
+  const target = {} as RejectionTarget;
   beforeAll(async () => {
     // Checkpoints are off: one that is signed during a test would change the database.
-    world.server = await testServer({ checkpointSeconds: undefined });
-    world.tenantId = await world.server.workspace();
-    world.key = await world.server.key(world.tenantId);
-    const before = await digestOf(world.server.database);
+    target.server = await testServer({ checkpointSeconds: undefined });
+    target.tenantId = await target.server.workspace();
+    target.key = await target.server.key(target.tenantId);
+    const before = await digestOf(target.server.database);
     for (const [path, body] of [
       [paths.traces, GOOD.trace],
       [paths.telemetry, GOOD.event],
@@ -72,23 +72,23 @@ export function setUpRejections(): World {
       [paths.audit, GOOD.entry],
       [paths.promotionCheck, GOOD.check],
     ] as const) {
-      expect((await world.server.post(path, world.key, body)).status).toBe(200);
-      expect(await digestOf(world.server.database)).not.toEqual(before);
+      expect((await target.server.post(path, target.key, body)).status).toBe(200);
+      expect(await digestOf(target.server.database)).not.toEqual(before);
     }
   });
-  return world;
+  return target;
 }
 
 /** Adds one test per request: the response must match the table exactly, and the database must not change. */
-export function testRejections(title: string, world: World, refusals: readonly RejectedRequest[]): void {
+export function testRejections(title: string, target: RejectionTarget, refusals: readonly RejectedRequest[]): void {
   describe(title, () => {
     test.each(refusals)('$what', async ({ path, body, headers, error = 'validation_failed', issues, says }) => {
-      const before = await digestOf(world.server.database);
-      const answer = await world.server.post(path, world.key, body, headers);
+      const before = await digestOf(target.server.database);
+      const answer = await target.server.post(path, target.key, body, headers);
       expectRefused(answer, error, issues);
       if (says !== undefined)
         expect(answer.body.issues.map(({ message }: { message: string }) => message).join('\n')).toMatch(says);
-      expect(await digestOf(world.server.database)).toEqual(before);
+      expect(await digestOf(target.server.database)).toEqual(before);
     });
   });
 }

@@ -11,31 +11,31 @@ import { ALL, AUDIT, BODY } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
 import { digestOf, expectRefused, GOOD, setUpRejections } from './refusals.ts';
 
-const world = setUpRejections();
+const target = setUpRejections();
 
 describe('bodies whose length differs from the announced one', () => {
   const text = (length: number) =>
-    httpText(AUDIT, [...ALL.slice(0, -1), `Content-Length: ${length}`], BODY).replace('KEY', world.key);
+    httpText(AUDIT, [...ALL.slice(0, -1), `Content-Length: ${length}`], BODY).replace('KEY', target.key);
 
   test('rejects a body longer than its Content-Length, and the rest is not a request', async () => {
-    const before = await digestOf(world.server.database);
-    const answers = await sendRaw(world.server.url, text(10));
+    const before = await digestOf(target.server.database);
+    const answers = await sendRaw(target.server.url, text(10));
     expect(answers.at(-1)).toMatchObject({ status: 400, body: { error: 'bad_request', issues: [] } });
     expect(answers.length).toBeLessThanOrEqual(2);
-    expect(await digestOf(world.server.database)).toEqual(before);
+    expect(await digestOf(target.server.database)).toEqual(before);
   });
 
   test('stores nothing when the client ends before its Content-Length is reached', async () => {
-    const before = await digestOf(world.server.database);
-    const [answer] = await sendRaw(world.server.url, text(BODY.length + 1), { hangsUp: true });
+    const before = await digestOf(target.server.database);
+    const [answer] = await sendRaw(target.server.url, text(BODY.length + 1), { hangsUp: true });
     expectRefused(answer!, 'bad_request');
-    expect(await digestOf(world.server.database)).toEqual(before);
+    expect(await digestOf(target.server.database)).toEqual(before);
   });
 
   test('counts no 5xx and logs no warning when clients disconnect', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
-    const running = await startServer({ ...readConfig({}), port: 0 }, world.server.open, log);
+    const running = await startServer({ ...readConfig({}), port: 0 }, target.server.open, log);
     const gzipped = gzipSync(JSON.stringify({ ...GOOD.entry, rationale: Math.random().toString(36).repeat(500) }));
     for (const [headers, part] of [
       [['Content-Length: 9999'], Buffer.from(BODY)],
@@ -43,7 +43,7 @@ describe('bodies whose length differs from the announced one', () => {
       [['Transfer-Encoding: chunked'], Buffer.from('5\r\n{"act\r\n')],
     ] as const) {
       const socket = connect(running.address.port, '127.0.0.1');
-      socket.write(httpText(AUDIT, [...ALL, ...headers]).replace('KEY', world.key));
+      socket.write(httpText(AUDIT, [...ALL, ...headers]).replace('KEY', target.key));
       socket.write(part);
       await sleep(100);
       socket.resetAndDestroy();

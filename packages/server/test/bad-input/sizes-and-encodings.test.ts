@@ -4,14 +4,14 @@ import { expect, test } from 'vitest';
 import { type Answer, paths } from '../harness/test-server.ts';
 import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './refusals.ts';
 
-const world = setUpRejections();
+const target = setUpRejections();
 const MIB = 1024 * 1024;
 const ENTRY = JSON.stringify(GOOD.entry);
 const GZIP = { 'content-encoding': 'gzip' };
 const DEFLATE = { 'content-encoding': 'deflate' };
 
 /** A valid body of exactly the given number of bytes. */
-const padded = (good: object, bytes: number): string => {
+const padBody = (good: object, bytes: number): string => {
   const text = JSON.stringify(good).slice(0, -1);
   return `${text}${' '.repeat(bytes - text.length - 1)}}`;
 };
@@ -46,21 +46,21 @@ const tooLarge = (what: string, path: string, body: unknown, headers?: Record<st
   refusal(what, path, 'payload_too_large', body, headers);
 const bomb = gzipBomb(1000);
 
-testRejections('applies the body limit to the decompressed size', world, [
-  tooLarge('one byte too large for an audit entry', paths.audit, padded(GOOD.entry, MIB + 1)),
-  tooLarge('one byte too large for an evaluation', paths.evaluations, padded(GOOD.evaluation, MIB + 1)),
-  tooLarge('one byte too large for a promotion check', paths.promotionCheck, padded(GOOD.check, MIB + 1)),
-  tooLarge('one byte too large for a trace', paths.traces, padded(GOOD.trace, 20 * MIB + 1)),
-  tooLarge('one byte too large for telemetry', paths.telemetry, padded(GOOD.event, 20 * MIB + 1)),
+testRejections('applies the body limit to the decompressed size', target, [
+  tooLarge('one byte too large for an audit entry', paths.audit, padBody(GOOD.entry, MIB + 1)),
+  tooLarge('one byte too large for an evaluation', paths.evaluations, padBody(GOOD.evaluation, MIB + 1)),
+  tooLarge('one byte too large for a promotion check', paths.promotionCheck, padBody(GOOD.check, MIB + 1)),
+  tooLarge('one byte too large for a trace', paths.traces, padBody(GOOD.trace, 20 * MIB + 1)),
+  tooLarge('one byte too large for telemetry', paths.telemetry, padBody(GOOD.event, 20 * MIB + 1)),
   tooLarge('50 MB for a trace', paths.traces, Buffer.alloc(50_000_000, 0x20)),
   tooLarge('50 MB for an audit entry', paths.audit, Buffer.alloc(50_000_000, 0x20)),
   tooLarge('1,000 MiB in a gzip bomb', paths.traces, bomb, GZIP),
   tooLarge('1,000 MiB in a gzip bomb for the ledger', paths.audit, bomb.subarray(0, MIB), GZIP),
   tooLarge('50 MB in a deflate bomb', paths.telemetry, deflateSync(Buffer.alloc(50_000_000, 0x20)), DEFLATE),
-  tooLarge('one byte too large once unpacked', paths.audit, gzipSync(padded(GOOD.entry, MIB + 1)), GZIP),
+  tooLarge('one byte too large once unpacked', paths.audit, gzipSync(padBody(GOOD.entry, MIB + 1)), GZIP),
 ]);
 
-testRejections('rejects a body that does not match its Content-Encoding', world, [
+testRejections('rejects a body that does not match its Content-Encoding', target, [
   refusal('garbage sent as gzip', paths.audit, 'invalid_json', 'garbage', GZIP),
   refusal('plain JSON sent as gzip', paths.audit, 'invalid_json', ENTRY, GZIP),
   refusal('plain JSON sent as deflate', paths.traces, 'invalid_json', JSON.stringify(GOOD.trace), DEFLATE),
@@ -86,7 +86,7 @@ testRejections('rejects a body that does not match its Content-Encoding', world,
 const unsupported = (what: string, headers: Record<string, string>, body: unknown = ENTRY): RejectedRequest =>
   refusal(what, paths.audit, 'unsupported_media_type', body, headers);
 
-testRejections('accepts only JSON in UTF-8, plain, gzip or deflate', world, [
+testRejections('accepts only JSON in UTF-8, plain, gzip or deflate', target, [
   unsupported('text/plain', { 'content-type': 'text/plain' }),
   unsupported('text/json', { 'content-type': 'text/json' }),
   unsupported('a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'actor=a'),
@@ -113,17 +113,17 @@ test.each([
   ['50 MB', Buffer.alloc(50_000_000, 0x20), {}],
   ['a gzip bomb', bomb, GZIP],
 ])('rejects %s without Content-Length with 413 and bounded memory', async (_what, body, headers) => {
-  const before = await digestOf(world.server.database);
+  const before = await digestOf(target.server.database);
   const rss = process.memoryUsage().rss;
   const answers = await Promise.all(Array.from({ length: 3 }, () => postChunked(paths.audit, body, headers)));
   for (const answer of answers) expectRefused(answer, 'payload_too_large', [' size_limit']);
   expect(process.memoryUsage().rss - rss).toBeLessThan(400 * MIB);
-  expect(await digestOf(world.server.database)).toEqual(before);
+  expect(await digestOf(target.server.database)).toEqual(before);
 });
 
 test('accepts a body of exactly the limit, also chunked and compressed', async () => {
-  const body = padded(GOOD.entry, MIB);
-  expect((await world.server.post(paths.audit, world.key, body)).status).toBe(200);
+  const body = padBody(GOOD.entry, MIB);
+  expect((await target.server.post(paths.audit, target.key, body)).status).toBe(200);
   expect((await postChunked(paths.audit, Buffer.from(body))).status).toBe(200);
   for (const [compressed, encoding] of [
     [gzipSync(body), 'gzip'],
@@ -131,7 +131,7 @@ test('accepts a body of exactly the limit, also chunked and compressed', async (
     [deflateSync(body), 'deflate'],
     [Buffer.from(body), 'identity'],
   ] as const)
-    expect((await world.server.post(paths.audit, world.key, compressed, { 'content-encoding': encoding })).status).toBe(200);
+    expect((await target.server.post(paths.audit, target.key, compressed, { 'content-encoding': encoding })).status).toBe(200);
 });
 
 test('accepts the media type in any case and with UTF-8', async () => {
@@ -141,19 +141,19 @@ test('accepts the media type in any case and with UTF-8', async () => {
     'application/json; charset="utf-8"',
     'application/json;',
   ])
-    expect((await world.server.post(paths.audit, world.key, ENTRY, { 'content-type': type })).status).toBe(200);
+    expect((await target.server.post(paths.audit, target.key, ENTRY, { 'content-type': type })).status).toBe(200);
 });
 
 /** POSTs a body in pieces with Transfer-Encoding: chunked and no Content-Length. */
 function postChunked(path: string, body: Buffer, headers: Record<string, string> = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sending = request(world.server.url + path, {
+    const pendingRequest = request(target.server.url + path, {
       method: 'POST',
-      headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json', ...headers },
+      headers: { authorization: `Bearer ${target.key}`, 'content-type': 'application/json', ...headers },
       agent: false,
     });
-    sending.on('error', reject);
-    sending.on('response', async (response) => {
+    pendingRequest.on('error', reject);
+    pendingRequest.on('response', async (response) => {
       const text = (await response.toArray()).join('');
       resolve({
         status: response.statusCode!,
@@ -161,8 +161,8 @@ function postChunked(path: string, body: Buffer, headers: Record<string, string>
         body: JSON.parse(text),
       });
     });
-    for (let at = 0; at < body.length; at += MIB) sending.write(body.subarray(at, at + MIB));
-    sending.end();
+    for (let at = 0; at < body.length; at += MIB) pendingRequest.write(body.subarray(at, at + MIB));
+    pendingRequest.end();
   });
 }
 

@@ -41,7 +41,7 @@ const LEAVES: Record<LogName, string> = {
 };
 
 /** Helpers that append to a server and read its checkpoints. */
-function world(server: TestServer) {
+function serverHelpers(server: TestServer) {
   const { sql } = server.database;
   const fresh = async (tenantId: string, log: LogName = 'audit') => {
     const { note } = await inTenantTransaction(server.open.lookupPool, tenantId, (tx) =>
@@ -84,7 +84,7 @@ function world(server: TestServer) {
 const until = async (what: string, holds: () => unknown) => {
   for (const deadline = Date.now() + 8_000; ; await sleep(50)) {
     if (await holds()) return;
-    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting until ${what}`);
   }
 };
 
@@ -97,7 +97,7 @@ function capturedLog(): { log: pino.Logger; lines: string[] } {
 describe('the checkpoint schedule', () => {
   test('signs a checkpoint when new rows exist and the last one is old enough, and otherwise none', async () => {
     const server = await testServer({ checkpointSeconds: 1 });
-    const { append, sizes } = world(server);
+    const { append, sizes } = serverHelpers(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     await sleep(1_300);
@@ -114,7 +114,7 @@ describe('the checkpoint schedule', () => {
 
   test('signs a checkpoint after a wrong clock gave the last one a time in the future', async () => {
     const server = await testServer({ checkpointSeconds: 1 });
-    const { append, sizes, tamper } = world(server);
+    const { append, sizes, tamper } = serverHelpers(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     await append(key, 1);
@@ -128,7 +128,7 @@ describe('the checkpoint schedule', () => {
 
   test('signs nothing when it is switched off', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append, sizes } = world(server);
+    const { append, sizes } = serverHelpers(server);
     const tenantId = await server.workspace();
     await append(await server.key(tenantId), 1);
     await sleep(1_300);
@@ -146,7 +146,7 @@ describe('the checkpoint folder', () => {
   test('receives each checkpoint once, byte for byte, and overwrites no file', async () => {
     const place = join(folder, 'sink');
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: place });
-    const { append, sizes } = world(server);
+    const { append, sizes } = serverHelpers(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     mkdirSync(join(place, tenantId, 'audit'), { recursive: true });
@@ -169,7 +169,7 @@ describe('the checkpoint folder', () => {
 
   test('receives new checkpoints without a query when there are none', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append, fresh } = world(server);
+    const { append, fresh } = serverHelpers(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const kept: number[] = [];
@@ -197,13 +197,15 @@ describe('the checkpoint folder', () => {
     const place = join(folder, 'later'); // does not exist, like an unmounted volume: the server must not create it
     const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: place, log });
-    const { append, sizes } = world(server);
+    const { append, sizes } = serverHelpers(server);
     const tenantId = await server.workspace();
     await append(await server.key(tenantId), 2);
-    await until('it is said', () => lines.some((line) => line.includes('was not written to COUNTERSIGN_CHECKPOINT_DIR')));
+    await until('the error is logged', () =>
+      lines.some((line) => line.includes('was not written to COUNTERSIGN_CHECKPOINT_DIR')),
+    );
     expect(await sizes(tenantId)).toEqual([2]);
     await append(await server.key(tenantId), 2);
-    await until('there is another one', async () => (await sizes(tenantId)).length === 2);
+    await until('another checkpoint exists', async () => (await sizes(tenantId)).length === 2);
     mkdirSync(place);
     const isThere = (size: number) => () => {
       try {
@@ -222,15 +224,15 @@ describe('a rewritten log', () => {
   test('is not signed again: the server logs an error and answers 500', async () => {
     const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, log });
-    const { append, sizes, tamper } = world(server);
+    const { append, sizes, tamper } = serverHelpers(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
     await append(key, 5);
-    await until('there is one', async () => (await sizes(tenantId)).length === 1);
+    await until('a checkpoint exists', async () => (await sizes(tenantId)).length === 1);
     await tamper('audit_entries', `UPDATE countersign.audit_entries SET row_hash = sha256('x') WHERE $T AND seq = 2`, tenantId);
     await append(key, 1);
-    await until('it is said', () =>
+    await until('the error is logged', () =>
       lines.some((line) => line.includes('no checkpoint was made') && line.includes('LogRewrittenError')),
     );
     for (const path of ['audit/checkpoint', 'audit/inclusion/1']) {
@@ -254,18 +256,18 @@ describe('two servers on one database', () => {
     const key = await here.key(tenantId);
     await Promise.all(
       [here, other].flatMap((server) => [
-        world(server).append(key, 250),
+        serverHelpers(server).append(key, 250),
         ...Array.from({ length: 20 }, () => server.post(paths.promotionCheck, key, { agent_name: 'bot' })),
         ...Array.from({ length: 5 }, () => server.key(tenantId)),
       ]),
     );
-    const heads = await Promise.all([here, other, here, other].map((server) => world(server).fresh(tenantId)));
+    const heads = await Promise.all([here, other, here, other].map((server) => serverHelpers(server).fresh(tenantId)));
     expect(new Set(heads.map(({ size, root }) => `${size} ${toBase64(root)}`))).toEqual(
       new Set([`540 ${toBase64(heads[0]!.root)}`]),
     );
-    expect((await world(here).sizes(tenantId)).filter((size) => size === 540)).toEqual([540]);
+    expect((await serverHelpers(here).sizes(tenantId)).filter((size) => size === 540)).toEqual([540]);
     for (const log of ['audit', 'decisions', 'keys'] as const) {
-      await world(other).expectRight(tenantId, log);
+      await serverHelpers(other).expectRight(tenantId, log);
       const { status, out } = await runCommand(environmentOf(here), 'ledger', 'verify', '--workspace', tenantId, '--log', log);
       expect([status, out], log).toEqual([0, expect.stringMatching(/^whole/)]);
     }
@@ -276,7 +278,7 @@ describe('two servers on one database', () => {
 describe('a head whose tree is not that of its rows', () => {
   test('is not signed', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append, fresh, sizes, tamper } = world(server);
+    const { append, fresh, sizes, tamper } = serverHelpers(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     await append(key, 3);
@@ -289,8 +291,8 @@ describe('a head whose tree is not that of its rows', () => {
     // The head is resealed with the master secret; otherwise the seal check fails first (attacks/sealed-heads.test.ts).
     await reseal(server.open.pool, tenantId);
     const restarted = await testServer({ checkpointSeconds: undefined, database: server.database });
-    await world(restarted).append(key, 1);
-    await expect(world(restarted).fresh(tenantId)).rejects.toThrow('has not the tree of its rows');
+    await serverHelpers(restarted).append(key, 1);
+    await expect(serverHelpers(restarted).fresh(tenantId)).rejects.toThrow('has not the tree of its rows');
     expect(await sizes(tenantId)).toEqual([3]);
   });
 });
@@ -298,7 +300,7 @@ describe('a head whose tree is not that of its rows', () => {
 describe('a checkpoint signed before a signing key was added', () => {
   test('is returned with the signature of the new key too, and its stored form does not change', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append } = world(server);
+    const { append } = serverHelpers(server);
     const tenantId = await server.workspace();
     await append(await server.key(tenantId), 2);
     const [old] = server.open.signer.keys;

@@ -256,8 +256,8 @@ describe('approvals and violations', () => {
   test('a policy violation is recorded in the ledger with its policy, severity and run', async () => {
     const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations');
     await evaluate(key, 'sly-bot');
-    const said = ['--policy', 'refunds', '--severity', 'medium', '--description', 'refunded twice', '--trace-id', 'run-7'];
-    const { violation_id } = await json('incidents', 'violation', '--agent', 'sly-bot', ...said);
+    const violation = ['--policy', 'refunds', '--severity', 'medium', '--description', 'refunded twice', '--trace-id', 'run-7'];
+    const { violation_id } = await json('incidents', 'violation', '--agent', 'sly-bot', ...violation);
     const [row] = await server.database.sql<{ document: string }>(
       `SELECT document FROM countersign.audit_entries WHERE action = 'policy.violation'`,
     );
@@ -268,7 +268,7 @@ describe('approvals and violations', () => {
       trace_id: 'run-7',
       metadata: { violation_id, policy: 'refunds', severity: 'medium' },
     });
-    const refused = await run('incidents', 'violation', '--workspace', 'acme', '--agent', 'nobody', ...said);
+    const refused = await run('incidents', 'violation', '--workspace', 'acme', '--agent', 'nobody', ...violation);
     expect([refused.status, refused.err]).toEqual([9, expect.stringContaining('no agent named "nobody"')]);
   });
 });

@@ -155,15 +155,15 @@ describe('ledger correct-clock and approvals', () => {
   test('an approval with a time in the future returns to the queue, and no other does', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
-    const approved = async (agent: string): Promise<string> => {
+    const approvedEvaluation = async (agent: string): Promise<string> => {
       const { body } = await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95 });
       await setRiskLevel(server.open.pool, tenantId, { agent, level: 'high' }, 'operator');
       const decision = { evaluationId: body.id, status: 'approved', rationale: 'seen' } as const;
       await decideEvaluation(server.open.pool, tenantId, decision, 'operator');
       return body.id;
     };
-    await approved('right');
-    const aheadEvaluation = await approved('ahead');
+    await approvedEvaluation('right');
+    const aheadEvaluation = await approvedEvaluation('ahead');
     await server.database.sql(
       `UPDATE countersign.approvals SET decided_at = clock_timestamp() + interval '1 hour' WHERE evaluation_id = $1`,
       [aheadEvaluation],

@@ -99,14 +99,14 @@ describe('checkpoints and proofs', () => {
     expect(await again()).toMatchObject({ status: 0 });
     const second = readFileSync(at('kept-again'), 'utf8');
     expect(second).not.toBe(first);
-    for (const [held, args, status, why] of [
+    for (const [heldText, args, status, why] of [
       [second, ['--log', 'decisions'], 9, /no checkpoint of this log/],
       [second.replace(/^— .*$/m, '— somebody AAAAAAA='), [], 9, /no checkpoint of this log/],
       ['notes of mine\n', [], 9, /choose another name/],
     ] as const) {
-      writeFileSync(at('kept-again'), held);
+      writeFileSync(at('kept-again'), heldText);
       expect(await again(...args)).toEqual({ status, out: '', err: expect.stringMatching(why) });
-      expect(readFileSync(at('kept-again'), 'utf8')).toBe(held);
+      expect(readFileSync(at('kept-again'), 'utf8')).toBe(heldText);
     }
     const [signer] = server.open.signer.keys;
     for (const size of [20, 4000]) {
@@ -147,10 +147,10 @@ describe('offline verification', () => {
         expect.stringMatching(/^whole: 36 entries, head [0-9a-f]{64}, as all 3 kept heads say\n$/),
       ]);
     }
-    const said = JSON.parse(
+    const report = JSON.parse(
       (await verifyFile('--head', `Countersign-Checkpoint: ${head}, decisions;size=1;root=:${root}:`, '--json')).out,
     );
-    expect(said).toMatchObject({ result: 'ok', entries: 36, heads_met: 1 });
+    expect(report).toMatchObject({ result: 'ok', entries: 36, heads_met: 1 });
     expect(await ledger('verify', '--checkpoint', at('kept'), '--key', at('vkey'))).toMatchObject({ status: 0 });
   });
 
@@ -198,8 +198,8 @@ describe('offline verification', () => {
       const { status, out, err } = await verifyFile('--checkpoint', at(name), '--key', given);
       expect([status, err], name).toEqual([1, '']);
       expect(out, name).toMatch(reason);
-      const said = JSON.parse((await verifyFile('--checkpoint', at(name), '--key', given, '--json')).out);
-      expect(said, name).toMatchObject({
+      const report = JSON.parse((await verifyFile('--checkpoint', at(name), '--key', given, '--json')).out);
+      expect(report, name).toMatchObject({
         result: 'broken',
         not_met: { source: at(name), reason: expect.stringMatching(reason) },
       });
@@ -274,23 +274,23 @@ describe('a file that is not a complete export', () => {
     return run('ledger', 'verify', '--file', at(name), '--checkpoint', at('kept'), '--key', at('vkey'));
   };
   const lines = () => readFileSync(at('acme.ndjson'), 'utf8').trimEnd().split('\n');
-  const joined = (rows: readonly string[]) => rows.map((row) => `${row}\n`).join('');
+  const joinLines = (rows: readonly string[]) => rows.map((row) => `${row}\n`).join('');
 
   test.each<[string, () => string | Uint8Array, RegExp]>([
-    ['truncated within a line', () => joined(lines()).slice(0, -100), /^broken at seq 36: the line is not JSON/],
+    ['truncated within a line', () => joinLines(lines()).slice(0, -100), /^broken at seq 36: the line is not JSON/],
     [
       'truncated at a line',
-      () => joined(lines().slice(0, 15)),
+      () => joinLines(lines().slice(0, 15)),
       /kept: it covers 21 rows, but the log ends after 15: its tail was cut off/,
     ],
     ['empty', () => '', /kept: it covers 21 rows, but the log ends after 0/],
     ['binary', () => Buffer.from([0x1f, 0x8b, 8, 0, 0, 255, 10, 254]), /^broken at seq 1: the line is not UTF-8/],
     ['zero bytes', () => new Uint8Array(100_000), /^broken at seq 1: the line is not JSON/],
-    ['reordered', () => joined(lines().toReversed()), /^broken at seq 1: seq is 36, expected 1/],
-    ['two swapped rows', () => joined(lines().with(4, lines()[5]!).with(5, lines()[4]!)), /^broken at seq 5: seq is 6/],
-    ['only the middle rows', () => joined(lines().slice(10)), /^broken at seq 1: seq is 11/],
-    ['one export after the other', () => joined([...lines(), ...lines()]), /^broken at seq 37: seq is 1, expected 37/],
-    ['UTF-16', () => Buffer.from(joined(lines()), 'utf16le'), /^broken at seq 1: /],
+    ['reordered', () => joinLines(lines().toReversed()), /^broken at seq 1: seq is 36, expected 1/],
+    ['two swapped rows', () => joinLines(lines().with(4, lines()[5]!).with(5, lines()[4]!)), /^broken at seq 5: seq is 6/],
+    ['only the middle rows', () => joinLines(lines().slice(10)), /^broken at seq 1: seq is 11/],
+    ['one export after the other', () => joinLines([...lines(), ...lines()]), /^broken at seq 37: seq is 1, expected 37/],
+    ['UTF-16', () => Buffer.from(joinLines(lines()), 'utf16le'), /^broken at seq 1: /],
     ['a list', () => `[${lines().join(',')}]\n`, /^broken at seq 1: the row is not an object/],
     ['unclosed brackets', () => '['.repeat(1_000_000), /^broken at seq 1: the line is nested deeper/],
     ['a checkpoint', () => readFileSync(at('kept')), /^broken at seq 1: the line is not JSON/],

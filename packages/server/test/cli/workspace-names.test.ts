@@ -66,9 +66,9 @@ describe('--workspace', () => {
 
   test('with an unknown ID is refused, also when a workspace has it as its name', async () => {
     const { admin } = await newWorkspace();
-    const nobody = '00000000-0000-7000-8000-000000000000';
-    await admin.get('workspace.rename', { body: { name: nobody } });
-    const { status, err } = await run('agents', 'list', '--workspace', nobody);
+    const unknownId = '00000000-0000-7000-8000-000000000000';
+    await admin.get('workspace.rename', { body: { name: unknownId } });
+    const { status, err } = await run('agents', 'list', '--workspace', unknownId);
     expect({ status, err }).toEqual({ status: 9, err: expect.stringContaining('there is no workspace') });
   });
 });

@@ -42,7 +42,7 @@ const keptAnswers = async () =>
   (await inTenantTransaction(server.open.pool, tenantId, (tx) => findAnswers(tx, paths.audit, ['one']))).size;
 const countOf = async (table: string) =>
   (await database.sql<{ count: number }>(`SELECT count(*)::int AS count FROM countersign.${table}`))[0]!.count;
-const recovered = () =>
+const waitForRecovery = () =>
   vi.waitUntil(async () => (await server.post(paths.audit, key, ENTRY)).status === 200, { timeout: 40_000, interval: 250 });
 
 test('a database clock that jumps forward expires nothing', { timeout: 60_000 }, async () => {
@@ -72,7 +72,7 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
   const { expiresAt } = await workspaceSetUpLink(pool, tenantId);
   expect(Date.parse(expiresAt) - Date.now()).toBeLessThan(80 * HOUR_MS);
   await database.shiftClock('0');
-  await recovered();
+  await waitForRecovery();
   const again = await server.post(paths.audit, key, ENTRY, { 'idempotency-key': 'one' });
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
 });
@@ -88,5 +88,5 @@ test('a database clock that jumps back does not revive anything expired', { time
   await resealRows(server, ONE_TIME_LINKS);
   expect(await findLink(server.open.pool, link)).toBeUndefined();
   await database.shiftClock('0');
-  await recovered();
+  await waitForRecovery();
 });

@@ -34,15 +34,15 @@ describe('the database clock', () => {
     expect((await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body.allowed).toBe(true);
   });
   const send = async (path: string, body: unknown, headers?: Record<string, string>) => {
-    const { status, headers: answered, body: answer } = await server.post(path, key, body, headers);
-    return [status, answer.error, answered.has('retry-after')];
+    const { status, headers: responseHeaders, body: answer } = await server.post(path, key, body, headers);
+    return [status, answer.error, responseHeaders.has('retry-after')];
   };
   const writes = (): [string, unknown, Record<string, string>?][] => [
     [paths.audit, ENTRY, { 'idempotency-key': 'one' }],
     [paths.evaluations, EVALUATION],
     [paths.promotionCheck, { agent_name: 'bot' }],
   ];
-  const recovered = () =>
+  const waitForRecovery = () =>
     vi.waitUntil(async () => (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).status === 200, {
       timeout: 40_000,
       interval: 250,
@@ -64,7 +64,7 @@ describe('the database clock', () => {
       });
       expect(await rowsOf(database)).toEqual(before);
       await database.shiftClock('0');
-      await recovered();
+      await waitForRecovery();
       const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
       expect(body.allowed).toBe(true);
       expect(Math.abs(Date.parse(body.timestamp) - Date.now())).toBeLessThan(60_000);
@@ -98,7 +98,7 @@ test('signs no checkpoint while the clocks are wrong and still returns earlier o
 });
 
 describe('a log whose last entry is ahead of the clock', () => {
-  const ahead = async (server: TestServer, tenantId: string, log: string, by: string) => {
+  const moveHeadAhead = async (server: TestServer, tenantId: string, log: string, by: string) => {
     await server.database.sql(
       `UPDATE countersign.log_heads SET last_recorded_at = date_trunc('milliseconds', clock_timestamp()) + $3::interval WHERE tenant_id = $1 AND log = $2`,
       [tenantId, log, by],
@@ -113,7 +113,7 @@ describe('a log whose last entry is ahead of the clock', () => {
   test('by 1.5 seconds: the batch waits and records no time in the future', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
-    await ahead(server, tenantId, 'audit', '1500 milliseconds');
+    await moveHeadAhead(server, tenantId, 'audit', '1500 milliseconds');
     expect((await server.post(paths.audit, key, ENTRY)).status).toBe(200);
     const [row] = await server.database.sql<{ future: boolean }>(
       `SELECT recorded_at > clock_timestamp() AS future FROM countersign.audit_entries WHERE tenant_id = $1`,
@@ -126,7 +126,7 @@ describe('a log whose last entry is ahead of the clock', () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     expect((await server.post(paths.evaluations, key, EVALUATION)).status).toBe(200);
-    for (const log of ['audit', 'decisions', 'keys']) await ahead(server, tenantId, log, '20 years');
+    for (const log of ['audit', 'decisions', 'keys']) await moveHeadAhead(server, tenantId, log, '20 years');
     const check = () => server.post(paths.promotionCheck, key, { agent_name: 'bot' });
     const { status, body } = await check();
     expect([status, body.error]).toEqual([503, 'clock_unsafe']);
@@ -150,7 +150,7 @@ describe('a log whose last entry is ahead of the clock', () => {
     async (log) => {
       const [tenantId, other] = [await server.workspace(), await server.workspace()];
       const [key, otherKey] = [await server.key(tenantId), await server.key(other)];
-      await ahead(server, tenantId, log, '20 years');
+      await moveHeadAhead(server, tenantId, log, '20 years');
       const { status, headers, body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
       expect([status, body.error, headers.get('retry-after')]).toEqual([503, 'clock_unsafe', '60']);
       expect(body.issues[0].message).toContain('countersign-server ledger correct-clock');

@@ -57,7 +57,7 @@ describe('the clock of a server process', () => {
       await host.database.sql(`SELECT ${TABLES.map((table) => `(SELECT count(*)::int FROM countersign.${table}) AS ${table}`)}`)
     )[0];
   const gauge = async () => /^countersign_clock_unsafe (\d)$/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1];
-  const logged = (message: string) => server.stdout.split('\n').filter((line) => line.includes(message)).length;
+  const loggedCount = (message: string) => server.stdout.split('\n').filter((line) => line.includes(message)).length;
   const expiredLinks = async () =>
     (
       await host.database.sql<{ count: number }>(
@@ -79,10 +79,10 @@ describe('the clock of a server process', () => {
       for (const [path, body] of WRITES) expect((await post(path, body)).status).toBe(200);
       await addExpiredLink();
       await vi.waitUntil(async () => (await expiredLinks()) === 0, { timeout: 20_000 });
-      const [jumps, recoveries] = [logged('clock unsafe'), logged('the clocks are right again')];
+      const [jumps, recoveries] = [loggedCount('clock unsafe'), loggedCount('the clocks are right again')];
       shiftClock(shiftMs);
       await vi.waitUntil(async () => (await gauge()) === '1', { timeout: 20_000 });
-      await vi.waitUntil(() => logged('clock unsafe') > jumps, { timeout: 20_000 });
+      await vi.waitUntil(() => loggedCount('clock unsafe') > jumps, { timeout: 20_000 });
       // The next checkpoint round would sign the logs again.
       await host.database.sql(`ALTER TABLE countersign.checkpoints DISABLE TRIGGER ALL`);
       await host.database.sql(`DELETE FROM countersign.checkpoints`);
@@ -100,7 +100,7 @@ describe('the clock of a server process', () => {
       await sleep(3_000); // several periods of cleanup, checkpoints and the watch
       expect(await expiredLinks()).toBe(1);
       expect(await rows()).toEqual(before);
-      expect(logged('clock unsafe')).toBe(jumps + 1);
+      expect(loggedCount('clock unsafe')).toBe(jumps + 1);
 
       shiftClock(0);
       await vi.waitUntil(async () => (await post(paths.promotionCheck, { agent_name: 'bot' })).status === 200, {
@@ -110,7 +110,7 @@ describe('the clock of a server process', () => {
       await vi.waitUntil(async () => (await expiredLinks()) === 0, { timeout: 20_000 });
       await vi.waitUntil(async () => Number((await rows())?.checkpoints) > 0, { timeout: 20_000 });
       await vi.waitUntil(async () => (await gauge()) === '0', { timeout: 20_000 });
-      await vi.waitUntil(() => logged('the clocks are right again') === recoveries + 1, { timeout: 20_000 });
+      await vi.waitUntil(() => loggedCount('the clocks are right again') === recoveries + 1, { timeout: 20_000 });
       expect(await (await fetch(`${server.url}/readyz`)).json()).toEqual({ status: 'ready' });
     },
   );

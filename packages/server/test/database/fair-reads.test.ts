@@ -22,12 +22,12 @@ describe('blocked reads of one tenant', () => {
     const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
     const release = await holdReadsOf(server, busy);
     let stopped = false;
-    const answered: number[] = [];
+    const statuses: number[] = [];
     const viewers = Array.from({ length: VIEWERS }, async (_, turn) => {
       while (!stopped) {
         const { status } = await viewer.ask(turn % 2 === 0 ? 'ledger.list' : 'ledger.export');
         if (status === 503 && !stopped) await sleep(100);
-        answered.push(status);
+        statuses.push(status);
       }
     });
     while ((await heldReads(server)) < 2) await sleep(50);
@@ -43,7 +43,7 @@ describe('blocked reads of one tenant', () => {
     stopped = true;
     await release();
     await Promise.all(viewers);
-    expect(answered.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
     expect((await viewer.ask('ledger.list')).status).toBe(200);
   });
 });
@@ -101,14 +101,14 @@ const heldReads = async ({ database }: TestServer): Promise<number> =>
 
 describe('FairTurns', () => {
   const bounds = { size: 3, waitingOfOneMax: 4, waitingMax: 6, waitMs: 60_000 };
-  const settled = async <T>(promise: Promise<T>): Promise<'open' | 'refused' | T> =>
+  const stateOf = async <T>(promise: Promise<T>): Promise<'open' | 'refused' | T> =>
     Promise.race([promise.catch(() => 'refused' as const), sleep(10).then(() => 'open' as const)]);
 
   test('leaves one turn free of a busy owner, and another owner gets it at once', async () => {
     const turns = new FairTurns(bounds);
     await Promise.all([turns.take('a'), turns.take('a')]);
-    expect(await settled(turns.take('a'))).toBe('open');
-    expect(await settled(turns.take('b'))).toBeTypeOf('function');
+    expect(await stateOf(turns.take('a'))).toBe('open');
+    expect(await stateOf(turns.take('b'))).toBeTypeOf('function');
     expect(turns.waiting).toBe(1);
   });
 
@@ -128,9 +128,9 @@ describe('FairTurns', () => {
   test('rejects the owner who fills the queue and admits the others', async () => {
     const turns = new FairTurns(bounds);
     await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
-    const ofA = Array.from({ length: 5 }, () => settled(turns.take('a')));
+    const ofA = Array.from({ length: 5 }, () => stateOf(turns.take('a')));
     expect(await Promise.all(ofA)).toEqual(['open', 'open', 'open', 'open', 'refused']);
-    const ofOthers = ['b', 'c', 'd'].map((name) => settled(turns.take(name)));
+    const ofOthers = ['b', 'c', 'd'].map((name) => stateOf(turns.take(name)));
     expect(await Promise.all(ofOthers)).toEqual(['open', 'open', 'open']);
     expect(turns.waiting).toBe(6);
   });
@@ -143,7 +143,7 @@ describe('FairTurns', () => {
     expect(turns.waiting).toBe(0);
     release();
     release();
-    expect(await settled(turns.take('a'))).toBeTypeOf('function');
-    expect(await settled(turns.take('a'))).toBe('open');
+    expect(await stateOf(turns.take('a'))).toBeTypeOf('function');
+    expect(await stateOf(turns.take('a'))).toBe('open');
   });
 });

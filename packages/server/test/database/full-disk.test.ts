@@ -172,11 +172,11 @@ group.runIf(mayMount)('a full disk', () => {
       const { tenantId, key } = await newKey(environment, 'acme');
       const server = await ServerProcess.start(environment);
       const callers = new Callers({ url: server.url, key }, 8);
-      await until('the callers are under way', () => callers.acknowledged.length >= 64);
+      await until('the callers are sending', () => callers.acknowledged.length >= 64);
       await fillUntilDown(disk);
       if (how === 'ended') await endPostgresql(disk);
       const refused = callers.unavailable;
-      await until('the callers hear of it', () => callers.unavailable >= refused + 32);
+      await until('the callers get 503', () => callers.unavailable >= refused + 32);
       await sleep(3_000);
       expect((await fetch(`${server.url}/livez`)).status).toBe(200);
 
@@ -238,12 +238,12 @@ group.runIf(mayMount)('a full disk', () => {
     // The floor is a fifth of the disk. It starts slightly above it, and the records fill the rest.
     disk.fill(84 * 1024 * 1024);
     const refusal = { status: 503, retryAfter: '10', body: { error: 'unavailable', issues: [{ code: 'disk_space' }] } };
-    const sending = async () => {
+    const refusesGrowth = async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => post(paths.audit, key, entry)));
       expect(answers.every(({ status }) => status === 200 || status === 503)).toBe(true);
       return answers.some(({ status }) => status === 503);
     };
-    await until('growth is refused', sending);
+    await until('growth is refused', refusesGrowth);
     expect(await post(paths.audit, key, entry)).toMatchObject(refusal);
     const trace = { trace_id: 't', agent_name: 'a', spans: [] };
     expect(await post(paths.traces, key, trace)).toMatchObject(refusal);

@@ -46,18 +46,21 @@ describe.each(golden.cases as Case[])('a row of $table: $values', (each) => {
 
   test('is rejected with any other value, in another place, with another seal and without one', () => {
     const table = tableOf(each);
-    const opened = (raw: Record<string, unknown>, asked?: Partial<Row>, of = table, tenant = each.tenant_id) =>
-      seals.openRow(of, tenant, raw, asked);
+    const openSealed = (raw: Record<string, unknown>, expected?: Partial<Row>, of = table, tenant = each.tenant_id) =>
+      seals.openRow(of, tenant, raw, expected);
     for (const field of Object.keys(rowOf(each)))
       for (const other of ['', 'other', null, Buffer.alloc(32, 1), 7, undefined, ['other']]) {
         if (other === rowOf(each)[field]) continue;
-        expect(opened({ ...rawOf(each, seal), [rawName(table, field)]: other }), `${field}: ${String(other)}`).toBeUndefined();
+        expect(
+          openSealed({ ...rawOf(each, seal), [rawName(table, field)]: other }),
+          `${field}: ${String(other)}`,
+        ).toBeUndefined();
       }
-    expect(opened(rawOf(each, seal), { f0: 'another row' })).toBeUndefined();
-    expect(opened(rawOf(each, seal), {}, { ...table, version: 2 })).toBeUndefined();
-    expect(opened(rawOf(each, seal), {}, table, '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f25')).toBeUndefined();
+    expect(openSealed(rawOf(each, seal), { f0: 'another row' })).toBeUndefined();
+    expect(openSealed(rawOf(each, seal), {}, { ...table, version: 2 })).toBeUndefined();
+    expect(openSealed(rawOf(each, seal), {}, table, '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f25')).toBeUndefined();
     for (const wrong of [null, undefined, '', seal.subarray(0, 32), Buffer.concat([seal, Buffer.of(0)]), Buffer.alloc(33)])
-      expect(opened(rawOf(each, wrong))).toBeUndefined();
+      expect(openSealed(rawOf(each, wrong))).toBeUndefined();
     expect(new Seals(new Uint8Array(32)).openRow(table, each.tenant_id, rawOf(each, seal))).toBeUndefined();
   });
 });

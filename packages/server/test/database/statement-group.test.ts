@@ -35,7 +35,7 @@ async function send(group: StatementGroup): Promise<void> {
     client.release();
   }
 }
-const settled = async (promises: Promise<unknown>[]) =>
+const outcomesOf = async (promises: Promise<unknown>[]) =>
   (await Promise.allSettled(promises)).map((each) =>
     each.status === 'fulfilled' ? (each.value as { rows: unknown[] }).rows : (each.reason as Error).message,
   );
@@ -45,7 +45,7 @@ describe('a group of statements', () => {
     const two = sql<{ a: number; b: boolean }>('two', 'SELECT n AS a, n > $1::int AS b FROM generate_series(1, 2) AS n');
     for (let round = 0; round < 2; round += 1) {
       const group = new StatementGroup();
-      const all = settled([group.add(ECHO, ['a']), group.add(two, [1]), group.add(ECHO, [null])]);
+      const all = outcomesOf([group.add(ECHO, ['a']), group.add(two, [1]), group.add(ECHO, [null])]);
       await send(group);
       expect(await all).toEqual([
         [{ text: 'a' }],
@@ -63,7 +63,7 @@ describe('a group of statements', () => {
     const bytes = [Buffer.alloc(5_000, 1), Buffer.alloc(3, 2), Buffer.alloc(70_000, 3)];
     const array = sql<{ list: string[] }>('array', 'SELECT $1::text[] AS list');
     const group = new StatementGroup();
-    const all = settled([
+    const all = outcomesOf([
       group.add(ECHO, [long]),
       group.add(LENGTH, [new Pieces(bytes, 75_003)]),
       group.add(LENGTH, [new Uint8Array(9)]),
@@ -93,16 +93,16 @@ describe('a group of statements', () => {
   test('runs nothing after a failed statement, and statements not yet prepared can be used later', async () => {
     const late = sql('late', `INSERT INTO pg_temp.seen VALUES (1)`);
     const first = new StatementGroup();
-    const made = settled([first.add(sql('make', 'CREATE TEMP TABLE seen (n int)'), [])]);
+    const made = outcomesOf([first.add(sql('make', 'CREATE TEMP TABLE seen (n int)'), [])]);
     await send(first);
     expect(await made).toEqual([[]]);
     const group = new StatementGroup();
-    const all = settled([group.add(ECHO, ['before']), group.add(FAIL, [0]), group.add(late, []), group.add(ECHO, ['behind'])]);
+    const all = outcomesOf([group.add(ECHO, ['before']), group.add(FAIL, [0]), group.add(late, []), group.add(ECHO, ['behind'])]);
     await send(group);
     expect(await all).toEqual([[{ text: 'before' }], 'division by zero', 'division by zero', 'division by zero']);
     const next = new StatementGroup();
     const count = sql<{ n: number }>('count_seen', 'SELECT count(*)::int AS n FROM pg_temp.seen');
-    const again = settled([next.add(count, []), next.add(late, []), next.add(count, []), next.add(FAIL, [1])]);
+    const again = outcomesOf([next.add(count, []), next.add(late, []), next.add(count, []), next.add(FAIL, [1])]);
     await send(next);
     expect(await again).toEqual([[{ n: 0 }], [], [{ n: 1 }], [{ n: 1 }]]);
   });
@@ -110,11 +110,11 @@ describe('a group of statements', () => {
   test('fails as a whole without sending when a value cannot be a parameter; the connection stays usable', async () => {
     const unsent = sql<{ n: number }>('unsent', 'SELECT 7 AS n');
     const group = new StatementGroup();
-    const all = settled([group.add(unsent, []), group.add(ECHO, [() => 'b'])]);
+    const all = outcomesOf([group.add(unsent, []), group.add(ECHO, [() => 'b'])]);
     await send(group);
     expect(await all).toEqual(Array(2).fill('a function cannot be a parameter of a statement'));
     const next = new StatementGroup();
-    const again = settled([next.add(ECHO, ['c']), next.add(unsent, [])]);
+    const again = outcomesOf([next.add(ECHO, ['c']), next.add(unsent, [])]);
     await send(next);
     expect(await again).toEqual([[{ text: 'c' }], [{ n: 7 }]]);
   });

@@ -65,10 +65,10 @@ describe('the table of errors', () => {
     const never = ['not_found', 'invalid_json', 'idempotency_key_reused', ...Object.keys(PORTAL_STATUS)];
     const ofStoring = ['log_rewritten', 'evidence_broken', 'seal_broken', 'clock_unsafe'];
     for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
-      const said = JSON.stringify(paths[path]!.post!.responses);
+      const responsesText = JSON.stringify(paths[path]!.post!.responses);
       for (const [code, { when }] of Object.entries(ERRORS)) {
-        const isSaid = !never.includes(code) && !(path === '/v1/metrics' && ofStoring.includes(code));
-        expect([path, code, said.includes(JSON.stringify(when).slice(1, -1))]).toEqual([path, code, isSaid]);
+        const isListed = !never.includes(code) && !(path === '/v1/metrics' && ofStoring.includes(code));
+        expect([path, code, responsesText.includes(JSON.stringify(when).slice(1, -1))]).toEqual([path, code, isListed]);
       }
     }
   });
@@ -78,7 +78,7 @@ describe('the table of errors', () => {
     for (const [path, { post }] of Object.entries(paths)) {
       // openapi.test.ts covers the read access and the OpenTelemetry endpoints.
       if (post === undefined || path.startsWith('/v1/')) continue;
-      const said = JSON.stringify(post.responses);
+      const responsesText = JSON.stringify(post.responses);
       for (const code of Object.keys(ERRORS)) {
         const never =
           code === 'not_found' ||
@@ -86,9 +86,9 @@ describe('the table of errors', () => {
           code in PORTAL_STATUS ||
           (code === 'log_rewritten' && !/audit|promotion|trace|telemetry|evaluation/.test(path)) ||
           (code === 'evidence_broken' && !/trace|telemetry|evaluation/.test(path)) ||
-          (code === 'seal_broken' && !said.includes('Idempotent-Replayed') && !path.includes('promotion')) ||
-          (code === 'idempotency_key_reused' && !said.includes('Idempotent-Replayed'));
-        expect([code, said.includes(`\`${code}\``)]).toEqual([code, !never]);
+          (code === 'seal_broken' && !responsesText.includes('Idempotent-Replayed') && !path.includes('promotion')) ||
+          (code === 'idempotency_key_reused' && !responsesText.includes('Idempotent-Replayed'));
+        expect([code, responsesText.includes(`\`${code}\``)]).toEqual([code, !never]);
       }
     }
   });

@@ -11,7 +11,7 @@ import type { Answer, TestServer } from './test-server.ts';
 
 /** The password of everyone that `person` creates. It is hashed once, which saves time. */
 export const PASSWORD = 'correct horse battery staple';
-let hashed: Promise<string> | undefined;
+let passwordHash: Promise<string> | undefined;
 
 /** A browser on the portal's pages. It keeps its cookie and sends Origin and Sec-Fetch-Site like browsers do. */
 export class Browser {
@@ -60,9 +60,9 @@ export async function person(
   roles: Readonly<Record<string, Role>> = {},
   email = `person-${randomBytes(4).toString('hex')}@example.com`,
 ): Promise<Someone> {
-  hashed ??= hashPassword(PASSWORD);
+  passwordHash ??= hashPassword(PASSWORD);
   const { pool } = server.open;
-  const made = { id: newId(), email, name: email.split('@')[0]!, password: await hashed };
+  const made = { id: newId(), email, name: email.split('@')[0]!, password: await passwordHash };
   const { token, row } = newSession(made.id, null);
   const anyTenant = '00000000-0000-0000-0000-000000000000';
   await inTenantTransaction(pool, anyTenant, async (tx) => {

@@ -82,12 +82,12 @@ export async function testServer(
 }
 
 /** Stores nothing, because tests restore older states. */
-const FORGETFUL: KeptHeads = { latest: async () => undefined, keep: async () => undefined };
+const NO_STORED_HEADS: KeptHeads = { latest: async () => undefined, keep: async () => undefined };
 
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
   const pools = openPools(database.server, config.databaseConnections);
   sealWith(pools, secrets.masterSecret);
-  rememberBeyond(pools.pool, FORGETFUL);
+  rememberBeyond(pools.pool, NO_STORED_HEADS);
   return {
     ...pools,
     secrets,

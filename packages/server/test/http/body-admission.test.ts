@@ -58,7 +58,7 @@ describe('admission of bodies', () => {
     for (const sender of slow) sender.send(BODY);
     expect(await Promise.all(slow.map(async ({ answered }) => (await answered).status))).toEqual([200, 200]);
     for (const { socket } of [...slow, late]) socket.destroy();
-    await until('the room is given back', async () => (await readingBytes()) === 0);
+    await until('the room is freed', async () => (await readingBytes()) === 0);
   });
 
   test('immediate retries do not reduce what is stored, and rejected bodies are not read', async () => {
@@ -81,7 +81,7 @@ describe('admission of bodies', () => {
       const answers = await Promise.all(admitted.map(({ answered }) => answered));
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: open }, () => 200));
       for (const { socket } of senders) socket.destroy();
-      await until('the room is given back', async () => (await readingBytes()) === 0);
+      await until('the room is freed', async () => (await readingBytes()) === 0);
       left -= open;
       rounds += 1;
     }
@@ -103,7 +103,7 @@ describe('admission of bodies', () => {
     first.send(Buffer.concat([Buffer.from(`${BODY.length.toString(16)}\r\n`), BODY, Buffer.from('\r\n0\r\n\r\n')]));
     expect((await first.answered).status).toBe(200);
     for (const { socket } of [first, other, ...answers.map(({ sender }) => sender)]) socket.destroy();
-    await until('the room is given back', async () => (await readingBytes()) === 0);
+    await until('the room is freed', async () => (await readingBytes()) === 0);
   });
 
   test('reserves the expected size of a compressed body and stores it', async () => {
@@ -113,7 +113,7 @@ describe('admission of bodies', () => {
     sender.send(packed);
     expect((await sender.answered).status).toBe(200);
     sender.socket.destroy();
-    await until('the room is given back', async () => (await readingBytes()) === 0);
+    await until('the room is freed', async () => (await readingBytes()) === 0);
   });
 
   test('a client that writes a whole large body before it reads still receives the rejection', async () => {
@@ -126,6 +126,6 @@ describe('admission of bodies', () => {
     }
     expect((await late.answered).status).toBe(503);
     for (const { socket } of [...slow, late]) socket.destroy();
-    await until('the room is given back', async () => (await readingBytes()) === 0);
+    await until('the room is freed', async () => (await readingBytes()) === 0);
   });
 });

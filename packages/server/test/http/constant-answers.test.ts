@@ -35,8 +35,8 @@ test('renders /metrics once within its maximum age', async () => {
   const [first, second] = [await (await get('/metrics')).text(), await (await get('/metrics')).text()];
   expect(second).toBe(first);
   const fresh = await testServer({ database: server.database });
-  const counted = async () => (await (await fetch(`${fresh.url}/metrics`)).text()).match(/status="200"} \d+/)?.[0];
-  expect([await counted(), await counted()]).toEqual([undefined, 'status="200"} 1']);
+  const countedRequests = async () => (await (await fetch(`${fresh.url}/metrics`)).text()).match(/status="200"} \d+/)?.[0];
+  expect([await countedRequests(), await countedRequests()]).toEqual([undefined, 'status="200"} 1']);
 });
 
 describe('sharedResult', () => {

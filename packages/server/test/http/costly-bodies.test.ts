@@ -137,9 +137,9 @@ describe('the worker thread for large bodies', () => {
     expect([again.status, again.headers.get('idempotent-replayed'), again.body.id]).toEqual([200, 'true', answer.body.id]);
     const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
     expect(stored.filter((document) => document.toString() === body)).toHaveLength(1);
-    const settled = await done();
+    const doneBefore = await done();
     expect((await server.post(paths.traces, key, { trace_id: 'small' })).status).toBe(200);
-    expect(await done()).toBe(settled);
+    expect(await done()).toBe(doneBefore);
   });
 
   test('keeps 90 KB of telemetry with few values on the main thread and moves many values to the worker', async () => {
@@ -207,13 +207,16 @@ describe('the worker thread for large bodies', () => {
 
   test('answers 503 to the bodies of a thread that ends and accepts the next ones', async () => {
     const file = new URL('../fixtures/ending-body-worker.ts', import.meta.url);
-    const fragile = await testServer({ database: server.database, options: { workers: new BodyWorkers({ file }) } });
-    const padded = (traceId: string) => JSON.stringify({ trace_id: traceId }) + ' '.repeat(300_000);
-    expect((await fragile.post(paths.traces, key, padded('before'))).status).toBe(200);
-    const lost = await fragile.post(paths.traces, key, padded('end this thread'));
+    const serverWithEndingWorker = await testServer({
+      database: server.database,
+      options: { workers: new BodyWorkers({ file }) },
+    });
+    const padBody = (traceId: string) => JSON.stringify({ trace_id: traceId }) + ' '.repeat(300_000);
+    expect((await serverWithEndingWorker.post(paths.traces, key, padBody('before'))).status).toBe(200);
+    const lost = await serverWithEndingWorker.post(paths.traces, key, padBody('end this thread'));
     expect([lost.status, lost.body.error, lost.headers.get('retry-after')]).toEqual([503, 'unavailable', '1']);
-    expect((await fragile.post(paths.traces, key, padded('after'))).status).toBe(200);
-    expect((await fetch(`${fragile.url}/readyz`)).status).toBe(200);
+    expect((await serverWithEndingWorker.post(paths.traces, key, padBody('after'))).status).toBe(200);
+    expect((await fetch(`${serverWithEndingWorker.url}/readyz`)).status).toBe(200);
   });
 
   test('the most expensive bodies within the limits stay far below the heap limit of the thread', async () => {
@@ -281,7 +284,7 @@ describe('declared room that is not used', () => {
   test('answers 408 after ten seconds to a megabyte that arrives byte by byte and frees its room', async () => {
     const answer = await receive([], (text) => text.includes('request_timeout'));
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-    await until('the room is given back', async () => /^countersign_reading_bytes 0$/m.test(await metricsOf(server.url)));
+    await until('the room is freed', async () => /^countersign_reading_bytes 0$/m.test(await metricsOf(server.url)));
   }, 40_000);
 });
 

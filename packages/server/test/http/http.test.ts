@@ -68,8 +68,9 @@ describe('the order of checks', () => {
     await holding.query('SELECT * FROM countersign.log_heads FOR UPDATE');
     const entry = { actor: 'ci', action: 'waits.for-its-turn' };
     const waiting = [small.post(paths.audit, key, entry), small.post(paths.audit, key, entry)];
-    const queued = async () => /^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${small.url}/metrics`)).text())?.[1];
-    await expect.poll(queued, { timeout: 10_000 }).toMatch(/^2\d{3}$/);
+    const queuedBytes = async () =>
+      /^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${small.url}/metrics`)).text())?.[1];
+    await expect.poll(queuedBytes, { timeout: 10_000 }).toMatch(/^2\d{3}$/);
     const refused = await small.post(paths.audit, key, entry);
     expect([outcome(refused), refused.headers.get('retry-after'), refused.body.issues]).toEqual(['503 unavailable', '1', []]);
     expect(outcome(await small.post(paths.audit, key, { actor: 'ci' }))).toBe('422 validation_failed');

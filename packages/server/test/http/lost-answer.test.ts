@@ -21,7 +21,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
   // The first use of a key is stored in a separate transaction.
   await server.post(paths.audit, key, { actor: 'ci', action: 'test.warm-up' });
-  await until('its use is noted', async () => (await database.sql('SELECT 1 FROM countersign.key_last_use')).length === 1);
+  await until('its use is recorded', async () => (await database.sql('SELECT 1 FROM countersign.key_last_use')).length === 1);
 });
 
 afterAll(async () => {

@@ -100,11 +100,11 @@ test('a separate metrics port serves only /metrics, also when the service has no
 });
 
 test('a metrics port in use stops the start and names the variable', async () => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => taken.once('listening', resolve));
-  const { port } = taken.address() as { port: number };
+  const occupant = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => occupant.once('listening', resolve));
+  const { port } = occupant.address() as { port: number };
   await expect(testServer({ metricsPort: port })).rejects.toThrow(/port \d+ on 127\.0\.0\.1 is in use.*COUNTERSIGN_METRICS_PORT/);
-  taken.close();
+  occupant.close();
 });
 
 test('reads a token that ends with a line break and does not repeat an invalid one', () => {

@@ -109,9 +109,9 @@ describe('the OpenAPI document', () => {
     const { decision_id: decision } = (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
     expect(readingsOf().length).toBeGreaterThan(10);
     for (const [path, get] of readingsOf()) {
-      const asked = path.replace('{seq}', '1').replace('{id}', decision) + (/consistency/.test(path) ? '?first=0' : '');
+      const requestPath = path.replace('{seq}', '1').replace('{id}', decision) + (/consistency/.test(path) ? '?first=0' : '');
       const ask = (bearer?: string) =>
-        fetch(server.url + asked, { headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` } });
+        fetch(server.url + requestPath, { headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` } });
       const answer = await ask(token);
       expect([path, answer.status]).toEqual([path, 200]);
       expect(answer.headers.get('content-type')).toContain(Object.keys(get.responses[200].content)[0]);
@@ -163,11 +163,11 @@ describe('the OpenAPI document', () => {
         ]);
         expect([path, type, answers.map(({ status }) => status)]).toEqual([path, type, [200, 400, 401, 415, 415]]);
         for (const answer of answers) {
-          const said = responses[answer.status].content;
-          const answered = answer.headers.get('content-type')!.replace('; charset=utf-8', '');
-          expect(Object.keys(said)).toContain(answered);
-          if (answered !== 'application/json') continue;
-          const { schema } = said['application/json'];
+          const describedContent = responses[answer.status].content;
+          const contentType = answer.headers.get('content-type')!.replace('; charset=utf-8', '');
+          expect(Object.keys(describedContent)).toContain(contentType);
+          if (contentType !== 'application/json') continue;
+          const { schema } = describedContent['application/json'];
           const body = await answer.json();
           expect([path, body, ajv.validate({ ...schema, components: document.components }, body)]).toEqual([path, body, true]);
         }
@@ -180,7 +180,7 @@ describe('the OpenAPI document', () => {
     const key = await server.key(await server.workspace());
     const run = { trace_id: 'a', outcome: 'success' };
     const span = { span_id: 's', kind: 'llm', name: 'n' };
-    const bodies: [path: string, body: object, taken: boolean][] = [
+    const bodies: [path: string, body: object, accepted: boolean][] = [
       [paths.promotionCheck, {}, false],
       [paths.promotionCheck, { agent_id: null }, false],
       [paths.promotionCheck, { agent_id: null, agent_name: 'a' }, true],
@@ -191,7 +191,7 @@ describe('the OpenAPI document', () => {
       [paths.telemetry, { ...run, events: [run] }, true],
       [paths.telemetry, { events: [{ ...run, events: [] }] }, true],
     ];
-    for (const [time, taken] of [
+    for (const [time, accepted] of [
       ['2026-11-20T09:30:00', true],
       ['2026-11-20t09:30:00.123456789z', true],
       ['2026-12-31T23:59:60+00:00', true],
@@ -200,14 +200,14 @@ describe('the OpenAPI document', () => {
       ['2026-11-20T09:30Z', false],
       ['2026-13-20T09:30:00', false],
     ] as const) {
-      bodies.push([paths.telemetry, { ...run, started_at: time }, taken]);
-      bodies.push([paths.traces, { ...run, spans: [{ ...span, ended_at: time }] }, taken]);
+      bodies.push([paths.telemetry, { ...run, started_at: time }, accepted]);
+      bodies.push([paths.traces, { ...run, spans: [{ ...span, ended_at: time }] }, accepted]);
     }
-    for (const [path, body, taken] of bodies) {
+    for (const [path, body, accepted] of bodies) {
       const { schema } = document.paths[path].post.requestBody.content['application/json'];
       const described = ajv.validate({ ...schema, components: document.components }, body);
       const { status } = await server.post(path, key, body);
-      expect([path, body, described, status]).toEqual([path, body, taken, taken ? 200 : 422]);
+      expect([path, body, described, status]).toEqual([path, body, accepted, accepted ? 200 : 422]);
     }
   });
 
@@ -239,7 +239,7 @@ test('the server accepts every example request and answers with the members, typ
       const shown = answers.examples[name].value;
       expect([path, name, status, body.error]).toEqual([path, name, 200, undefined]);
       expect(shape(body)).toEqual(shape(shown));
-      expect(plain(body)).toEqual(plain(shown));
+      expect(constantValues(body)).toEqual(constantValues(shown));
       for (const member of resolved(answers.schema).required) expect(Object.keys(body)).toContain(member);
       expect(Object.keys(resolved(answers.schema).properties)).toEqual(expect.arrayContaining(Object.keys(body)));
       expect(headers.get('countersign-ledger-seq')).toBe(path === paths.audit ? '1' : null);
@@ -261,7 +261,7 @@ const shape = (value: Json): Json => {
 /**
  * The values that do not differ between runs: no identifiers, hashes, sizes, times, ages, and no message that contains an age.
  */
-const plain = (value: Json): Json =>
+const constantValues = (value: Json): Json =>
   JSON.parse(
     JSON.stringify(value, (name, member) =>
       /(^|_)(id|at|age|by|hash|sha256|size|timestamp|signature|message)$/.test(name) && name !== 'trace_id' ? undefined : member,

@@ -21,12 +21,12 @@ afterEach(async () => {
 
 /** Starts a server that leaves requests unanswered. Returns the responses of those that have begun. */
 async function listen(prepare: (server: Server) => void): Promise<ServerResponse[]> {
-  const begun: ServerResponse[] = [];
-  server = createServer((_request, response) => begun.push(response));
+  const responses: ServerResponse[] = [];
+  server = createServer((_request, response) => responses.push(response));
   prepare(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return begun;
+  return responses;
 }
 
 /** Sends text on a new connection. */
@@ -42,9 +42,9 @@ async function send(text: string): Promise<Socket> {
 const never = (missing: string) => expect.fail(`unpaced: ${missing}`);
 
 test('ends the connections with the most waiting bytes beyond the limit and answers the others', async () => {
-  const begun = await listen((server) => paceRequests(server, 'connection', never, 512 * 1024));
+  const responses = await listen((server) => paceRequests(server, 'connection', never, 512 * 1024));
   const polite = await send(REQUEST.repeat(REQUESTS_IN_WORK_MAX + 2));
-  await expect.poll(() => begun.length).toBe(REQUESTS_IN_WORK_MAX);
+  await expect.poll(() => responses.length).toBe(REQUESTS_IN_WORK_MAX);
   const greedy: Socket[] = [];
   for (let number = 0; number < 40; number += 1) greedy.push(await send(REQUEST.repeat(1_500)));
   const open = () => greedy.filter(({ closed }) => !closed).length;
@@ -57,7 +57,7 @@ test('ends the connections with the most waiting bytes beyond the limit and answ
   });
   await expect
     .poll(() => {
-      for (const response of begun.splice(0)) response.end('done');
+      for (const response of responses.splice(0)) response.end('done');
       return text.match(/HTTP\/1\.1 200/g)?.length;
     })
     .toBe(REQUESTS_IN_WORK_MAX + 2);
@@ -68,20 +68,20 @@ test.each([
   ['socket.parser', 'parser'],
 ])('answers requests without pacing when Node lacks %s and reports it once', async (named, property) => {
   const missing: string[] = [];
-  const begun = await listen((server) => {
+  const responses = await listen((server) => {
     server.on('connection', (socket) => Object.defineProperty(socket, property, { get: () => undefined, set: () => undefined }));
     paceRequests(server, 'connection', (what) => missing.push(what));
   });
   for (const text of [REQUEST, REQUEST.repeat(20), REQUEST]) await send(text);
-  await expect.poll(() => begun.length).toBe(22);
+  await expect.poll(() => responses.length).toBe(22);
   expect(missing).toEqual([named]);
-  for (const response of begun) response.end('done');
+  for (const response of responses) response.end('done');
   await expect.poll(() => sockets.every(({ bytesRead }) => bytesRead > 0)).toBe(true);
 });
 
 test('ends a connection that never reads when Node does not report the write queue', async () => {
   const connections = new Connections({ connectionsMax: 10, perAddressMax: undefined, sendTimeoutMs: 300 });
-  const begun = await listen((server) => {
+  const responses = await listen((server) => {
     connections.watch(server, false);
     server.on('connection', (socket) =>
       Object.defineProperty((socket as unknown as { _handle: object })._handle, 'writeQueueSize', { value: undefined }),
@@ -90,8 +90,8 @@ test('ends a connection that never reads when Node does not report the write que
   const idle = await send(REQUEST);
   const stalled = await send(REQUEST);
   stalled.pause();
-  await expect.poll(() => begun.length).toBe(2);
-  begun[1]!.end(Buffer.alloc(16 * 1024 * 1024));
+  await expect.poll(() => responses.length).toBe(2);
+  responses[1]!.end(Buffer.alloc(16 * 1024 * 1024));
   await expect.poll(() => connections.stalled).toBe(1);
   await sleep(400);
   expect([idle.closed, connections.open]).toEqual([false, 1]);

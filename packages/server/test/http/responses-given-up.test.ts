@@ -26,6 +26,7 @@ test('frees the bytes of a response when its client disconnects, before it is se
       }),
     );
   }
-  const held = async () => /^countersign_answering_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1];
-  await expect.poll(held).toBe('0');
+  const answeringBytes = async () =>
+    /^countersign_answering_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1];
+  await expect.poll(answeringBytes).toBe('0');
 });

@@ -25,8 +25,8 @@ const readToken = (tenant: string) =>
 const evaluate = (body: object) => server.post(paths.evaluations, key, { name: 'nightly', ...body });
 const check = async (body: object, headers: Record<string, string> = {}) =>
   (await server.post(paths.promotionCheck, key, body, headers)).body;
-const read = (path: string, asked = token) =>
-  fetch(`${server.url}/api/ledger/decisions/${path}`, { headers: { authorization: `Bearer ${asked}` } });
+const read = (path: string, bearer = token) =>
+  fetch(`${server.url}/api/ledger/decisions/${path}`, { headers: { authorization: `Bearer ${bearer}` } });
 const evidenceOf = async (decision: { decision_id: string }) => (await read(`${decision.decision_id}/evidence`)).text();
 const NONCE = 'q3mZ0cX8s1v7bTqg9Jw2Lw';
 
@@ -108,7 +108,7 @@ describe('the evidence document', () => {
       'x',
       '--recertify',
     );
-    const asked = [
+    const questions = [
       ...['good', 'poor', 'silent', 'failing', 'old', 'future', 'risky', 'reopened', 'several', 'g\u043eod', 'ghost'].map(
         (agent_name) => ({ agent_name }),
       ),
@@ -117,7 +117,7 @@ describe('the evidence document', () => {
       { agent_id: '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f' },
     ];
     const reasons = new Set<string>();
-    for (const question of asked) {
+    for (const question of questions) {
       const decision = await check(question);
       const text = await evidenceOf(decision);
       reasons.add(decision.reason);

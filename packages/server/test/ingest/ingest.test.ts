@@ -117,11 +117,11 @@ describe('the audit ledger', () => {
       expect(body).toEqual({ ok: true, id: entry.id, row_hash: rowHash(entry), prev_hash: before });
       expect(row).toEqual({ seq: index + 1, row_hash: body.row_hash, prev_hash: before });
       expect(document).toBe(jcs(entry));
-      const { id, recorded_at, ...said } = entry;
+      const { id, recorded_at, ...sentMembers } = entry;
       expect(recorded_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       const nothing = { subject: null, rationale: null, framework: null, trace_id: null, agent_id: null, retention_until: null };
       const ours = { version: 1, tenant_id: tenantId, seq: index + 1, recorded_by: `key:${key.slice(8, 20)}`, prev_hash: before };
-      expect(jcs(said)).toBe(jcs({ ...nothing, metadata: null, ...JSON.parse(BODIES[index]!), ...ours }));
+      expect(jcs(sentMembers)).toBe(jcs({ ...nothing, metadata: null, ...JSON.parse(BODIES[index]!), ...ours }));
     }
   });
 

@@ -123,7 +123,7 @@ describe('promotion check', () => {
     await evaluate({ agent_name: 'together', pass_rate: 95 });
     await evaluate({ agent_name: 'null', pass_rate: 70 });
     const { agent_id } = (await check({ agent_name: 'together' })).body;
-    const asked: [body: object, rate: number | null][] = [
+    const cases: [body: object, rate: number | null][] = [
       [{ agent_name: 'together' }, 95],
       [{ agent_name: 'together', harness_id }, 90],
       [{ agent_name: 'together', harness_id: randomUUID() }, null],
@@ -132,7 +132,7 @@ describe('promotion check', () => {
       [{ agent_name: 'null' }, 70],
       [{ agent_name: `${agent_id} null` }, null],
     ];
-    const bodies = [...asked, ...asked, ...asked];
+    const bodies = [...cases, ...cases, ...cases];
     const answers = await Promise.all(bodies.map(([body]) => check(body)));
     expect(answers.map(({ body }) => body.actual_threshold)).toEqual(bodies.map(([, rate]) => rate));
     const limits = [94, 95, 96, 95].map((min_pass_rate) => ({ agent_name: 'together', min_pass_rate }));

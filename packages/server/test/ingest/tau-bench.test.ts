@@ -139,8 +139,8 @@ describe('imported runs in the format of τ-bench', () => {
     const documents = new Map(stored.map((document) => JSON.parse(document.toString())).map((trace) => [trace.trace_id, trace]));
     for (const run of runs) {
       const { spans, metadata } = documents.get(traceIdOf(run)) as { spans: SentSpan[]; metadata: Record<string, unknown> };
-      const said = spans.flatMap(({ messages }) => messages ?? []);
-      expect([...said, ...((metadata.closing_messages ?? []) as PublishedMessage[])], traceIdOf(run)).toEqual(run.traj);
+      const sentMessages = spans.flatMap(({ messages }) => messages ?? []);
+      expect([...sentMessages, ...((metadata.closing_messages ?? []) as PublishedMessage[])], traceIdOf(run)).toEqual(run.traj);
       expect(metadata).toMatchObject({ task_id: run.task_id, trial: run.trial, reward: run.reward });
       const tools = spans.filter(({ kind }) => kind === 'tool');
       expect(tools.map(({ tool_result }) => tool_result)).toEqual(

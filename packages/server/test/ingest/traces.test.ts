@@ -111,14 +111,14 @@ describe('a trace sent again', () => {
   });
 
   test('keeps members that are absent and replaces those that are sent', async () => {
-    const said = {
+    const sentMembers = {
       outcome: 'failure',
       session_id: 's',
       external_user_id: 'u',
       latency_ms: 7,
       started_at: '2026-01-01T00:00:00.123456789Z',
     };
-    await trace('members', said);
+    await trace('members', sentMembers);
     await trace('members', { ended_at: '2025-12-31T23:00:00-01:00', error: 'late', session_id: null });
     expect(await stored('members')).toMatchObject({
       outcome: 'failure',

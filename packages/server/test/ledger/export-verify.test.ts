@@ -22,7 +22,7 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-async function exported(tenantId: string): Promise<string> {
+async function exportLedger(tenantId: string): Promise<string> {
   let text = '';
   for await (const { lines } of exportLog(server.open.pool, tenantId, 'audit')) text += lines;
   return text;
@@ -34,25 +34,25 @@ async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs:
   const file = join(folder, 'export.ndjson');
   writeFileSync(file, bytes);
   const { stdout, status } = spawnSync('python3', ['-S', VERIFIER, 'ledger', file, '--json'], { encoding: 'utf8' });
-  const said = JSON.parse(stdout);
-  expect(status).toBe(said.result === 'ok' ? 0 : 1);
+  const verdict = JSON.parse(stdout);
+  expect(status).toBe(verdict.result === 'ok' ? 0 : 1);
   return {
     ours: firstBad === undefined ? { whole: entries } : { brokenAtLine: firstBad.seq },
-    theirs: said.result === 'ok' ? { whole: said.entries } : { brokenAtLine: said.first_bad.line },
+    theirs: verdict.result === 'ok' ? { whole: verdict.entries } : { brokenAtLine: verdict.first_bad.line },
     reason: firstBad?.reason ?? '',
   };
 }
 
 /** Alters an export, given its six lines and the same rows as objects. */
-type Doctor = (lines: string[], rows: Record<string, unknown>[]) => string | Uint8Array;
+type Alteration = (lines: string[], rows: Record<string, unknown>[]) => string | Uint8Array;
 
-const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
-const replaced = (at: number, change: (line: string) => string): Doctor => {
-  return (lines) => joined(lines.map((line, index) => (index === at ? change(line) : line)));
+const joinLines = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
+const replaceLine = (at: number, change: (line: string) => string): Alteration => {
+  return (lines) => joinLines(lines.map((line, index) => (index === at ? change(line) : line)));
 };
 
 /** Changes one row of a chain of six and recomputes all hashes: only the format of a row can be wrong. */
-const rehashed = (change: (entry: Record<string, unknown>, index: number) => object): Doctor => {
+const rehashChain = (change: (entry: Record<string, unknown>, index: number) => object): Alteration => {
   return (_, rows) => {
     let before: string | null = null;
     const lines = rows.map(({ row_hash: _hash, ...entry }, index) => {
@@ -61,17 +61,17 @@ const rehashed = (change: (entry: Record<string, unknown>, index: number) => obj
       before = hash;
       return JSON.stringify({ ...changed, row_hash: hash });
     });
-    return joined(lines);
+    return joinLines(lines);
   };
 };
-const third = (change: object) => rehashed((entry, index) => (index === 2 ? { ...entry, ...change } : entry));
+const rehashThirdRow = (change: object) => rehashChain((entry, index) => (index === 2 ? { ...entry, ...change } : entry));
 
 describe('an export of the ledger', () => {
   let text: string;
   let tenantId: string;
   beforeAll(async () => {
     tenantId = await sixRows(server);
-    text = await exported(tenantId);
+    text = await exportLedger(tenantId);
   });
 
   test('has one line per row with the 16 members and row_hash, and both verifiers accept it', async () => {
@@ -87,72 +87,79 @@ describe('an export of the ledger', () => {
   members.push('framework', 'trace_id', 'agent_id', 'retention_until', 'metadata', 'prev_hash', 'row_hash');
   test.each(members)('both verifiers report a changed %s in the third row', async (member) => {
     const line = text.split('\n')[2]!;
-    const doctored = (value: unknown) =>
-      Buffer.from(text.replace(line, JSON.stringify({ ...JSON.parse(line), [member]: value })));
+    const altered = (value: unknown) => Buffer.from(text.replace(line, JSON.stringify({ ...JSON.parse(line), [member]: value })));
     for (const value of ['changed', null, 7, { place: 4 }, [], true, { toString: 1 }]) {
       if (JSON.parse(line)[member] === value) continue;
-      expect((await verifyExport(pieces(doctored(value), 65_536), { digests, sha256 })).firstBad).toMatchObject({ seq: 3 });
+      expect((await verifyExport(pieces(altered(value), 65_536), { digests, sha256 })).firstBad).toMatchObject({ seq: 3 });
     }
-    expect(await bothVerdicts(doctored('changed'))).toMatchObject({ ours: { brokenAtLine: 3 }, theirs: { brokenAtLine: 3 } });
+    expect(await bothVerdicts(altered('changed'))).toMatchObject({ ours: { brokenAtLine: 3 }, theirs: { brokenAtLine: 3 } });
   });
 
-  test.each<[string, Doctor, number]>([
-    ['a line removed', (lines) => joined(lines.toSpliced(2, 1)), 3],
-    ['the first line removed', (lines) => joined(lines.slice(1)), 1],
-    ['a duplicated line', (lines) => joined(lines.toSpliced(2, 0, lines[1]!)), 3],
-    ['two lines swapped', (lines) => joined([lines[0]!, lines[2]!, lines[1]!, ...lines.slice(3)]), 2],
-    ['a truncated line', (lines) => joined(lines).slice(0, -100), 6],
-    ['an empty line', (lines) => joined(lines.toSpliced(2, 0, '')), 3],
-    ['an empty line at the end', (lines) => `${joined(lines)}\n`, 7],
-    ['a byte order mark', (lines) => `\ufeff${joined(lines)}`, 1],
-    ['a line that is not an object', replaced(2, () => '"row"'), 3],
-    ['null', replaced(2, () => 'null'), 3],
-    ['two values in a line', replaced(2, (line) => `${line} ${line}`), 3],
-    ['a line that is not JSON', replaced(2, (line) => line.replace('"actor"', 'actor')), 3],
-    ['NaN', replaced(2, (line) => line.replace(':0.1', ':NaN')), 3],
-    ['a duplicate member', replaced(2, (line) => line.replace('"actor"', '"actor":"me","actor"')), 3],
-    ['a duplicate member spelled with escapes', replaced(2, (line) => line.replace('"actor"', '"\\u0061ctor":"me","actor"')), 3],
-    ['a duplicate member deep in metadata', replaced(2, (line) => line.replace('"deep"', '"deep":2,"deep"')), 3],
-    ['__proto__', replaced(2, (line) => line.replace('{', '{"__proto__":{},')), 3],
+  test.each<[string, Alteration, number]>([
+    ['a line removed', (lines) => joinLines(lines.toSpliced(2, 1)), 3],
+    ['the first line removed', (lines) => joinLines(lines.slice(1)), 1],
+    ['a duplicated line', (lines) => joinLines(lines.toSpliced(2, 0, lines[1]!)), 3],
+    ['two lines swapped', (lines) => joinLines([lines[0]!, lines[2]!, lines[1]!, ...lines.slice(3)]), 2],
+    ['a truncated line', (lines) => joinLines(lines).slice(0, -100), 6],
+    ['an empty line', (lines) => joinLines(lines.toSpliced(2, 0, '')), 3],
+    ['an empty line at the end', (lines) => `${joinLines(lines)}\n`, 7],
+    ['a byte order mark', (lines) => `\ufeff${joinLines(lines)}`, 1],
+    ['a line that is not an object', replaceLine(2, () => '"row"'), 3],
+    ['null', replaceLine(2, () => 'null'), 3],
+    ['two values in a line', replaceLine(2, (line) => `${line} ${line}`), 3],
+    ['a line that is not JSON', replaceLine(2, (line) => line.replace('"actor"', 'actor')), 3],
+    ['NaN', replaceLine(2, (line) => line.replace(':0.1', ':NaN')), 3],
+    ['a duplicate member', replaceLine(2, (line) => line.replace('"actor"', '"actor":"me","actor"')), 3],
+    [
+      'a duplicate member spelled with escapes',
+      replaceLine(2, (line) => line.replace('"actor"', '"\\u0061ctor":"me","actor"')),
+      3,
+    ],
+    ['a duplicate member deep in metadata', replaceLine(2, (line) => line.replace('"deep"', '"deep":2,"deep"')), 3],
+    ['__proto__', replaceLine(2, (line) => line.replace('{', '{"__proto__":{},')), 3],
     [
       'a number with more digits than a double holds',
-      replaced(2, (line) => line.replace(':0.1', ':0.1000000000000000000001')),
+      replaceLine(2, (line) => line.replace(':0.1', ':0.1000000000000000000001')),
       3,
     ],
-    ['a number too large for a double', replaced(2, (line) => line.replace(':0.1', ':1e400')), 3],
-    ['a number too small for a double', replaced(2, (line) => line.replace('"ratio"', '"tiny":1e-400,"ratio"')), 3],
-    ['half a surrogate pair', replaced(2, (line) => line.replace('🦉', '\\ud83e')), 3],
-    ['a character in another Unicode normalization', replaced(2, (line) => line.replace('ä', 'a\u0308')), 3],
-    ['deep nesting', replaced(2, (line) => line.replace(':0.1', `:${'['.repeat(5000)}${']'.repeat(5000)}`)), 3],
-    ['a line of brackets', replaced(2, () => '['.repeat(2_000_000)), 3],
+    ['a number too large for a double', replaceLine(2, (line) => line.replace(':0.1', ':1e400')), 3],
+    ['a number too small for a double', replaceLine(2, (line) => line.replace('"ratio"', '"tiny":1e-400,"ratio"')), 3],
+    ['half a surrogate pair', replaceLine(2, (line) => line.replace('🦉', '\\ud83e')), 3],
+    ['a character in another Unicode normalization', replaceLine(2, (line) => line.replace('ä', 'a\u0308')), 3],
+    ['deep nesting', replaceLine(2, (line) => line.replace(':0.1', `:${'['.repeat(5000)}${']'.repeat(5000)}`)), 3],
+    ['a line of brackets', replaceLine(2, () => '['.repeat(2_000_000)), 3],
     [
       'bytes that are not UTF-8',
-      (lines) => Buffer.concat([Buffer.from(joined(lines.slice(0, 2))), Buffer.from([0xff, 0x0a])]),
+      (lines) => Buffer.concat([Buffer.from(joinLines(lines.slice(0, 2))), Buffer.from([0xff, 0x0a])]),
       3,
     ],
-    ['UTF-16', (lines) => Buffer.from(joined(lines), 'utf16le'), 1],
+    ['UTF-16', (lines) => Buffer.from(joinLines(lines), 'utf16le'), 1],
     ['a program', () => Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0, 0, 0x0a]), 1],
-    ['a rehashed actor that is a number', third({ actor: 5 }), 3],
-    ['rehashed metadata that is an array', third({ metadata: [1] }), 3],
-    ['rehashed metadata that is a string', third({ metadata: 'x' }), 3],
-    ['a rehashed recorded_by of null', third({ recorded_by: null }), 3],
-    ['a rehashed agent_id of false', third({ agent_id: false }), 3],
-    ['an unknown member in a rehashed row', third({ approver: 'x' }), 3],
-    ['another version in a rehashed row', third({ version: 2 }), 3],
-    ['a time that goes backwards in a rehashed row', third({ recorded_at: '2020-01-01T00:00:00.000Z' }), 3],
-    ['a time with microseconds in a rehashed row', third({ recorded_at: '2090-01-01T00:00:00.000000Z' }), 3],
-    ['another tenant in a rehashed row', third({ tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24' }), 3],
-    ['a skipped seq in a rehashed chain', rehashed((entry, index) => ({ ...entry, seq: index < 2 ? index + 1 : index + 2 })), 3],
+    ['a rehashed actor that is a number', rehashThirdRow({ actor: 5 }), 3],
+    ['rehashed metadata that is an array', rehashThirdRow({ metadata: [1] }), 3],
+    ['rehashed metadata that is a string', rehashThirdRow({ metadata: 'x' }), 3],
+    ['a rehashed recorded_by of null', rehashThirdRow({ recorded_by: null }), 3],
+    ['a rehashed agent_id of false', rehashThirdRow({ agent_id: false }), 3],
+    ['an unknown member in a rehashed row', rehashThirdRow({ approver: 'x' }), 3],
+    ['another version in a rehashed row', rehashThirdRow({ version: 2 }), 3],
+    ['a time that goes backwards in a rehashed row', rehashThirdRow({ recorded_at: '2020-01-01T00:00:00.000Z' }), 3],
+    ['a time with microseconds in a rehashed row', rehashThirdRow({ recorded_at: '2090-01-01T00:00:00.000000Z' }), 3],
+    ['another tenant in a rehashed row', rehashThirdRow({ tenant_id: '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24' }), 3],
+    [
+      'a skipped seq in a rehashed chain',
+      rehashChain((entry, index) => ({ ...entry, seq: index < 2 ? index + 1 : index + 2 })),
+      3,
+    ],
     [
       'a prev_hash in the first row of a rehashed chain',
-      rehashed((entry, index) => (index === 0 ? { ...entry, prev_hash: '0'.repeat(64) } : entry)),
+      rehashChain((entry, index) => (index === 0 ? { ...entry, prev_hash: '0'.repeat(64) } : entry)),
       1,
     ],
-  ])('both verifiers report the line of %s', async (_, doctor, line) => {
+  ])('both verifiers report the line of %s', async (_, alter, line) => {
     const lines = text.trimEnd().split('\n');
     const verdicts = await bothVerdicts(
       Buffer.from(
-        doctor(
+        alter(
           lines,
           lines.map((each) => JSON.parse(each)),
         ),
@@ -162,29 +169,29 @@ describe('an export of the ledger', () => {
     expect(verdicts.reason).not.toBe('');
   });
 
-  test.each<[string, Doctor, number]>([
+  test.each<[string, Alteration, number]>([
     [
       'members in another order',
-      (_, rows) => joined(rows.map((row) => JSON.stringify(Object.fromEntries(Object.entries(row).reverse())))),
+      (_, rows) => joinLines(rows.map((row) => JSON.stringify(Object.fromEntries(Object.entries(row).reverse())))),
       6,
     ],
-    ['white space', (_, rows) => joined(rows.map((row) => JSON.stringify(row, null, 1).replaceAll('\n', ' \t'))), 6],
+    ['white space', (_, rows) => joinLines(rows.map((row) => JSON.stringify(row, null, 1).replaceAll('\n', ' \t'))), 6],
     ['CRLF', (lines) => lines.map((line) => `${line}\r\n`).join(''), 6],
-    ['escaped characters', replaced(2, (line) => line.replace('🦉', '\\ud83e\\udd89').replace('"ci"', '"\\u0063i"')), 6],
+    ['escaped characters', replaceLine(2, (line) => line.replace('🦉', '\\ud83e\\udd89').replace('"ci"', '"\\u0063i"')), 6],
     [
       'numbers in another notation',
-      replaced(2, (line) => line.replace(':0.1', ':1e-1').replace('1e+21', '1000000000000000000000.0')),
+      replaceLine(2, (line) => line.replace(':0.1', ':1e-1').replace('1e+21', '1000000000000000000000.0')),
       6,
     ],
     ['no newline at the end', (lines) => lines.join('\n'), 6],
-    ['the newest rows left out', (lines) => joined(lines.slice(0, 4)), 4],
+    ['the newest rows left out', (lines) => joinLines(lines.slice(0, 4)), 4],
     ['no rows', () => '', 0],
-    ['a changed row in a rehashed chain', third({ actor: 'me' }), 6],
-  ])('both verifiers accept an export with %s', async (_, doctor, whole) => {
+    ['a changed row in a rehashed chain', rehashThirdRow({ actor: 'me' }), 6],
+  ])('both verifiers accept an export with %s', async (_, alter, whole) => {
     const lines = text.trimEnd().split('\n');
     const verdicts = await bothVerdicts(
       Buffer.from(
-        doctor(
+        alter(
           lines,
           lines.map((each) => JSON.parse(each)),
         ),
@@ -207,13 +214,13 @@ describe('an export of the ledger', () => {
   });
 
   test('both verifiers report the altered row of an altered database', async () => {
-    const doctored = await sixRows(server);
+    const altered = await sixRows(server);
     await tamper(
       server,
       `UPDATE countersign.audit_entries SET document = replace(document, '"ci"', '"me"') WHERE $T AND seq = 4`,
-      doctored,
+      altered,
     );
-    const verdicts = await bothVerdicts(Buffer.from(await exported(doctored)));
+    const verdicts = await bothVerdicts(Buffer.from(await exportLedger(altered)));
     expect(verdicts).toMatchObject({ ours: { brokenAtLine: 4 }, theirs: { brokenAtLine: 4 } });
   });
 });

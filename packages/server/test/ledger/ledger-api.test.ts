@@ -43,7 +43,7 @@ const instanceKeys = async () => {
   const { keys } = await getJson('/.well-known/jwks.json');
   return keys.map(({ note_key }: { note_key: string }) => parseNoteVerifierKey(note_key, sha256)!);
 };
-const opened = async (note: string) => {
+const openNote = async (note: string) => {
   const result = openCheckpoint(note, await instanceKeys(), verifyEd25519, sha256);
   if ('fault' in result) throw new Error(result.fault);
   return result.head;
@@ -124,7 +124,7 @@ describe('read access', () => {
 
 describe('proofs', () => {
   test('the checkpoint covers every row and is signed by a published key', async () => {
-    const head = await opened((await get('/api/ledger/audit/checkpoint')).text);
+    const head = await openNote((await get('/api/ledger/audit/checkpoint')).text);
     const [{ count }] = (await server.database.sql<{ count: string }>(
       'SELECT count(*) FROM countersign.audit_entries WHERE tenant_id = $1',
       [tenantId],
@@ -139,7 +139,7 @@ describe('proofs', () => {
       .map((line) => JSON.parse(line));
     for (const seq of [1, 2, 100, 255, 256, 257, 258, rows.length]) {
       const proof = parseLogProof((await get(`/api/ledger/audit/inclusion/${seq}`)).text)!;
-      const { size, root } = await opened(proof.checkpoint);
+      const { size, root } = await openNote(proof.checkpoint);
       const leaf = leafHash(Buffer.from(rows[seq - 1].row_hash, 'hex'), sha256);
       expect(toBase64(rootOfInclusion(proof.index, size, leaf, proof.hashes, sha256)!)).toBe(toBase64(root));
     }
@@ -148,10 +148,10 @@ describe('proofs', () => {
   });
 
   test('a kept checkpoint is proved to be a prefix of the newest one', async () => {
-    const before = await opened((await get('/api/ledger/audit/checkpoint')).text);
+    const before = await openNote((await get('/api/ledger/audit/checkpoint')).text);
     await append(40);
     const proof = await getJson(`/api/ledger/audit/consistency?first=${before.size}`);
-    const after = await opened(proof.checkpoint);
+    const after = await openNote(proof.checkpoint);
     expect(after.size).toBe(before.size + 40);
     const roots = rootsOfConsistency(before.size, after.size, before.root, proof.hashes.map(fromBase64), sha256)!;
     expect([toBase64(roots.first), toBase64(roots.second)]).toEqual([toBase64(before.root), toBase64(after.root)]);
@@ -165,7 +165,7 @@ describe('proofs', () => {
     const { headers } = await server.post(paths.promotionCheck, key, { agent_name: 'nobody' });
     const heads = headers.get('countersign-checkpoint')!.split(', ');
     for (const [place, log] of (['audit', 'decisions'] as const).entries()) {
-      const { size, root } = await opened((await get(`/api/ledger/${log}/checkpoint`)).text);
+      const { size, root } = await openNote((await get(`/api/ledger/${log}/checkpoint`)).text);
       expect(heads[place]).toBe(`${log};size=${size};root=:${toBase64(root)}:`);
     }
   });

@@ -65,7 +65,7 @@ const replayWithBoth = async (events: string): Promise<[number | null, string][]
 };
 
 test('every decision of the server follows from the exported evidence log', async () => {
-  for (const said of await replayWithBoth(evidence)) expect(said).toEqual([0, expect.stringMatching(/^whole: 10 /)]);
+  for (const verdict of await replayWithBoth(evidence)) expect(verdict).toEqual([0, expect.stringMatching(/^whole: 10 /)]);
 });
 
 test('names the decision whose evidence event was changed', async () => {
@@ -74,9 +74,10 @@ test('names the decision whose evidence event was changed', async () => {
   const changed = join(folder, 'changed.ndjson');
   writeFileSync(changed, text.replace('"status":"approved"', '"status":"rejected"'));
   const why = /^broken at .*seq 7\)?: allowed does not follow from/;
-  for (const said of await replayWithBoth(changed)) expect(said).toEqual([1, expect.stringMatching(why)]);
+  for (const verdict of await replayWithBoth(changed)) expect(verdict).toEqual([1, expect.stringMatching(why)]);
   writeFileSync(changed, text.replace('"pass_rate":10,', '"pass_rate":100,').replace('"status":"failing"', '"status":"passing"'));
-  for (const said of await replayWithBoth(changed)) expect(said).toEqual([1, expect.stringMatching(/^broken at .*seq 8\)?: /)]);
+  for (const verdict of await replayWithBoth(changed))
+    expect(verdict).toEqual([1, expect.stringMatching(/^broken at .*seq 8\)?: /)]);
 });
 
 test('exits with 2 for an unreadable export and for --replay with another log', async () => {

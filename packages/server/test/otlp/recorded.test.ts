@@ -24,9 +24,17 @@ beforeAll(async () => {
 
 const OPENAI = 'gpt-4o-2024-08-06';
 const CLAUDE = 'claude-sonnet-4-5';
-const answered = (name: string, model: string, provider: string | null) => ['llm', name, 'success', model, provider, 100, 20];
-const failed = (name: string, provider: string | null) => ['llm', name, 'error', 'broken', provider, null, null];
-const inner = (status: string, model: string) => ['llm', 'anthropic.messages.create', status, model, 'anthropic', null, null];
+const answeredCall = (name: string, model: string, provider: string | null) => ['llm', name, 'success', model, provider, 100, 20];
+const failedCall = (name: string, provider: string | null) => ['llm', name, 'error', 'broken', provider, null, null];
+const clientCall = (status: string, model: string) => [
+  'llm',
+  'anthropic.messages.create',
+  status,
+  model,
+  'anthropic',
+  null,
+  null,
+];
 const step = (kind: string, name: string, status = 'success', model: string | null = null, provider: string | null = null) => [
   kind,
   name,
@@ -40,67 +48,67 @@ const step = (kind: string, name: string, status = 'success', model: string | nu
 /** The steps of each recording: kind, name, status, model, provider, tokens in and out. */
 const STEPS: Record<string, unknown[][]> = {
   'otel-openai': [
-    answered('chat gpt-4o', OPENAI, 'openai'),
-    answered('chat gpt-4o', OPENAI, 'openai'),
-    failed('chat broken', 'openai'),
+    answeredCall('chat gpt-4o', OPENAI, 'openai'),
+    answeredCall('chat gpt-4o', OPENAI, 'openai'),
+    failedCall('chat broken', 'openai'),
   ],
   // It omits the failed call.
   'openinference-openai': [
-    answered('OpenAI Chat Completions', OPENAI, 'openai'),
-    answered('OpenAI Chat Completions', OPENAI, 'openai'),
+    answeredCall('OpenAI Chat Completions', OPENAI, 'openai'),
+    answeredCall('OpenAI Chat Completions', OPENAI, 'openai'),
   ],
   // The client of Anthropic reports each call again, below the span of the instrumentation.
   'openinference-anthropic': [
-    answered('Anthropic Messages', CLAUDE, 'anthropic'),
-    answered('Anthropic Messages', CLAUDE, 'anthropic'),
-    failed('Anthropic Messages', 'anthropic'),
-    inner('success', CLAUDE),
-    inner('success', CLAUDE),
-    inner('error', 'broken'),
+    answeredCall('Anthropic Messages', CLAUDE, 'anthropic'),
+    answeredCall('Anthropic Messages', CLAUDE, 'anthropic'),
+    failedCall('Anthropic Messages', 'anthropic'),
+    clientCall('success', CLAUDE),
+    clientCall('success', CLAUDE),
+    clientCall('error', 'broken'),
   ],
   // It omits the failed call.
-  'openllmetry-openai': [answered('chat gpt-4o', OPENAI, 'openai'), answered('chat gpt-4o', OPENAI, 'openai')],
+  'openllmetry-openai': [answeredCall('chat gpt-4o', OPENAI, 'openai'), answeredCall('chat gpt-4o', OPENAI, 'openai')],
   'openinference-langchain': [
-    answered('ChatOpenAI', 'gpt-4o', null),
-    answered('ChatOpenAI', 'gpt-4o', null),
-    failed('ChatOpenAI', null),
+    answeredCall('ChatOpenAI', 'gpt-4o', null),
+    answeredCall('ChatOpenAI', 'gpt-4o', null),
+    failedCall('ChatOpenAI', null),
     step('tool', 'weather'),
   ],
   'python-otel-openai': [
-    answered('chat gpt-4o', OPENAI, 'openai'),
-    answered('chat gpt-4o', OPENAI, 'openai'),
-    failed('chat broken', 'openai'),
+    answeredCall('chat gpt-4o', OPENAI, 'openai'),
+    answeredCall('chat gpt-4o', OPENAI, 'openai'),
+    failedCall('chat broken', 'openai'),
   ],
   // It names no model for a failed call.
   'python-openinference-openai': [
-    answered('ChatCompletion', OPENAI, 'openai'),
-    answered('ChatCompletion', OPENAI, 'openai'),
+    answeredCall('ChatCompletion', OPENAI, 'openai'),
+    answeredCall('ChatCompletion', OPENAI, 'openai'),
     step('llm', 'ChatCompletion', 'error', null, 'openai'),
   ],
   'python-openinference-langchain': [
-    answered('ChatOpenAI', OPENAI, 'openai'),
-    answered('ChatOpenAI', OPENAI, 'openai'),
-    failed('ChatOpenAI', 'openai'),
+    answeredCall('ChatOpenAI', OPENAI, 'openai'),
+    answeredCall('ChatOpenAI', OPENAI, 'openai'),
+    failedCall('ChatOpenAI', 'openai'),
     step('tool', 'weather'),
   ],
   'python-openllmetry-openai': [
-    answered('openai.chat', OPENAI, 'openai'),
-    answered('openai.chat', OPENAI, 'openai'),
-    failed('openai.chat', 'openai'),
+    answeredCall('openai.chat', OPENAI, 'openai'),
+    answeredCall('openai.chat', OPENAI, 'openai'),
+    failedCall('openai.chat', 'openai'),
   ],
   'python-openinference-llama-index': [
     step('llm', 'OpenAI._prepare_chat_with_tools', 'success', 'gpt-4o', 'openai'),
     step('llm', 'OpenAI._prepare_chat_with_tools', 'success', 'gpt-4o', 'openai'),
-    answered('OpenAI.chat', 'gpt-4o', 'openai'),
-    answered('OpenAI.chat', 'gpt-4o', 'openai'),
+    answeredCall('OpenAI.chat', 'gpt-4o', 'openai'),
+    answeredCall('OpenAI.chat', 'gpt-4o', 'openai'),
     // The failing model is an option of the call here, which the instrumentation does not see.
     step('llm', 'OpenAI.chat', 'error', 'gpt-4o', 'openai'),
     step('tool', 'weather'),
   ],
   // The client of OpenAI calls the failing model three times.
   'python-openinference-crewai': [
-    answered('ChatCompletion', OPENAI, 'openai'),
-    answered('ChatCompletion', OPENAI, 'openai'),
+    answeredCall('ChatCompletion', OPENAI, 'openai'),
+    answeredCall('ChatCompletion', OPENAI, 'openai'),
     ...Array.from({ length: 3 }, () => step('llm', 'ChatCompletion', 'error', null, 'openai')),
     step('tool', 'weather'),
     step('agent', 'forecaster._execute_core'),
@@ -109,8 +117,8 @@ const STEPS: Record<string, unknown[][]> = {
     step('other', 'forecast.kickoff', 'error'),
   ],
   'python-openinference-openai-agents': [
-    answered('response', OPENAI, 'openai'),
-    answered('response', OPENAI, 'openai'),
+    answeredCall('response', OPENAI, 'openai'),
+    answeredCall('response', OPENAI, 'openai'),
     step('llm', 'response', 'error', null, 'openai'),
     step('tool', 'weather'),
     step('agent', 'forecaster'),
@@ -119,9 +127,9 @@ const STEPS: Record<string, unknown[][]> = {
     ...Array.from({ length: 2 }, () => [step('agent', 'Agent workflow'), step('other', 'Agent workflow')]).flat(),
   ],
   'vercel-ai': [
-    answered('ai.generateText.doGenerate', OPENAI, 'openai.chat'),
-    answered('ai.generateText.doGenerate', OPENAI, 'openai.chat'),
-    failed('ai.generateText.doGenerate', 'openai.chat'),
+    answeredCall('ai.generateText.doGenerate', OPENAI, 'openai.chat'),
+    answeredCall('ai.generateText.doGenerate', OPENAI, 'openai.chat'),
+    failedCall('ai.generateText.doGenerate', 'openai.chat'),
     step('tool', 'weather'),
     step('other', 'ai.generateText', 'success', 'gpt-4o', 'openai.chat'),
     step('other', 'ai.generateText', 'error', 'broken', 'openai.chat'),
@@ -182,9 +190,9 @@ describe('exports of real instrumentations', () => {
     const [first, second] = items.flatMap(({ kind, prompt_tokens }, index) =>
       kind === 'llm' && prompt_tokens === 100 ? [index] : [],
     );
-    const asked = comparable((await payloadOf(first!)).messages) as { role: string; tool_calls?: unknown }[];
-    expect(asked).toContainEqual({ role: 'user', content: expect.stringContaining('How is the weather in Bern?') });
-    expect(asked.at(-1)).toMatchObject({ role: 'assistant', tool_calls: [CALL] });
+    const firstMessages = comparable((await payloadOf(first!)).messages) as { role: string; tool_calls?: unknown }[];
+    expect(firstMessages).toContainEqual({ role: 'user', content: expect.stringContaining('How is the weather in Bern?') });
+    expect(firstMessages.at(-1)).toMatchObject({ role: 'assistant', tool_calls: [CALL] });
     const answer = (await payloadOf(second!)).messages as object[];
     expect(answer.at(-2)).toMatchObject({ content: 'rain' });
     expect(answer.at(-1)).toMatchObject({ role: 'assistant', content: 'It rains in Bern.' });

@@ -28,7 +28,7 @@ const signedIn = async (email: string, password = PASSWORD, at = server) => {
   const browser = new Browser(at);
   return { browser, outcome: outcome(await browser.call('POST', '/session', { email, password })) };
 };
-const look = async (browser: Browser) => outcome(await browser.call('GET', '/session'));
+const sessionOutcome = async (browser: Browser) => outcome(await browser.call('GET', '/session'));
 const change = (browser: Browser, current: string, to: string) =>
   browser.call('POST', '/account/password', { current_password: current, new_password: to });
 
@@ -38,9 +38,9 @@ describe("changing one's own password", () => {
     const before = ada.browser.cookie;
     expect(outcome(await change(ada.browser, PASSWORD, NEW))).toBe('200 ok');
     expect(ada.browser.cookie).not.toBe(before);
-    expect(await look(ada.browser)).toBe('200 ok');
-    expect(await look(elsewhere)).toBe('401 not_signed_in');
-    expect(await look(new Browser(server, before))).toBe('401 not_signed_in');
+    expect(await sessionOutcome(ada.browser)).toBe('200 ok');
+    expect(await sessionOutcome(elsewhere)).toBe('401 not_signed_in');
+    expect(await sessionOutcome(new Browser(server, before))).toBe('401 not_signed_in');
     expect((await signedIn(ada.email)).outcome).toBe('401 sign_in_failed');
     expect((await signedIn(ada.email, NEW)).outcome).toBe('200 ok');
   });
@@ -52,7 +52,7 @@ describe("changing one's own password", () => {
       422,
       [{ path: '/new_password', code: 'too_short', message: 'new_password must have at least 12 characters' }],
     ]);
-    expect(await look(ada.browser)).toBe('200 ok');
+    expect(await sessionOutcome(ada.browser)).toBe('200 ok');
     expect((await signedIn(ada.email)).outcome).toBe('200 ok');
   });
 
@@ -65,7 +65,7 @@ describe("changing one's own password", () => {
       await Promise.all(signingIn);
       const alive = await server.database.sql('SELECT 1 FROM countersign.sessions WHERE person_id = $1', [ada.id]);
       expect(alive).toHaveLength(1);
-      expect(await look(ada.browser)).toBe('200 ok');
+      expect(await sessionOutcome(ada.browser)).toBe('200 ok');
     }
   });
 
@@ -98,14 +98,14 @@ describe("one's own sessions", () => {
     expect(items.map(({ current }: { current: boolean }) => current)).toEqual([false, true]);
     expect(JSON.stringify(items)).not.toContain(elsewhere.cookie!.split('=')[1]);
     expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${items[0].id}`))).toBe('200 ok');
-    expect([await look(elsewhere), await look(ada.browser)]).toEqual(['401 not_signed_in', '200 ok']);
+    expect([await sessionOutcome(elsewhere), await sessionOutcome(ada.browser)]).toEqual(['401 not_signed_in', '200 ok']);
   });
 
   test('do not include sessions of other people', async () => {
     const grace = await person(server);
     const [session] = (await grace.browser.call('GET', '/account/sessions')).body.items;
     expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${session.id}`))).toBe('404 not_found');
-    expect(await look(grace.browser)).toBe('200 ok');
+    expect(await sessionOutcome(grace.browser)).toBe('200 ok');
   });
 
   test('expire after twelve hours regardless of use', async () => {
@@ -114,7 +114,7 @@ describe("one's own sessions", () => {
     expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(12 * 60);
     await server.database.sql('UPDATE countersign.sessions SET expires_at = clock_timestamp() WHERE person_id = $1', [ada.id]);
     await resealRows(server, SESSIONS);
-    expect(await look(browser)).toBe('401 not_signed_in');
+    expect(await sessionOutcome(browser)).toBe('401 not_signed_in');
   });
 });
 

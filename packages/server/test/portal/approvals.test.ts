@@ -23,7 +23,7 @@ const evaluate = async (agent: string, body: object = {}): Promise<string> =>
 const check = async (agent: string) => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body;
 
 /** Creates a high-risk agent with one evaluation. */
-async function grave(agent: string, body: object = {}): Promise<{ agent: string; evaluation: string }> {
+async function highRiskAgent(agent: string, body: object = {}): Promise<{ agent: string; evaluation: string }> {
   const evaluation = await evaluate(agent, body);
   const { items } = await admin.get('agents.list', { query: { search: agent } });
   await admin.get('agents.set_risk', { params: { agent: items[0]!.id }, body: { risk_level: 'high' } });
@@ -45,8 +45,8 @@ describe('the list of evaluations', () => {
     await evaluate('listed', { status: 'failing' });
     await server.post(paths.evaluations, key, { name: 'of nobody', status: 'running' });
     const list = async (query: Record<string, string>) => (await approver.get('evaluations.list', { query })).items;
-    const [nobody, failing, passing] = await list({ limit: '3' });
-    expect(nobody).toMatchObject({ name: 'of nobody', agent: null, pass_rate: null });
+    const [withoutAgent, failing, passing] = await list({ limit: '3' });
+    expect(withoutAgent).toMatchObject({ name: 'of nobody', agent: null, pass_rate: null });
     expect(passing).toMatchObject({
       agent: { name: 'listed' },
       harness_id: harness,
@@ -57,7 +57,7 @@ describe('the list of evaluations', () => {
     expect(await list({ harness_id: harness })).toEqual([passing]);
     expect(await list({ harness_id: randomUUID() })).toEqual([]);
     expect(await list({ agent_id: failing!.agent!.id, to: passing!.recorded_at })).toEqual([]);
-    expect((await list({ from: passing!.recorded_at })).slice(0, 3)).toEqual([nobody, failing, passing]);
+    expect((await list({ from: passing!.recorded_at })).slice(0, 3)).toEqual([withoutAgent, failing, passing]);
   });
 
   test('returns each evaluation once over all pages, also when several have the same millisecond', async () => {
@@ -112,16 +112,19 @@ describe('one evaluation', () => {
         ],
       },
     });
-    const nobody = (await server.post(paths.evaluations, key, { name: 'of nobody' })).body.id;
-    expect(await approver.get('evaluations.read', { params: { evaluation: nobody } })).toMatchObject({ agent: null, runs: null });
-    expect((await approver.ask('approvals.read', { params: { evaluation: nobody } })).status).toBe(404);
+    const withoutAgent = (await server.post(paths.evaluations, key, { name: 'of nobody' })).body.id;
+    expect(await approver.get('evaluations.read', { params: { evaluation: withoutAgent } })).toMatchObject({
+      agent: null,
+      runs: null,
+    });
+    expect((await approver.ask('approvals.read', { params: { evaluation: withoutAgent } })).status).toBe(404);
   });
 });
 
 describe('an approval', () => {
   test('is requested by a check, waits in the queue oldest first, allows, and applies to one evaluation only', async () => {
-    const { agent, evaluation } = await grave('queued-1');
-    const { evaluation: later } = await grave('queued-2');
+    const { agent, evaluation } = await highRiskAgent('queued-1');
+    const { evaluation: later } = await highRiskAgent('queued-2');
     expect((await check('queued-1')).reason).toBe('approval_required');
     await check('queued-2');
     const queue = (await approver.get('approvals.list')).items;
@@ -160,7 +163,7 @@ describe('an approval', () => {
         spans: [{ span_id: 's', kind: 'llm', name: 'n', model }],
       });
     await run('changed-1', 'old-model');
-    const { evaluation: first } = await grave('changed', { harness_id: before, pass_rate: 90.1 });
+    const { evaluation: first } = await highRiskAgent('changed', { harness_id: before, pass_rate: 90.1 });
     expect(await approver.get('approvals.read', { params: { evaluation: first } })).toMatchObject({
       approval: null,
       last_approved: null,
@@ -189,7 +192,7 @@ describe('an approval', () => {
   });
 
   test('can be withdrawn before use, which is recorded in the ledger; after use that is refused', async () => {
-    const { agent, evaluation } = await grave('withdrawn');
+    const { agent, evaluation } = await highRiskAgent('withdrawn');
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
     await act('approvals.approve', evaluation);
     expect((await approver.get('approvals.read', { params: { evaluation } })).may).toEqual({
@@ -232,7 +235,7 @@ describe('an approval', () => {
 
   test('is either used or withdrawn, never both, when checks and a withdrawal run at once', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const { evaluation } = await grave(`raced-${round}`);
+      const { evaluation } = await highRiskAgent(`raced-${round}`);
       await act('approvals.approve', evaluation);
       const [withdrawal, ...checks] = await Promise.all([
         act('approvals.withdraw', evaluation),
@@ -244,7 +247,7 @@ describe('an approval', () => {
   });
 
   test('can be revoked by a rejection, which is final and blocks; a low-risk agent cannot be approved', async () => {
-    const { evaluation } = await grave('rejected');
+    const { evaluation } = await highRiskAgent('rejected');
     await act('approvals.approve', evaluation);
     expect((await act('approvals.reject', evaluation, 'a second look')).body).toEqual({ status: 'rejected' });
     expect((await check('rejected')).reason).toBe('approval_rejected');
@@ -260,7 +263,7 @@ describe('an approval', () => {
   });
 
   test('counts as used when its time is ahead of the clock', async () => {
-    const { evaluation } = await grave('ahead');
+    const { evaluation } = await highRiskAgent('ahead');
     const ahead = `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() + interval '300 milliseconds' WHERE tenant_id = $1 AND log = 'audit'`;
     await server.database.sql(ahead, [workspace]);
     await reseal(server.open.pool, workspace);
@@ -277,8 +280,8 @@ test('the evaluation page, its approval and the list show the details of a run',
     ...{ trace_ids: ['run-1'], blocking_failures: ['refuses'], artifact: `gitCommit:${'a'.repeat(40)}` },
   };
   const { id } = (await server.post(paths.detailedEvaluations, key, detailed)).body;
-  const { name: _, agent_name: __, partial: ___, ...said } = detailed;
-  const details = { ...said, evaluated_at: '2026-11-20T08:00:00.000Z', completeness: 'partial', skipped_excluded: false };
+  const { name: _, agent_name: __, partial: ___, ...sentMembers } = detailed;
+  const details = { ...sentMembers, evaluated_at: '2026-11-20T08:00:00.000Z', completeness: 'partial', skipped_excluded: false };
   for (const route of ['evaluations.read', 'approvals.read'] as const)
     expect(await approver.get(route, { params: { evaluation: id } })).toMatchObject({ details });
   const { items } = await approver.get('evaluations.list', { query: { limit: '1' } });

@@ -15,8 +15,8 @@ describe('a body of a caller who is not signed in', () => {
       .join('');
   const longest = () => {
     const [label, email] = [escaped('\u{1f600}'.repeat(512)), escaped(`${'a'.repeat(64)}@${'b'.repeat(181)}.example`)];
-    const typed = { token: escaped(token), password: escaped('x'.repeat(1024)), name: label, email, workspace_name: label };
-    return `{${Object.entries(typed)
+    const form = { token: escaped(token), password: escaped('x'.repeat(1024)), name: label, email, workspace_name: label };
+    return `{${Object.entries(form)
       .map(([member, text]) => `"${member}":"${text}"`)
       .join(',')}}`;
   };

@@ -60,8 +60,8 @@ describe('a cross-site request (cross-site request forgery)', () => {
   });
 
   test('rejects cross-site sign-ins too', async () => {
-    const claim = { email: 'ada@example.com', password: PASSWORD };
-    expect(outcome(await new Browser(server).call('POST', '/session', claim, { origin: 'https://evil.example' }))).toBe(
+    const credentials = { email: 'ada@example.com', password: PASSWORD };
+    expect(outcome(await new Browser(server).call('POST', '/session', credentials, { origin: 'https://evil.example' }))).toBe(
       '403 cross_origin',
     );
   });
@@ -69,15 +69,21 @@ describe('a cross-site request (cross-site request forgery)', () => {
   test('behind a proxy, uses the forwarded host, requires https, and binds the cookie to the host', async () => {
     const proxied = await testServer({ database: server.database, behindProxy: true });
     const browser = new Browser(proxied);
-    const claim = { email: 'ada@example.com', password: PASSWORD };
+    const credentials = { email: 'ada@example.com', password: PASSWORD };
     const forwarded = { 'x-forwarded-host': 'countersign.example.com' };
-    const answer = await browser.call('POST', '/session', claim, { origin: 'https://countersign.example.com', ...forwarded });
+    const answer = await browser.call('POST', '/session', credentials, {
+      origin: 'https://countersign.example.com',
+      ...forwarded,
+    });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('set-cookie')).toMatch(
       /^__Host-countersign=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure; /,
     );
     expect(answer.headers.get('strict-transport-security')).toBe('max-age=31536000');
-    const byHttp = await browser.call('POST', '/session', claim, { origin: 'http://countersign.example.com', ...forwarded });
+    const byHttp = await browser.call('POST', '/session', credentials, {
+      origin: 'http://countersign.example.com',
+      ...forwarded,
+    });
     expect(outcome(byHttp)).toBe('403 cross_origin');
     expect(outcome(await new Browser(proxied, ada.browser.cookie).call('GET', '/session'))).toBe('401 not_signed_in');
   });
@@ -85,8 +91,8 @@ describe('a cross-site request (cross-site request forgery)', () => {
 
 test('behind a proxy that forwards another host, pages of the public URL are the same origin', async () => {
   const proxied = await testServer({ database: server.database, behindProxy: true, publicUrl: 'https://portal.example.com' });
-  const claim = { email: 'ada@example.com', password: PASSWORD };
-  const from = (origin: string) => new Browser(proxied).call('POST', '/session', claim, { origin });
+  const credentials = { email: 'ada@example.com', password: PASSWORD };
+  const from = (origin: string) => new Browser(proxied).call('POST', '/session', credentials, { origin });
   expect(outcome(await from('https://portal.example.com'))).toBe('200 ok');
   expect(outcome(await from('https://portal.example.com.evil.example'))).toBe('403 cross_origin');
 });

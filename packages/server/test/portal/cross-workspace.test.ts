@@ -9,11 +9,11 @@ let server: TestServer;
 let admin: PortalClient;
 let other: PortalClient;
 /** For each parameter that names a record of one workspace: a record of the other workspace. */
-let theirs: Record<string, string>;
+let otherRecords: Record<string, string>;
 /** A text that occurs only in responses about the other workspace. */
 const MARK = 'of-the-other-workspace';
 
-async function furnish(client: PortalClient, mark: string): Promise<Record<string, string>> {
+async function addRecords(client: PortalClient, mark: string): Promise<Record<string, string>> {
   const key = await server.key(client.workspace);
   const send = async (path: string, body: object) => (await server.post(path, key, body)).body;
   const agent_name = `agent-${mark}`;
@@ -45,8 +45,8 @@ beforeAll(async () => {
   const [own, another] = [await server.workspace(), await server.workspace(MARK)];
   admin = await portalClient(server, own, 'admin');
   other = await portalClient(server, another, 'admin');
-  await furnish(admin, 'own');
-  theirs = await furnish(other, MARK);
+  await addRecords(admin, 'own');
+  otherRecords = await addRecords(other, MARK);
 });
 
 const routes = Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][];
@@ -72,14 +72,18 @@ describe("a record of another workspace, addressed through one's own workspace",
 
   test.each(about)('%s: answers 404 and changes nothing', async (name, { body }) => {
     const before = await record();
-    const given = { params: { ...ANYWHERE, ...theirs }, query: QUERIES[name] ?? {}, ...(body ? { body: BODIES[name] } : {}) };
+    const given = {
+      params: { ...ANYWHERE, ...otherRecords },
+      query: QUERIES[name] ?? {},
+      ...(body ? { body: BODIES[name] } : {}),
+    };
     const answer = await admin.ask(name, given);
     expect([answer.status, answer.body]).toEqual([404, { error: 'not_found', issues: [] }]);
     expect(await record()).toEqual(before);
   });
 
   test.each(['incidents.open', 'violations.record'] as const)('%s: answers 404 to the id in a body', async (name) => {
-    const body = { agent_id: theirs.agent, severity: 'low', description: 'd', policy: 'p', recertify: true };
+    const body = { agent_id: otherRecords.agent, severity: 'low', description: 'd', policy: 'p', recertify: true };
     const { policy, recertify, ...both } = body;
     const answer = await admin.ask(name, { body: name === 'incidents.open' ? { ...both, recertify } : { ...both, policy } });
     expect(answer.status).toBe(404);
@@ -91,13 +95,13 @@ describe("a record of another workspace, addressed through one's own workspace",
     async (name, { query }) => {
       const members = Object.keys(query!.properties);
       const filters = {
-        agent_id: theirs.agent!,
-        evaluation_id: theirs.evaluation!,
+        agent_id: otherRecords.agent!,
+        evaluation_id: otherRecords.evaluation!,
         text: `run-${MARK}`,
         session_id: MARK,
         search: MARK,
       };
-      const params = { trace: theirs.trace! };
+      const params = { trace: otherRecords.trace! };
       const answers = [await admin.ask(name, { params })];
       for (const [member, value] of Object.entries(filters))
         if (members.includes(member)) answers.push(await admin.ask(name, { params, query: { [member]: value } }));
@@ -105,7 +109,7 @@ describe("a record of another workspace, addressed through one's own workspace",
       if (next != null) answers.push(await admin.ask(name, { params, query: { cursor: next } }));
       for (const { status, body } of answers) {
         expect([200, 404]).toContain(status);
-        for (const secret of [MARK, ...Object.values(theirs)]) expect(JSON.stringify(body)).not.toContain(secret);
+        for (const secret of [MARK, ...Object.values(otherRecords)]) expect(JSON.stringify(body)).not.toContain(secret);
       }
     },
   );
@@ -118,6 +122,6 @@ test('answers 404 to every route of another workspace', async () => {
 /** A request for a route of the other workspace with valid parameters. */
 function whole(name: RouteName): [method: string, path: string, body: unknown] {
   const { method, path, body } = PAGE_ROUTES[name as keyof typeof PAGE_ROUTES] as PortalRoute;
-  const values: Record<string, string> = { ...ANYWHERE, ...theirs, workspace: other.workspace };
+  const values: Record<string, string> = { ...ANYWHERE, ...otherRecords, workspace: other.workspace };
   return [method, path.replace('/api/portal', '').replace(/:(\w+)/g, (_, parameter: string) => values[parameter]!), body && {}];
 }

@@ -82,13 +82,13 @@ describe('the API', () => {
     expect(invited.status).toBe(200);
     const [{ id }] = (await grace.browser.call('GET', `/workspaces/${workspaces[1]}/invitations`)).body.items;
     const own = `/workspaces/${workspaces[0]}`;
-    const reached = [
+    const responses = [
       await browser.call('DELETE', `${own}/members/${grace.id}`),
       await browser.call('PATCH', `${own}/members/${grace.id}`, { role: 'viewer' }),
       await browser.call('POST', `${own}/members/${grace.id}/password-reset`),
       await browser.call('DELETE', `${own}/invitations/${id}`),
     ];
-    expect(reached.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+    expect(responses.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
     expect((await browser.call('GET', `${own}/members`)).body.items.map((each: { person_id: string }) => each.person_id)).toEqual(
       [ada.id],
     );

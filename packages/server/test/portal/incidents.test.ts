@@ -119,10 +119,10 @@ describe('a policy violation', () => {
   test('is recorded in the ledger by an admin with policy, severity and run and changes no decision', async () => {
     await evaluate('sly');
     const agent_id = await idOf('sly');
-    const said = { policy: 'no-refunds', severity: 'medium', description: 'refunded twice', trace_id: 'run-7' };
-    const { id } = await admin.get('violations.record', { body: { agent_id, ...said } });
+    const details = { policy: 'no-refunds', severity: 'medium', description: 'refunded twice', trace_id: 'run-7' };
+    const { id } = await admin.get('violations.record', { body: { agent_id, ...details } });
     const { items } = await approver.get('violations.list', { query: { agent_id } });
-    expect(items).toMatchObject([{ id, agent: { id: agent_id, name: 'sly' }, recorded_by: `user:${admin.id}`, ...said }]);
+    expect(items).toMatchObject([{ id, agent: { id: agent_id, name: 'sly' }, recorded_by: `user:${admin.id}`, ...details }]);
     const [entry] = (await approver.get('ledger.list', { query: { trace_id: 'run-7' } })).items;
     expect(entry).toMatchObject({ action: 'policy.violation', subject: 'sly', rationale: 'refunded twice', seq: items[0]!.seq });
     expect((await check('sly')).allowed).toBe(true);

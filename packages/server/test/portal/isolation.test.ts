@@ -66,7 +66,7 @@ const routes = Object.entries(PAGE_ROUTES) as [RouteName, PortalRoute][];
 const parametersOf = ({ path }: PortalRoute): string[] =>
   [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!).filter((name) => name !== 'workspace');
 /** Required query members. */
-const needed: Partial<Record<RouteName, Record<string, string>>> = {
+const requiredQuery: Partial<Record<RouteName, Record<string, string>>> = {
   'runs.span': { span_id: 's' },
   'logs.consistency': { first: '1' },
 };
@@ -91,7 +91,11 @@ describe('a record of another workspace', () => {
       );
     const before = await rows();
     const body = bodies[name];
-    const { status } = await stranger.ask(name, { params, query: needed[name] ?? {}, ...(body === undefined ? {} : { body }) });
+    const { status } = await stranger.ask(name, {
+      params,
+      query: requiredQuery[name] ?? {},
+      ...(body === undefined ? {} : { body }),
+    });
     expect({ name, status, method: route.method }).toEqual({ name, status: 404, method: route.method });
     expect(await rows()).toEqual(before);
   });
@@ -121,7 +125,7 @@ describe("row-level security of the portal's queries", () => {
   async function statements(): Promise<SentStatement[]> {
     sent.length = 0;
     for (const [name, { method, query }] of routes.filter(([, route]) => route.method === 'GET' && route.answer !== undefined)) {
-      await owner.ask(name, { params, query: needed[name] ?? {} });
+      await owner.ask(name, { params, query: requiredQuery[name] ?? {} });
       if (query?.properties.status !== undefined)
         for (const status of ['pending', 'approved']) await owner.ask(name, { params, query: { status } });
       if (query?.properties.text !== undefined) await owner.ask(name, { params, query: { text: 'owned' } });
@@ -157,13 +161,13 @@ describe("row-level security of the portal's queries", () => {
   });
 
   test('without row-level security each of these queries would (so the test can fail)', async () => {
-    const blind: string[] = [];
+    const ineffective: string[] = [];
     for (const statement of await statements()) {
       const nothing = await inEmpty(statement.text, [empty, ...statement.values.slice(1)]);
       const seen = await server.database.sql(unfiltered(statement), statement.values);
-      if (JSON.stringify(seen) === JSON.stringify(nothing)) blind.push(statement.name);
+      if (JSON.stringify(seen) === JSON.stringify(nothing)) ineffective.push(statement.name);
     }
-    expect(blind).toEqual([]);
+    expect(ineffective).toEqual([]);
   });
 
   test('keys are visible across workspaces only without a workspace, so that a request can look up its key', async () => {

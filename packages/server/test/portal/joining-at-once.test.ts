@@ -20,8 +20,8 @@ beforeAll(async () => {
 const NEW = 'another good password';
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 const tokenOf = ({ path }: { path: string }) => path.split('#')[1]!;
-const use = (purpose: string, link: { path: string }, typed: object) =>
-  new Browser(server).call('POST', `/links/${purpose}`, { token: tokenOf(link), ...typed });
+const use = (purpose: string, link: { path: string }, form: object) =>
+  new Browser(server).call('POST', `/links/${purpose}`, { token: tokenOf(link), ...form });
 const invite = async (by: Someone, where: string, email: string) =>
   (await by.browser.call('POST', `/workspaces/${where}/invitations`, { email, role: 'viewer' })).body as { path: string };
 

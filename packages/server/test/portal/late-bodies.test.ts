@@ -21,7 +21,7 @@ const keysPath = () => `/workspaces/${workspace}/keys`;
 /**
  * Sends a request without the end of its body, waits until the session was checked, and returns a function that sends the rest.
  */
-async function begun({ url, cookie }: Browser, method: string, path: string, body: object) {
+async function startRequest({ url, cookie }: Browser, method: string, path: string, body: object) {
   const text = JSON.stringify(body);
   const sent = request(`${url}/api/portal${path}`, {
     method,
@@ -48,7 +48,7 @@ describe('an act whose body arrives after the caller was authorized', () => {
   test('is rejected when the admin was removed in between, and creates nothing', async () => {
     const elsewhere = await server.workspace();
     const second = await person(server, { [workspace]: 'admin', [elsewhere]: 'viewer' });
-    const rest = await begun(second.browser, 'POST', keysPath(), MINTED);
+    const rest = await startRequest(second.browser, 'POST', keysPath(), MINTED);
     expect(outcome(await admin.browser.call('DELETE', `/workspaces/${workspace}/members/${second.id}`))).toBe('200 ok');
     expect(await rest()).toBe('404 not_found');
     expect(await server.database.sql('SELECT 1 FROM countersign.ingestion_keys WHERE tenant_id = $1', [workspace])).toEqual([]);
@@ -56,26 +56,26 @@ describe('an act whose body arrives after the caller was authorized', () => {
 
   test('is rejected when the role was changed in between', async () => {
     const second = await person(server, { [workspace]: 'admin' });
-    const rest = await begun(second.browser, 'POST', keysPath(), MINTED);
+    const rest = await startRequest(second.browser, 'POST', keysPath(), MINTED);
     await admin.browser.call('PATCH', `/workspaces/${workspace}/members/${second.id}`, { role: 'approver' });
     expect(await rest()).toBe('403 forbidden');
   });
 
   test('is rejected when the session ended in between by sign-out or password change', async () => {
     const ada = await person(server);
-    const rename = await begun(ada.browser, 'PATCH', '/account', { name: 'Mallory' });
+    const rename = await startRequest(ada.browser, 'PATCH', '/account', { name: 'Mallory' });
     await ada.browser.call('DELETE', '/session');
     expect(await rename()).toBe('401 not_signed_in');
 
     const grace = await person(server, { [workspace]: 'admin' });
-    const mint = await begun(grace.browser, 'POST', keysPath(), MINTED);
+    const mint = await startRequest(grace.browser, 'POST', keysPath(), MINTED);
     const passwords = { current_password: PASSWORD, new_password: 'another good password' };
     expect(outcome(await grace.browser.call('POST', '/account/password', passwords))).toBe('200 ok');
     expect(await mint()).toBe('401 not_signed_in');
   });
 
   test('succeeds when nothing has changed', async () => {
-    const rest = await begun(admin.browser, 'POST', keysPath(), MINTED);
+    const rest = await startRequest(admin.browser, 'POST', keysPath(), MINTED);
     expect(await rest()).toBe('200 ok');
   });
 });

@@ -57,8 +57,8 @@ test('logs the name of a violated database constraint and not the values of the 
     role: 'viewer',
   });
   await server.database.sql(`ALTER TABLE countersign.people ADD CONSTRAINT no_eve CHECK (email NOT LIKE 'eve@%')`);
-  const claim = { token: body.path.split('#')[1], name: 'Eve', password: NEW };
-  const { status } = await new Browser(server).call('POST', '/links/accept-invitation', claim);
+  const form = { token: body.path.split('#')[1], name: 'Eve', password: NEW };
+  const { status } = await new Browser(server).call('POST', '/links/accept-invitation', form);
   await server.database.sql('ALTER TABLE countersign.people DROP CONSTRAINT no_eve');
   expect(status).toBe(500);
   expect(lines.join('')).toContain('no_eve');

@@ -20,7 +20,7 @@ const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 const member = (id: string) => `/workspaces/${workspace}/members/${id}`;
 const setRole = async (by: Someone, of: Someone, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
 const remove = async (by: Someone, of: Someone) => outcome(await by.browser.call('DELETE', member(of.id)));
-const look = async (who: Someone) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
+const membersOutcome = async (who: Someone) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
 const admins = async () =>
   (
     await server.database.sql<{ n: number }>(
@@ -28,7 +28,7 @@ const admins = async () =>
       [workspace],
     )
   )[0]!.n;
-const recorded = () =>
+const ledgerEntries = () =>
   server.database.sql(
     `SELECT actor, action, document::json ->> 'subject' AS subject, document::json -> 'metadata' AS metadata
        FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq`,
@@ -45,22 +45,22 @@ describe('roles and memberships', () => {
     expect(await setRole(admin, grace, 'admin')).toBe('200 ok');
     const by = `user:${admin.id}`;
     const metadata = { from: 'viewer', to: 'admin' };
-    expect(await recorded()).toEqual([{ actor: by, action: 'member.role_changed', subject: `user:${grace.id}`, metadata }]);
+    expect(await ledgerEntries()).toEqual([{ actor: by, action: 'member.role_changed', subject: `user:${grace.id}`, metadata }]);
   });
 
   test('a removed member and one who leaves lose access on the next request, and both are recorded in the ledger', async () => {
     const elsewhere = await server.workspace();
     const removed = await person(server, { [workspace]: 'approver', [elsewhere]: 'viewer' });
     const leaving = await person(server, { [workspace]: 'viewer' });
-    expect([await look(removed), await look(leaving)]).toEqual(['200 ok', '200 ok']);
+    expect([await membersOutcome(removed), await membersOutcome(leaving)]).toEqual(['200 ok', '200 ok']);
     expect(await remove(admin, removed)).toBe('200 ok');
     expect(outcome(await leaving.browser.call('DELETE', `/workspaces/${workspace}/membership`))).toBe('200 ok');
-    expect(await look(removed)).toBe('404 not_found');
+    expect(await membersOutcome(removed)).toBe('404 not_found');
     expect(outcome(await removed.browser.call('GET', '/session'))).toBe('200 ok');
     // A person without any membership is signed out.
     expect(outcome(await leaving.browser.call('GET', '/session'))).toBe('401 not_signed_in');
     expect(await remove(admin, removed)).toBe('404 not_found');
-    expect(await recorded()).toMatchObject([
+    expect(await ledgerEntries()).toMatchObject([
       { actor: `user:${admin.id}`, action: 'member.removed', subject: `user:${removed.id}` },
       { actor: `user:${leaving.id}`, action: 'member.removed', subject: `user:${leaving.id}` },
     ]);
@@ -96,7 +96,7 @@ describe('an admin whose role is being taken away', () => {
       await Promise.race([answer, waitingForALock(server.database)]);
     });
     expect(outcome(await answer!)).toBe('409 refused');
-    expect(await recorded()).toEqual([]);
+    expect(await ledgerEntries()).toEqual([]);
   });
 });
 
@@ -106,7 +106,7 @@ describe('the last admin', () => {
     expect(await remove(admin, admin)).toBe('409 refused');
     expect(outcome(await admin.browser.call('DELETE', `/workspaces/${workspace}/membership`))).toBe('409 refused');
     expect(await admins()).toBe(1);
-    expect(await recorded()).toEqual([]);
+    expect(await ledgerEntries()).toEqual([]);
   });
 
   test.each([
@@ -119,6 +119,6 @@ describe('the last admin', () => {
     const outcomes = await Promise.all(all.map((by, index) => act(by, all[(index + 1) % all.length]!)));
     expect(await admins()).toBeGreaterThan(0);
     expect(outcomes.filter((answer) => answer === '200 ok').length).toBe(3 - (await admins()));
-    expect(await recorded()).toHaveLength(3 - (await admins()));
+    expect(await ledgerEntries()).toHaveLength(3 - (await admins()));
   });
 });

@@ -99,12 +99,12 @@ describe('the built pages', () => {
     const { port } = app.server.address() as AddressInfo;
     const text = await new Promise<string>((resolve, reject) => {
       // Node's client sends the path unchanged; fetch would normalize it.
-      const asked = request({ port, path, headers: HTML }, (response) => {
-        let said = '';
-        response.setEncoding('utf8').on('data', (chunk) => (said += chunk));
-        response.on('end', () => resolve(said));
+      const clientRequest = request({ port, path, headers: HTML }, (response) => {
+        let responseText = '';
+        response.setEncoding('utf8').on('data', (chunk) => (responseText += chunk));
+        response.on('end', () => resolve(responseText));
       });
-      asked.on('error', reject).end();
+      clientRequest.on('error', reject).end();
     });
     expect(text).not.toBe('');
     expect(text).not.toContain('not for anybody');

@@ -21,8 +21,8 @@ beforeEach(async () => {
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 const member = (id: string) => `/workspaces/${workspace}/members/${id}`;
 const setRole = async (by: Someone, of: Someone, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
-const look = async (who: Someone) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
-const recorded = () =>
+const membersOutcome = async (who: Someone) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
+const ledgerEntries = () =>
   server.database.sql(
     `SELECT actor, action, document::json ->> 'subject' AS subject FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq`,
     [workspace],
@@ -40,12 +40,12 @@ describe('a password reset by an admin', () => {
     const browser = new Browser(server);
     expect((await use(body.path, 'another good password', browser)).body.person.id).toBe(grace.id);
     expect(outcome(await browser.call('GET', '/session'))).toBe('200 ok');
-    expect(await look(grace)).toBe('401 not_signed_in');
+    expect(await membersOutcome(grace)).toBe('401 not_signed_in');
     expect(outcome(await use(body.path, 'a third good password'))).toBe('410 link_not_valid');
     const signIn = (password: string) => new Browser(server).call('POST', '/session', { email: grace.email, password });
     expect(outcome(await signIn(PASSWORD))).toBe('401 sign_in_failed');
     expect(outcome(await signIn('another good password'))).toBe('200 ok');
-    expect(await recorded()).toMatchObject([
+    expect(await ledgerEntries()).toMatchObject([
       { actor: `user:${admin.id}`, action: 'member.password_reset', subject: `user:${grace.id}` },
     ]);
   });
@@ -67,7 +67,9 @@ describe('a password reset by an admin', () => {
       const { path } = await operatorsResetLink(server.open.pool, email.toUpperCase());
       expect((await use(path, 'another good password')).body.person.id).toBe(id);
     }
-    expect(await recorded()).toMatchObject([{ actor: 'operator', action: 'member.password_reset', subject: `user:${grace.id}` }]);
+    expect(await ledgerEntries()).toMatchObject([
+      { actor: 'operator', action: 'member.password_reset', subject: `user:${grace.id}` },
+    ]);
   });
 
   test('is invalid once the person joined another workspace or the admin lost the role', async () => {
@@ -139,6 +141,6 @@ describe('a password reset by an admin', () => {
 
   test("is refused for one's own account: a session without the password cannot change it", async () => {
     expect(outcome(await ask(admin))).toBe('409 refused');
-    expect(await recorded()).toEqual([]);
+    expect(await ledgerEntries()).toEqual([]);
   });
 });

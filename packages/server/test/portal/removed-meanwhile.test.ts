@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 /** Creates a workspace with a record for every act. */
-async function furnished() {
+async function workspaceWithRecords() {
   const workspace = await server.workspace();
   const { pool } = server.open;
   const key = await server.key(workspace);
@@ -40,7 +40,7 @@ async function furnished() {
   return { workspace, other, member: member.id, evaluation, approved, agent, incident, prefix, dk, invitation };
 }
 
-type Furnished = Awaited<ReturnType<typeof furnished>>;
+type WorkspaceWithRecords = Awaited<ReturnType<typeof workspaceWithRecords>>;
 
 /** Makes a request while another transaction, like a removal or a change of role, is about to commit. */
 async function askDuring(
@@ -70,7 +70,7 @@ const rowsOf = async (workspace: string) =>
 type Given = { params?: Record<string, string>; body?: unknown };
 
 /** Every act that requires a role, with its request. Leaving a workspace requires none. */
-const ACTS: Partial<Record<RouteName, (at: Furnished) => Given>> = {
+const ACTS: Partial<Record<RouteName, (at: WorkspaceWithRecords) => Given>> = {
   'members.change_role': ({ member: person }) => ({ params: { person }, body: { role: 'approver' } }),
   'members.remove': ({ member: person }) => ({ params: { person } }),
   'members.reset_password': ({ member: person }) => ({ params: { person } }),
@@ -104,7 +104,7 @@ test('ACTS covers every act that requires a role', () => {
 
 describe('a member who loses the role while an act waits', () => {
   test.for(NAMES)('is rejected by %s after being removed', async (name) => {
-    const at = await furnished();
+    const at = await workspaceWithRecords();
     const { workspace, other } = at;
     const before = await rowsOf(workspace);
     const answer = await askDuring(
@@ -117,7 +117,7 @@ describe('a member who loses the role while an act waits', () => {
   });
 
   test.for(NAMES)('is rejected by %s after becoming a viewer', async (name) => {
-    const at = await furnished();
+    const at = await workspaceWithRecords();
     const { workspace, other } = at;
     const before = await rowsOf(workspace);
     const answer = await askDuring(

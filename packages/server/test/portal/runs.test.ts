@@ -280,7 +280,7 @@ describe('the steps of a trace', () => {
   });
 
   test('return everything that was sent for one step, including unknown members', async () => {
-    const said = {
+    const sentMembers = {
       input: { q: [1, null] },
       output: 'text',
       messages: [
@@ -294,11 +294,11 @@ describe('the steps of a trace', () => {
     };
     const id = await trace({
       trace_id: 'opened',
-      spans: [span('other'), span('s/1 ?#', { ...said, temperature: 0.3, note: null })],
+      spans: [span('other'), span('s/1 ?#', { ...sentMembers, temperature: 0.3, note: null })],
     });
     const { payload, submission } = await viewer.get('runs.span', { params: { trace: id }, query: { span_id: 's/1 ?#' } });
     expect(submission).toBe(1);
-    expect(payload).toEqual({ ...said, others: { temperature: 0.3 } });
+    expect(payload).toEqual({ ...sentMembers, others: { temperature: 0.3 } });
     expect((await viewer.get('runs.span', { params: { trace: id }, query: { span_id: 'other' } })).payload).toEqual({});
     expect((await viewer.ask('runs.span', { params: { trace: id }, query: { span_id: 'none' } })).status).toBe(404);
   });
@@ -339,10 +339,19 @@ describe('the steps of a trace', () => {
 describe('one telemetry event', () => {
   test('returns everything that was sent, from a batch or alone, and links to the trace of the same run', async () => {
     const id = await trace({ trace_id: 'both' });
-    const said = { input: 1, output: [2], messages: [{ role: 'user', content: 'hi' }], metadata: { m: 1 } };
+    const sentMembers = { input: 1, output: [2], messages: [{ role: 'user', content: 'hi' }], metadata: { m: 1 } };
     await telemetry(
       { trace_id: 'first', outcome: 'x' },
-      { trace_id: 'both', outcome: 'fine', status: 'ok', provider: 'p', detail: 'why', latency_ms: 5, ...said, region: 'eu' },
+      {
+        trace_id: 'both',
+        outcome: 'fine',
+        status: 'ok',
+        provider: 'p',
+        detail: 'why',
+        latency_ms: 5,
+        ...sentMembers,
+        region: 'eu',
+      },
     );
     const [run] = await list({ text: 'both', source: 'telemetry' });
     const params = { submission: run!.id, ordinal: String(run!.ordinal) };
@@ -355,7 +364,7 @@ describe('one telemetry event', () => {
       latency_ms: 5,
       trace: id,
       recorded_by: `key:${key.slice(8, 20)}`,
-      payload: { ...said, others: { region: 'eu' } },
+      payload: { ...sentMembers, others: { region: 'eu' } },
     });
     const { text } = await viewer.file('runs.event_submission', { params: { submission: run!.id } });
     expect(JSON.parse(text).events).toHaveLength(2);

@@ -71,13 +71,13 @@ test('cleanup deletes exactly what has expired', async () => {
         [[live.id, dead.id]],
       )
     )[0];
-  const sweep = () => Promise.all([deleteExpiredSessions(pool), deleteExpiredLinks(pool), deletePastAttempts(pool)]);
+  const cleanUp = () => Promise.all([deleteExpiredSessions(pool), deleteExpiredLinks(pool), deletePastAttempts(pool)]);
   const before = await counts();
-  await sweep();
+  await cleanUp();
   expect(await counts()).toEqual(before);
   await server.database.sql(`UPDATE countersign.sessions SET expires_at = clock_timestamp() WHERE person_id = $1`, [dead.id]);
   await server.database.sql(`UPDATE countersign.one_time_links SET expires_at = clock_timestamp()`);
   await server.database.sql(`UPDATE countersign.sign_in_attempts SET window_began_at = window_began_at - interval '2 days'`);
-  await sweep();
+  await cleanUp();
   expect(await counts()).toEqual({ sessions: 1, links: 0, tries: 0 });
 });

@@ -41,12 +41,12 @@ describe('the limit of sign-in attempts per address', () => {
   });
 
   test('cannot be bypassed without a proxy by forwarding headers', async () => {
-    const claim = async (number: number) => {
+    const attemptFrom = async (number: number) => {
       const headers = { 'x-forwarded-for': `203.0.113.${number}`, forwarded: `for=203.0.113.${number}` };
-      const typed = { email: `person-${number}@example.com`, password: WRONG };
-      return outcome(await new Browser(direct).call('POST', '/session', typed, headers));
+      const form = { email: `person-${number}@example.com`, password: WRONG };
+      return outcome(await new Browser(direct).call('POST', '/session', form, headers));
     };
-    expect(await countChecked(claim)).toBe(50);
+    expect(await countChecked(attemptFrom)).toBe(50);
   });
 
   test('cannot be bypassed behind a proxy by other forwarded addresses or ports', async () => {

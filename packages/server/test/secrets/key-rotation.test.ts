@@ -30,11 +30,11 @@ describe('rotation of the decision key', () => {
   let key: string;
   const command = async (...args: string[]) => {
     const ran = await runCommand(environmentOf(server), ...args, '--workspace', 'acme', '--json');
-    return { ...ran, said: JSON.parse(ran.status === 0 ? ran.out : ran.err) };
+    return { ...ran, output: JSON.parse(ran.status === 0 ? ran.out : ran.err) };
   };
   const decide = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
   const keyOf = async (keyId: string) =>
-    Buffer.from((await command('decision-key', 'show', '--key-id', keyId)).said.decision_key, 'hex');
+    Buffer.from((await command('decision-key', 'show', '--key-id', keyId)).output.decision_key, 'hex');
 
   beforeAll(async () => {
     server = await testServer();
@@ -43,17 +43,20 @@ describe('rotation of the decision key', () => {
 
   test('the new key signs after the old one is retired, and old decisions stay valid', async () => {
     const before = await decide();
-    const { key_id: second } = (await command('decision-key', 'rotate')).said;
+    const { key_id: second } = (await command('decision-key', 'rotate')).output;
     expect(await command('decision-key', 'rotate')).toMatchObject({
       status: 9,
-      said: { message: expect.stringMatching(/two .* live/) },
+      output: { message: expect.stringMatching(/two .* live/) },
     });
     const between = await decide();
     expect(between.key_id).toBe(before.key_id);
-    expect((await command('decision-key', 'show')).said.key_id).toBe(before.key_id);
-    expect((await command('decision-key', 'list')).said.map(({ state }: { state: string }) => state)).toEqual(['signs', 'waits']);
+    expect((await command('decision-key', 'show')).output.key_id).toBe(before.key_id);
+    expect((await command('decision-key', 'list')).output.map(({ state }: { state: string }) => state)).toEqual([
+      'signs',
+      'waits',
+    ]);
 
-    expect((await command('decision-key', 'retire', before.key_id)).said).toEqual({
+    expect((await command('decision-key', 'retire', before.key_id)).output).toEqual({
       key_id: before.key_id,
       state: 'retired',
       signing: second,
@@ -63,11 +66,11 @@ describe('rotation of the decision key', () => {
     for (const decision of [before, between, after])
       expect(decisionFault(decision, await keyOf(decision.key_id), digests)).toBeUndefined();
     expect(decisionFault(after, await keyOf(before.key_id), digests)).toMatch(/not of this key/);
-    expect((await command('ledger', 'verify', '--log', 'decisions')).said).toMatchObject({ result: 'ok', entries: 3 });
+    expect((await command('ledger', 'verify', '--log', 'decisions')).output).toMatchObject({ result: 'ok', entries: 3 });
   });
 
   test('refuses to retire the last live key, a retired key and an unknown key', async () => {
-    const [ended, live] = (await command('decision-key', 'list')).said;
+    const [ended, live] = (await command('decision-key', 'list')).output;
     for (const [keyId, message] of [
       [live.key_id, /the only live decision key/],
       [ended.key_id, /was retired on/],
@@ -75,7 +78,7 @@ describe('rotation of the decision key', () => {
     ])
       expect(await command('decision-key', 'retire', keyId)).toMatchObject({
         status: 9,
-        said: { message: expect.stringMatching(message) },
+        output: { message: expect.stringMatching(message) },
       });
     expect((await command('decision-key', 'show', '--key-id', 'dk_nobody')).status).toBe(9);
   });
