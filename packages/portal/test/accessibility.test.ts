@@ -12,7 +12,7 @@ const PHONE = { width: 390, height: 844 };
 
 let workspace: Workspace;
 let empty: string;
-/** Every page by its name, with its address behind the workspace's. */
+/** Every page by its name, with its path below the workspace. A path with a leading slash is absolute. */
 const pages: Record<string, string> = {
   overview: '',
   agents: 'agents',
@@ -66,18 +66,18 @@ beforeAll(async () => {
   });
 });
 
-/** All rules, or those that a colour scheme can break: nothing else of a page depends on it. */
+/** All rules, or only those that depend on the colour scheme. */
 type Rules = 'all' | 'colours';
 
-/** Waits until no colour is on its way to another: one that is half-way has a contrast that no scheme has. */
-async function painted(page: Page): Promise<void> {
+/** Waits until all CSS transitions have ended, because colours in transition have a wrong contrast. */
+async function waitForTransitions(page: Page): Promise<void> {
   await page.evaluate(`Promise.allSettled(
     document.getAnimations().filter((each) => each instanceof CSSTransition).map((transition) => transition.finished))`);
 }
 
-/** What axe-core calls serious or critical on the page once its colours stand, each with the places. */
+/** The serious and critical violations that axe-core finds on the page, each with its elements. */
 async function violations(page: Page, rules: Rules = 'all'): Promise<string[]> {
-  await painted(page);
+  await waitForTransitions(page);
   await page.evaluate(axe);
   const runOnly = rules === 'all' ? {} : { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] } };
   const options = JSON.stringify({ resultTypes: ['violations'], ...runOnly });
@@ -89,14 +89,14 @@ async function violations(page: Page, rules: Rules = 'all'): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`));
 }
 
-/** Waits until the page is whole: its heading is there, and nothing of it is on its way. */
-async function settled(page: Page): Promise<void> {
+/** Waits until the page has a heading and has loaded completely. */
+async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
   await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count(), { timeout: 20_000 }).toBe(0);
   await page.waitForLoadState('networkidle');
 }
 
-test('axe-core finds nothing serious on any page, light or dark; no page is wider than a phone, nor refuses a style or script of its own', {
+test('every page passes axe-core in light and dark, fits a phone and obeys its content security policy', {
   timeout: 240_000,
 }, async () => {
   const { browser } = await person(workspace.server, { [workspace.id]: 'admin', [empty]: 'admin' });
@@ -106,7 +106,7 @@ test('axe-core finds nothing serious on any page, light or dark; no page is wide
     await page.setViewportSize(WIDE);
     await page.emulateMedia({ colorScheme: 'light' });
     await page.goto(path.startsWith('/') ? path : `/w/${workspace.id}/${path}`);
-    await settled(page);
+    await waitUntilLoaded(page);
     const light = await violations(page);
     await page.emulateMedia({ colorScheme: 'dark' });
     await expect.poll(() => page.locator('html').getAttribute('data-mantine-color-scheme')).toBe('dark');
@@ -115,8 +115,8 @@ test('axe-core finds nothing serious on any page, light or dark; no page is wide
     const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
     if (width > PHONE.width) found.push(`${name}: ${width} pixels wide on a phone`);
     for (const tab of await page.getByRole('tab').all()) {
-      const { x, width: wide } = (await tab.boundingBox()) ?? { x: 0, width: 0 };
-      if (x + wide > PHONE.width) found.push(`${name}: the tab ${await tab.innerText()} begins or ends beyond a phone`);
+      const { x, width: tabWidth } = (await tab.boundingBox()) ?? { x: 0, width: 0 };
+      if (x + tabWidth > PHONE.width) found.push(`${name}: the tab ${await tab.innerText()} extends beyond a phone`);
     }
     found.push(...light.map((each) => `${name}, light: ${each}`), ...dark.map((each) => `${name}, dark: ${each}`));
   }
@@ -124,10 +124,10 @@ test('axe-core finds nothing serious on any page, light or dark; no page is wide
   expect(pageErrors).toEqual([]);
 });
 
-describe.each(['light', 'dark'] as const)('axe-core finds nothing serious in %s', (colorScheme) => {
-  test('in its dialogs and menus, and at phone width', async () => {
+describe.each(['light', 'dark'] as const)('axe-core finds no serious violation in %s', (colorScheme) => {
+  test('in dialogs and menus at phone width', async () => {
     const { page } = await workspace.visit('admin', 'keys', { colorScheme, width: 390 });
-    await settled(page);
+    await waitUntilLoaded(page);
     await page.getByRole('button', { name: 'Open the menu' }).click();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Close the menu' }).click();
@@ -136,16 +136,16 @@ describe.each(['light', 'dark'] as const)('axe-core finds nothing serious in %s'
     await page.getByRole('button', { name: 'Mint', exact: true }).click();
     await page.getByText(/Must not be empty/).waitFor();
     expect(await violations(page)).toEqual([]);
-    // A laptop's window at 200 %: nothing of the frame lies over the dialog.
+    // A laptop window at 200 % zoom: the page frame must not cover the dialog.
     await page.setViewportSize({ width: 640, height: 400 });
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
-  test('before the sign-in', async () => {
+  test('on the sign-in page', async () => {
     const { page } = await openWindow({ baseURL: workspace.server.url, colorScheme });
     await page.goto('/sign-in');
-    await settled(page);
+    await waitUntilLoaded(page);
     expect(await violations(page)).toEqual([]);
   });
 });

@@ -3,23 +3,23 @@ import { expect, test } from 'vitest';
 import { person } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
-const ask = async ({ send }: Workspace) => {
+const checkPromotion = async ({ send }: Workspace) => {
   const { allowed, reason } = await send(paths.promotionCheck, { agent_name: 'support-bot' });
   return { allowed, reason };
 };
 
-/** Opens the act's dialog and gives the reason. */
-async function decide(page: Page, act: string, rationale: string): Promise<void> {
-  await page.getByRole('button', { name: act, exact: true }).click();
+/** Opens the dialog of the action, enters the rationale and confirms. */
+async function decide(page: Page, action: string, rationale: string): Promise<void> {
+  await page.getByRole('button', { name: action, exact: true }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Rationale').fill(rationale);
-  await dialog.getByRole('button', { name: act, exact: true }).click();
+  await dialog.getByRole('button', { name: action, exact: true }).click();
 }
 
-test('a high-risk agent is blocked, approved and allowed; its next evaluation blocks it again; an approval is withdrawn before it was used', async () => {
+test('approves, withdraws and rejects the evaluations of a high-risk agent, and each new evaluation blocks it again', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
-  expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
+  expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
 
   const { page, pageErrors } = await workspace.visit('approver');
   await page.getByRole('link', { name: 'Approvals 1 pending' }).click();
@@ -36,22 +36,22 @@ test('a high-risk agent is blocked, approved and allowed; its next evaluation bl
 
   await decide(page, 'Withdraw', 'Too early.');
   await page.getByText('Approval withdrawn. The evaluation is pending again.').waitFor();
-  expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
+  expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
 
-  // Somebody else is faster: the dialog says so, and the page shows how it stands.
+  // Another approver is faster: the dialog reports it and the page shows the current state.
   const other = await person(workspace.server, { [workspace.id]: 'approver' });
   const evaluation = new URL(page.url()).pathname.split('/').at(-1);
-  const act = `/workspaces/${workspace.id}/approvals/${evaluation}/approve`;
-  expect((await other.browser.call('POST', act, { rationale: 'I read them too.' })).status).toBe(200);
+  const approvePath = `/workspaces/${workspace.id}/approvals/${evaluation}/approve`;
+  expect((await other.browser.call('POST', approvePath, { rationale: 'I read them too.' })).status).toBe(200);
   await decide(page, 'Approve', 'Now I read the failed cases.');
   await page.getByRole('dialog').getByText('is approved already').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'Withdraw' }).waitFor();
   expect(await page.getByRole('main').getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
-  expect(await ask(workspace)).toEqual({ allowed: true, reason: 'all_conditions_met' });
+  expect(await checkPromotion(workspace)).toEqual({ allowed: true, reason: 'all_conditions_met' });
 
   await workspace.send(paths.evaluations, { name: 'second', agent_name: 'support-bot', status: 'passing', pass_rate: 91 });
-  expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
+  expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
   await page
     .getByRole('navigation', { name: 'Workspace' })
     .getByRole('link', { name: /Approvals/ })
@@ -62,7 +62,7 @@ test('a high-risk agent is blocked, approved and allowed; its next evaluation bl
   expect(await page.getByRole('table', { name: 'Changes' }).innerText()).toContain('-4');
   await decide(page, 'Reject', 'Worse than before.');
   await page.getByText('Rejected. Promotion checks will not use this evaluation.').waitFor();
-  expect(await ask(workspace)).toEqual({ allowed: false, reason: 'approval_rejected' });
+  expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_rejected' });
 
   const acts = await workspace.server.database.sql<{ action: string }>(
     `SELECT action FROM countersign.audit_entries WHERE tenant_id = $1 AND action LIKE 'approval.%' AND recorded_by LIKE 'user:%' ORDER BY seq`,

@@ -6,22 +6,22 @@ import { expect, test } from 'vitest';
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 const LIMIT_BYTES = 350 * 1024;
 
-/** The scripts and style sheets that a page needs before anything is shown: those of index.html, and what they import at once. */
-function neededFirst(start: readonly string[]): string[] {
+/** The scripts and style sheets that a page needs before its first paint: the given files and their static imports. */
+function initialFiles(start: readonly string[]): string[] {
   const needed = new Set<string>();
-  const take = (name: string) => {
+  const add = (name: string) => {
     if (needed.has(name)) return;
     needed.add(name);
     if (!name.endsWith('.js')) return;
     const text = readFileSync(dist + name, 'utf8');
     for (const [, imported] of text.matchAll(/(?:^|[;}\s])(?:import|export)[^'"();]*["']\.\/([^"']+\.js)["']/g))
-      take(`assets/${imported}`);
+      add(`assets/${imported}`);
   };
-  for (const name of start) take(name);
+  for (const name of start) add(name);
   return [...needed];
 }
 
-/** A page's own script, with the style sheets that go with it: what its loader names. */
+/** The script and style sheets of a page, by the names in the entry script. */
 const pageOf = (name: string): string[] => {
   const entry = /assets\/index-[\w-]+\.js/.exec(readFileSync(`${dist}index.html`, 'utf8'))?.[0] ?? '';
   const text = readFileSync(dist + entry, 'utf8');
@@ -31,13 +31,13 @@ const pageOf = (name: string): string[] => {
 };
 
 test.each(['sign-in-page', 'overview-page'])(
-  'the first page, %s, is under 350 KB compressed: scripts, styles and fonts',
+  'the files of %s are smaller than 350 KB: compressed scripts and styles, and fonts',
   (name) => {
     const html = readFileSync(`${dist}index.html`, 'utf8');
     const start = [...html.matchAll(/(?:src|href)="\/([^"]+\.(?:js|css))"/g)].map(([, path]) => path as string);
     const page = pageOf(name);
     expect(page.some((path) => path.endsWith('.js'))).toBe(true);
-    const files = neededFirst([...start, ...page]);
+    const files = initialFiles([...start, ...page]);
     const fonts =
       readFileSync(dist + (start.find((path) => path.endsWith('.css')) ?? ''), 'utf8').match(/assets\/[\w-]+\.woff2/g) ?? [];
     const bytes = files.reduce((sum, path) => sum + gzipSync(readFileSync(dist + path)).length, 0);
@@ -47,10 +47,10 @@ test.each(['sign-in-page', 'overview-page'])(
   },
 );
 
-test('neither the schema library nor a source map is in what is sent', () => {
+test('the initial scripts contain neither the schema library nor source maps', () => {
   const html = readFileSync(`${dist}index.html`, 'utf8');
   const start = [...html.matchAll(/src="\/([^"]+\.js)"/g)].map(([, path]) => path as string);
-  const text = neededFirst(start)
+  const text = initialFiles(start)
     .map((path) => readFileSync(dist + path, 'utf8'))
     .join('\n');
   expect(text).not.toMatch(/typebox|sourceMappingURL/i);

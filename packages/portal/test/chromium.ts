@@ -11,7 +11,7 @@ export function chromiumPath(environment: NodeJS.ProcessEnv = process.env): stri
   const found = candidates.find((path) => path !== undefined && isProgram(path));
   if (found !== undefined) return found;
   throw new Error(
-    'The tests of the portal need Chromium. Debian: `apt-get install chromium`; else install Chromium or Chrome, and name it in CHROMIUM_PATH.',
+    'The tests of the portal need Chromium. Run `apt-get install chromium` (Debian), or install Chromium or Chrome and set CHROMIUM_PATH.',
   );
 }
 
@@ -24,7 +24,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Starts Chromium, without what it would fetch by itself. */
+/** Starts Chromium without its background requests. */
 export const launchChromium = (): Promise<Browser> =>
   chromium.launch({
     executablePath: chromiumPath(),

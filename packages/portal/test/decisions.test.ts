@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { sha256, verifyEd25519 } from '../../server/src/crypto/digests.ts';
 import { newWorkspace, paths } from './harness.ts';
 
-test('a decision is verified in the browser: hash, attestation, and its HMAC once an admin has loaded the key; a doctored copy is refused', async () => {
+test('verifies the hash, attestation and evidence of a decision, its HMAC with the key, and rejects an altered copy', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   const decision = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -37,7 +37,7 @@ test('a decision is verified in the browser: hash, attestation, and its HMAC onc
   expect(pageErrors).toEqual([]);
 });
 
-test('a decision that was doctored in the database is refused', async () => {
+test('rejects a decision that was altered in the database', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -53,7 +53,7 @@ test('a decision that was doctored in the database is refused', async () => {
   await page.getByText('Content hash: failed').waitFor();
 });
 
-test('a decision about an agent that is not known shows the name that was asked for, in lists and on its page', async () => {
+test('shows the requested name of an unknown agent in the list and on the page of the decision', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.promotionCheck, { agent_name: 'suport-bot' });
   const { page, pageErrors } = await workspace.visit('viewer', 'decisions');
@@ -65,7 +65,7 @@ test('a decision about an agent that is not known shows the name that was asked 
   expect(pageErrors).toEqual([]);
 });
 
-test('evidence that was altered in the database is refused', async () => {
+test('rejects evidence that was altered in the database', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -78,14 +78,14 @@ test('evidence that was altered in the database is refused', async () => {
   await page.getByText('Evidence: failed').waitFor();
 });
 
-test('the trust file of the workspace is downloaded from the page Signing', async () => {
+test('the page Signing offers the trust file of the workspace as a download', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('viewer', 'signing');
-  const saving = page.waitForEvent('download');
+  const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download' }).click();
-  const saved = await saving;
-  expect(saved.suggestedFilename()).toBe('trust.json');
-  const file = JSON.parse(readFileSync(await saved.path(), 'utf8'));
+  const download = await downloading;
+  expect(download.suggestedFilename()).toBe('trust.json');
+  const file = JSON.parse(readFileSync(await download.path(), 'utf8'));
   expect(file).toMatchObject({ version: 1, workspace: { id: workspace.id }, keys: [{ kty: 'OKP', crv: 'Ed25519' }] });
   expect(readTrustFile(JSON.stringify(file), { sha256, verify: verifyEd25519 })).toMatchObject({
     workspace: { id: workspace.id },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-test('the overview names a row that was changed in the database, what the log says and what to do, until it is put back', async () => {
+test('the overview reports a row that was changed in the database until the row is restored', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'bot', status: 'passing', pass_rate: 91 });
   const { server } = workspace;
@@ -25,7 +25,7 @@ test('the overview names a row that was changed in the database, what the log sa
   expect(pageErrors).toEqual([]);
 });
 
-test('a run names its columns that differ from the documents, and the overview too', async () => {
+test('the run and the overview report columns that differ from the documents of the run', async () => {
   const workspace = await newWorkspace();
   const { id } = await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'bot', total_tokens: 12 });
   const { server } = workspace;
@@ -36,12 +36,12 @@ test('a run names its columns that differ from the documents, and the overview t
   await setTokens(1);
   const { page, pageErrors } = await workspace.visit('viewer');
   const notice = page.getByRole('alert').filter({ hasText: 'The database was changed outside Countersign' });
-  const said = `Run ${id}: the column total_tokens is 1, its documents say 12`;
+  const difference = `Run ${id}: the column total_tokens is 1, its documents say 12`;
   await notice.waitFor();
-  expect(await notice.innerText()).toContain(said);
+  expect(await notice.innerText()).toContain(difference);
   await page.goto(`/w/${workspace.id}/runs/traces/${id}`);
   await page.getByRole('heading', { name: 'run-1' }).waitFor();
-  expect(await notice.innerText()).toContain(said);
+  expect(await notice.innerText()).toContain(difference);
   await setTokens(12);
   await page.reload();
   await page.getByRole('heading', { name: 'run-1' }).waitFor();

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { evaluatedAt } from '../../server/test/harness/backdate.ts';
 import { newWorkspace, paths } from './harness.ts';
 
-/** Reloads with a canvas that keeps the texts that were drawn on it and the colours of lines. */
-async function reloadWatched(page: Page): Promise<{ texts: () => Promise<string[]>; lines: () => Promise<string[]> }> {
+/** Reloads the page with a canvas that records the texts and line colours drawn on it. */
+async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Promise<string[]>; lines: () => Promise<string[]> }> {
   await page.addInitScript(`
     window.drawn = { texts: [], lines: [] };
     const { fillText, stroke } = CanvasRenderingContext2D.prototype;
@@ -26,7 +26,7 @@ async function reloadWatched(page: Page): Promise<{ texts: () => Promise<string[
 
 const SERIES_COLOURS = ['#0b5563', '#6b3fa0', '#9a5b00', '#1d5fa8', '#a03060'];
 
-test('the chart of pass rates draws a line for each suite, up to five, and its legend names them', async () => {
+test('the pass rate chart draws a line for each suite, up to five, and lists them in its legend', async () => {
   const workspace = await newWorkspace();
   const evaluate = (suite: string, passRate: number) =>
     workspace.send(paths.detailedEvaluations, {
@@ -42,7 +42,7 @@ test('the chart of pass rates draws a line for each suite, up to five, and its l
   const { page, browser, pageErrors } = await workspace.visit('viewer');
   const agent: string = (await browser.call('GET', `/workspaces/${workspace.id}/agents`)).body.items[0].id;
   await page.goto(`/w/${workspace.id}/agents/${agent}`);
-  const drawn = await reloadWatched(page);
+  const drawn = await reloadWithCanvasRecorder(page);
   const legend = page.getByRole('list', { name: 'Suites' });
   await legend.waitFor();
   const entries = async () => (await legend.getByRole('listitem').allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
@@ -57,7 +57,7 @@ test('the chart of pass rates draws a line for each suite, up to five, and its l
   expect(pageErrors).toEqual([]);
 });
 
-test('the chart names only days of evaluations that reported a pass rate, in the time zone of the reader', async () => {
+test('the chart labels only days of evaluations with a pass rate, in the time zone of the browser', async () => {
   const workspace = await newWorkspace();
   const evaluate = (name: string, more: object) => workspace.send(paths.evaluations, { name, agent_name: 'bot', ...more });
   for (const name of ['first', 'second']) await evaluate(name, { status: 'passing', pass_rate: 90 });
@@ -67,7 +67,7 @@ test('the chart names only days of evaluations that reported a pass rate, in the
   const { page, browser } = await workspace.visit('viewer', '', { timezoneId: 'Europe/Berlin' });
   const agent: string = (await browser.call('GET', `/workspaces/${workspace.id}/agents`)).body.items[0].id;
   await page.goto(`/w/${workspace.id}/agents/${agent}`);
-  const drawn = await reloadWatched(page);
+  const drawn = await reloadWithCanvasRecorder(page);
   const labels = async () => (await drawn.texts()).filter((text) => /[A-Z]/.test(text));
   await expect.poll(labels).toEqual(['1 Jan', '5 Jan']);
 
@@ -77,7 +77,7 @@ test('the chart names only days of evaluations that reported a pass rate, in the
   await page.getByText('No evaluation of this agent reported a pass rate.').waitFor();
 });
 
-test('the page of an evaluation shows what its sender said of cases, time, suite, artifact and runs', async () => {
+test('the page of an evaluation shows its reported cases, time, suite, artifact and runs', async () => {
   const workspace = await newWorkspace();
   const artifact = `sha256:${'ab'.repeat(32)}`;
   const { id } = await workspace.send(paths.detailedEvaluations, {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { PASSWORD, person } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
-test('a lost connection is said, nothing that was typed is lost, and it goes on when the server is back', async () => {
+test('reports a lost connection, keeps the input and continues when the server is back', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
   const { page } = await workspace.visit('admin', 'settings');
@@ -20,7 +20,7 @@ test('a lost connection is said, nothing that was typed is lost, and it goes on 
   await page.getByRole('button', { name: /^Workspace acme of today/ }).waitFor();
 });
 
-test('a fault of the server is said with its request id, and the retry shows the page', async () => {
+test('shows a server error with its request id, and the page after a retry', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -37,22 +37,22 @@ test('a fault of the server is said with its request id, and the retry shows the
   await page.getByText('No agents yet').waitFor();
 });
 
-/** Comes back to the tab a minute later: what the page shows is old, and asked for again. */
+/** Returns to the tab a minute later, so that the page requests its stale data again. */
 const COME_BACK = `(() => {
   const now = Date.now();
   Date.now = () => now + 60_000;
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
 })()`;
 
-test('what is on its way is seen to be: the pages themselves, and one that a link leads to', async () => {
+test('shows a loading indicator on the first load and during navigation', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   const loading = page.getByRole('status', { name: 'Loading' });
-  /** Holds what is asked for there until what it returns is called. */
-  const hold = async (address: string) => {
+  /** Holds requests to this URL until the returned function is called. */
+  const hold = async (url: string) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    await page.context().route(address, async (route) => {
+    await page.context().route(url, async (route) => {
       await promise;
       await route.continue();
     });
@@ -77,7 +77,7 @@ test('what is on its way is seen to be: the pages themselves, and one that a lin
   await loading.waitFor({ state: 'hidden' });
 });
 
-test('a session that ended sends a reader to the sign-in, and leaves a form with what was typed', async () => {
+test('after the session ended, reading leads to the sign-in and a form keeps its input', async () => {
   const workspace = await newWorkspace();
   const { page, id } = await workspace.visit('admin', 'settings');
   await page.getByLabel('Name').fill('typed already');
@@ -93,7 +93,7 @@ test('a session that ended sends a reader to the sign-in, and leaves a form with
   expect(new URL(page.url()).searchParams.get('to')).toContain('/runs');
 });
 
-test('a dialog that holds text outlives the end of the session, and is sent when somebody has signed in again', async () => {
+test('a dialog keeps its input when the session ends and can be submitted after a new sign-in', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
   const { page } = await workspace.visit('admin', 'incidents');
@@ -112,7 +112,7 @@ test('a dialog that holds text outlives the end of the session, and is sent when
   await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
 });
 
-test("an act goes out in nobody else's name: once another one signs in in a second tab, the first one shows them", async () => {
+test('refuses to act after another person signed in in the same browser, and then shows that person', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'a');
   const [evaluation] = await workspace.server.database.sql<{ id: string }>('SELECT id FROM countersign.evaluations');
@@ -121,10 +121,11 @@ test("an act goes out in nobody else's name: once another one signs in in a seco
   await page.getByRole('dialog').getByLabel('Rationale').fill('Seen the runs.');
   const ada = await person(workspace.server, { [workspace.id]: 'admin' }, 'ada@example.com');
   const [name, value] = ada.browser.cookie!.split('=');
-  await page.context().addCookies([{ name: name!, value: value!, url: workspace.server.url }]); // as a tab that has not been told
+  // Without the notification that other tabs normally get.
+  await page.context().addCookies([{ name: name!, value: value!, url: workspace.server.url }]);
   await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByText('ada has signed in in this browser since this page was opened').waitFor();
-  expect(await acts(workspace, 'approval.approved')).toBe(0);
+  expect(await entriesOf(workspace, 'approval.approved')).toBe(0);
   await page.getByText('ada@example.com').waitFor();
 
   const second = await page.context().newPage();
@@ -136,12 +137,12 @@ test("an act goes out in nobody else's name: once another one signs in in a seco
   await page.getByText('grace@example.com').waitFor();
 });
 
-/** How many entries say that this was done. */
-const acts = async ({ server, id }: Workspace, action: string): Promise<number> =>
+/** The number of audit entries with this action. */
+const entriesOf = async ({ server, id }: Workspace, action: string): Promise<number> =>
   (await server.database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = $2', [id, action]))
     .length;
 
-test('a workspace without data says on each page what to send and how', async () => {
+test('each page of an empty workspace shows an example request', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('admin');
   await page.getByRole('heading', { name: 'First steps' }).waitFor();

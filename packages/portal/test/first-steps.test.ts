@@ -10,7 +10,7 @@ afterAll(() => {
   for (const shell of shells) shell.kill();
 });
 
-/** One shell in which lines are pasted, one after the other; each returns what it printed. */
+/** Starts a shell. The returned function runs a line in it and returns the output. */
 function openShell(): (line: string) => Promise<string> {
   const environment = { ...process.env };
   delete environment.COUNTERSIGN_API_KEY;
@@ -28,7 +28,7 @@ function openShell(): (line: string) => Promise<string> {
   };
 }
 
-test('the first steps: one key for all of them, lines that work as pasted, each step ticked by itself, the example marked', async () => {
+test('the first steps work with one key and pasted lines, complete by themselves and mark the example agent', async () => {
   const server = await testServer();
   const id = await server.workspace('acme');
   const someone = await person(server, { [id]: 'admin' });
@@ -46,15 +46,15 @@ test('the first steps: one key for all of them, lines that work as pasted, each 
   await page.getByRole('button', { name: 'I have copied it' }).click();
   await done('Mint an ingestion key').waitFor();
 
-  // Nothing is clicked or loaded again from here on.
+  // From here on the page updates without a click or reload.
   const steps = [
     ['/api/public/traces', 'Report a run'],
     ['/api/public/evaluations', 'Record an evaluation'],
     ['/api/public/governance/promotion-check', 'Request a promotion decision'],
   ] as const;
   for (const [path, title] of steps) {
-    const answer = await paste(await page.getByRole('group', { name: `curl command for ${path}` }).innerText());
-    expect(JSON.parse(answer)).not.toHaveProperty('error');
+    const output = await paste(await page.getByRole('group', { name: `curl command for ${path}` }).innerText());
+    expect(JSON.parse(output)).not.toHaveProperty('error');
     await done(title).waitFor();
   }
   await page.getByText('All steps are done.').waitFor();

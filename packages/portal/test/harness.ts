@@ -4,19 +4,19 @@ import { person, type Someone } from '../../server/test/harness/portal-browser.t
 import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { openWindow, type Window } from './window.ts';
 
-// Browsers take their time on a machine that is busy; no test here is about speed.
+// Browsers are slow on a busy machine, and no test here measures speed.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 export { paths };
 
-/** A workspace on a server of its own, with a key of all scopes. */
+/** A workspace on its own server, with a key that has all scopes. */
 export interface Workspace {
   server: TestServer;
   id: string;
   key: string;
-  /** Sends what a program would send; throws when it is not taken. */
+  /** Sends an API request with the key; throws unless it succeeds. */
   send: (path: string, body: unknown) => Promise<{ id: string } & Record<string, unknown>>;
-  /** Somebody with this role, at a page of the workspace. */
+  /** Signs a new person with this role in and opens a page of the workspace. */
   visit: (
     role: Role,
     path?: string,
@@ -34,9 +34,9 @@ export async function newWorkspace(name = 'acme'): Promise<Workspace> {
     id,
     key,
     send: async (path, body) => {
-      const answer = await server.post(path, key, body);
-      if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-      return answer.body;
+      const response = await server.post(path, key, body);
+      if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(response.body)}`);
+      return response.body;
     },
     visit: async (role, path = '', options = {}) => {
       const someone = await person(server, { [id]: role });
@@ -47,7 +47,7 @@ export async function newWorkspace(name = 'acme'): Promise<Workspace> {
   };
 }
 
-/** An agent that is high-risk, by its name: registered by its first evaluation. */
+/** Registers an agent by an evaluation, sets it to high risk and returns its id. */
 export async function highRiskAgent({ server, id, send }: Workspace, name: string): Promise<string> {
   await send(paths.evaluations, { name: 'first', agent_name: name, status: 'passing', pass_rate: 95 });
   const admin = await person(server, { [id]: 'admin' });

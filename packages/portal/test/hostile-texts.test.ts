@@ -4,10 +4,10 @@ import { PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
-/** What would run if a page took it for markup, what turns all that follows around if nothing holds it, and what has no place to break. */
-const TURNED = '\u202eturned';
+/** Texts that would run as markup, reverse the text after them, or overflow their column. */
+const BIDI = '\u202eturned';
 const UNBROKEN = 'longer-than-any-column'.repeat(4);
-const HOSTILE = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'><svg/onload=window.hacked=1> {{7*7}} ${UNBROKEN} ${TURNED}`;
+const HOSTILE = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'><svg/onload=window.hacked=1> {{7*7}} ${UNBROKEN} ${BIDI}`;
 const LINK = 'javascript:window.hacked=1';
 
 let workspace: Workspace;
@@ -32,7 +32,7 @@ const pages: Record<string, string> = {
 beforeAll(async () => {
   workspace = await newWorkspace(HOSTILE);
   const { send, id, server } = workspace;
-  // A name like this is refused today; one that was registered before the rule stays addressable.
+  // Such a name is rejected today. Agents that were registered before that rule stay addressable.
   await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
     id,
     HOSTILE,
@@ -94,46 +94,47 @@ beforeAll(async () => {
   });
 });
 
-/** Looks, in the page, for scripts that ran, elements that came of texts, links that would run, texts that turn what follows around, and tables with columns out of sight. */
-const LOOK = `(() => {
+/** Finds scripts that ran, elements made from texts, executable links, texts that reverse what follows, and hidden table columns. */
+const FIND_PROBLEMS = `(() => {
   const found = [];
   if ('hacked' in window) found.push('a script ran');
-  for (const made of document.querySelectorAll('[onerror], [onload], img[src="x"]')) found.push('made <' + made.tagName + '>');
+  for (const element of document.querySelectorAll('[onerror], [onload], img[src="x"]')) found.push('created <' + element.tagName + '>');
   for (const link of document.querySelectorAll('[href]'))
-    if (/^\\s*(javascript|vbscript|data:text)/i.test(link.getAttribute('href'))) found.push('leads to ' + link.getAttribute('href'));
+    if (/^\\s*(javascript|vbscript|data:text)/i.test(link.getAttribute('href'))) found.push('links to ' + link.getAttribute('href'));
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const { textContent, parentElement: holder, nextSibling } = texts.currentNode;
-    if (!textContent.includes(${JSON.stringify(TURNED)})) continue;
+    if (!textContent.includes(${JSON.stringify(BIDI)})) continue;
     const { unicodeBidi, display } = getComputedStyle(holder);
-    const isHeld = display !== 'inline' || /isolate|plaintext/.test(unicodeBidi);
-    const behind = nextSibling?.textContent.trim() ?? '';
-    if (!isHeld || behind !== '') found.push('turns around what is behind <' + holder.tagName + ' class="' + holder.className + '">: ' + behind);
+    const isIsolated = display !== 'inline' || /isolate|plaintext/.test(unicodeBidi);
+    const next = nextSibling?.textContent.trim() ?? '';
+    const element = '<' + holder.tagName + ' class="' + holder.className + '">';
+    if (!isIsolated || next !== '') found.push('reverses the text after ' + element + ': ' + next);
   }
   for (const table of document.querySelectorAll('table')) {
     const { scrollWidth, clientWidth } = table.parentElement;
-    if (scrollWidth > clientWidth) found.push(table.getAttribute('aria-label') + ': ' + (scrollWidth - clientWidth) + ' pixels out of sight');
+    if (scrollWidth > clientWidth) found.push(table.getAttribute('aria-label') + ': ' + (scrollWidth - clientWidth) + ' pixels hidden');
   }
   return [...new Set(found)];
 })()`;
 
-test('texts from elsewhere are shown as texts on every page: nothing of them runs, leads away, turns around what stands beside it or moves it out of sight', async () => {
+test('every page shows foreign texts as plain text that neither runs, links, reverses nor hides anything', async () => {
   const { page, pageErrors } = await workspace.visit('admin');
   const dialogs: string[] = [];
   page.on('dialog', (dialog) => {
     dialogs.push(dialog.message());
     void dialog.dismiss();
   });
-  const seen: Record<string, string[]> = {};
+  const problems: Record<string, string[]> = {};
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(path.startsWith('/') ? path : `/w/${workspace.id}/${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count(), { timeout: 20_000 }).toBe(0);
     await page.waitForLoadState('networkidle');
-    const found = (await page.evaluate(LOOK)) as string[];
-    if (found.length > 0) seen[name] = found;
+    const found = (await page.evaluate(FIND_PROBLEMS)) as string[];
+    if (found.length > 0) problems[name] = found;
   }
-  expect(seen).toEqual({});
+  expect(problems).toEqual({});
   expect(await page.title()).not.toBe('');
   expect({ dialogs, pageErrors }).toEqual({ dialogs: [], pageErrors: [] });
 });
@@ -145,7 +146,7 @@ test.each([
   '/\t/evil.example/',
   '/%5Cevil.example/',
   'javascript:window.hacked=1',
-])('the sign-in does not lead to %j', async (to) => {
+])('the sign-in does not redirect to %j', async (to) => {
   const someone = await workspace.visit('viewer');
   const { page } = await openWindow({ baseURL: workspace.server.url });
   await page.goto(`/sign-in?to=${encodeURIComponent(to)}`);

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-test('an incident blocks the promotion; its re-certification is refused without a newer passing evaluation, then closed', async () => {
+test('an incident blocks promotions until its re-certification is closed with a newer passing evaluation', async () => {
   const workspace = await newWorkspace();
   const { send } = workspace;
-  const ask = async () => (await send(paths.promotionCheck, { agent_name: 'support-bot' })).reason;
+  const promotionReason = async () => (await send(paths.promotionCheck, { agent_name: 'support-bot' })).reason;
   await send(paths.evaluations, { name: 'before', agent_name: 'support-bot', status: 'passing', pass_rate: 95 });
-  expect(await ask()).toBe('all_conditions_met');
+  expect(await promotionReason()).toBe('all_conditions_met');
 
   const { page, pageErrors } = await workspace.visit('admin', 'incidents');
   await page.getByRole('button', { name: 'Open incident' }).click();
@@ -18,12 +18,12 @@ test('an incident blocks the promotion; its re-certification is refused without 
   await dialog.getByLabel('What happened').fill('Promised a refund above its limit.');
   await dialog.getByRole('button', { name: 'Open incident' }).click();
   await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
-  expect(await ask()).toBe('recertification_open');
+  expect(await promotionReason()).toBe('recertification_open');
 
   const close = page.getByRole('main').getByRole('button', { name: 'Close re-certification' });
   expect(await close.isDisabled()).toBe(true);
 
-  // Possible when it is offered, and not any more when it is asked for.
+  // The action is allowed when the page offers it, but not when it is submitted.
   await send(paths.evaluations, { name: 'after', agent_name: 'support-bot', status: 'passing', pass_rate: 97 });
   await page.reload();
   await close.click();
@@ -33,18 +33,18 @@ test('an incident blocks the promotion; its re-certification is refused without 
   await dialog.getByRole('alert').waitFor();
   await expect.poll(() => close.isDisabled(), { timeout: 20_000 }).toBe(true);
   expect(await dialog.getByLabel('Rationale').inputValue()).toBe('It will be fine.');
-  expect(await ask()).not.toBe('all_conditions_met');
+  expect(await promotionReason()).not.toBe('all_conditions_met');
 
   await send(paths.evaluations, { name: 'mended', agent_name: 'support-bot', status: 'passing', pass_rate: 97 });
   await dialog.getByLabel('Rationale').fill('Evaluated anew with the case of the incident.');
   await dialog.getByRole('button', { name: 'Close re-certification' }).click();
   await page.getByText('Re-certification closed. It no longer blocks the agent.').waitFor();
   await page.getByRole('main').getByText('Evaluated anew with the case of the incident.').waitFor();
-  expect(await ask()).toBe('all_conditions_met');
+  expect(await promotionReason()).toBe('all_conditions_met');
   expect(pageErrors).toEqual([]);
 });
 
-test('a policy violation is recorded, and stands in its list and in the ledger', async () => {
+test('a recorded policy violation appears in its list and in the ledger', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
   const { page } = await workspace.visit('admin', 'incidents?tab=violations');

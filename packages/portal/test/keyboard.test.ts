@@ -10,7 +10,7 @@ const STOPS_MAX = 120;
 const isFocused = (target: Locator): Promise<boolean> =>
   target.evaluate((element: { ownerDocument: { activeElement: unknown } }) => element.ownerDocument.activeElement === element);
 
-/** Goes from stop to stop with the Tab key until this one has the focus; fails when it is never reached. */
+/** Presses Tab until the target has the focus; throws when that takes more than STOPS_MAX stops. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   for (let stops = 0; stops < STOPS_MAX; stops += 1) {
@@ -20,7 +20,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
   throw new Error(`${target} is not reached by the Tab key`);
 }
 
-test('by keyboard alone: sign in, skip to the page, open the queue, approve; times are no tab stops', async () => {
+test('a keyboard is enough to sign in, open the queue and approve, and times are not tab stops', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -38,7 +38,7 @@ test('by keyboard alone: sign in, skip to the page, open the queue, approve; tim
   await tabTo(page, page.getByRole('link', { name: /Approvals/ }).first());
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
-  // After a change of page the heading has the focus: what comes next is the page, not the navigation once more.
+  // After navigation the heading has the focus, so Tab continues in the page and not in the navigation.
   await tabTo(page, page.getByRole('link', { name: 'support-bot' }));
   await page.keyboard.press('Enter');
   await tabTo(page, page.getByRole('button', { name: 'Approve', exact: true }));
@@ -57,13 +57,13 @@ test('by keyboard alone: sign in, skip to the page, open the queue, approve; tim
   const moment = page.getByRole('main').locator('time').first();
   const exact = (await moment.getAttribute('data-hint')) ?? '';
   expect(exact).toMatch(/\d{4}.*\d\d:\d\d:\d\d/);
-  // Times are no tab stops; the exact one is in the text, for screen readers.
+  // Times are not tab stops. Screen readers get the exact time from the text.
   expect(await moment.getAttribute('tabindex')).toBeNull();
   expect(await moment.textContent()).toContain(exact);
   expect(pageErrors).toEqual([]);
 });
 
-test('the colour scheme is chosen by keyboard and kept over a reload', async () => {
+test('the colour scheme can be chosen by keyboard and survives a reload', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   const scheme = () => page.evaluate('document.documentElement.dataset.mantineColorScheme');

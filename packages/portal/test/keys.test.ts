@@ -6,7 +6,7 @@ import { newWorkspace } from './harness.ts';
 
 const run = promisify(execFile);
 
-/** Runs the line that the page shows, as a person pastes it into a shell. */
+/** Runs a line from the page in a shell. */
 async function shell(line: string): Promise<{ ok?: boolean; error?: string }> {
   const { stdout } = await run('sh', ['-c', line]);
   return JSON.parse(stdout);
@@ -15,13 +15,13 @@ async function shell(line: string): Promise<{ ok?: boolean; error?: string }> {
 const shownKey = (page: Page) => page.getByRole('group', { name: 'key', exact: true }).innerText();
 const shownLine = (page: Page) => page.getByRole('group', { name: 'curl command' }).innerText();
 
-/** Chooses an act of the only key's menu. */
-async function act(page: Page, name: string): Promise<void> {
+/** Chooses an action from the menu of the key ci-deploy. */
+async function chooseAction(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Actions for ci-deploy' }).click();
   await page.getByRole('menuitem', { name }).click();
 }
 
-test('a key is minted and shown once with a line that works; rotated, the old one is refused at once; re-scoped; revoked; all in the trail', async () => {
+test('mints, rotates, re-scopes and revokes a key with immediate effect, and lists each action in the trail', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('admin', 'keys');
   await page.getByRole('button', { name: 'Mint key', exact: true }).click();
@@ -44,7 +44,7 @@ test('a key is minted and shown once with a line that works; rotated, the old on
   await page.getByRole('button', { name: 'I have copied it' }).click();
   expect(await page.getByText(first).count()).toBe(0);
 
-  await act(page, 'Rotate');
+  await chooseAction(page, 'Rotate');
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
   await page.getByText('The old secret no longer works.').waitFor();
   const second = await shownKey(page);
@@ -54,14 +54,14 @@ test('a key is minted and shown once with a line that works; rotated, the old on
   expect(await shell(secondLine)).toMatchObject({ ok: true });
   await page.getByRole('button', { name: 'I have copied it' }).click();
 
-  await act(page, 'Change scopes');
+  await chooseAction(page, 'Change scopes');
   await page.getByRole('checkbox', { name: 'audit' }).check();
   await page.getByRole('checkbox', { name: 'telemetry' }).uncheck();
   await page.getByRole('button', { name: 'Change scopes' }).click();
   await page.getByText('Scopes changed').waitFor();
   expect(await shell(secondLine)).toMatchObject({ error: 'insufficient_scope' });
 
-  await act(page, 'Revoke');
+  await chooseAction(page, 'Revoke');
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await page.getByText('Key revoked').waitFor();
   expect(await shell(secondLine)).toMatchObject({ error: 'unauthorized' });
@@ -69,14 +69,14 @@ test('a key is minted and shown once with a line that works; rotated, the old on
   await page.getByRole('tab', { name: 'Audit trail' }).click();
   const trail = page.getByRole('table', { name: 'Key audit trail' });
   await trail.getByText('revoked').waitFor();
-  // The newest first; below them is the key that the workspace was made with.
-  const acts = await trail.locator('tbody tr').allInnerTexts();
-  expect(acts.slice(0, 4).map((text) => /revoked|scopes changed|rotated|minted/.exec(text)?.[0])).toEqual([
+  // Newest first. The last row is the key that the workspace was created with.
+  const rows = await trail.locator('tbody tr').allInnerTexts();
+  expect(rows.slice(0, 4).map((text) => /revoked|scopes changed|rotated|minted/.exec(text)?.[0])).toEqual([
     'revoked',
     'scopes changed',
     'rotated',
     'minted',
   ]);
-  expect(acts.slice(0, 4).every((text) => text.includes('ci-deploy') && text.includes('(you)'))).toBe(true);
+  expect(rows.slice(0, 4).every((text) => text.includes('ci-deploy') && text.includes('(you)'))).toBe(true);
   expect(pageErrors).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-test('the ledger page verifies the whole chain, and shows the first row that was altered in the database', async () => {
+test('verifies the chain in the browser and reports the first row that was altered in the database', async () => {
   const workspace = await newWorkspace();
   for (let number = 1; number <= 30; number += 1)
     await workspace.send(paths.audit, { actor: 'ci:deploy-prod', action: 'agent.promoted', subject: `bot-${number}` });
@@ -10,7 +10,7 @@ test('the ledger page verifies the whole chain, and shows the first row that was
   await page.getByText(/Ledger verified: 30 entries/).waitFor();
   await page.getByText(/The checkpoint is signed by countersign\//).waitFor();
 
-  // As somebody with all rights on the database would do it.
+  // An attacker with all rights on the database can do this.
   const { sql } = workspace.server.database;
   await sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER ALL');
   await sql(
@@ -26,7 +26,7 @@ test('the ledger page verifies the whole chain, and shows the first row that was
   expect(pageErrors).toEqual([]);
 });
 
-test('all logs stand below the ledger, and one whose head was changed in the database is named', async () => {
+test('lists all logs and reports a log whose head was changed in the database', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'bot', spans: [] });
   const { page, pageErrors } = await workspace.visit('viewer', 'ledger');
@@ -50,7 +50,7 @@ test('a verification can be cancelled', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci', action: 'agent.promoted' });
   const { page } = await workspace.visit('viewer', 'ledger');
-  // The export does not come before the test is over: the verification is under way for as long as nobody cancels it.
+  // The export is never answered, so the verification runs until it is cancelled.
   await page.context().route('**/ledger/export*', () => undefined);
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
   await page.getByText('0 of 1 entries').waitFor();
@@ -58,7 +58,7 @@ test('a verification can be cancelled', async () => {
   await page.getByText('Cancelled after 0 entries').waitFor();
 });
 
-test('filters stand in the address, and downloads are what the command line verifies', async () => {
+test('keeps filters in the URL and downloads the unfiltered ledger', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci:one', action: 'agent.promoted', subject: 'first' });
   await workspace.send(paths.audit, { actor: 'ci:two', action: 'agent.retired', subject: 'second' });
@@ -79,11 +79,11 @@ test('filters stand in the address, and downloads are what the command line veri
   ).toEqual(['first', 'second']);
 });
 
-test("the acts of a person are found by name and address, which stand in the filter while the page's address has the identifier", async () => {
+test('filters by the name and email address of a person and keeps only the id in the URL', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci:one', action: 'agent.promoted' });
   const { page, browser, id, email } = await workspace.visit('admin', 'ledger');
-  await browser.call('PATCH', '/account', { name: 'ci:one' }); // as a program calls itself: whose acts are asked for stays clear
+  await browser.call('PATCH', '/account', { name: 'ci:one' }); // The name of a person can equal the name of a program.
   await browser.call('PATCH', `/workspaces/${workspace.id}/settings`, { name: `renamed ${workspace.id}` });
   await page.reload();
   const rows = page.getByRole('table', { name: 'Ledger entries' }).locator('tbody tr');

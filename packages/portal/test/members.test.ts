@@ -3,7 +3,7 @@ import { PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { newWorkspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
-test('somebody is invited by a link, joins, is made an approver, gets a link for a lost password, and is removed', async () => {
+test('invites a member by link, changes their role, creates a password reset link and removes them', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('admin', 'members');
   await page.getByRole('button', { name: 'Invite member' }).click();
@@ -41,7 +41,7 @@ test('somebody is invited by a link, joins, is made an approver, gets a link for
   await again.page.getByRole('textbox', { name: 'New password' }).fill(`${PASSWORD} anew`);
   await again.page.getByRole('button', { name: 'Set password' }).click();
   await again.page.getByRole('heading', { name: 'Overview' }).waitFor();
-  // Every other session of hers has ended with the old password.
+  // The password reset ends all other sessions.
   await grace.page.goto(`/w/${workspace.id}/runs`);
   await grace.page.getByRole('heading', { name: 'Sign in' }).waitFor();
 
@@ -53,7 +53,7 @@ test('somebody is invited by a link, joins, is made an approver, gets a link for
   expect([...pageErrors, ...grace.pageErrors, ...again.pageErrors]).toEqual([]);
 });
 
-test('the last admin is not demoted, and it is said why', async () => {
+test('refuses to demote the last admin and gives the reason', async () => {
   const workspace = await newWorkspace();
   const { page, email } = await workspace.visit('admin', 'members');
   const role = page.getByLabel(`Role of ${email.split('@')[0]}`);
@@ -63,7 +63,7 @@ test('the last admin is not demoted, and it is said why', async () => {
   await expect.poll(() => role.inputValue()).toBe('admin');
 });
 
-test('a decision key is shown on demand, rotated and retired, each in the ledger', async () => {
+test('shows, rotates and retires a decision key and records each action in the ledger', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('admin', 'signing');
   const dialog = page.getByRole('dialog');

@@ -9,7 +9,7 @@ test.each([
   [79.999, '79.999 %'],
   [79.99999, '79.999 %'],
   [null, '–'],
-])('a pass rate of %j is shown as %j: never as more than it is', (rate, shown) => expect(formatPercent(rate)).toBe(shown));
+])('shows a pass rate of %j as %j, rounded down', (rate, shown) => expect(formatPercent(rate)).toBe(shown));
 
 test.each([
   [999.4, '999 ms'],
@@ -22,7 +22,7 @@ test.each([
   [3_599_600, '1 h 0 min'],
   [7_199_999, '2 h 0 min'],
   [7_850_000, '2 h 11 min'],
-])('%j milliseconds are shown as %j: never as 60 of anything', (ms, shown) => expect(formatDuration(ms)).toBe(shown));
+])('shows %j milliseconds as %j, never with 60 of a unit', (ms, shown) => expect(formatDuration(ms)).toBe(shown));
 
 test.each([
   [0, '$0'],
@@ -31,4 +31,4 @@ test.each([
   [1_000, '$1K'],
   [1_500, '$1.5K'],
   [20_000_000, '$20M'],
-])('%j dollars are %j on the axis of a chart', (value, shown) => expect(formatShortDollars(value)).toBe(shown));
+])('shows %j dollars as %j on the axis of a chart', (value, shown) => expect(formatShortDollars(value)).toBe(shown));

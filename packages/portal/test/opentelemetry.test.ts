@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { chatRun, id, jsonExport, newTrace, pairs, type TestSpan } from '../../server/test/otlp/exporter.ts';
 import { newWorkspace, type Workspace } from './harness.ts';
 
-/** A machine that is busy takes longer than the five seconds that the page waits. */
+/** On a busy machine a refresh takes longer than its five-second interval. */
 const BUSY = { timeout: 30_000 };
 
 const FINDING = {
@@ -20,7 +20,7 @@ const post = async ({ server, key }: Workspace, path: string, body: unknown) => 
 const sendSpans = (workspace: Workspace, spans: readonly TestSpan[]) =>
   post(workspace, '/v1/traces', jsonExport(spans, { 'service.name': 'checkout-service' }));
 
-test('a run that arrives in pieces is shown as arriving with a provisional agent, and the page shows its end by itself', async () => {
+test('shows an incomplete run as arriving with a provisional agent, and refreshes until its root span arrives', async () => {
   const workspace = await newWorkspace();
   const traceId = newTrace();
   const [child, root] = chatRun(traceId) as [TestSpan, TestSpan];
@@ -44,7 +44,7 @@ test('a run that arrives in pieces is shown as arriving with a provisional agent
   expect([requests, pageErrors]).toEqual([0, []]);
 });
 
-test('a run whose root did not come is incomplete, and its page says what is not known', async () => {
+test('shows a run without a root span as incomplete after 16 minutes', async () => {
   const workspace = await newWorkspace();
   const traceId = newTrace();
   await sendSpans(workspace, [chatRun(traceId)[0]!]);
@@ -58,7 +58,7 @@ test('a run whose root did not come is incomplete, and its page says what is not
   await page.getByText('incomplete', { exact: true }).first().waitFor(BUSY);
 });
 
-test('findings of a run stand in a table of their own, and no evaluation is shown', async () => {
+test('lists findings in a separate table of the run and not as evaluations', async () => {
   const workspace = await newWorkspace();
   const traceId = newTrace();
   await sendSpans(workspace, chatRun(traceId));
@@ -69,12 +69,12 @@ test('findings of a run stand in a table of their own, and no evaluation is show
   const row = page.getByRole('table', { name: 'Findings' }).getByRole('row', { name: /relevance/ });
   await row.waitFor(BUSY);
   const text = await row.innerText();
-  for (const said of ['0.75', 'good', 'It answers the question.']) expect(text).toContain(said);
+  for (const value of ['0.75', 'good', 'It answers the question.']) expect(text).toContain(value);
   await page.goto(`/w/${workspace.id}/evaluations`);
   await page.getByText('No evaluations yet').waitFor(BUSY);
 });
 
-test('the empty list of runs shows the variables of OpenTelemetry with the address of this server', async () => {
+test('the empty list of runs shows the OpenTelemetry variables with the URL of this server', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer', 'runs');
   const variables = page.getByText(/OTEL_EXPORTER_OTLP_ENDPOINT=/);

@@ -17,7 +17,7 @@ const point = (hour: number, name: string, more: Partial<PassRatePoint> = {}): P
   ...more,
 });
 
-test('pass rates are grouped by suite, else by the name of the evaluation; the suite evaluated last comes first', () => {
+test('groups pass rates by suite or else by evaluation name, with the latest suite first', () => {
   const points = [
     point(1, 'run 1', { suite: 'safety', pass_rate: 20 }),
     point(2, 'regression'),
@@ -32,7 +32,7 @@ test('pass rates are grouped by suite, else by the name of the evaluation; the s
   expect(others).toEqual({ suites: 0, points: [] });
 });
 
-test('with more suites than lines, those evaluated last have a line and no point is lost', () => {
+test('draws lines for the latest suites and keeps the points of all others', () => {
   const points = Array.from({ length: 40 }, (_each, hour) => point(hour, `suite-${hour % 8}`));
   const { lines, others } = seriesOf(ratedPoints(points), 5);
   expect(lines.map(({ name }) => name)).toEqual(['suite-7', 'suite-6', 'suite-5', 'suite-4', 'suite-3']);
@@ -40,12 +40,12 @@ test('with more suites than lines, those evaluated last have a line and no point
   expect(lines.flatMap(({ points: own }) => own).length + others.points.length).toBe(40);
 });
 
-test('points are in the order of their moments, also where a clock stepped back', () => {
+test('sorts points by time, even if a clock stepped back', () => {
   const rated = ratedPoints([point(3, 'a'), point(1, 'a'), point(2, 'a', { pass_rate: null })]);
   expect(rated.map(({ at }) => (at - START) / HOUR_MS)).toEqual([1, 3]);
 });
 
-test('an axis names moments of points alone: none twice, none closer than there is room', () => {
+test('labels only times of points, without duplicates and at least the given distance apart', () => {
   const day = (at: number) => new Date(at).toISOString().slice(0, 10);
   const moments = [0, 1, 2, 26, 27, 50, 51, 400].map((hour) => START + hour * HOUR_MS);
   expect(namedMoments(moments, 1, day).map(day)).toEqual(['2026-01-05', '2026-01-06', '2026-01-07', '2026-01-22']);

@@ -12,11 +12,11 @@ test.each([
   [61, 'Too many requests. Try again in 61 seconds.'],
   [1, 'Too many requests. Try again in 1 second.'],
   [undefined, 'Too many requests. Wait a moment and try again.'],
-])('who is refused for %j seconds is told how long', async (seconds, said) => {
-  expect(await readProblem(limited(seconds))).toMatchObject({ kind: 'limited', message: said });
+])('shows how long to wait for a Retry-After of %j seconds', async (seconds, message) => {
+  expect(await readProblem(limited(seconds))).toMatchObject({ kind: 'limited', message });
 });
 
-test('a problem carries the request id by which the server finds it', async () => {
-  const answer = Response.json({ error: 'internal_error', issues: [] }, { status: 500, headers: { 'x-request-id': 'req-7' } });
-  expect(await readProblem(answer)).toMatchObject({ kind: 'server', requestId: 'req-7' });
+test('a problem contains the request id of the response', async () => {
+  const response = Response.json({ error: 'internal_error', issues: [] }, { status: 500, headers: { 'x-request-id': 'req-7' } });
+  expect(await readProblem(response)).toMatchObject({ kind: 'server', requestId: 'req-7' });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { highRiskAgent, newWorkspace, paths } from './harness.ts';
 
-test('a viewer sees the record and is offered no act; neither the pages of keys nor their API say anything to them', async () => {
+test('a viewer can read records but sees no actions, and neither page nor API shows keys', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -13,8 +13,8 @@ test('a viewer sees the record and is offered no act; neither the pages of keys 
 
   const queue = await browser.call('GET', `/workspaces/${workspace.id}/approvals`);
   const evaluation: string = queue.body.items[0].evaluation.id;
-  const tried = await browser.call('POST', `/workspaces/${workspace.id}/approvals/${evaluation}/approve`, { rationale: 'no' });
-  expect([tried.status, tried.body.error]).toEqual([403, 'forbidden']);
+  const response = await browser.call('POST', `/workspaces/${workspace.id}/approvals/${evaluation}/approve`, { rationale: 'no' });
+  expect([response.status, response.body.error]).toEqual([403, 'forbidden']);
 
   for (const [path, missing] of [
     ['agents', 'Set to low risk'],
@@ -34,7 +34,7 @@ test('a viewer sees the record and is offered no act; neither the pages of keys 
   }
 });
 
-test('an approver decides about evaluations, and is offered nothing that is an admin’s', async () => {
+test('an approver can decide about evaluations and sees no admin actions', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -48,7 +48,7 @@ test('an approver decides about evaluations, and is offered nothing that is an a
   expect(opened.status).toBe(403);
 });
 
-test('somebody of another workspace sees that it is not theirs, and nothing of it', async () => {
+test('a person without membership sees that the workspace was not found, and nothing of its data', async () => {
   const workspace = await newWorkspace();
   const other = await workspace.server.workspace('other');
   const { page, pageErrors } = await workspace.visit('admin', '');

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-/** A machine that is busy takes longer than the second that polls wait. */
+/** A busy machine takes longer than the default poll timeout. */
 const BUSY = { timeout: 20_000 };
 
 const STEPS = 500;
-/** From here on each step is below the one before. */
+/** From this index on, each step is a child of the previous one. */
 const DEEP_FROM = 480;
 const RIGHT_TO_LEFT = 'البحث عن الطلب في قاعدة البيانات ثم الرد على العميل';
 
@@ -14,7 +14,7 @@ const parentOf = (index: number): string => {
   return index % 2 === 0 ? 's1' : 's0';
 };
 
-/** A run of one agent step with many below it, half of them below a step of the first level, and a last one that goes deep. */
+/** A run with one root step, half of the others below its first child, and a deep chain at the end. */
 const longRun = () => ({
   trace_id: 'long-run',
   agent_name: 'support-bot',
@@ -42,7 +42,7 @@ const longRun = () => ({
   })),
 });
 
-test('a run of 500 steps holds in the page only the rows that can be seen, scrolls to its last one, folds, and is read by keyboard', async () => {
+test('a run of 500 steps renders only visible rows and can be read, scrolled and collapsed by keyboard', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.traces, longRun());
   const { page, pageErrors } = await workspace.visit('viewer', 'runs');
@@ -53,17 +53,17 @@ test('a run of 500 steps holds in the page only the rows that can be seen, scrol
 
   await tree.focus();
   await page.keyboard.press('End');
-  const chosen = tree.locator('[role=treeitem][aria-selected=true]');
+  const selected = tree.locator('[role=treeitem][aria-selected=true]');
   await page.getByRole('treeitem', { name: /step 499/, selected: true }).waitFor();
   expect(await tree.getByRole('treeitem').count()).toBeLessThan(60);
-  /** How much of a step's name has room in its row, and how much of it lies behind the right edge, in pixels. */
+  /** The visible width of a step's name, and how far it extends beyond the right edge of its row, in pixels. */
   const boxOf = async (text: string) => {
     const name = tree.getByText(text, { exact: true });
-    const [own, room] = await Promise.all([name.boundingBox(), name.locator('..').boundingBox()]);
-    if (own === null || room === null) throw new Error(`${text} is not shown`);
-    return { shown: Math.min(own.width, room.width), beyondRight: own.x + own.width - (room.x + room.width) };
+    const [own, row] = await Promise.all([name.boundingBox(), name.locator('..').boundingBox()]);
+    if (own === null || row === null) throw new Error(`${text} is not shown`);
+    return { shown: Math.min(own.width, row.width), beyondRight: own.x + own.width - (row.x + row.width) };
   };
-  // The deepest of all keeps its name, on a phone too, and a name is cut at its own end: to the left where it is written so.
+  // The deepest step keeps a visible name, even on a phone. A right-to-left name is truncated at its left end.
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 860 });
     expect((await boxOf('step 499')).shown, `at ${width} pixels`).toBeGreaterThan(45);
@@ -75,7 +75,7 @@ test('a run of 500 steps holds in the page only the rows that can be seen, scrol
   await page.keyboard.press('ArrowDown');
   await page
     .getByRole('treeitem', { name: /step 1 /, selected: true })
-    .or(chosen)
+    .or(selected)
     .first()
     .waitFor();
   await page.getByText('Where is my order?').waitFor();
@@ -91,7 +91,7 @@ test('a run of 500 steps holds in the page only the rows that can be seen, scrol
   expect(pageErrors).toEqual([]);
 });
 
-test('a run of more than 5,000 steps shows the first ones, says so, and loads more on demand', async () => {
+test('a run of more than 5,000 steps shows the first 5,000 and loads more on demand', async () => {
   const workspace = await newWorkspace();
   for (let part = 0; part < 11; part += 1) {
     const spans = Array.from({ length: STEPS }, (_each, index) => ({
@@ -116,7 +116,7 @@ test('a run of more than 5,000 steps shows the first ones, says so, and loads mo
   expect(pageErrors).toEqual([]);
 });
 
-test('filters and pages of the list stand in the address, and Back goes back', async () => {
+test('keeps filters and pages of the list in the URL, so that Back works', async () => {
   const workspace = await newWorkspace();
   const events = Array.from({ length: 120 }, (_each, index) => ({
     trace_id: `run-${index}`,
@@ -134,7 +134,7 @@ test('filters and pages of the list stand in the address, and Back goes back', a
   await page.goBack();
   await expect.poll(() => rows.first().innerText(), BUSY).toBe(first);
 
-  // "Previous page" is the page before, also after Back and after a reload; whoever came by a link goes to the first.
+  // "Previous page" also works after Back and after a reload. A page opened from a link offers "First page".
   const trace = async () => (await rows.first().innerText()).split('\n')[0];
   const tops = [await trace()];
   for (const _page of [2, 3]) {
@@ -165,7 +165,7 @@ test('filters and pages of the list stand in the address, and Back goes back', a
   await page.getByRole('button', { name: 'Clear', exact: true }).click();
   await expect.poll(() => rows.count(), BUSY).toBe(50);
 
-  // A pause behind a blank eats no blank, and what was cleared is not asked for a moment later.
+  // A pause after a space keeps the space, and a cleared search does not come back with the delayed update.
   const search = page.getByRole('textbox', { name: 'Search' });
   await search.pressSequentially('run-7 ');
   await page.waitForURL(/text=run-7/);
@@ -179,7 +179,7 @@ test('filters and pages of the list stand in the address, and Back goes back', a
   await page.waitForTimeout(500);
   expect([await search.inputValue(), new URL(page.url()).search]).toEqual(['', '']);
 
-  // Neither a day nor a moment: no filter.
+  // Invalid dates do not filter.
   await page.goto(`/w/${workspace.id}/runs?from=2026-13-45&to=2026-02-30&since=yesterday`);
   await expect.poll(() => rows.count(), BUSY).toBe(50);
   expect(await page.getByRole('button', { name: 'Clear', exact: true }).count()).toBe(0);

@@ -5,11 +5,11 @@ import { paths, testServer } from '../../server/test/harness/test-server.ts';
 import { newWorkspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
-/** Gone after a reload. */
+/** A mark that a reload removes. */
 const MARK = 'window.notReloaded = true';
 const isMarked = 'window.notReloaded === true';
 
-test('with the server stopped, pages that were never visited open, what was typed survives, and it is sent when the server is back', async () => {
+test('with the server stopped, unvisited pages open and a form keeps its input until the server is back', async () => {
   const database = await cloneDatabase();
   const first = await testServer({ database });
   const id = await first.workspace('acme');
@@ -47,7 +47,7 @@ test('with the server stopped, pages that were never visited open, what was type
   await database.drop();
 });
 
-test('code that cannot be loaded is a notice with a retry: no reload, and the page opens when the server is back', async () => {
+test('shows a notice when the code of a page cannot be loaded and opens the page without a reload later', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer', 'members');
   const context = page.context();
@@ -55,10 +55,10 @@ test('code that cannot be loaded is a notice with a retry: no reload, and the pa
   await page.goto(`/w/${workspace.id}/`);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.evaluate(MARK);
-  // The server answers, and has no such code.
+  // The server runs but cannot send the code.
   await page.getByRole('link', { name: 'Agents', exact: true }).click();
   await page.getByText('The server did not send the code of this page.').waitFor();
-  // The server is away.
+  // The server is unreachable.
   await context.route('**/readyz', (route) => route.abort());
   await page.getByRole('button', { name: 'Reload the page' }).click();
   await page.getByText('The page opens automatically when the server is back.').waitFor();

@@ -5,7 +5,7 @@ import { testServer } from '../../server/test/harness/test-server.ts';
 import './harness.ts';
 import { openWindow } from './window.ts';
 
-test('the link that a first start prints sets up a workspace and its admin, and signs them in; the link is dead then', async () => {
+test('the set-up link creates a workspace and its admin, signs them in and works only once', async () => {
   const server = await testServer();
   const link = await setUpLink(server.open.pool);
   const { page, pageErrors } = await openWindow({ baseURL: server.url });
@@ -17,7 +17,7 @@ test('the link that a first start prints sets up a workspace and its admin, and 
   await page.getByRole('textbox', { name: 'New password' }).fill('short');
   await page.getByRole('button', { name: 'Create account and sign in' }).click();
   await page.getByText(/Must .*12/).waitFor();
-  // What was refused is said at its field, and nothing that was typed is gone.
+  // The error appears at its field, and the form keeps its input.
   expect(await page.getByLabel('Workspace').inputValue()).toBe('acme');
   expect(await page.getByRole('textbox', { name: 'New password' }).inputValue()).toBe('short');
   expect(await page.getByRole('textbox', { name: 'New password' }).getAttribute('aria-invalid')).toBe('true');
@@ -33,7 +33,7 @@ test('the link that a first start prints sets up a workspace and its admin, and 
   const other = await openWindow({ baseURL: server.url });
   await other.page.goto('/link#%E0%A4%A');
   await other.page.getByText(/was already used, has expired/).waitFor();
-  // A link that is pasted over another one changes nothing but what is behind the #.
+  // Pasting a link over another one changes only the fragment of the URL.
   const browser = new Browser(server, (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`)[0]);
   const workspace = new URL(page.url()).pathname.split('/')[2];
   const invited = await browser.call('POST', `/workspaces/${workspace}/invitations`, {
@@ -47,7 +47,7 @@ test('the link that a first start prints sets up a workspace and its admin, and 
   expect([...pageErrors, ...other.pageErrors]).toEqual([]);
 });
 
-test('the password signs in, a wrong one does not; whoever was sent away comes back to where they were', async () => {
+test('accepts only the right password and returns to the page that required the sign-in', async () => {
   const server = await testServer();
   const { page } = await openWindow({ baseURL: server.url });
   await page.goto('/');
@@ -72,7 +72,7 @@ test('the password signs in, a wrong one does not; whoever was sent away comes b
   await other.getByText('Wrong email or password.').waitFor();
   expect(await other.getByLabel('Email address').inputValue()).toBe('ada@example.com');
   await other.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-  // By keyboard: Enter in the field sends the form.
+  // Enter in the field submits the form.
   await other.keyboard.press('Enter');
   await other.getByRole('heading', { name: 'Audit ledger', level: 1 }).waitFor();
   expect(other.url()).toBe(ledger);

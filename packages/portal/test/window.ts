@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll } from 'vitest';
 import { launchChromium } from './chromium.ts';
 
-/** A person's browser window, and what went wrong in it unseen: pageErrors of scripts, and what the pages' policy refused. */
+/** A browser window. `pageErrors` collects script errors and violations of the content security policy. */
 export interface Window {
   page: Page;
   pageErrors: string[];
@@ -10,7 +10,7 @@ export interface Window {
 
 let browser: Promise<Browser> | undefined;
 
-/** Opens a window of its own: no cookie and no storage of another one. One Chromium serves a test file. */
+/** Opens a window with its own cookies and storage. A test file uses one Chromium. */
 export async function openWindow(options: {
   baseURL: string;
   cookie?: string | undefined;
@@ -34,7 +34,7 @@ export async function openWindow(options: {
   if (name !== undefined && value !== undefined) await context.addCookies([{ name, value, url: baseURL }]);
   const page = await context.newPage();
   const pageErrors: string[] = [];
-  page.on('pageerror', (error) => pageErrors.push(`fault: ${error.message}`));
+  page.on('pageerror', (error) => pageErrors.push(`error: ${error.message}`));
   page.on('console', (message) => {
     if (/Content Security Policy|Minified React error/.test(message.text())) pageErrors.push(message.text());
   });

@@ -6,10 +6,10 @@ const DAY_MS = 24 * HOUR_MS;
 const AGENTS = ['billing-agent', 'triage-agent', 'refund-agent', 'research-agent'] as const;
 const MODELS = ['gpt-4o', 'claude-sonnet-4', 'gpt-4o-mini'] as const;
 
-/** Sends what a program would send. */
+/** Sends an API request. */
 export type Send = (path: string, body: unknown) => Promise<Record<string, unknown>>;
 
-/** Two weeks of several agents: runs of every outcome, evaluations that rise and fall, one run with many steps. */
+/** Sends two weeks of data for several agents: runs with every outcome, varying evaluations and one run with many steps. */
 export async function sendDemoData(send: Send): Promise<void> {
   for (let day = 0; day < DAYS; day += 1) {
     await send('/api/public/telemetry', { events: eventsOf(day) });
@@ -17,7 +17,7 @@ export async function sendDemoData(send: Send): Promise<void> {
       const passRate = 84 + ((day * 7 + place * 5) % 13) - (place === 1 ? 9 : 0);
       const status = passRate >= 80 ? 'passing' : 'failing';
       const category = place === 2 ? 'safety' : 'regression';
-      const evaluation = { name: `nightly-${marked(day)}`, agent_name: agent, category };
+      const evaluation = { name: `nightly-${dayLabel(day)}`, agent_name: agent, category };
       if (place === 2) {
         const rate = 70 + ((day * 3) % 17);
         const safety = { suite: { name: 'safety' }, status: rate >= 80 ? 'passing' : 'failing', pass_rate: rate };
@@ -33,14 +33,14 @@ export async function sendDemoData(send: Send): Promise<void> {
   await send('/api/public/evaluations', { name: 'first', agent_name: 'Refund-Agent', status: 'passing', pass_rate: 91 });
 }
 
-/** A day's number as it stands in names, so that backdate finds the rows again. */
-const marked = (day: number): string => `day-${String(day).padStart(2, '0')}`;
+/** The number of a day as part of names, by which `backdate` finds the rows. */
+const dayLabel = (day: number): string => `day-${String(day).padStart(2, '0')}`;
 
-/** Runs of a day: fewer at the weekend, a failure now and then. */
+/** The runs of a day: fewer at the weekend, some of them failures. */
 function eventsOf(day: number): object[] {
   const runs = 24 + ((day * 11) % 17) - (day % 7 > 4 ? 14 : 0);
   return Array.from({ length: runs }, (_each, index) => ({
-    trace_id: `${marked(day)}-run-${String(index).padStart(3, '0')}`,
+    trace_id: `${dayLabel(day)}-run-${String(index).padStart(3, '0')}`,
     agent_name: AGENTS[index % AGENTS.length],
     outcome: index % 9 === 4 ? 'failure' : index % 13 === 7 ? 'escalated' : 'success',
     model: MODELS[index % MODELS.length],
@@ -55,11 +55,11 @@ function eventsOf(day: number): object[] {
 
 const at = (start: number, ms: number): string => new Date(start + ms).toISOString();
 
-/** A run that reads well: a question, a look-up, a guardrail, an answer. */
+/** A run with a question, a look-up, a guardrail and an answer. */
 function conversation(): object {
   const start = Date.now() - 12 * 60_000;
   const times = (from: number, to: number) => ({ started_at: at(start, from), ended_at: at(start, to), latency_ms: to - from });
-  const asked = [
+  const promptMessages = [
     { role: 'system', content: 'You answer customers of a shop. You may refund up to $50.' },
     { role: 'user', content: 'My order 4711 arrived broken. I would like my money back.' },
   ];
@@ -85,7 +85,7 @@ function conversation(): object {
         completion_tokens: 64,
         cost_usd: 0.0042,
         ...times(20, 1480),
-        messages: [...asked, { role: 'assistant', content: 'I look up the order first.', tool_calls: calls }],
+        messages: [...promptMessages, { role: 'assistant', content: 'I look up the order first.', tool_calls: calls }],
       },
       {
         span_id: 'find',
@@ -144,7 +144,7 @@ function conversation(): object {
         cost_usd: 0.0061,
         ...times(5060, 6400),
         messages: [
-          ...asked,
+          ...promptMessages,
           {
             role: 'assistant',
             content: 'I am sorry about the lamp. I have refunded $38.50; it is on your card within three days.',
@@ -177,7 +177,7 @@ function longRun(): object {
   return { trace_id: 'run-research-market', agent_name: 'research-agent', outcome: 'escalated', spans };
 }
 
-/** Moves what was just sent into the past, by the day in its name: as if the two weeks had passed. For pictures alone. */
+/** Moves the sent rows into the past by the day in their names. Only for screenshots. */
 export async function backdate(client: pg.Client): Promise<void> {
   for (const table of ['telemetry_events', 'evaluations'])
     await client.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
@@ -185,11 +185,11 @@ export async function backdate(client: pg.Client): Promise<void> {
     const ago = `${(DAYS - 1 - day) * DAY_MS + HOUR_MS} milliseconds`;
     await client.query(
       `UPDATE countersign.telemetry_events SET received_at = received_at - $1::interval + (ordinal * interval '90 seconds') - interval '50 minutes' WHERE trace_id LIKE $2`,
-      [ago, `${marked(day)}-%`],
+      [ago, `${dayLabel(day)}-%`],
     );
     await client.query('UPDATE countersign.evaluations SET recorded_at = recorded_at - $1::interval WHERE name = $2', [
       ago,
-      `nightly-${marked(day)}`,
+      `nightly-${dayLabel(day)}`,
     ]);
   }
 }

@@ -1,6 +1,6 @@
 import type { APIRequestContext } from 'playwright-core';
 
-/** Every page by its name, with its path behind the origin: lists as they are, and one of each kind of record. */
+/** Every page by its name, with its path: all lists, and one record of each kind. */
 export async function pagesOf(request: APIRequestContext, workspace: string): Promise<[name: string, path: string][]> {
   const get = async (path: string) => (await request.get(`/api/portal/workspaces/${workspace}/${path}`)).json();
   const [agents, traces, events, evaluations, decisions, waiting, approved, incidents] = await Promise.all([

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots [PAGE ...]`: every page of the portal at 1280 and 390 pixels, light and dark, with the data of the tour and
- * two weeks more, into /screenshots. To be looked at after a change to the pages.
+ * `npm run screenshots [PAGE ...]` saves every page of the portal at 1280 and 390 pixels, light and dark, in /screenshots. The data is
+ * that of the demo and two more weeks. Review the pictures after a change to the pages.
  */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -29,7 +29,7 @@ const SCHEMES = ['light', 'dark'] as const;
 const wanted = process.argv.slice(2);
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-screenshots-'));
-chmodSync(folder, 0o755); // run by root, PostgreSQL is another user that has to get in
+chmodSync(folder, 0o755); // When root runs this, PostgreSQL runs as another user and needs access.
 const dataDir = join(folder, 'data');
 const config = { ...readConfig({ COUNTERSIGN_DATA_DIR: dataDir }), port: 0 };
 const database = await openDatabase(config, () => undefined, 'set-up');
@@ -37,7 +37,7 @@ const server = await startServer(config, database, pino({ level: 'warn' }));
 const url = `http://127.0.0.1:${server.address.port}`;
 const browser = await launchChromium();
 try {
-  const link = await tour();
+  const link = await runDemo();
   const [{ id: workspace }] = (await database.lookupPool.query("SELECT id FROM countersign.tenants WHERE name LIKE 'demo-%'"))
     .rows;
   await fill(workspace);
@@ -49,16 +49,16 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Holds the tour against this server; returns the link by which its visitor signs in. */
-async function tour(): Promise<string> {
+/** Runs the demo against this server and returns its sign-in link. */
+async function runDemo(): Promise<string> {
   const environment = { ...process.env, COUNTERSIGN_URL: url, COUNTERSIGN_DATA_DIR: dataDir };
   const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'examples/demo/demo.ts')], { env: environment });
   const link = /http\S+\/link#\S+/.exec(stdout)?.[0];
-  if (link === undefined) throw new Error('the tour printed no link');
+  if (link === undefined) throw new Error('the demo printed no link');
   return link;
 }
 
-/** Two weeks more, and something that waits: an approval, an incident. */
+/** Adds two weeks of data and a pending approval. */
 async function fill(workspace: string): Promise<void> {
   const scopes = ['telemetry', 'evaluations', 'audit', 'governance'] as const;
   const key = await mintKey(database.pool, workspace, { name: 'nightly-pipeline', scopes, expiresAt: null }, 'operator');
@@ -119,7 +119,7 @@ async function takeAll(browser: Browser, link: string, workspace: string): Promi
   }
 }
 
-/** A workspace of the visitor in which nothing has happened yet. */
+/** Creates an empty workspace for the signed-in person. */
 async function emptyWorkspace(page: Page): Promise<string> {
   const { person } = await (await page.request.get('/api/portal/session')).json();
   const id = await createWorkspace(database.pool, 'a-new-one');
@@ -127,7 +127,7 @@ async function emptyWorkspace(page: Page): Promise<string> {
   return id;
 }
 
-/** An incident that is open, as an admin opens one. */
+/** Opens an incident through the form. */
 async function openIncident(page: Page, workspace: string): Promise<void> {
   await page.goto(`/w/${workspace}/incidents`);
   await page.getByRole('button', { name: 'Open incident' }).click();
@@ -138,7 +138,7 @@ async function openIncident(page: Page, workspace: string): Promise<void> {
   await page.getByRole('heading', { name: 'Incident with triage-agent' }).waitFor();
 }
 
-/** What stands over pages: a form, a shown key, a verified ledger. */
+/** Saves dialogs and states that need actions: a form with an error, a shown key, a verified ledger. */
 async function dialogs(page: Page, workspace: string, suffix: string): Promise<void> {
   if (wanted.length > 0 && !wanted.includes('dialogs')) return;
   await page.goto(`/w/${workspace}/keys`);
@@ -168,7 +168,7 @@ async function picture(page: Page, path: string, name: string): Promise<void> {
 }
 
 async function save(page: Page, name: string): Promise<void> {
-  await page.waitForTimeout(250); // what fades in has come
+  await page.waitForTimeout(250); // Wait for fade-in transitions.
   mkdirSync(join(root, 'screenshots'), { recursive: true });
   await page.screenshot({ path: join(root, 'screenshots', `${name}.png`), fullPage: true });
   process.stdout.write(`screenshots/${name}.png\n`);
