@@ -154,7 +154,7 @@ describe('offline verification', () => {
     expect(await ledger('verify', '--checkpoint', at('kept'), '--key', at('vkey'))).toMatchObject({ status: 0 });
   });
 
-  test('all three logs of a workspace are whole', async () => {
+  test('the logs audit, decisions and keys of a workspace are whole', async () => {
     for (const log of ['audit', 'decisions', 'keys'])
       expect(await ledger('verify', '--log', log), log).toMatchObject({
         status: 0,
