@@ -102,7 +102,7 @@ async function send(key: string): Promise<void> {
 
 async function tryImage(image: Image): Promise<void> {
   check('the root file system is read-only', image.run('touch', '/opt/countersign/x').stderr.includes('Read-only file system'));
-  check('the user has no rights', image.print('id', '-u') === String(USER));
+  check('the user is unprivileged', image.print('id', '-u') === String(USER));
   check('the health check fails without a server', image.run('healthcheck').status === 1);
   const server = image.start('countersign-server', 'serve');
   let output = '';
@@ -116,7 +116,7 @@ async function tryImage(image: Image): Promise<void> {
   check('every log is valid', !verified.includes('broken'));
   process.kill(childOf(server.pid!), 'SIGTERM');
   const status = await Promise.race([ended, sleep(15_000).then(() => undefined)]);
-  check(`SIGTERM stops the server in order (exit code ${status})`, status === 0);
+  check(`SIGTERM shuts the server down cleanly (exit code ${status})`, status === 0);
   if (process.exitCode === 1) process.stderr.write(output);
 }
 

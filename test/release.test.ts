@@ -36,7 +36,7 @@ describe('a release', () => {
   test('needs a tag that is the version of everything, and a section in the changelog', () => {
     const good = checkout('good', changelog);
     expect(run(good, 'check-version.sh', `v${version}`)).toBe('');
-    expect(() => run(good, 'check-version.sh', 'v9.9.9')).toThrow(/the tag says 9\.9\.9/);
+    expect(() => run(good, 'check-version.sh', 'v9.9.9')).toThrow(/the tag is 9\.9\.9/);
     const without = checkout('without', '# Changelog\n\n## Unreleased\n');
     expect(() => run(without, 'check-version.sh', `v${version}`)).toThrow(/CHANGELOG\.md has no version/);
     const other = checkout('other', changelog);

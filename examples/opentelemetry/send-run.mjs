@@ -1,4 +1,4 @@
-// Sends one run of an agent as OTLP/JSON, by the standard variables of OpenTelemetry and without packages.
+// Sends one agent run as OTLP/JSON. Uses the standard OpenTelemetry variables and no packages.
 import { randomBytes } from 'node:crypto';
 
 const endpoint = process.env.OTEL_EXPORTER_OTLP_ENDPOINT ?? 'http://127.0.0.1:7300';
@@ -8,14 +8,14 @@ const traceId = randomBytes(16).toString('hex');
 const rootId = randomBytes(8).toString('hex');
 const startedMs = Date.now();
 
-/** Attributes as OTLP has them. */
+/** Attributes in the form of OTLP. */
 const attributes = (values) =>
   Object.entries(values).map(([key, value]) => ({
     key,
     value: typeof value === 'number' ? { intValue: value } : { stringValue: value },
   }));
 
-/** A span that starts and ends so many milliseconds after the run began. */
+/** A span with its start and end in milliseconds after the start of the run. */
 const span = (spanId, parentSpanId, name, [fromMs, toMs], values) => ({
   traceId,
   spanId,

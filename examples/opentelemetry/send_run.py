@@ -1,4 +1,4 @@
-"""Sends one run of an agent as OTLP/JSON, by the standard variables of OpenTelemetry and without packages."""
+"""Sends one agent run as OTLP/JSON. Uses the standard OpenTelemetry variables and no packages."""
 
 import json
 import os
@@ -15,7 +15,7 @@ STARTED_NS = time.time_ns()
 
 
 def attributes(values):
-    """Attributes as OTLP has them."""
+    """Attributes in the form of OTLP."""
     return [
         {"key": key, "value": {"intValue" if isinstance(value, int) else "stringValue": value}}
         for key, value in values.items()
@@ -23,7 +23,7 @@ def attributes(values):
 
 
 def span(span_id, parent_id, name, from_ms, to_ms, values):
-    """A span that starts and ends so many milliseconds after the run began."""
+    """A span with its start and end in milliseconds after the start of the run."""
     parent = {} if parent_id is None else {"parentSpanId": parent_id}
     return {
         "traceId": TRACE_ID,

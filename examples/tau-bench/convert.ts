@@ -3,16 +3,16 @@ import type { Message } from '@countersign/core/contract/message';
 import type { Span, Trace } from '@countersign/core/contract/trace';
 import { NotPublishedRuns, type PublishedMessage, type PublishedRun, type PublishedToolCall } from './published-runs.ts';
 
-/** The name of the agent that played all runs of a file with this model. */
+/** The name of the agent in all runs of a file with this model. */
 export const agentNameOf = (model: string): string => `tau-airline-${model}`;
 
-/** The trace id of a run. It is the same on every import, so a second import finds the first one's traces. */
+/** The trace ID of a run. It is the same in every import, so a second import finds the traces of the first one. */
 export const traceIdOf = ({ task_id, trial }: PublishedRun, model: string): string =>
   `tau-bench-airline-${model}-task-${task_id}-trial-${trial}`;
 
 /**
- * A published run as a trace. It says what the file says and no more: the file holds no times, token counts or costs, so the trace
- * has none. Nothing is lost either: the `messages` of the llm spans, one after the other, and then `closing_messages` are `traj`.
+ * A published run as a trace. The file has no times, token counts or costs, so the trace has none either. Nothing is lost: the
+ * `messages` of the llm spans in order, followed by `closing_messages`, are `traj`.
  */
 export function toTrace(run: PublishedRun, model: string): Trace {
   const { instruction, actions } = run.info?.task ?? {};
@@ -33,7 +33,7 @@ export function toTrace(run: PublishedRun, model: string): Trace {
   };
 }
 
-/** Each assistant message as an llm span, followed by a tool span for each call that it makes; and what was said after the last one. */
+/** Each assistant message as an llm span, followed by a tool span for each of its calls; and the messages after the last one. */
 function toSpans(run: PublishedRun, model: string): { spans: Span[]; closing: Message[] } {
   const spans: Span[] = [];
   let unread: PublishedMessage[] = [];
@@ -50,8 +50,8 @@ function toSpans(run: PublishedRun, model: string): { spans: Span[]; closing: Me
 }
 
 /**
- * One call of the model. Its messages are what the model had not seen before (the system's and the customer's words, the answers of
- * tools) and last what it said: the whole context of every call would repeat the conversation in each span.
+ * One call of the model. Its messages are those that are new to the model (of the system, the customer and tools), and last its own
+ * message. With the whole context of every call, each span would repeat the conversation.
  */
 const llmSpan = (position: number, messages: PublishedMessage[], model: string): Span => ({
   span_id: `message-${position}`,
@@ -63,10 +63,10 @@ const llmSpan = (position: number, messages: PublishedMessage[], model: string):
 
 function toolSpan(parent: string, number: number, call: PublishedToolCall, answer: PublishedMessage): Span {
   const result = answer.content ?? '';
-  // τ-bench's tools have no other sign of failure. Saying nothing would mean `success`, the default.
+  // The tools of τ-bench have no other sign of failure. Without a status, the default would be `success`.
   const failed = result.startsWith('Error');
   return {
-    // By position: the model sometimes gives two calls of one run the same id.
+    // By position, because the model sometimes uses the same ID for two calls of a run.
     span_id: `${parent}-call-${number}`,
     parent_span_id: parent,
     kind: 'tool',
@@ -78,7 +78,7 @@ function toolSpan(parent: string, number: number, call: PublishedToolCall, answe
   };
 }
 
-/** The answers to a message's calls: the tool messages right behind it, each found by the id of its call. */
+/** The results of a message's calls: the tool messages directly after it, each found by the ID of its call. */
 function answersTo(calls: readonly PublishedToolCall[], run: PublishedRun, position: number, model: string): PublishedMessage[] {
   const behind = run.traj.slice(position + 1);
   const end = behind.findIndex(({ role }) => role !== 'tool');
@@ -86,7 +86,7 @@ function answersTo(calls: readonly PublishedToolCall[], run: PublishedRun, posit
   return calls.map(({ id, function: { name } }) => {
     const index = answers.findIndex(({ tool_call_id }) => tool_call_id === id);
     if (index === -1)
-      throw new NotPublishedRuns(`${traceIdOf(run, model)}: message ${position} calls ${name}, and nothing answers`);
+      throw new NotPublishedRuns(`${traceIdOf(run, model)}: message ${position} calls ${name}, but has no result of it`);
     return answers.splice(index, 1)[0]!;
   });
 }
@@ -109,7 +109,7 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/** One evaluation for each trial, and last one over all of them: the last one recorded is the one that the gate looks at. */
+/** One evaluation for each trial, and last one over all trials, because the gate uses the last recorded one. */
 export function toEvaluations(runs: readonly PublishedRun[], model: string): Evaluation[] {
   const trials = [...new Set(runs.map(({ trial }) => trial))].sort((left, right) => left - right);
   return [
@@ -125,8 +125,8 @@ export function toEvaluations(runs: readonly PublishedRun[], model: string): Eva
 }
 
 /**
- * `passing`, because the evaluation itself went well: every run was carried out and graded, and τ-bench sets no rate to reach.
- * Whether the rate is enough is not for whoever measured it to say, but for the gate and its threshold.
+ * The status is `passing`, because every run was carried out and graded, and τ-bench requires no pass rate. The gate decides with its
+ * own threshold whether the pass rate is sufficient.
  */
 function evaluation(which: string, runs: readonly PublishedRun[], model: string): Evaluation {
   const passed = runs.filter(({ reward }) => reward === 1).length;
@@ -136,6 +136,6 @@ function evaluation(which: string, runs: readonly PublishedRun[], model: string)
     category: 'tau-bench',
     status: 'passing',
     pass_rate: (100 * passed) / runs.length,
-    notes: `${passed} of ${runs.length} runs ended as their task demands (reward 1.0).`,
+    notes: `${passed} of ${runs.length} runs ended as their task requires (reward 1.0).`,
   };
 }

@@ -9,41 +9,41 @@ import { NotPublishedRuns, type PublishedRun, readPublishedRuns } from './publis
 
 const USAGE = `Usage: COUNTERSIGN_API_KEY=aa_live_... sh scripts/run.sh examples/tau-bench/import.ts [--file FILE] [--model MODEL] [--url URL]
 
-Imports runs of τ-bench's airline agent as traces and evaluations, and asks the gate about the agent.
+Imports runs of τ-bench's airline agent as traces and evaluations, and requests a promotion check.
 
-  --file FILE   a file of runs as τ-bench publishes it, such as gpt-4o-airline.json (default: six short runs that we
-                wrote in the same format, sample-runs.json)
-  --model MODEL the model that played the runs (default gpt-4o with --file, else sample)
+  --file FILE   a file of runs in the format of τ-bench, such as gpt-4o-airline.json (default: sample-runs.json, six
+                short invented runs in the same format)
+  --model MODEL the model of the runs (default gpt-4o with --file, else sample)
   --url URL     the server (default COUNTERSIGN_URL, else http://127.0.0.1 at COUNTERSIGN_PORT or 7300)
   --help        this text
 
 The key comes from the environment variable COUNTERSIGN_API_KEY and needs the scopes telemetry, evaluations and governance.
 The gate's decision goes to standard output as JSON, everything else to standard error.
 
-Exit codes: 0 all is stored and the gate has answered, whatever it answered; 2 wrong use; 3 the file cannot be read or is
-not what is published; 4 the server cannot be reached or refused something.`;
+Exit codes: 0 everything is stored and the gate has decided, allowed or blocked; 2 wrong usage; 3 the file cannot be read
+or has another format; 4 the server cannot be reached or rejected a request.`;
 
-/** How many requests are under way at once. */
+/** Number of concurrent requests. */
 const CONCURRENCY = 8;
 
-/** Six short runs of our own, in the format of the published file. */
+/** Six short invented runs in the format of the published file. */
 const SAMPLE = fileURLToPath(new URL('sample-runs.json', import.meta.url));
 
 /** The command line is wrong. */
 class WrongUse extends Error {}
 
-/** What was asked for. Undefined when it was help. */
+/** The arguments of the command line. Undefined for --help. */
 function readArguments(): { file: string; model: string; client: IngestClient } | undefined {
   const values = parsedOptions();
   if (values.help) return undefined;
   if (!/^https?:\/\//.test(values.url) || !URL.canParse(values.url))
     throw new WrongUse('--url must be a URL that begins with http:// or https://');
   const url = new URL(values.url);
-  // Never a flag: other users of a machine can read its command lines, and shells keep them.
+  // Not an option: other users of the machine can read command lines, and shells store them.
   const key = process.env.COUNTERSIGN_API_KEY?.trim() ?? '';
   if (key === '') throw new WrongUse('the environment variable COUNTERSIGN_API_KEY must contain an ingestion key');
   if (parseIngestionKey(key) === undefined)
-    throw new WrongUse('COUNTERSIGN_API_KEY does not hold an ingestion key (aa_live_<12 hex digits>.<secret>)');
+    throw new WrongUse('COUNTERSIGN_API_KEY is not an ingestion key (aa_live_<12 hex digits>.<secret>)');
   const model = values.model ?? (values.file === undefined ? 'sample' : 'gpt-4o');
   return { file: values.file ?? SAMPLE, model, client: new IngestClient(url, key) };
 }
@@ -62,7 +62,7 @@ function parsedOptions() {
   }
 }
 
-/** The runs, converted to what will be sent, before anything is. */
+/** Reads and checks all runs before anything is sent. */
 function readRuns(file: string): PublishedRun[] {
   let json: string;
   try {
@@ -73,7 +73,7 @@ function readRuns(file: string): PublishedRun[] {
   return readPublishedRuns(json);
 }
 
-/** Stores all runs, a few at a time, and says how many the server had already. */
+/** Sends all runs, several at a time, and prints how many the server already had. */
 async function sendTraces(client: IngestClient, runs: readonly PublishedRun[], model: string): Promise<void> {
   const waiting = runs.map((run) => toTrace(run, model));
   let [replayed, spans] = [0, 0];
@@ -81,27 +81,27 @@ async function sendTraces(client: IngestClient, runs: readonly PublishedRun[], m
     const { body, replayed: again } = await client.post('api/public/traces', trace);
     const sent = trace.spans?.length ?? 0;
     if (body.spans_ingested !== sent)
-      throw new NotTaken(`${trace.trace_id} has ${sent} spans, the server took ${body.spans_ingested}`);
+      throw new NotTaken(`${trace.trace_id} has ${sent} spans, but the server stored ${body.spans_ingested}`);
     replayed += Number(again);
     spans += sent;
   };
   const worker = async (): Promise<void> => {
     for (let trace = waiting.shift(); trace !== undefined; trace = waiting.shift()) {
       await send(trace).catch((error: unknown) => {
-        waiting.length = 0; // the others stop too
+        waiting.length = 0; // the other workers stop too
         throw error;
       });
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-  say(`${runs.length} traces with ${spans} spans` + (replayed === 0 ? '' : `; ${replayed} of the traces were there already`));
+  say(`${runs.length} traces with ${spans} spans` + (replayed === 0 ? '' : `; ${replayed} of the traces were already stored`));
 }
 
-/** One after the other: which one was recorded last decides what the gate looks at. */
+/** Sent one after the other, because the gate uses the one that was recorded last. */
 async function sendEvaluations(client: IngestClient, runs: readonly PublishedRun[], model: string): Promise<void> {
   for (const evaluation of toEvaluations(runs, model)) {
     const { replayed } = await client.post('api/public/evaluations', evaluation);
-    say(`evaluation "${evaluation.name}": pass rate ${evaluation.pass_rate} %${replayed ? '; was there already' : ''}`);
+    say(`evaluation "${evaluation.name}": pass rate ${evaluation.pass_rate} %${replayed ? '; already stored' : ''}`);
   }
 }
 
@@ -113,7 +113,7 @@ async function run(): Promise<void> {
   await sendEvaluations(asked.client, runs, asked.model);
   const agent = agentNameOf(asked.model);
   const { body: decision } = await asked.client.post('api/public/governance/promotion-check', { agent_name: agent });
-  say(`the gate, asked about ${agent}: ${decision.allowed ? 'allowed' : 'blocked'}, ${decision.reason}. ${decision.message}`);
+  say(`the gate decided about ${agent}: ${decision.allowed ? 'allowed' : 'blocked'}, ${decision.reason}. ${decision.message}`);
   process.stdout.write(JSON.stringify(decision, null, 2) + '\n');
 }
 
@@ -127,10 +127,10 @@ try {
     say(`${message}\n\n${USAGE}`);
     process.exitCode = 2;
   } else if (error instanceof NotPublishedRuns) {
-    say(`no published runs of τ-bench: ${message}`);
+    say(`not a file of τ-bench runs: ${message}`);
     process.exitCode = 3;
   } else if (error instanceof NotTaken) {
-    say(`${message}\nonce that is put right, run the same command again: what is stored already is not stored twice`);
+    say(`${message}\nFix this and run the same command again. Records that are already stored are not stored twice.`);
     process.exitCode = 4;
   } else throw error;
 }

@@ -1,22 +1,22 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The server did not take a request, or nothing answers. The message is one line for a person. */
+/** The server rejected a request, or no server responds. The message is one line for people. */
 export class NotTaken extends Error {
   override name = 'NotTaken';
 }
 
-/** What the server answered to a request that it took. */
+/** The response to an accepted request. */
 export interface Taken {
   body: Record<string, unknown>;
-  /** Whether it had taken the very same request before, and has stored nothing new. */
+  /** Whether the server had already accepted the same request, so that nothing new was stored. */
   replayed: boolean;
 }
 
 const ATTEMPTS = 6;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Sends JSON to one server with one key. What is sent twice is stored once. */
+/** Sends JSON to one server with one key. A request that is sent twice is stored once. */
 export class IngestClient {
   readonly #base: URL;
   readonly #key: string;
@@ -27,8 +27,8 @@ export class IngestClient {
   }
 
   /**
-   * POSTs a body and returns the answer. A server that is full or restarting is asked again: the Idempotency-Key, made of the
-   * content, lets it see that this is the same request, in this run of the importer and in the next.
+   * POSTs a body and returns the response. If the server is full or restarting, the request is retried. The Idempotency-Key is derived
+   * from the content, so the server recognizes the same request in this run of the importer and in later ones.
    */
   async post(path: string, content: object): Promise<Taken> {
     const body = JSON.stringify(content);
@@ -50,7 +50,7 @@ export class IngestClient {
     }
   }
 
-  /** The response, or undefined when the connection failed and it is worth another try. */
+  /** The response, or undefined if the connection failed and a retry may succeed. */
   async #send(path: string, request: RequestInit, last: boolean): Promise<Response | undefined> {
     try {
       return await fetch(new URL(path, this.#base), request);
@@ -59,7 +59,9 @@ export class IngestClient {
       const refused = cause?.code === 'ECONNREFUSED' || cause?.code === 'ENOTFOUND';
       if (!last && !refused) return undefined;
       const why = cause?.code ?? cause?.message ?? (error as Error).message;
-      throw new NotTaken(`no answer from ${this.#base.origin} (${why}); is the server running there? \`npm start\` starts one`);
+      throw new NotTaken(
+        `no response from ${this.#base.origin} (${why}). Check that the server is running there; \`npm start\` starts one`,
+      );
     }
   }
 }
@@ -67,7 +69,7 @@ export class IngestClient {
 const pauseMs = (retryAfter: string | null | undefined, attempt: number): number =>
   Math.min(retryAfter ? Number(retryAfter) * 1000 || 1000 : 100 * 2 ** attempt, LONGEST_PAUSE_MS);
 
-/** What the server's error body says, with the first thing that is wrong. */
+/** An error with the code of the response and its first issue. */
 async function refusal(path: string, response: Response): Promise<NotTaken> {
   const text = await response.text();
   try {
@@ -76,6 +78,6 @@ async function refusal(path: string, response: Response): Promise<NotTaken> {
     const where = first === undefined ? '' : `: ${first.path === '' ? '' : `${first.path} `}${first.message}`;
     return new NotTaken(`${path} answered ${response.status} ${error}${where}`);
   } catch {
-    return new NotTaken(`${path} answered ${response.status}, and not as Countersign does; what listens there?`);
+    return new NotTaken(`${path} answered ${response.status}, but not as Countersign does. Check the address of the server`);
   }
 }

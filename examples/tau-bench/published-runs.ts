@@ -2,37 +2,37 @@
 export interface PublishedMessage {
   role: 'system' | 'user' | 'assistant' | 'tool';
   content: string | null;
-  /** On a tool's answer: which tool, and which call it answers. */
+  /** For the result of a tool: the name of the tool, and the ID of the call. */
   name?: string;
   tool_call_id?: string;
   tool_calls?: PublishedToolCall[] | null;
 }
 
-/** A tool call as the model asked for it; `arguments` is text that should be JSON. */
+/** A tool call of the model. `arguments` is text that should be JSON. */
 export interface PublishedToolCall {
   id: string;
   function: { name: string; arguments: string };
 }
 
-/** One run of one task, as τ-bench publishes it. */
+/** One run of one task in the format of τ-bench. */
 export interface PublishedRun {
   task_id: number;
   trial: number;
-  /** 1 when the run ended as the task demands, else 0. */
+  /** 1 if the run ended as the task requires, else 0. */
   reward: 0 | 1;
-  /** What the simulated customer was told to want, and what the agent should have done. */
+  /** The instruction for the simulated customer, and the expected actions of the agent. */
   info?: { task?: { instruction?: string; actions?: unknown[] } };
   traj: PublishedMessage[];
 }
 
-/** The text is not a file of published runs; the message says where. */
+/** The text is not a file of published runs. The message names the place. */
 export class NotPublishedRuns extends Error {
   override name = 'NotPublishedRuns';
 }
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
 
-/** Reads the published file. Checks what the conversion relies on, so that a wrong file is named before anything is sent. */
+/** Reads the published file. Checks everything that the conversion needs, so that a wrong file is rejected before anything is sent. */
 export function readPublishedRuns(json: string): PublishedRun[] {
   const runs = parse(json);
   if (!Array.isArray(runs) || runs.length === 0)
@@ -41,7 +41,7 @@ export function readPublishedRuns(json: string): PublishedRun[] {
   runs.forEach((run: PublishedRun, index) => {
     checkRun(run, `run ${index}`);
     const which = `task ${run.task_id}, trial ${run.trial}`;
-    if (seen.has(which)) throw new NotPublishedRuns(`run ${index} is a second one of ${which}`);
+    if (seen.has(which)) throw new NotPublishedRuns(`run ${index} is a duplicate of ${which}`);
     seen.add(which);
   });
   return runs;

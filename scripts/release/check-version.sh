@@ -6,10 +6,10 @@ version=${1#v}
 fail() { echo "check-version: $1" >&2; exit 1; }
 for package in packages/*/package.json; do
   found=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$package")
-  [ "$found" = "$version" ] || fail "$package has version $found, and the tag says $version"
+  [ "$found" = "$version" ] || fail "$package has version $found, but the tag is $version"
 done
 for member in version appVersion; do
   found=$(sed -n "s/^$member: //p" deploy/helm/countersign/Chart.yaml)
-  [ "$found" = "$version" ] || fail "$member of the Helm chart is $found, and the tag says $version"
+  [ "$found" = "$version" ] || fail "$member of the Helm chart is $found, but the tag is $version"
 done
 sh scripts/release/changes-of.sh "$version" >/dev/null

@@ -28,7 +28,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
       {{- end }}
 {{- end -}}
 
-{{/* What the servers and the migration have in common. */}}
+{{/* The environment of the servers and of the migration. */}}
 {{- define "countersign.environment" -}}
 {{- $secret := required "existingSecret is required" .Values.existingSecret -}}
 {{ include "countersign.secretVariable" (dict "secret" $secret "name" "DATABASE_URL" "key" "database-url") }}

@@ -185,7 +185,7 @@ describe('imported runs in the format of τ-bench', () => {
     const before = await counts();
     const second = await runImport({ COUNTERSIGN_API_KEY: key }, '--file', file, '--url', server.url);
     expect(second.code, second.stderr).toBe(0);
-    expect(second.stderr).toContain('6 of the traces were there already');
+    expect(second.stderr).toContain('6 of the traces were already stored');
     expect(await counts()).toEqual(before);
   });
 });
@@ -194,7 +194,7 @@ describe('the importer without a file', () => {
   test('imports the included sample under a separate model name', async () => {
     const { code, stdout, stderr } = await runImport({ COUNTERSIGN_API_KEY: key }, '--url', server.url);
     expect(code, stderr).toBe(0);
-    expect(stderr).toContain('the gate, asked about tau-airline-sample: blocked');
+    expect(stderr).toContain('the gate decided about tau-airline-sample: blocked');
     expect(JSON.parse(stdout)).toMatchObject({ allowed: false, actual_threshold: 50 });
   });
 });
