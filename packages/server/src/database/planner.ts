@@ -1,5 +1,4 @@
 import type { PoolClient } from 'pg';
-import type { Statement } from './statement-group.ts';
 
 /*
  * Everything by which the server steers PostgreSQL's planner, with the reasons: docs/decisions/0056. Statements of the server are prepared
@@ -24,10 +23,11 @@ export const FENCE = 'OFFSET 0';
  */
 export const notEstimated = (condition: string): string => `coalesce(${condition}, true)`;
 
+/** Makes a connection plan its statements again. */
+export const DISCARD_PLANS = 'DISCARD PLANS';
+
 const AGE_MAX_MS = 2_000;
 const AGE_MAX_AT_FIRST_MS = 50;
-
-const DISCARD: Statement<never> = { name: 'discard_plans', text: 'DISCARD PLANS' };
 
 /** When a connection made its first plans, and its current ones. */
 interface PlanState {
@@ -38,19 +38,18 @@ interface PlanState {
 const planned = new WeakMap<PoolClient, PlanState>();
 
 /**
- * Discards the plans of a connection when they are two seconds old, or half as old as the connection if that is less. Called at the start
- * of each transaction.
+ * Tells whether a connection must plan again: its plans are two seconds old, or half as old as the connection if that is less. Called at the
+ * start of each transaction, which then sends `DISCARD_PLANS`.
  *
  * PostgreSQL keeps plans per connection. For a table that was empty when the plan was made, an index over all rows of the tenant looks as
  * cheap as the one for the requested row. Until autovacuum has analysed the table (a minute), each look-up, including those of foreign
  * keys, reads more rows than the last: 3 times slower after 10 seconds of traces. With this rule a growing table is at most twice as large
  * as its plans assume. Planning again costs a connection less than a millisecond (docs/performance.md).
  */
-export function keepPlansFresh(client: PoolClient, run: (statement: Statement<never>) => unknown): void {
+export function plansAreOld(client: PoolClient): boolean {
   const now = performance.now();
   const { firstAt, lastAt } = planned.get(client) ?? { firstAt: now, lastAt: now };
-  if (now - lastAt >= Math.min(AGE_MAX_MS, Math.max(AGE_MAX_AT_FIRST_MS, (lastAt - firstAt) / 2))) {
-    planned.set(client, { firstAt, lastAt: now });
-    run(DISCARD);
-  } else if (firstAt === now) planned.set(client, { firstAt, lastAt });
+  const old = now - lastAt >= Math.min(AGE_MAX_MS, Math.max(AGE_MAX_AT_FIRST_MS, (lastAt - firstAt) / 2));
+  if (old || firstAt === now) planned.set(client, { firstAt, lastAt: old ? now : lastAt });
+  return old;
 }

@@ -1,9 +1,16 @@
 import pg, { type Pool, type PoolClient } from 'pg';
 import { type Clock, clockOf } from './clock.ts';
-import { keepPlansFresh, PLANS_FOR_VALUES } from './planner.ts';
+import { DISCARD_PLANS, PLANS_FOR_VALUES, plansAreOld } from './planner.ts';
 import { FairPool, OutcomeUnknownError } from './pool.ts';
 import { known, type Seals, sealsOf } from './seals.ts';
-import { type Result, type Statement, StatementGroup } from './statement-group.ts';
+
+/** A named statement: prepared once per connection, and identified by its name in pg_stat_statements. */
+export interface Statement<Row> {
+  readonly name: string;
+  readonly text: string;
+  /** Never set: it has the type of a row. */
+  readonly row?: Row;
+}
 
 /** Names a statement. Each function of `storage/` has one statement. */
 export const sql = <Row = Record<string, never>>(name: string, text: string): Statement<Row> => ({ name, text });
@@ -14,7 +21,7 @@ export interface Statements {
   readonly clock: Clock;
   /** Seals stored data. Throws if the pool was opened without the master secret. */
   readonly seals: Seals;
-  /** Sends a statement. Statements issued in the same tick are sent together in one round trip. */
+  /** Sends a statement. It is sent at once, without waiting for the responses to earlier ones. */
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
   /** Sends a statement whose rows are not needed. If it fails, COMMIT fails with its error. */
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
@@ -48,10 +55,9 @@ export class NotCommittedError extends Error {
   override name = 'NotCommittedError';
 }
 
-const IN_FAILED_TRANSACTION = '25P02';
-
 const BEGIN = sql('BEGIN', 'BEGIN');
 const BEGIN_READING = sql('BEGIN READ ONLY', 'BEGIN READ ONLY');
+const PLAN_AGAIN = sql('discard_plans', DISCARD_PLANS);
 const PLAN_FOR_VALUES = sql('plan_for_values', PLANS_FOR_VALUES);
 const BE_TENANT = sql('be_tenant', `SELECT set_config('countersign.tenant_id', $1, true)`);
 const BE_PERSON = sql('be_person', `SELECT set_config('countersign.person_id', $1, true)`);
@@ -112,8 +118,6 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly #seals: Seals | undefined;
   readonly #reading: boolean;
   readonly #client: PoolClient;
-  /** Statements issued in the same tick, sent together at the end of it. */
-  #group: StatementGroup | undefined;
   #committed: Promise<void> | undefined;
   #firstFailure: unknown;
   readonly #afterCommit: (() => void)[] = [];
@@ -134,7 +138,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   /** Sends BEGIN and the owner without waiting; if they fail, everything after them fails too. */
   begin(): void {
     this.run(this.#reading ? BEGIN_READING : BEGIN, []);
-    keepPlansFresh(this.#client, (statement) => this.run(statement, []));
+    if (plansAreOld(this.#client)) this.run(PLAN_AGAIN, []);
     if (this.#reading) this.run(PLAN_FOR_VALUES, []);
     if (this.personId === '') this.run(BE_TENANT, [this.tenantId]);
     else this.run(BE_PERSON, [this.personId]);
@@ -165,38 +169,25 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   async rollback(): Promise<void> {
-    this.#sendGroup(); // Statements that are not sent yet, perhaps BEGIN, must be sent before.
     await this.#client.query('ROLLBACK');
   }
 
-  /** COMMIT of a failed transaction returns ROLLBACK, without an error. */
+  /** COMMIT of a failed transaction returns ROLLBACK, without an error. If BEGIN itself failed, it returns COMMIT and changes nothing. */
   async #sendCommit(): Promise<void> {
     const { command } = await this.#send(COMMIT, []);
-    if (command !== 'COMMIT') throw this.#firstFailure ?? new NotCommittedError(`COMMIT returned ${command}`);
+    if (command !== 'COMMIT' || this.#firstFailure !== undefined)
+      throw this.#firstFailure ?? new NotCommittedError(`COMMIT returned ${command}`);
     for (const work of this.#afterCommit) work();
   }
 
-  async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Result<Row>> {
-    this.#group ??= this.#nextGroup();
+  async #send<Row>({ name, text }: Statement<Row>, values: readonly unknown[]): Promise<{ rows: Row[]; command: string }> {
     try {
-      return await this.#group.add(statement, values);
+      return await this.#client.query<Row & pg.QueryResultRow>({ name, text, values: values as unknown[] });
     } catch (error) {
+      // After a failed statement, later ones fail because the transaction is aborted. That is not the reason, so a batch that only needs a
+      // retry would not get one.
       this.#firstFailure ??= error;
-      // After a failed statement, later ones fail with "current transaction is aborted". That is not the reason, so a batch that only needs
-      // a retry would not get one.
-      throw (error as { code?: unknown }).code === IN_FAILED_TRANSACTION ? this.#firstFailure : error;
+      throw this.#firstFailure;
     }
-  }
-
-  #nextGroup(): StatementGroup {
-    process.nextTick(() => this.#sendGroup());
-    return new StatementGroup();
-  }
-
-  #sendGroup(): void {
-    if (this.#group === undefined) return;
-    const group = this.#group;
-    this.#group = undefined;
-    this.#client.query(group);
   }
 }
