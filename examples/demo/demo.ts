@@ -5,7 +5,7 @@ import { fourAnswers } from './chapters/gate.ts';
 import { workspaceAndKeys } from './chapters/keys.ts';
 import { theWholeStory } from './chapters/ledger.ts';
 import { aPersonSaysYes, whenSomethingGoesWrong } from './chapters/people.ts';
-import { believeTheAnswer } from './chapters/signature.ts';
+import { verifyTheAnswer } from './chapters/signature.ts';
 import { CannotTour, Narrator, Unexpected } from './narrator.ts';
 import { Operator } from './operator.ts';
 import { addressOf, findOrStartServer, type Server } from './server.ts';
@@ -28,7 +28,7 @@ async function tour(url: URL): Promise<string> {
   const workspace = `demo-${randomBytes(4).toString('hex')}`;
   const api = await workspaceAndKeys(narrator, operator, url, workspace);
   await whatTheAgentDoes(narrator, api);
-  const decisionKey = await believeTheAnswer(narrator, operator, workspace, await fourAnswers(narrator, api));
+  const decisionKey = await verifyTheAnswer(narrator, operator, workspace, await fourAnswers(narrator, api));
   await aPersonSaysYes(narrator, api, { operator, workspace });
   const decision = await whenSomethingGoesWrong(narrator, api, { operator, workspace });
   const keptHash = await whoDidWhat(narrator, api, decision);

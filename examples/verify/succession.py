@@ -45,19 +45,19 @@ def check_listed(listed):
 
 def follow(known, listed):
     """The keys of the list that a chain of signatures from known keys proves, and the reason against each of the others."""
-    believed = {note.thumbprint(key.public_key): key for key in known}
-    waiting = [(jwk, key) for jwk, key in listed if note.thumbprint(key.public_key) not in believed]
+    accepted = {note.thumbprint(key.public_key): key for key in known}
+    waiting = [(jwk, key) for jwk, key in listed if note.thumbprint(key.public_key) not in accepted]
     proven, refused = [], []
     while True:
-        following = next((each for each in waiting if _text(each[0].get('predecessor')) in believed), None)
+        following = next((each for each in waiting if _text(each[0].get('predecessor')) in accepted), None)
         if following is None:
             break
         waiting.remove(following)
         jwk, key = following
-        found = fault(jwk, key, believed[jwk['predecessor']])
+        found = fault(jwk, key, accepted[jwk['predecessor']])
         if found is None:
             proven.append(key)
-            believed[note.thumbprint(key.public_key)] = key
+            accepted[note.thumbprint(key.public_key)] = key
         else:
             refused.append(found)
     refused += [f'no key of the list has signed the key {note.thumbprint(key.public_key)}' for _, key in waiting]

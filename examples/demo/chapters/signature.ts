@@ -11,7 +11,7 @@ const digests: Digests = {
 };
 
 /** Checks the signature of a decision, and that one changed word breaks it. Returns the decision key. */
-export async function believeTheAnswer(
+export async function verifyTheAnswer(
   narrator: Narrator,
   operator: Operator,
   workspace: string,

@@ -185,7 +185,7 @@ export interface Evaluation {
   harness_id?: string | null | undefined;
   /** Free-text category. */
   category?: string | null | undefined;
-  /** How it stands. The latest evaluation counts, whatever its status. Default: "passing". */
+  /** The result of the evaluation. The latest evaluation counts, whatever its status. Default: "passing". */
   status?: 'scheduled' | 'running' | 'passing' | 'failing' | null | undefined;
   /** Share of passed cases, in percent. */
   pass_rate?: number | null | undefined;
@@ -239,7 +239,7 @@ export interface DetailedEvaluation {
   harness_id?: string | null | undefined;
   /** Free-text category. */
   category?: string | null | undefined;
-  /** How it stands. The latest evaluation counts, whatever its status. Default: "passing". */
+  /** The result of the evaluation. The latest evaluation counts, whatever its status. Default: "passing". */
   status?: 'scheduled' | 'running' | 'passing' | 'failing' | null | undefined;
   /** For people. */
   notes?: string | null | undefined;

@@ -15,7 +15,7 @@ export const Evaluation = Type.Object(
     category: optional(label({ description: 'Free-text category.', examples: ['safety'] })),
     status: optional(
       oneOf(EVALUATION_STATUSES, {
-        description: 'How it stands. The latest evaluation counts, whatever its status.',
+        description: 'The result of the evaluation. The latest evaluation counts, whatever its status.',
         default: 'passing',
       }),
     ),

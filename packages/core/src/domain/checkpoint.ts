@@ -42,7 +42,7 @@ export function openCheckpoint(
   sha256: Sha256,
 ): { head: TreeHead; key: NoteKey } | { fault: string } {
   const opened = openNote(note, keys, verify, sha256);
-  if ('fault' in opened) return { fault: `the checkpoint is not to be believed: ${opened.fault}` };
+  if ('fault' in opened) return { fault: `the checkpoint cannot be trusted: ${opened.fault}` };
   const head = parseCheckpointText(opened.text);
   if (head?.size === 0 && !sameBytes(head.root, sha256(new Uint8Array())))
     return { fault: 'the checkpoint of an empty log has not the root of an empty tree' };

@@ -106,7 +106,7 @@ export class ClockGuard {
   }
 
   /** The last accepted time of the database, advanced by the monotonic clock; undefined before the first agreement. */
-  believedDatabaseMs(steadyMs: number): number | undefined {
+  trustedDatabaseMs(steadyMs: number): number | undefined {
     return this.#databaseOffsetMs === undefined ? undefined : this.#databaseOffsetMs + steadyMs;
   }
 

@@ -95,26 +95,26 @@ export function followSuccessors(
   listed: readonly unknown[],
   checks: SuccessionChecks,
 ): SuccessionResult {
-  const believed = new Map(known.map((key) => [publicJwk(key.publicKey, checks.sha256).kid, key]));
+  const accepted = new Map(known.map((key) => [publicJwk(key.publicKey, checks.sha256).kid, key]));
   const read = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
-  const waiting = new Map(read.filter(({ kid }) => !believed.has(kid)).map((key) => [key.kid, key]));
+  const waiting = new Map(read.filter(({ kid }) => !accepted.has(kid)).map((key) => [key.kid, key]));
   const proven: ListedKey[] = [];
   const refused: SuccessionResult['refused'] = [];
-  for (let next = nextOf(waiting, believed); next !== undefined; next = nextOf(waiting, believed)) {
+  for (let next = nextOf(waiting, accepted); next !== undefined; next = nextOf(waiting, accepted)) {
     waiting.delete(next.kid);
-    const fault = successionFault(next, believed.get(next.predecessor!)!, checks);
+    const fault = successionFault(next, accepted.get(next.predecessor!)!, checks);
     if (fault !== undefined) refused.push({ key: next, fault });
     else {
       proven.push(next);
-      believed.set(next.kid, next.noteKey);
+      accepted.set(next.kid, next.noteKey);
     }
   }
   for (const key of waiting.values()) refused.push({ key, fault: unconnected(key) });
   return { proven, refused };
 }
 
-const nextOf = (waiting: ReadonlyMap<string, ListedKey>, believed: ReadonlyMap<string, NoteKey>): ListedKey | undefined =>
-  [...waiting.values()].find(({ predecessor }) => predecessor !== undefined && believed.has(predecessor));
+const nextOf = (waiting: ReadonlyMap<string, ListedKey>, accepted: ReadonlyMap<string, NoteKey>): ListedKey | undefined =>
+  [...waiting.values()].find(({ predecessor }) => predecessor !== undefined && accepted.has(predecessor));
 
 const unconnected = ({ kid, predecessor, resetFrom }: ListedKey): string => {
   if (resetFrom !== undefined)

@@ -64,9 +64,9 @@ export class Clock {
    */
   expiryBounds(): readonly [earliest: string | null, latest: string | null] {
     const slackMs = this.fault() === undefined ? CLOCK_DIFFERENCE_MAX_MS : 0;
-    const believedMs = this.#guard.believedDatabaseMs(this.#steady.now());
-    if (believedMs === undefined) return [null, null];
-    return [new Date(believedMs - slackMs).toISOString(), new Date(believedMs + slackMs).toISOString()];
+    const trustedMs = this.#guard.trustedDatabaseMs(this.#steady.now());
+    if (trustedMs === undefined) return [null, null];
+    return [new Date(trustedMs - slackMs).toISOString(), new Date(trustedMs + slackMs).toISOString()];
   }
 
   /** Our system clock, limited to `expiryBounds`. Sealed times are made and expire by it, whatever the database's clock is. */

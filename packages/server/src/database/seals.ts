@@ -37,15 +37,15 @@ export class Seals {
 
   /**
    * A row that was read with `sealedColumns`, if its seal is valid. If not, it is reported, and undefined is returned.
-   * @param asked the key of the query. It replaces the values from the database, so that the database cannot return another row.
+   * @param expected the key of the query. It replaces the values from the database, so that the database cannot return another row.
    */
-  openRow<R>(table: SealedTable<R>, tenantId: string, raw: RawRow, asked?: Partial<R>): R | undefined {
+  openRow<R>(table: SealedTable<R>, tenantId: string, raw: RawRow, expected?: Partial<R>): R | undefined {
     const row = {} as R;
     for (const { field } of table.columns) row[field] = raw[rawName(table, field)] as R[typeof field];
-    const believed = asked === undefined ? row : { ...row, ...asked };
+    const verified = expected === undefined ? row : { ...row, ...expected };
     const seal = raw[rawName(table, 'seal')];
-    const isWhole = seal instanceof Uint8Array && sealedValues(table, believed).every(isSealable);
-    if (isWhole && isSame(this.ofRow(table, tenantId, believed), seal)) return believed;
+    const isWhole = seal instanceof Uint8Array && sealedValues(table, verified).every(isSealable);
+    if (isWhole && isSame(this.ofRow(table, tenantId, verified), seal)) return verified;
     const key = Object.fromEntries(table.named.map((field) => [field, String(row[field])]));
     this.broken.report({ table: table.name, tenantId: tenantId === '' ? undefined : tenantId, key });
     return undefined;

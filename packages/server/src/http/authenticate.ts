@@ -9,7 +9,7 @@ import { isDatabaseAway } from '../database/pool.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import type { Principal } from '../ingest/ingest-request.ts';
-import { believedKey } from '../ledger/key-states.ts';
+import { verifiedKey } from '../ledger/key-states.ts';
 import { findKeys, type KeyRecord, touchKey } from '../storage/ingestion-keys.ts';
 
 /** A secret that no key has. Unknown prefixes are compared with it, so that they cost as much time as known ones. */
@@ -32,7 +32,7 @@ export class Authenticator {
     if (key === undefined) throw unauthorized();
     const record = await this.#lookups.find(key.prefix);
     const isSame = timingSafeEqual(hash('sha256', key.secret, 'buffer'), record?.secretSha256 ?? NO_SECRET);
-    const looking = record === undefined || !isSame ? undefined : believedKey(this.#pool, record);
+    const looking = record === undefined || !isSame ? undefined : verifiedKey(this.#pool, record);
     const known = looking instanceof Promise ? await looking.catch(asUnavailable) : looking;
     if (record === undefined || known === undefined || known.kind !== key.kind || this.#isOver(known)) throw unauthorized();
     this.#noteUse(record);

@@ -67,9 +67,9 @@ export function remembersBeyond(pool: Pool): boolean {
 export const keptHeads = (tx: Transaction): KeptHeads | undefined => memoryOf(tx.seals).kept;
 
 /** Records whether a log's head was valid when it was read. */
-export function noteBelief(tx: Transaction, log: LogName, isBelieved: boolean): void {
+export function noteHeadState(tx: Transaction, log: LogName, isValid: boolean): void {
   const { refused } = memoryOf(tx.seals);
-  if (isBelieved) refused.delete(keyOf(tx, log));
+  if (isValid) refused.delete(keyOf(tx, log));
   else if (refused.size < HEADS_MAX) refused.add(keyOf(tx, log));
 }
 

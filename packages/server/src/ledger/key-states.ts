@@ -26,7 +26,7 @@ export const credentialOf = (secretSha256: Uint8Array): string => hash('sha256',
  * The key that a row is of, as the key audit trail has it; undefined, and reported, where the row is not what the trail says. A promise
  * only where the trail has events that this process has not read.
  */
-export function believedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
+export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const state = keyStates.covering(requireSeals(pool), record.tenantId, record.trailSize);
   if (state !== undefined) return compared(pool, record, state);
   return inTenantTransaction(pool, record.tenantId, (tx) => keyStates.read(tx, (read) => compared(pool, record, read)));

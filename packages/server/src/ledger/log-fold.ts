@@ -6,7 +6,7 @@ import { sha256 } from '../crypto/digests.ts';
 import type { Seals } from '../database/seals.ts';
 import type { Transaction } from '../database/transaction.ts';
 import type { LockedHead, LogName, ReadHead, StoredHead } from '../storage/log-heads.ts';
-import { noteBelief } from './head-memory.ts';
+import { noteHeadState } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
@@ -163,7 +163,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   /** Drops the state, because applied events cannot be undone. */
   #rewritten(tx: Transaction, fault: string): LogRewrittenError {
     this.forget(tx);
-    noteBelief(tx, this.#log.log, false);
+    noteHeadState(tx, this.#log.log, false);
     return new LogRewrittenError(`the log ${this.#log.log} of tenant ${tx.tenantId}: ${fault}`);
   }
 }

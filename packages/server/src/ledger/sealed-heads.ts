@@ -13,7 +13,7 @@ import {
   readHead,
   type StoredHead,
 } from '../storage/log-heads.ts';
-import { continuityFault, lastSeen, noteBelief, rememberSeen, type Seen } from './head-memory.ts';
+import { continuityFault, lastSeen, noteHeadState, rememberSeen, type Seen } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 
 /** Creates the sealed heads of a new tenant's logs. */
@@ -29,7 +29,7 @@ const EMPTY = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8Array
 export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
   const found = seenOf(tx, logs);
   const seen = found instanceof Map ? found : await found;
-  return believedLocked(tx, logs, seen, await lockHeads(tx, logs));
+  return verifiedLocked(tx, logs, seen, await lockHeads(tx, logs));
 }
 
 /** The same, and reads the head of another log after the locks, in the same round trip. */
@@ -41,7 +41,7 @@ export async function lockAndReadSealedHeads<L extends LogName>(
   const found = seenOf(tx, [...logs, other]);
   const seen = found instanceof Map ? found : await found;
   const [stored, head] = await Promise.all([lockHeads(tx, logs), readHead(tx, other)]);
-  return { locked: await believedLocked(tx, logs, seen, stored), read: await believed(tx, other, seen.get(other), head) };
+  return { locked: await verifiedLocked(tx, logs, seen, stored), read: await verified(tx, other, seen.get(other), head) };
 }
 
 type SeenHeads = Map<LogName, Seen | undefined>;
@@ -54,7 +54,7 @@ function seenOf(tx: Transaction, logs: readonly LogName[]): SeenHeads | Promise<
   return Promise.all(found.map(async ([log, seen]) => [log, await seen] as const)).then((known) => new Map(known));
 }
 
-async function believedLocked<L extends LogName>(
+async function verifiedLocked<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
   seen: SeenHeads,
@@ -63,7 +63,7 @@ async function believedLocked<L extends LogName>(
   const locked = {} as Record<L, LockedHead>;
   for (const log of logs) {
     const head = stored.get(log);
-    const { seq, rowHash, tree } = await believed(tx, log, seen.get(log), head);
+    const { seq, rowHash, tree } = await verified(tx, log, seen.get(log), head);
     const { now, clock } = head!;
     locked[log] = { seq, rowHash, tree, now, clock };
   }
@@ -74,7 +74,7 @@ async function believedLocked<L extends LogName>(
 export async function readSealedHead(tx: Transaction, log: LogName): Promise<ReadHead> {
   const found = lastSeen(tx, log);
   const seen = found instanceof Promise ? await found : found;
-  return believed(tx, log, seen, await readHead(tx, log));
+  return verified(tx, log, seen, await readHead(tx, log));
 }
 
 /** Moves a locked or guessed head to the appended rows, and seals it. */
@@ -95,7 +95,7 @@ export function sealFault(tx: Transaction, log: LogName, head: StoredHead): stri
 }
 
 /** Returns the head if its seal is valid and it continues the log that this process has seen; otherwise throws. */
-async function believed<H extends StoredHead>(
+async function verified<H extends StoredHead>(
   tx: Transaction,
   log: LogName,
   seen: Seen | undefined,
@@ -103,7 +103,7 @@ async function believed<H extends StoredHead>(
 ): Promise<H> {
   const fault =
     head === undefined ? 'it is gone' : (sealFault(tx, log, head) ?? (await continuityFault(tx, log, seen, head.tree)));
-  noteBelief(tx, log, fault === undefined);
+  noteHeadState(tx, log, fault === undefined);
   if (fault !== undefined || head === undefined)
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
   // After the commit only: a head that this transaction has moved may still be rolled back.

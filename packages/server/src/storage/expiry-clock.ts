@@ -1,5 +1,5 @@
 /**
- * SQL for the time by which rows expire: the database's clock, held within what the server believes of it. Takes two parameters, numbered
+ * SQL for the time by which rows expire: the database's clock, within the bounds that the server's own clock allows. Takes two parameters, numbered
  * from `first`: the values of `Clock.expiryBounds()`. After a jump of the clock nothing expires, and expired rows stay expired.
  */
 export const expiryClock = (first: number): string =>

@@ -21,24 +21,24 @@ export interface ChainedKey {
  * operator replaced an accepted one. A valid seal is not enough: with the master secret alone, a key can be added as a reset, which the
  * JWKS shows.
  */
-export function believedSigningKeys<K extends ChainedKey>(instance: Instance, keys: readonly K[]): K[] {
-  const believed = new Map<string, K>();
+export function authenticSigningKeys<K extends ChainedKey>(instance: Instance, keys: readonly K[]): K[] {
+  const authentic = new Map<string, K>();
   for (let grown = true; grown; ) {
-    const next = keys.filter((key) => !believed.has(key.kid) && isBelieved(instance, key, believed));
-    for (const key of next) believed.set(key.kid, key);
+    const next = keys.filter((key) => !authentic.has(key.kid) && isAuthentic(instance, key, authentic));
+    for (const key of next) authentic.set(key.kid, key);
     grown = next.length > 0;
   }
-  return [...believed.values()];
+  return [...authentic.values()];
 }
 
-function isBelieved(instance: Instance, key: ChainedKey, believed: ReadonlyMap<string, ChainedKey>): boolean {
+function isAuthentic(instance: Instance, key: ChainedKey, authentic: ReadonlyMap<string, ChainedKey>): boolean {
   const { kid, publicKey, predecessor, predecessorSignature: signature, resetFrom } = key;
   if (publicJwk(publicKey, sha256).kid !== kid) return false;
   if (predecessor !== null) {
-    const signer = believed.get(predecessor);
+    const signer = authentic.get(predecessor);
     if (signer === undefined || signature === null) return false;
     return verifyEd25519(signer.publicKey, successionMessage(instance.id, predecessor, kid), signature);
   }
-  if (resetFrom !== null) return believed.has(resetFrom);
+  if (resetFrom !== null) return authentic.has(resetFrom);
   return publicKeyFingerprint(publicKey) === instance.signingFingerprint;
 }

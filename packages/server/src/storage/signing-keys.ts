@@ -3,7 +3,7 @@ import { clockOf } from '../database/clock.ts';
 import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
 import { requireSeals } from '../database/seals.ts';
 import { INSTANCE } from './instance.ts';
-import { believedSigningKeys, type ChainedKey } from './signing-key-chain.ts';
+import { authenticSigningKeys, type ChainedKey } from './signing-key-chain.ts';
 
 /** A public key of the instance. It belongs to no tenant, so there is no row-level security. */
 export interface StoredSigningKey extends ChainedKey {
@@ -58,10 +58,10 @@ async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   const instance = rows.length === 0 ? undefined : seals.openRow(INSTANCE, '', rows[0]!);
   if (instance === undefined) return [];
   const sealed = rows.flatMap((raw) => seals.openRow(SIGNING_KEYS, '', raw) ?? []);
-  const believed = believedSigningKeys(instance, sealed);
-  for (const { kid } of sealed.filter((key) => !believed.includes(key)))
+  const authentic = authenticSigningKeys(instance, sealed);
+  for (const { kid } of sealed.filter((key) => !authentic.includes(key)))
     seals.broken.report({ table: SIGNING_KEYS.name, tenantId: undefined, key: { kid } });
-  return believed.sort((one, other) => (one.createdAt + one.kid < other.createdAt + other.kid ? -1 : 1));
+  return authentic.sort((one, other) => (one.createdAt + one.kid < other.createdAt + other.kid ? -1 : 1));
 }
 
 /** Whether there is a row of this key, with a valid seal or not. */

@@ -26,13 +26,13 @@ export const TENANTS: SealedTable<Tenant> = {
 const COLUMNS = sealedColumns(TENANTS, 't');
 
 /** A tenant with a verified name. */
-export interface BelievedTenant extends Tenant {
+export interface VerifiedTenant extends Tenant {
   /** false if the row was changed outside the server. Then the name is the ID. */
   isSealed: boolean;
 }
 
 /** The tenant in a raw row. @param id the ID of the lookup. */
-export function tenantIn(seals: Seals, raw: RawRow, id = String(raw[rawName(TENANTS, 'id')])): BelievedTenant {
+export function tenantIn(seals: Seals, raw: RawRow, id = String(raw[rawName(TENANTS, 'id')])): VerifiedTenant {
   const tenant = seals.openRow(TENANTS, '', raw, { id });
   if (tenant !== undefined) return { ...tenant, createdAt: shownInstant(tenant.createdAt), isSealed: true };
   return { id, name: id, createdAt: shownInstant(String(raw[rawName(TENANTS, 'createdAt')])), isSealed: false };
@@ -80,13 +80,13 @@ export async function renameTenant(tx: Transaction, name: string): Promise<strin
 const FIND = sql<RawRow>('find_tenant', `SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.id = $1`);
 
 /** The tenant of this transaction. */
-export async function findOwnTenant(tx: Transaction): Promise<BelievedTenant | undefined> {
+export async function findOwnTenant(tx: Transaction): Promise<VerifiedTenant | undefined> {
   const [raw] = await tx.run(FIND, [tx.tenantId]);
   return raw === undefined ? undefined : tenantIn(tx.seals, raw, tx.tenantId);
 }
 
 /** All tenants, by name. Across tenants: the table has no row-level security. */
-export async function listTenants(pool: Pool): Promise<BelievedTenant[]> {
+export async function listTenants(pool: Pool): Promise<VerifiedTenant[]> {
   const { rows } = await pool.query<RawRow>(`SELECT ${COLUMNS} FROM countersign.tenants AS t ORDER BY t.name, t.id`);
   return rows.map((raw) => tenantIn(requireSeals(pool), raw));
 }
@@ -98,7 +98,7 @@ export async function listTenantIds(pool: Pool): Promise<string[]> {
 }
 
 /** The tenants with a name, oldest first, including those whose seal is invalid. */
-export async function findTenantsByName(pool: Pool, name: string): Promise<BelievedTenant[]> {
+export async function findTenantsByName(pool: Pool, name: string): Promise<VerifiedTenant[]> {
   const { rows } = await pool.query<RawRow>(
     `SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.name = $1 ORDER BY t.created_at, t.id`,
     [name],
@@ -107,7 +107,7 @@ export async function findTenantsByName(pool: Pool, name: string): Promise<Belie
 }
 
 /** The tenant with an ID; undefined also if the text is not an ID. */
-export async function findTenantById(pool: Pool, id: string): Promise<BelievedTenant | undefined> {
+export async function findTenantById(pool: Pool, id: string): Promise<VerifiedTenant | undefined> {
   const { rows } = await pool.query<RawRow>(`SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.id::text = lower($1)`, [id]);
   return rows[0] === undefined ? undefined : tenantIn(requireSeals(pool), rows[0], id.toLowerCase());
 }
