@@ -180,7 +180,7 @@ describe('the signing key of the embedded database', () => {
     const kidOf = async (place: number) => JSON.parse(await run(['signing-key', 'show'], data.environment)).keys[place].kid;
     expect(await refused('signing-key', 'retire', await kidOf(0))).toEqual([
       9,
-      expect.stringMatching(/start every server again/),
+      expect.stringMatching(/restart every server first/),
     ]);
 
     await server.end('SIGTERM');
