@@ -1,6 +1,6 @@
 /**
  * Writes src/wire/contract.ts: the contract's schemas as plain TypeScript, so that the published declarations need no schema library.
- * `node packages/client/scripts/contract.ts` after a change of packages/core/src/contract; a test holds the file current.
+ * Run `node packages/client/scripts/contract.ts` after a change of packages/core/src/contract. A test compares the file with the schemas.
  */
 import { writeFileSync } from 'node:fs';
 import { AuditEntry, AuditEntryAppended } from '@countersign/core/contract/audit-entry';
@@ -27,44 +27,44 @@ interface Schema {
   'x-schema'?: Schema;
 }
 
-/** What is written, in this order, and what is said of it where the schema says nothing. */
+/** The written types in order, with a description if the schema has none. */
 const SCHEMAS: readonly [name: string, schema: object, description?: string][] = [
   ['Message', Message],
   ['Span', Span],
   ['Trace', Trace],
-  ['TraceAccepted', TraceAccepted, 'Answer to a trace.'],
+  ['TraceAccepted', TraceAccepted, 'Response to a trace.'],
   ['TelemetryEvent', TelemetryEvent],
-  ['TelemetryAccepted', TelemetryAccepted, 'Answer to telemetry events.'],
+  ['TelemetryAccepted', TelemetryAccepted, 'Response to telemetry events.'],
   ['Evaluation', Evaluation],
-  ['EvaluationAccepted', EvaluationAccepted, 'Answer to an evaluation.'],
+  ['EvaluationAccepted', EvaluationAccepted, 'Response to an evaluation.'],
   ['CaseCounts', CaseCounts],
   ['EvaluationSuite', EvaluationSuite],
   ['DetailedEvaluation', DetailedEvaluation],
-  ['DetailedEvaluationAccepted', DetailedEvaluationAccepted, 'Answer to a detailed evaluation.'],
+  ['DetailedEvaluationAccepted', DetailedEvaluationAccepted, 'Response to a detailed evaluation.'],
   ['AuditEntry', AuditEntry],
-  ['AuditEntryAppended', AuditEntryAppended, 'Answer to an audit entry: its proof of inclusion.'],
+  ['AuditEntryAppended', AuditEntryAppended, 'Response to an audit entry: its proof of inclusion.'],
   ['PromotionCheck', PromotionCheck],
   ['ConditionCheck', ConditionCheck, 'One of the four conditions of a decision, as evaluated.'],
-  ['DecidedEvaluation', DecidedEvaluation, 'The evaluation that a decision rests on.'],
+  ['DecidedEvaluation', DecidedEvaluation, 'The evaluation that a decision is based on.'],
   ['PromotionDecision', PromotionDecision],
   ['Issue', Issue],
   ['ErrorBody', ErrorBody],
 ];
 
-/** Members whose JSON Schema cannot say what their static type says. */
+/** Members whose static type cannot be expressed by their JSON Schema. */
 const SAID_OTHERWISE: Record<string, string> = {
   'PromotionDecision.evaluation': 'DecidedEvaluation | NoEvaluation',
 };
 
-/** Types whose JSON Schema cannot say that one of two members must be there. */
+/** Types that require one of two members, which their JSON Schema cannot express. */
 const ONE_OF: Record<string, string> = {
   PromotionCheck: '({ agent_id: string } | { agent_name: string })',
 };
 
-/** What is written after a type. */
+/** The text after a type. */
 const BESIDE: Record<string, string> = {
   DecidedEvaluation:
-    '\n/** In place of the evaluation where there is none: `{}`. */\nexport type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };\n',
+    '\n/** Replaces the evaluation if a decision has none: `{}`. */\nexport type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };\n',
 };
 
 const names = new Map(SCHEMAS.map(([name, schema]) => [schema, name]));
@@ -72,8 +72,8 @@ const names = new Map(SCHEMAS.map(([name, schema]) => [schema, name]));
 /** The whole file. */
 export function contractSource(): string {
   const head = [
-    '// Made from the schemas of @countersign/core by scripts/contract.ts. Do not edit.',
-    '// Members have the names that travel. In a request `null` is the same as leaving the member out.',
+    '// Generated from the schemas of @countersign/core by scripts/contract.ts. Do not edit.',
+    '// Members have their names in JSON. In a request, `null` is the same as an absent member.',
   ];
   return (
     [head.join('\n'), ...SCHEMAS.map(([name, schema, said]) => interfaceOf(name, schema as Schema, said))].join('\n\n') + '\n'
@@ -84,7 +84,7 @@ function interfaceOf(name: string, schema: Schema, said?: string): string {
   const members = Object.entries(schema.properties ?? {}).map(([member, of]) => {
     const isRequired = schema.required?.includes(member) === true;
     const type = SAID_OTHERWISE[`${name}.${member}`] ?? typeOf(of);
-    // Explicit undefined is what JSON leaves out: callers with exactOptionalPropertyTypes may pass it.
+    // JSON leaves out members that are undefined, so callers with exactOptionalPropertyTypes may pass undefined.
     const admitted = isRequired || type === 'unknown' ? type : `${type} | undefined`;
     return comment(of, '  ') + wrapped(`  ${member}${isRequired ? '' : '?'}: ${admitted};\n`);
   });
@@ -94,7 +94,7 @@ function interfaceOf(name: string, schema: Schema, said?: string): string {
   return `${head}export interface ${name} {\n${members.join('')}}${BESIDE[name]?.replace(/\n$/, '').replace(/^\n/, '\n\n') ?? ''}`;
 }
 
-/** As the formatter would have it. */
+/** Breaks a line that is too long, as the formatter does. */
 const wrapped = (line: string): string =>
   line.length <= LINE_WIDTH + 1 ? line : line.replace(/: /, ' | ').replaceAll(' | ', '\n    | ').replace('\n', ':\n');
 

@@ -52,7 +52,7 @@ interface PublicKey {
 
 /**
  * Reads --trust, --verify-key, --workspace and their variables. A key file holds decision keys (64 hex digits a line), verifier
- * keys (one a line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it directly.
+ * keys (one per line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it directly.
  */
 export function readTrustSettings(session: Session, options: TrustOptions): TrustSettings {
   const texts = [...(options['verify-key'] ?? []).map((each) => textOf(session, each)), ...fromEnvironment(session)];

@@ -1,4 +1,4 @@
-/** The part of `fetch` that is needed: of the platform, of undici with a proxy or certificates, or a fake in tests. */
+/** The part of `fetch` that this library needs. Pass undici's `fetch` for a proxy or certificates, or a fake one in tests. */
 export type FetchLike = (url: string, request: FetchRequest) => Promise<FetchAnswer>;
 
 /** The request that this library passes to it. */

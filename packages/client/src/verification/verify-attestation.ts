@@ -12,7 +12,7 @@ export interface PublicKeys {
   keys: readonly object[];
 }
 
-/** The result of verifying an attestation; with its decision and the key that signed it. */
+/** The result of verifying an attestation, with its decision and the key that signed it. */
 export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId: string } | { ok: false; fault: string };
 
 /**

@@ -25,7 +25,7 @@ export interface LedgerTrust {
    * replaced.
    */
   checkpoints?: readonly string[] | undefined;
-  /** The instance's public keys that you kept: verifier keys, one a line, or the text of a JWKS. Needed for checkpoints. */
+  /** The instance's public keys that you kept: verifier keys, one per line, or the text of a JWKS. Needed for checkpoints. */
   publicKeys?: string | undefined;
   /** `Countersign-Checkpoint` headers that you kept, from a CI log for example. */
   heads?: readonly string[] | undefined;
@@ -125,7 +125,7 @@ function* keptHeads(
 function readKeys(text: string | undefined): NoteKey[] {
   const keys = text === undefined ? undefined : trustedKeys(text, sha256);
   if (keys === undefined)
-    throw new ConfigurationError('checkpoints need publicKeys: verifier keys one a line, or the text of a JWKS');
+    throw new ConfigurationError('checkpoints need publicKeys: verifier keys, one per line, or the text of a JWKS');
   const fault = text?.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
   if (fault !== undefined) throw new ConfigurationError(`publicKeys are inconsistent: ${fault}`);
   return keys;

@@ -1,5 +1,5 @@
-// Made from the schemas of @countersign/core by scripts/contract.ts. Do not edit.
-// Members have the names that travel. In a request `null` is the same as leaving the member out.
+// Generated from the schemas of @countersign/core by scripts/contract.ts. Do not edit.
+// Members have their names in JSON. In a request, `null` is the same as an absent member.
 
 /** One message of a conversation with a model. */
 export interface Message {
@@ -99,7 +99,7 @@ export interface Trace {
   spans?: Span[] | null | undefined;
 }
 
-/** Answer to a trace. */
+/** Response to a trace. */
 export interface TraceAccepted {
   /** Committed. */
   ok: boolean;
@@ -165,7 +165,7 @@ export interface TelemetryEvent {
   ended_at?: string | null | undefined;
 }
 
-/** Answer to telemetry events. */
+/** Response to telemetry events. */
 export interface TelemetryAccepted {
   /** Committed. */
   ok: boolean;
@@ -195,7 +195,7 @@ export interface Evaluation {
   severity_threshold?: number | null | undefined;
 }
 
-/** Answer to an evaluation. */
+/** Response to an evaluation. */
 export interface EvaluationAccepted {
   /** Committed. */
   ok: boolean;
@@ -273,7 +273,7 @@ export interface DetailedEvaluation {
   artifact?: string | null | undefined;
 }
 
-/** Answer to a detailed evaluation. */
+/** Response to a detailed evaluation. */
 export interface DetailedEvaluationAccepted {
   /** Committed. */
   ok: boolean;
@@ -305,7 +305,7 @@ export interface AuditEntry {
   metadata?: Record<string, unknown> | null | undefined;
 }
 
-/** Answer to an audit entry: its proof of inclusion. */
+/** Response to an audit entry: its proof of inclusion. */
 export interface AuditEntryAppended {
   /** Committed. */
   ok: boolean;
@@ -351,7 +351,7 @@ export interface ConditionCheck {
   message: string;
 }
 
-/** The evaluation that a decision rests on. */
+/** The evaluation that a decision is based on. */
 export interface DecidedEvaluation {
   /** Identifier of the evaluation. */
   id: string;
@@ -375,7 +375,7 @@ export interface DecidedEvaluation {
   agent_name: string;
 }
 
-/** In place of the evaluation where there is none: `{}`. */
+/** Replaces the evaluation if a decision has none: `{}`. */
 export type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };
 
 /** The signed decision. A blocked one is status 200 too. */
