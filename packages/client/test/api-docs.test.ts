@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { apiPage } from '../scripts/api-docs.ts';
 import { contractSource } from '../scripts/contract.ts';
 
-test('docs/client-api.md is what the docstrings say, and every export has one: `npm run docs:client`', () => {
+test('docs/client-api.md matches the docstrings of all exports (update it with `npm run docs:client`)', () => {
   expect(readFileSync(new URL('../../../docs/client-api.md', import.meta.url), 'utf8')).toBe(apiPage());
 });
 
-test('src/wire/contract.ts is what the schemas say: `node packages/client/scripts/contract.ts`', () => {
+test('src/wire/contract.ts matches the schemas (update it with `node packages/client/scripts/contract.ts`)', () => {
   expect(readFileSync(new URL('../src/wire/contract.ts', import.meta.url), 'utf8')).toBe(contractSource());
 });

@@ -15,14 +15,14 @@ const JUMP_MS = 3_600_000;
 const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 type Log = (typeof LOGS)[number];
 
-interface Ran {
+interface CommandResult {
   status: number;
   out: string;
   err: string;
 }
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-/** Runs a program as a process, with these variables and nothing else of the test's. */
-const run = (program: string, args: string[], variables: Record<string, string> = {}): Promise<Ran> =>
+/** Runs a program with only these variables in its environment. */
+const run = (program: string, args: string[], variables: Record<string, string> = {}): Promise<CommandResult> =>
   new Promise((resolve) => {
     const env = processEnvironment(variables);
     execFile(program, args, { env, cwd: root, timeout: 60_000 }, (error, out, err) =>
@@ -43,7 +43,7 @@ const countersign = (args: string[], key = '') =>
 const evaluate = (on: TestServer, key: string) =>
   on.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95, status: 'passing' });
 
-/** Lets a workspace write to one log: an audit entry, an allowed decision, an evaluation, a key or a trace. */
+/** Appends an audit entry, an allowed decision, an evaluation, a key or a trace to one log of a workspace. */
 async function append(on: TestServer, { tenantId, key }: Workspace, log: Log): Promise<void> {
   if (log === 'keys') await on.key(tenantId);
   else if (log === 'evidence') expect((await evaluate(on, key)).status).toBe(200);
@@ -68,7 +68,7 @@ async function workspaceOf(on: TestServer, name: string): Promise<Workspace> {
   return { tenantId, key };
 }
 
-/** Starts a server while its clock and the database's are both ahead: a jump that happened while all was stopped is not noticed. */
+/** Starts a server while its clock and that of the database are both ahead. A server cannot notice a jump from before its start. */
 async function whileAhead(work: (ahead: TestServer) => Promise<void>): Promise<void> {
   const now = Date.now;
   const spy = vi.spyOn(Date, 'now').mockImplementation(() => now() + JUMP_MS);
@@ -83,8 +83,8 @@ async function whileAhead(work: (ahead: TestServer) => Promise<void>): Promise<v
   }
 }
 
-/** Exports the logs of a workspace. */
-async function exported(name: string): Promise<void> {
+/** Exports all logs of a workspace. */
+async function exportLogs(name: string): Promise<void> {
   for (const log of LOGS) {
     const { status, err } = await operate(
       'ledger',
@@ -100,8 +100,8 @@ async function exported(name: string): Promise<void> {
   }
 }
 
-/** What each verifier says of a log of a workspace, as processes. */
-async function verified(name: string, log: Log): Promise<Ran[]> {
+/** Verifies a log of a workspace with each verifier in its own process. */
+async function verifyWithAll(name: string, log: Log): Promise<CommandResult[]> {
   const [file, audit] = [at(`${name}-${log}`), log === 'audit' ? [] : ['--audit', at(`${name}-audit`)]];
   const which = log === 'audit' ? 'ledger' : log;
   return [
@@ -122,7 +122,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe('after a clock was ahead while the server was started', () => {
+describe('after a server was started with a clock that was ahead', () => {
   let workspace: Workspace;
   const gate = () =>
     countersign(
@@ -133,7 +133,7 @@ describe('after a clock was ahead while the server was started', () => {
   beforeAll(async () => {
     const before = await testServer({ database });
     workspace = await workspaceOf(before, 'acme');
-    // In each of these one log alone is ahead, and continues from the right clock without an entry that allows it.
+    // In each of these workspaces one log is ahead and steps back without an entry that allows it.
     const others = await Promise.all(LOGS.map((log) => workspaceOf(before, `only-${log}`)));
     await before.stop();
     await whileAhead(async (ahead) => {
@@ -154,7 +154,7 @@ describe('after a clock was ahead while the server was started', () => {
     writeFileSync(at('instance.vkey'), (await operate('signing-key', 'show', '--vkey')).out);
   }, 120_000);
 
-  test('the gate says what to do, the operator does it, and the gate believes the next decision', {
+  test('the gate names the remedy and accepts decisions after the operator applied it', {
     timeout: 120_000,
   }, async () => {
     const stopped = await gate();
@@ -174,10 +174,10 @@ describe('after a clock was ahead while the server was started', () => {
     expect((await operate('ledger', 'correct-clock', '--workspace', 'acme', '--yes')).err).toContain('nothing to correct');
   });
 
-  test('every verifier passes the logs that were corrected', { timeout: 120_000 }, async () => {
-    await exported('acme');
+  test('every verifier accepts the corrected logs', { timeout: 120_000 }, async () => {
+    await exportLogs('acme');
     for (const log of LOGS)
-      for (const { status, out, err } of await verified('acme', log))
+      for (const { status, out, err } of await verifyWithAll('acme', log))
         expect({ log, status, out, err }).toEqual({
           log,
           status: 0,
@@ -187,7 +187,7 @@ describe('after a clock was ahead while the server was started', () => {
   });
 
   test.each(['decisions', 'evidence', 'keys', 'traces'] as const)(
-    'without the audit ledger, every verifier says of the export of %s that times were not checked',
+    'without the audit ledger, every verifier reports that the times of the %s export were not checked',
     { timeout: 120_000 },
     async (log) => {
       const file = at(`acme-${log}`);
@@ -203,9 +203,9 @@ describe('after a clock was ahead while the server was started', () => {
     },
   );
 
-  test.each(LOGS)('every verifier finds a step back in %s that no entry allows', { timeout: 120_000 }, async (log) => {
-    await exported(`only-${log}`);
-    for (const { status, out, err } of await verified(`only-${log}`, log))
+  test.each(LOGS)('every verifier rejects a step back in %s that no entry allows', { timeout: 120_000 }, async (log) => {
+    await exportLogs(`only-${log}`);
+    for (const { status, out, err } of await verifyWithAll(`only-${log}`, log))
       expect({ status, out, err }).toEqual({
         status: 1,
         out: expect.stringMatching(/^broken.*(is before that of the row before|goes backwards)/),

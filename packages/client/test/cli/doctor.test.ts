@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
-import { lyingServer, says } from '../fixtures/lying-server.ts';
+import { lyingServer, respondWith } from '../fixtures/lying-server.ts';
 import { runCli, type World } from '../fixtures/run-cli.ts';
 
 let server: TestServer;
@@ -32,7 +32,7 @@ const doctor = async (variables: Record<string, string>, args: string[] = [], wo
 };
 
 describe('doctor', () => {
-  test('finds nothing wrong where nothing is, and records nothing', async () => {
+  test('passes a correct setup and records nothing', async () => {
     const rows = async () =>
       JSON.stringify(
         await server.database.sql(
@@ -58,7 +58,7 @@ describe('doctor', () => {
     expect(people.out).not.toContain(key.split('.')[1]);
   });
 
-  test('a scope that is missing is bad where it is wanted, and a note where it is not', async () => {
+  test('reports a missing scope as bad only when it is required', async () => {
     const narrow = { COUNTERSIGN_API_KEY: await server.key(tenantId, ['evaluations']) };
     const { status, bad } = await doctor(narrow);
     expect([status, bad]).toEqual([
@@ -68,7 +68,7 @@ describe('doctor', () => {
     expect((await doctor(narrow, ['--scopes', 'evaluations'])).status).toBe(0);
   });
 
-  test('a public key that signs nothing here is bad; one that signs, and a decision key, are not', async () => {
+  test('reports a public key of another service as bad, and accepts its own key and a decision key', async () => {
     const keyFinding = async (given: string) =>
       (await doctor({ COUNTERSIGN_VERIFY_KEY: given }, ['--workspace', tenantId])).findings
         .filter(({ what }) => what === 'verify key')
@@ -80,15 +80,15 @@ describe('doctor', () => {
     expect(await keyFinding('ab'.repeat(32))).toMatchObject({ ok: null });
   });
 
-  test('everything that is bad has its remedy', async () => {
+  test('gives a remedy for every bad finding', async () => {
     for (const variables of [{ COUNTERSIGN_API_KEY: 'aa_live_x' }, { COUNTERSIGN_VERIFY_KEY: 'hello' }, { COUNTERSIGN_URL: '' }])
       for (const finding of (await doctor(variables)).bad) expect(finding.remedy, finding.what).toBeDefined();
   });
 
-  test('a revoked key is told from one that lacks a scope', async () => {
-    const dead = await server.key(tenantId);
-    await runCommand(environmentOf(server), 'keys', 'revoke', '--workspace', 'acme', dead.slice(8, 20));
-    const { bad } = await doctor({ COUNTERSIGN_API_KEY: dead });
+  test('distinguishes a revoked key from a key that lacks a scope', async () => {
+    const revoked = await server.key(tenantId);
+    await runCommand(environmentOf(server), 'keys', 'revoke', '--workspace', 'acme', revoked.slice(8, 20));
+    const { bad } = await doctor({ COUNTERSIGN_API_KEY: revoked });
     expect(bad.length).toBe(4);
     expect(bad[0]).toMatchObject({ says: expect.stringContaining('revoked'), remedy: expect.stringContaining('mint a new key') });
   });
@@ -97,17 +97,17 @@ describe('doctor', () => {
     ['no address', { COUNTERSIGN_URL: '' }, 'address', /set --url or COUNTERSIGN_URL/],
     ['an invalid address', { COUNTERSIGN_URL: 'localhost' }, 'address', /is not a valid address/],
     ['no key', { COUNTERSIGN_API_KEY: '' }, 'key', /set COUNTERSIGN_API_KEY/],
-    ['a key that is malformed', { COUNTERSIGN_API_KEY: 'aa_live_x' }, 'key', /must have the form/],
+    ['a malformed key', { COUNTERSIGN_API_KEY: 'aa_live_x' }, 'key', /must have the form/],
     ['an invalid verify key', { COUNTERSIGN_VERIFY_KEY: 'hello' }, 'verify key', /invalid key/],
-    ['a key that would travel unencrypted', { COUNTERSIGN_URL: 'http://countersign.invalid' }, 'TLS', /unencrypted/],
+    ['a key that would be sent unencrypted', { COUNTERSIGN_URL: 'http://countersign.invalid' }, 'TLS', /unencrypted/],
     ['a name that does not resolve', { COUNTERSIGN_URL: 'https://countersign.invalid' }, 'service', /cannot be reached/],
-  ])('%s', async (_what, variables, what, says) => {
+  ])('reports %s', async (_what, variables, what, message) => {
     const { status, bad } = await doctor(variables as Record<string, string>, ['--timeout', '5s']);
     expect(status).toBe(1);
-    expect(bad.find((finding) => finding.what === what)?.says).toMatch(says);
+    expect(bad.find((finding) => finding.what === what)?.says).toMatch(message);
   });
 
-  test('a closed port, TLS where there is none, a page, a redirect: each with its remedy', async () => {
+  test('gives the remedy for a closed port, a server without TLS, a web page and a redirect', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
@@ -120,13 +120,13 @@ describe('doctor', () => {
     const tls = (await doctor({ COUNTERSIGN_URL: server.url.replace('http:', 'https:') })).bad.at(-1)!.says;
     expect(tls).toMatch(/^cannot be reached: E[A-Z_]+: [a-z ]+$/);
     expect(await remedyFor(`${server.url}/foo`)).toContain('only host and port');
-    lying.lie = says('<html>sign in</html>', 200, { 'content-type': 'text/html' });
+    lying.lie = respondWith('<html>sign in</html>', 200, { 'content-type': 'text/html' });
     expect(await remedyFor(lying.url)).toContain('proxy');
-    lying.lie = says('', 302, { location: 'https://elsewhere.example' });
+    lying.lie = respondWith('', 302, { location: 'https://elsewhere.example' });
     expect(await remedyFor(lying.url)).toContain('final address');
   });
 
-  test('clocks that are apart: a note by seconds, bad by minutes', async () => {
+  test('reports clocks that differ by seconds as a note and by minutes as bad', async () => {
     const clock = async (ms: number) =>
       (await doctor({}, [], { now: () => Date.now() + ms })).findings.find(({ what }) => what === 'clock');
     expect(await clock(0)).toMatchObject({ ok: true });

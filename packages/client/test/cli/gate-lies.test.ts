@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { evaluatedAt } from '../../../server/test/harness/backdate.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
-import { type Lie, type LyingServer, lyingServer, says } from '../fixtures/lying-server.ts';
+import { type Lie, type LyingServer, lyingServer, respondWith } from '../fixtures/lying-server.ts';
 import { runCli, type World } from '../fixtures/run-cli.ts';
 
 let server: TestServer;
@@ -27,11 +27,11 @@ beforeAll(async () => {
   await evaluatedAt(server, 'stale', `recorded_at - interval '5 hours'`);
 });
 
-/** Asks the real server what a body asks, and answers what `change` makes of its answer. */
+/** Forwards the request to the real server and changes its response. `changeRequest` can change the body first. */
 const forward =
-  (change: (decision: string) => string, ask: (body: object) => object = (body) => body): Lie =>
+  (change: (decision: string) => string, changeRequest: (body: object) => object = (body) => body): Lie =>
   async ({ headers, method }: IncomingMessage, body, response) => {
-    // What the gate reads to word a refusal: the public keys, of which there are none here.
+    // The gate reads the public keys to explain a rejection. This server has none.
     if (method === 'GET') return void response.writeHead(404).end();
     const real = await fetch(server.url + paths.promotionCheck, {
       method: 'POST',
@@ -41,7 +41,7 @@ const forward =
         prefer: String(headers.prefer ?? ''),
         'countersign-nonce': String(headers['countersign-nonce']),
       },
-      body: JSON.stringify(ask(JSON.parse(body))),
+      body: JSON.stringify(changeRequest(JSON.parse(body))),
     });
     const attestation = real.headers.get('countersign-attestation');
     response.writeHead(real.status, {
@@ -51,8 +51,8 @@ const forward =
     response.end(change(await real.text()));
   };
 
-/** The real answer with members changed. */
-const doctored = (change: (decision: Record<string, unknown>) => void): Lie =>
+/** Answers with the real decision, changed. */
+const alteredDecision = (change: (decision: Record<string, unknown>) => void): Lie =>
   forward((text) => {
     const decision = JSON.parse(text);
     change(decision);
@@ -61,8 +61,8 @@ const doctored = (change: (decision: Record<string, unknown>) => void): Lie =>
 
 const gate = (args: readonly string[], world: World = {}) => runCli(['gate', ...args], { environment, ...world });
 
-/** That a lie is not believed, in both forms of output. */
-async function expectDisbelief(
+/** Expects the gate to end as undecided, in both output formats. */
+async function expectUndecided(
   lie: Lie,
   why: string | RegExp,
   args: readonly string[] = ['--agent', 'good'],
@@ -81,36 +81,38 @@ async function expectDisbelief(
   expect(JSON.parse(json.out)).toMatchObject({ outcome: 'undecided', exit_code: 3, decision: null });
 }
 
-describe('gate, against a server that lies', () => {
-  test('what passes on the real answer is believed: the tests below fail for what they change', async () => {
+describe('gate with a lying server', () => {
+  test('accepts unchanged responses, so that the tests below depend only on their changes', async () => {
     lying.lie = forward((text) => text);
     expect((await gate(['--agent', 'good'])).status).toBe(0);
     expect((await gate(['--agent', 'poor'])).status).toBe(1);
   });
 
   test.each<[string, (decision: Record<string, unknown>) => void, RegExp]>([
-    ['allowed turned round', (decision) => (decision.allowed = true), /altered/],
-    ['the reason', (decision) => (decision.reason = 'all_conditions_met'), /altered/],
-    ['the signature', (decision) => (decision.signature = 'ab'.repeat(32)), /not of this key/],
+    ['allowed set to true', (decision) => (decision.allowed = true), /altered/],
+    ['another reason', (decision) => (decision.reason = 'all_conditions_met'), /altered/],
+    ['another signature', (decision) => (decision.signature = 'ab'.repeat(32)), /not of this key/],
     ['another algorithm', (decision) => (decision.signature_alg = 'none'), /signature_alg/],
-    ['a member that is missing', (decision) => delete decision.checks, /checks is missing/],
-    ['conditions that are left out', (decision) => (decision.checks = []), /checks/],
-    ['allowed as a text', (decision) => (decision.allowed = 'true'), /allowed|not Countersign/],
+    ['a missing member', (decision) => delete decision.checks, /checks is missing/],
+    ['missing conditions', (decision) => (decision.checks = []), /checks/],
+    ['allowed as a string', (decision) => (decision.allowed = 'true'), /allowed|not Countersign/],
     ['another policy', (decision) => (decision.policy = 'anything-goes/v9'), /altered/],
-  ])('a doctored decision: %s', (_what, change, why) => expectDisbelief(doctored(change), why, ['--agent', 'poor']));
+  ])('rejects an altered decision: %s', (_what, change, why) =>
+    expectUndecided(alteredDecision(change), why, ['--agent', 'poor']),
+  );
 
-  test('a decision that an old one is replayed for', async () => {
+  test('rejects a replayed old decision', async () => {
     let old = '';
     lying.lie = forward((text) => (old = text));
     expect((await gate(['--agent', 'good'])).status).toBe(0);
-    await expectDisbelief((...call) => says(old)(...call), /an old decision/, ['--agent', 'good'], {
+    await expectUndecided((...call) => respondWith(old)(...call), /an old decision/, ['--agent', 'good'], {
       now: () => Date.now() + 120_000,
     });
   });
 
-  test('a decision from the future, and clocks that are apart; --clock-skew admits it on purpose', async () => {
+  test('rejects a decision from the future unless --clock-skew allows it', async () => {
     const behind = { now: () => Date.now() - 240_000 };
-    await expectDisbelief(
+    await expectUndecided(
       forward((text) => text),
       /after it arrived/,
       ['--agent', 'good'],
@@ -119,19 +121,19 @@ describe('gate, against a server that lies', () => {
     expect((await gate(['--agent', 'good', '--clock-skew', '5m'], behind)).status).toBe(0);
   });
 
-  test('one decision answered again and again while the gate waits', async () => {
+  test('rejects a decision that is repeated while the gate waits', async () => {
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
     await runCommand(environmentOf(server), 'agents', 'risk', '--workspace', 'acme', '--agent', 'risky', 'high');
     let first = '';
-    const replay: Lie = (...call) => (first === '' ? forward((text) => (first = text))(...call) : says(first)(...call));
+    const replay: Lie = (...call) => (first === '' ? forward((text) => (first = text))(...call) : respondWith(first)(...call));
     const args = ['--agent', 'risky', '--wait', '1m'];
     lying.lie = replay;
     const { status, out } = await gate(args, { sleep: async () => undefined });
     expect([status, out]).toEqual([3, expect.stringMatching(/nonce of another request/)]);
   });
 
-  test("another agent's decision, genuine and new", () =>
-    expectDisbelief(
+  test('rejects a genuine new decision about another agent', () =>
+    expectUndecided(
       forward(
         (text) => text,
         (body) => ({ ...body, agent_name: 'good' }),
@@ -140,8 +142,8 @@ describe('gate, against a server that lies', () => {
       ['--agent', 'poor'],
     ));
 
-  test("another agent's decision, where the agent is asked for by its id", () =>
-    expectDisbelief(
+  test('rejects a decision about another agent when the request names an agent id', () =>
+    expectUndecided(
       forward(
         (text) => text,
         ({ agent_id: _, ...body }: { agent_id?: string }) => ({ ...body, agent_name: 'good' }),
@@ -150,8 +152,8 @@ describe('gate, against a server that lies', () => {
       ['--agent-id', '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f'],
     ));
 
-  test('a decision about a lower threshold, an older evaluation, another harness', async () => {
-    await expectDisbelief(
+  test('rejects a decision about a lower threshold, an older evaluation or another harness', async () => {
+    await expectUndecided(
       forward(
         (text) => text,
         (body) => ({ ...body, min_pass_rate: 1 }),
@@ -159,7 +161,7 @@ describe('gate, against a server that lies', () => {
       /about a threshold of 1 %, but the request named 80 %/,
       ['--agent', 'poor'],
     );
-    await expectDisbelief(
+    await expectUndecided(
       forward(
         (text) => text,
         (body) => ({ ...body, max_age_hours: 100 }),
@@ -167,7 +169,7 @@ describe('gate, against a server that lies', () => {
       /5(\.\d+)? hours old; at most 1 was requested/,
       ['--agent', 'stale', '--max-age-hours', '1'],
     );
-    await expectDisbelief(
+    await expectUndecided(
       forward(
         (text) => text,
         ({ harness_id: _, ...body }: { harness_id?: string }) => body,
@@ -177,17 +179,17 @@ describe('gate, against a server that lies', () => {
     );
   });
 
-  test("a decision that is signed with another workspace's key", async () => {
+  test('rejects a decision that the key of another workspace signed', async () => {
     const foreign = await server.key(await server.workspace('other'));
     await server.post(paths.evaluations, foreign, { name: 'nightly', agent_name: 'good', pass_rate: 99 });
     const asForeign: Lie = (request, ...call) => {
       request.headers.authorization = `Bearer ${foreign}`;
       return forward((text) => text)(request, ...call);
     };
-    await expectDisbelief(asForeign, /not of this key/);
+    await expectUndecided(asForeign, /not of this key/);
   });
 
-  test('an attestation that is missing, of another decision, or by another key', async () => {
+  test('rejects a missing attestation and an attestation of another decision', async () => {
     const trust = (await runCommand(environmentOf(server), 'trust', 'show', '--workspace', 'acme')).out;
     const world = { environment: { ...environment, COUNTERSIGN_VERIFY_KEY: '', COUNTERSIGN_TRUST: trust } };
     const prefer = { prefer: 'countersign-attestation' };
@@ -200,9 +202,9 @@ describe('gate, against a server that lies', () => {
       delete request.headers.prefer;
       return forward((text) => text)(request, ...call);
     };
-    await expectDisbelief(without, /has no attestation/, ['--agent', 'good'], world);
+    await expectUndecided(without, /has no attestation/, ['--agent', 'good'], world);
     const never = join(tmpdir(), `countersign-never-${process.pid}.json`);
-    await expectDisbelief(without, /which --attestation needs/, ['--agent', 'good', '--attestation', never]);
+    await expectUndecided(without, /which --attestation needs/, ['--agent', 'good', '--attestation', never]);
     expect(existsSync(never)).toBe(false);
     const stale: Lie = async (request, body, response) => {
       const head = response.writeHead.bind(response);
@@ -210,78 +212,89 @@ describe('gate, against a server that lies', () => {
       response.writeHead = ((status: number) => head(status, headers)) as never;
       await forward((text) => text)(request, body, response);
     };
-    await expectDisbelief(stale, /none of the known keys has signed it/, ['--agent', 'good'], world);
+    await expectUndecided(stale, /none of the known keys has signed it/, ['--agent', 'good'], world);
   });
 
-  test('a member that stands twice: readers disagree on which of the two counts', () =>
-    expectDisbelief(
+  test('rejects a repeated member, because parsers disagree on its value', () =>
+    expectUndecided(
       forward((text) => text.replace('{"allowed":false', '{"allowed":true,"allowed":false')),
       /given twice/,
       ['--agent', 'poor'],
     ));
 });
 
-describe('gate, against answers that are none', () => {
+describe('gate with a server that sends no decision', () => {
   const quick = ['--agent', 'good', '--timeout', '400ms'];
 
   test.each<[string, Lie, RegExp]>([
-    ['truncated JSON', (...call) => says('{"allowed":true,"reason":"all_cond')(...call), /cut off|did not answer/],
+    ['truncated JSON', (...call) => respondWith('{"allowed":true,"reason":"all_cond')(...call), /cut off|did not answer/],
     [
-      'a connection that is cut',
+      'a connection that closes early',
       (_request, _body, response) => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': '900' });
         response.write('{"allowed":true', () => response.destroy());
       },
       /cannot be reached|did not answer/,
     ],
-    ['nothing but allowed', (...call) => says('{"allowed":true}')(...call), /not a decision of this service/],
-    ['an array', (...call) => says('[true]')(...call), /not from Countersign/],
-    ['no body', (...call) => says('')(...call), /cut off|did not answer/],
-    ['a page', (...call) => says('<html>allowed</html>', 200, { 'content-type': 'text/html' })(...call), /not from Countersign/],
-    ['a page that says it is JSON', (...call) => says('<html>allowed</html>')(...call), /cut off|did not answer/],
-    ['a redirect', (...call) => says('', 307, { location: 'http://127.0.0.1:9/' })(...call), /redirects/],
-    ['a redirect after a POST', (...call) => says('', 302, { location: '/login' })(...call), /redirects/],
+    ['only the member allowed', (...call) => respondWith('{"allowed":true}')(...call), /not a decision of this service/],
+    ['an array', (...call) => respondWith('[true]')(...call), /not from Countersign/],
+    ['no body', (...call) => respondWith('')(...call), /cut off|did not answer/],
+    [
+      'a web page',
+      (...call) => respondWith('<html>allowed</html>', 200, { 'content-type': 'text/html' })(...call),
+      /not from Countersign/,
+    ],
+    ['a web page labelled as JSON', (...call) => respondWith('<html>allowed</html>')(...call), /cut off|did not answer/],
+    ['a redirect', (...call) => respondWith('', 307, { location: 'http://127.0.0.1:9/' })(...call), /redirects/],
+    ['a redirect after a POST', (...call) => respondWith('', 302, { location: '/login' })(...call), /redirects/],
     ['204', (_request, _body, response) => void response.writeHead(204).end(), /204/],
-    ['401', (...call) => says('{"error":"unauthorized","issues":[]}', 401)(...call), /401 unauthorized/],
-    ['403', (...call) => says('forbidden', 403, { 'content-type': 'text/plain' })(...call), /403/],
-    ['404', (...call) => says('{"error":"not_found","issues":[]}', 404)(...call), /404 not_found/],
-    ['422', (...call) => says('{"error":"validation_failed","issues":[]}', 422)(...call), /422/],
+    ['401', (...call) => respondWith('{"error":"unauthorized","issues":[]}', 401)(...call), /401 unauthorized/],
+    ['403', (...call) => respondWith('forbidden', 403, { 'content-type': 'text/plain' })(...call), /403/],
+    ['404', (...call) => respondWith('{"error":"not_found","issues":[]}', 404)(...call), /404 not_found/],
+    ['422', (...call) => respondWith('{"error":"validation_failed","issues":[]}', 422)(...call), /422/],
     [
       '429',
-      (...call) => says('{"error":"rate_limited","issues":[]}', 429, { 'retry-after': '1' })(...call),
+      (...call) => respondWith('{"error":"rate_limited","issues":[]}', 429, { 'retry-after': '1' })(...call),
       /429|did not answer/,
     ],
-    ['500', (...call) => says('{"error":"internal_error","issues":[]}', 500)(...call), /500 internal_error/],
-    ['503', (...call) => says('{"error":"unavailable","issues":[]}', 503)(...call), /503|did not answer/],
-    ['500 that says allowed', (...call) => says('{"allowed":true}', 500)(...call), /500/],
+    ['500', (...call) => respondWith('{"error":"internal_error","issues":[]}', 500)(...call), /500 internal_error/],
+    ['503', (...call) => respondWith('{"error":"unavailable","issues":[]}', 503)(...call), /503|did not answer/],
+    ['500 with allowed: true', (...call) => respondWith('{"allowed":true}', 500)(...call), /500/],
     ['a server that never answers', () => new Promise(() => undefined), /did not answer within/],
-  ])('%s', (_what, lie, why) => expectDisbelief(lie, why, quick));
+  ])('%s', (_what, lie, why) => expectUndecided(lie, why, quick));
 
-  test('a closed port, and a name that does not resolve', async () => {
+  test('is undecided with a closed port and with a name that does not resolve', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
     closed.close();
-    await expectDisbelief(says(''), /cannot be reached|did not answer/, [...quick, '--url', `http://127.0.0.1:${port}`]);
-    await expectDisbelief(says(''), /cannot be reached|did not answer/, [...quick, '--url', 'https://countersign.invalid']);
+    await expectUndecided(respondWith(''), /cannot be reached|did not answer/, [...quick, '--url', `http://127.0.0.1:${port}`]);
+    await expectUndecided(respondWith(''), /cannot be reached|did not answer/, [
+      ...quick,
+      '--url',
+      'https://countersign.invalid',
+    ]);
   });
 
-  test('an answer that is asked for again and then comes is believed', async () => {
-    let times = 0;
+  test('retries and accepts a later decision', async () => {
+    let requests = 0;
     lying.lie = (...call) =>
-      ++times < 3 ? says('{"error":"unavailable","issues":[]}', 503)(...call) : forward((text) => text)(...call);
+      ++requests < 3 ? respondWith('{"error":"unavailable","issues":[]}', 503)(...call) : forward((text) => text)(...call);
     expect((await gate(['--agent', 'good'])).status).toBe(0);
   });
 });
 
-describe('the key is never written', () => {
+describe('gate never prints the key', () => {
   const secret = () => key.split('.')[1]!;
 
   test.each<[string, (body: string) => Lie]>([
-    ['in an error', (body) => says(`{"error":"validation_failed","issues":[{"path":"","code":"x","message":"${body}"}]}`, 422)],
+    [
+      'in an error',
+      (body) => respondWith(`{"error":"validation_failed","issues":[{"path":"","code":"x","message":"${body}"}]}`, 422),
+    ],
     ['in a decision', (body) => forward((text) => text.replace('"message":"', `"message":"${body} `))],
-    ['in a redirect', (body) => says('', 302, { location: `/${body}` })],
-  ])('not even when a server sends it back %s, and not with --debug', async (_where, lie) => {
+    ['in a redirect', (body) => respondWith('', 302, { location: `/${body}` })],
+  ])('when a server returns it %s, even with --debug', async (_where, lie) => {
     for (const form of [[], ['--json']]) {
       lying.lie = lie(key);
       const { status, out, err } = await gate(['--agent', 'good', '--debug', ...form]);

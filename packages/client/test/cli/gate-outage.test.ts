@@ -22,9 +22,9 @@ afterEach(() => vi.restoreAllMocks());
 
 const operate = (...args: string[]) => runCommand(environmentOf(server), ...args);
 
-/** An address where nobody listens until `open`; what arrives then is answered by the real server. */
+/** A proxy to the real server that does not listen until `open`. */
 async function lateServer(): Promise<{ url: string; open(): Promise<void>; close(): void }> {
-  const standIn: Server = createServer(async (request, response) => {
+  const proxy: Server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const { authorization = '', prefer = '', 'countersign-nonce': nonce = '' } = request.headers;
@@ -36,26 +36,26 @@ async function lateServer(): Promise<{ url: string; open(): Promise<void>; close
     const headers = Object.fromEntries([...real.headers].filter(([name]) => /^(content-type|countersign-.*)$/.test(name)));
     response.writeHead(real.status, headers).end(await real.text());
   });
-  standIn.listen(0, '127.0.0.1');
-  await once(standIn, 'listening');
-  const { port } = standIn.address() as AddressInfo;
-  standIn.close();
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const { port } = proxy.address() as AddressInfo;
+  proxy.close();
   return {
     url: `http://127.0.0.1:${port}`,
     open: async () => {
-      if (standIn.listening) return;
-      standIn.listen(port, '127.0.0.1');
-      await once(standIn, 'listening');
+      if (proxy.listening) return;
+      proxy.listen(port, '127.0.0.1');
+      await once(proxy, 'listening');
     },
     close: () => {
-      standIn.closeAllConnections();
-      standIn.close();
+      proxy.closeAllConnections();
+      proxy.close();
     },
   };
 }
 
-describe('gate, while the service is away', () => {
-  test('asks until --timeout is over, and not five times', async () => {
+describe('gate with an unreachable service', () => {
+  test('retries until --timeout, not only five times', async () => {
     const late = await lateServer();
     vi.spyOn(Math, 'random').mockReturnValue(0); // no pauses between the attempts
     let attempts = 0;
@@ -70,7 +70,7 @@ describe('gate, while the service is away', () => {
     expect([status, attempts, out]).toEqual([0, 12, expect.stringContaining('ALLOWED: good')]);
   });
 
-  test('asks until --wait is over, and then goes on waiting for the approval', async () => {
+  test('retries until --wait and then waits for the approval', async () => {
     const late = await lateServer();
     const environment = { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key };
     let pauses = 0;
@@ -79,10 +79,10 @@ describe('gate, while the service is away', () => {
       if (pauses === 3) await late.open();
       if (pauses !== 5) return;
       late.close();
-      const asked = await runCli(['gate', '--agent', 'risky', '--json'], {
+      const result = await runCli(['gate', '--agent', 'risky', '--json'], {
         environment: { ...environment, COUNTERSIGN_URL: server.url },
       });
-      const evaluation = JSON.parse(asked.out).decision.evaluation_id;
+      const evaluation = JSON.parse(result.out).decision.evaluation_id;
       const args = ['--workspace', 'acme', '--evaluation', evaluation, '--rationale', 'test'];
       expect((await operate('approvals', 'approve', ...args)).status).toBe(0);
       await late.open();
@@ -95,7 +95,7 @@ describe('gate, while the service is away', () => {
     expect(err).toMatch(/^waiting up to 30 min for an approval/m);
   });
 
-  test('ends as undecided when --wait is over, and at once when waiting cannot help', async () => {
+  test('ends as undecided after --wait, and at once when waiting cannot help', async () => {
     const late = await lateServer();
     let clock = Date.now();
     const world = {
@@ -106,8 +106,8 @@ describe('gate, while the service is away', () => {
       },
     };
     const startedAt = clock;
-    const away = await runCli(['gate', '--agent', 'good', '--timeout', '50ms', '--wait', '10s'], world);
-    expect([away.status, clock - startedAt]).toEqual([3, 10_000]);
+    const unreachable = await runCli(['gate', '--agent', 'good', '--timeout', '50ms', '--wait', '10s'], world);
+    expect([unreachable.status, clock - startedAt]).toEqual([3, 10_000]);
     const wrongKey = `${key.slice(0, -1)}${key.endsWith('A') ? 'E' : 'A'}`;
     const refused = await runCli(['gate', '--agent', 'good', '--wait', '30m'], {
       environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: wrongKey },
@@ -117,7 +117,7 @@ describe('gate, while the service is away', () => {
   });
 });
 
-describe("gate's approval link", () => {
+describe('approval link of the gate', () => {
   const pending = async (environment: Record<string, string> = {}) => {
     await server.post(paths.evaluations, key, { name: 'again', agent_name: 'risky', pass_rate: 98 });
     const world = { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key, ...environment } };
@@ -127,13 +127,13 @@ describe("gate's approval link", () => {
     return { approveAt: approve_at, page: `/w/${tenantId}/approvals/${decision.evaluation_id}` };
   };
 
-  test("opens the evaluation's page in the portal", async () => {
+  test('opens the page of the evaluation in the portal', async () => {
     const { approveAt, page } = await pending();
     expect(approveAt).toBe(server.url + page);
   });
 
   test.each(['https://portal.example.test', 'https://portal.example.test/', 'https://portal.example.test/w/acme'])(
-    'leads to the portal that COUNTERSIGN_PORTAL_URL names as %s',
+    'uses the portal in COUNTERSIGN_PORTAL_URL, given as %s',
     async (portal) => {
       const { approveAt, page } = await pending({ COUNTERSIGN_PORTAL_URL: portal });
       expect(approveAt).toBe(`https://portal.example.test${page}`);

@@ -50,36 +50,36 @@ async function rotate(): Promise<void> {
   await restart();
 }
 
-/** Answers as the server does, with another list of keys. */
-function listing(change: (keys: Record<string, unknown>[]) => unknown[]): void {
+/** Makes the lying server forward to the real one, with a changed list of keys. */
+function changeKeyList(change: (keys: Record<string, unknown>[]) => unknown[]): void {
   lying.lie = async ({ url, method, headers }, body, response) => {
     const {
       host: _,
       connection: __,
       'content-length': ___,
       'transfer-encoding': ____,
-      ...sent
+      ...forwarded
     } = headers as Record<string, string>;
-    const real = await fetch(server!.url + url, { method: method!, headers: sent, ...(method === 'POST' ? { body } : {}) });
+    const real = await fetch(server!.url + url, { method: method!, headers: forwarded, ...(method === 'POST' ? { body } : {}) });
     const text = await real.text();
     const attestation = real.headers.get('countersign-attestation');
-    const answered = {
+    const responseHeaders = {
       'content-type': 'application/json',
       ...(attestation === null ? {} : { 'countersign-attestation': attestation }),
     };
     const listed = url === '/.well-known/jwks.json' ? JSON.stringify({ keys: change(JSON.parse(text).keys) }) : text;
-    response.writeHead(real.status, answered).end(listed);
+    response.writeHead(real.status, responseHeaders).end(listed);
   };
 }
 
-test('a trust file follows two rotations by their signatures, and no reset', { timeout: 240_000 }, async () => {
+test('a trust file follows rotations by their signatures and does not follow a reset', { timeout: 240_000 }, async () => {
   const old = await trustShow('old.json');
   expect(await gate(old)).toEqual([0, expect.anything()]);
   await rotate();
   await rotate();
   expect(await gate(old)).toEqual([0, expect.anything()]);
 
-  // Only the signatures count, wherever the list comes from.
+  // Only the signatures count, whoever sends the list.
   const { keys } = JSON.parse(await operate('signing-key', 'show'));
   expect(keys).toHaveLength(3);
   const forged = (each: Record<string, unknown>) => ({ ...each, predecessor_signature: keys[1].predecessor_signature });
@@ -90,24 +90,24 @@ test('a trust file follows two rotations by their signatures, and no reset', { t
     ['no keys', () => [], /the signature was rejected/],
   ];
   for (const [what, change, why] of lists) {
-    listing(change);
+    changeKeyList(change);
     expect([what, ...(await gate(old, lying.url))]).toEqual([what, 3, expect.stringMatching(why)]);
   }
-  listing((listed) => listed.reverse());
+  changeKeyList((listed) => listed.reverse());
   expect(await gate(old, lying.url)).toEqual([0, expect.anything()]);
 
-  // The same offline: the file's own `successors`.
+  // The same offline, with `successors` in the trust file.
   const file = JSON.parse(await operate('trust', 'show', '--workspace', 'shop'));
-  const carried = { ...file, keys: [{ ...file.keys[0], retired_at: undefined }], successors: file.keys.slice(1) };
-  listing(() => []);
-  expect(await gate(inFile('carried.json', JSON.stringify(carried)), lying.url)).toEqual([0, expect.anything()]);
-  const wrong = { ...carried, successors: [file.keys[1], forged(file.keys[2])] };
+  const withSuccessors = { ...file, keys: [{ ...file.keys[0], retired_at: undefined }], successors: file.keys.slice(1) };
+  changeKeyList(() => []);
+  expect(await gate(inFile('carried.json', JSON.stringify(withSuccessors)), lying.url)).toEqual([0, expect.anything()]);
+  const wrong = { ...withSuccessors, successors: [file.keys[1], forged(file.keys[2])] };
   expect(await gate(inFile('wrong.json', JSON.stringify(wrong)))).toEqual([
     2,
     expect.stringMatching(/has a successor that is not proven: the signature over the key/),
   ]);
 
-  // A lost key: the server does not start without it, nor is it replaced unasked.
+  // The server does not start without a lost key and does not replace it by itself.
   const present = await trustShow('present.json');
   const secret = join(data.path, 'secrets', 'signing-key.pem');
   const lost = keys[2].kid;

@@ -22,7 +22,7 @@ beforeAll(async () => {
   [tenantId, foreignId] = [await server.workspace('shop'), await server.workspace('other')];
   [key, foreignKey] = [await server.key(tenantId), await server.key(foreignId)];
   folder = mkdtempSync(join(tmpdir(), 'countersign-c-gate-'));
-  // The agent of this workspace fails; the one of the other workspace has the same name and passes.
+  // The agent of this workspace fails. An agent of another workspace has the same name and passes.
   await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 12, status: 'failing' });
   await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'good', pass_rate: 92.5 });
   await server.post(paths.evaluations, foreignKey, { name: 'nightly', agent_name: 'bot', pass_rate: 99 });
@@ -42,7 +42,7 @@ const inFile = (name: string, text: string) => {
 };
 const gate = (args: string[], apiKey = key, world: World = {}) =>
   runCli(['gate', ...args], { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: apiKey }, ...world });
-// biome-ignore lint/suspicious/noExplicitAny: a test changes whatever the file holds
+// biome-ignore lint/suspicious/noExplicitAny: tests change any part of the file.
 const trustWith = (change: (file: any) => void): string => {
   const file = JSON.parse(readTrust());
   change(file);
@@ -50,11 +50,11 @@ const trustWith = (change: (file: any) => void): string => {
 };
 const readTrust = () => readFileSync(trust, 'utf8');
 
-describe("attack I: another workspace's key, and an agent of the same name", () => {
+describe('attack I: the key of another workspace with an agent of the same name', () => {
   test.each<[string, () => string[]]>([
     ['a trust file', () => ['--trust', trust]],
     ['the public key and --workspace', () => ['--verify-key', vkey, '--workspace', tenantId]],
-    ['no key at all, but --workspace', () => ['--workspace', tenantId]],
+    ['only --workspace', () => ['--workspace', tenantId]],
   ])('is rejected with %s', async (_what, args) => {
     const { status, out } = await gate(['--agent', 'bot', ...args()], foreignKey);
     expect({ status, out }).toEqual({
@@ -66,24 +66,24 @@ describe("attack I: another workspace's key, and an agent of the same name", () 
     expect((await gate(['--agent', 'good', ...args()])).status).toBe(0);
   });
 
-  test('a public key alone is refused before anything is asked: every workspace has the same', async () => {
+  test('refuses a public key without a workspace before any request, because all workspaces share it', async () => {
     const { status, out, err } = await gate(['--agent', 'bot', '--verify-key', vkey], foreignKey);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(/a public key is the same for every workspace.*--trust.*countersign-server trust show --workspace/s);
   });
 
-  test('the decision key binds its workspace by itself', async () => {
+  test('a decision key identifies its workspace', async () => {
     const decisionKey = inFile('decision.key', await operate('decision-key', 'show', '--workspace', 'shop'));
     expect((await gate(['--agent', 'bot', '--verify-key', decisionKey], foreignKey)).status).toBe(3);
     expect((await gate(['--agent', 'good', '--verify-key', decisionKey])).status).toBe(0);
   });
 
-  test('--trust and --workspace of two workspaces contradict', async () => {
+  test('refuses --trust and --workspace of different workspaces', async () => {
     const { status, err } = await gate(['--agent', 'good', '--trust', trust, '--workspace', foreignId]);
     expect([status, err]).toEqual([2, expect.stringMatching(/is of workspace .* and --workspace is/)]);
   });
 
-  test('the trust file comes from the environment as well, as a file and as its text', async () => {
+  test('accepts the trust file from the environment, as a path and as text', async () => {
     const of = (variables: Record<string, string>) => ({
       environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: foreignKey, ...variables },
     });
@@ -95,16 +95,16 @@ describe("attack I: another workspace's key, and an agent of the same name", () 
   });
 });
 
-describe('attack J: a decision that is replayed', () => {
-  /** Gives the first answer for every later question, as it came. */
-  const replaying = () => {
+describe('attack J: replaying a decision', () => {
+  /** Makes the lying server repeat its first response for all later requests. */
+  const startReplay = () => {
     let kept: { text: string; headers: Record<string, string> } | undefined;
     lying.lie = async ({ headers }, body, response) => {
-      kept ??= await answerTo(headers as Record<string, string>, body);
+      kept ??= await responseTo(headers as Record<string, string>, body);
       response.writeHead(200, kept.headers).end(kept.text);
     };
   };
-  const answerTo = async (headers: Record<string, string>, body: string) => {
+  const responseTo = async (headers: Record<string, string>, body: string) => {
     const forwarded = ['authorization', 'prefer', 'countersign-nonce'].filter((name) => headers[name] !== undefined);
     const real = await fetch(server.url + paths.promotionCheck, {
       method: 'POST',
@@ -120,48 +120,48 @@ describe('attack J: a decision that is replayed', () => {
       },
     };
   };
-  const replayed = (args: string[], world: World = {}) =>
+  const gateOnLying = (args: string[], world: World = {}) =>
     gate(args, key, { environment: { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key }, ...world });
 
-  test('within the 60 seconds of --clock-skew it is not believed', async () => {
-    replaying();
-    expect((await replayed(['--agent', 'good', '--trust', trust])).status).toBe(0);
-    const again = await replayed(['--agent', 'good', '--trust', trust]);
+  test('rejects a replay within the 60 seconds of --clock-skew', async () => {
+    startReplay();
+    expect((await gateOnLying(['--agent', 'good', '--trust', trust])).status).toBe(0);
+    const again = await gateOnLying(['--agent', 'good', '--trust', trust]);
     expect([again.status, again.out]).toEqual([3, expect.stringMatching(/nonce of another request.*replayed/)]);
   });
 
-  test('nor within --wait: each question has a nonce of its own', async () => {
+  test('rejects a replay during --wait, because each request has its own nonce', async () => {
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'shop', '--agent', 'risky', 'high');
-    replaying();
-    const { status, out } = await replayed(['--agent', 'risky', '--trust', trust, '--wait', '1m'], {
+    startReplay();
+    const { status, out } = await gateOnLying(['--agent', 'risky', '--trust', trust, '--wait', '1m'], {
       sleep: async () => undefined,
     });
     expect([status, out]).toEqual([3, expect.stringContaining('nonce')]);
   });
 
-  test('an answer without the nonce is not believed, and the sentence names an older server', async () => {
+  test('rejects a response without the nonce and suggests to update the server', async () => {
     lying.lie = async ({ headers }, body, response) => {
       const { 'countersign-nonce': _, ...older } = headers as Record<string, string>;
-      const { text, headers: answered } = await answerTo(older, body);
-      response.writeHead(200, answered).end(text);
+      const { text, headers: responseHeaders } = await responseTo(older, body);
+      response.writeHead(200, responseHeaders).end(text);
     };
-    const { status, out } = await replayed(['--agent', 'good', '--trust', trust]);
+    const { status, out } = await gateOnLying(['--agent', 'good', '--trust', trust]);
     expect([status, out]).toEqual([3, expect.stringMatching(/does not repeat the nonce.*update the server/)]);
   });
 
-  test.each(['5m1s', '301s', '6m', '24h'])('--clock-skew %s is refused', async (skew) => {
+  test.each(['5m1s', '301s', '6m', '24h'])('refuses --clock-skew %s', async (skew) => {
     const { status, err } = await gate(['--agent', 'good', '--trust', trust, '--clock-skew', skew]);
     expect([status, err]).toEqual([2, expect.stringContaining('--clock-skew')]);
   });
 
-  test('--clock-skew 5m is taken', async () => {
+  test('accepts --clock-skew 5m', async () => {
     expect((await gate(['--agent', 'good', '--trust', trust, '--clock-skew', '5m'])).status).toBe(0);
   });
 });
 
-describe('the trust file', () => {
-  test('names the workspace and the public keys, and the address as a hint', async () => {
+describe('trust file', () => {
+  test('contains the workspace, the public keys and the URL as a hint', async () => {
     expect(JSON.parse(readTrust())).toEqual({
       version: 1,
       workspace: { id: tenantId, name: 'shop' },
@@ -178,16 +178,16 @@ describe('the trust file', () => {
     ['another JSON value', () => inFile('e', '[]'), /is not a trust file/],
     ['a later version', () => trustWith((file) => (file.version = 2)), /version 2.*newer/],
     ['without a workspace', () => trustWith((file) => delete file.workspace), /workspace/],
-    ['with a workspace id that is none', () => trustWith((file) => (file.workspace.id = 'shop')), /workspace/],
-    ['with a key that is none', () => trustWith((file) => (file.keys[0].x = 'AAAA')), /key/],
+    ['with a malformed workspace id', () => trustWith((file) => (file.workspace.id = 'shop')), /workspace/],
+    ['with a malformed key', () => trustWith((file) => (file.keys[0].x = 'AAAA')), /key/],
     ['without keys', () => trustWith((file) => (file.keys = [])), /no key/],
     [
       'without a live key',
       () => trustWith((file) => (file.keys[0].retired_at = '2026-01-01T00:00:00.000Z')),
       /no live key.*ended.*trust show/,
     ],
-    ['not there', () => join(folder, 'nosuch.json'), /cannot read/],
-  ])('one that is %s is refused with 2, and nothing is asked', async (_what, file, why) => {
+    ['missing', () => join(folder, 'nosuch.json'), /cannot read/],
+  ])('that is %s is refused with 2 before any request', async (_what, file, why) => {
     const noFetch = (() => {
       throw new Error('something was sent');
     }) as typeof fetch;
@@ -195,14 +195,14 @@ describe('the trust file', () => {
     expect([status, out, err]).toEqual([2, '', expect.stringMatching(why)]);
   });
 
-  test('a trust file as --verify-key, and a member that is not known: the first is refused, the second is room for later', async () => {
+  test('is refused as --verify-key and may contain unknown members', async () => {
     const wrong = await gate(['--agent', 'good', '--verify-key', trust]);
     expect([wrong.status, wrong.err]).toEqual([2, expect.stringContaining('is a trust file; give it as --trust')]);
     const later = trustWith((file) => (file.successors = []));
     expect((await gate(['--agent', 'good', '--trust', later])).status).toBe(0);
   });
 
-  test('one of another instance ends with 3, and the sentence says so', async () => {
+  test('of another instance makes the gate exit with 3 and name the cause', async () => {
     const note_key = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', note_key };
     const foreign = trustWith((file) => (file.keys = [jwk]));
@@ -210,8 +210,8 @@ describe('the trust file', () => {
     expect([status, out]).toEqual([3, expect.stringMatching(/the trust file is of another instance/)]);
   });
 
-  test('one whose key has ended while a successor signs ends with 3, and the sentence says to renew the file', async () => {
-    // As the service lists it: the key of the file has ended, another one of the same instance signs.
+  test('with a retired key makes the gate exit with 3 and suggest a new trust file', async () => {
+    // The service lists the key of the file as retired, and another key of the same instance signs.
     lying.lie = async ({ url }, _body, response) => {
       const keys = JSON.parse(readTrust()).keys;
       if (url === '/.well-known/jwks.json')
@@ -248,10 +248,10 @@ describe('the trust file', () => {
   });
 });
 
-describe('the trust file elsewhere', () => {
+describe('trust file in other commands', () => {
   const environment = () => ({ COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key });
 
-  test('verify decision binds the workspace of an attestation and checks the evidence', async () => {
+  test('verify decision checks the workspace of an attestation and the evidence', async () => {
     const [attestation, decision] = [join(folder, 'attestation.json'), join(folder, 'decision.json')];
     expect((await gate(['--agent', 'good', '--trust', trust, '--attestation', attestation, '--output', decision])).status).toBe(
       0,
@@ -276,15 +276,18 @@ describe('the trust file elsewhere', () => {
     expect([fault.status, fault.out]).toEqual([1, expect.stringContaining('the evidence hashes to')]);
   });
 
-  test('verify ledger and doctor take it', async () => {
+  test('verify ledger and doctor accept it', async () => {
     const rows = inFile('shop.ndjson', await operate('ledger', 'export', '--workspace', 'shop').then((text) => `${text}\n`));
     expect((await runCli(['verify', 'ledger', rows, '--trust', trust])).status).toBe(0);
     const other = inFile('other-2.json', await operate('trust', 'show', '--workspace', 'other'));
     expect((await runCli(['verify', 'ledger', rows, '--trust', other])).status).toBe(1);
     const doctor = (args: string[]) => runCli(['doctor', ...args], { environment: environment() });
-    const well = await doctor(['--trust', trust]);
-    expect([well.status, well.out]).toEqual([0, expect.stringMatching(/ok +verify key +matches a signing key of this service/)]);
-    const ill = await doctor(['--verify-key', vkey]);
-    expect([ill.status, ill.out]).toEqual([1, expect.stringContaining('--workspace')]);
+    const healthy = await doctor(['--trust', trust]);
+    expect([healthy.status, healthy.out]).toEqual([
+      0,
+      expect.stringMatching(/ok +verify key +matches a signing key of this service/),
+    ]);
+    const unhealthy = await doctor(['--verify-key', vkey]);
+    expect([unhealthy.status, unhealthy.out]).toEqual([1, expect.stringContaining('--workspace')]);
   });
 });

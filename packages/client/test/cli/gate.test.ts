@@ -36,7 +36,7 @@ const inFile = (name: string, text: string) => {
   return join(folder, name);
 };
 
-describe('gate, against the real server', () => {
+describe('gate with the real server', () => {
   beforeAll(async () => {
     await evaluate({ agent_name: 'good', pass_rate: 92.5 });
     await evaluate({ agent_name: 'poor', pass_rate: 60 });
@@ -53,9 +53,9 @@ describe('gate, against the real server', () => {
       1,
       'BLOCKED: The pass rate of poor is 60 %, below the 90 % required.',
     ],
-    ['an agent that nobody knows', ['--agent', 'nobody'], 1, 'BLOCKED: No agent nobody is known here'],
-    ['an approval that is pending', ['--agent', 'risky'], 4, 'PENDING: risky is high-risk'],
-  ])('%s', async (_outcome, args, status, line) => {
+    ['an unknown agent', ['--agent', 'nobody'], 1, 'BLOCKED: No agent nobody is known here'],
+    ['a pending approval', ['--agent', 'risky'], 4, 'PENDING: risky is high-risk'],
+  ])('prints the outcome and exits with its code: %s', async (_outcome, args, status, line) => {
     const text = await gate(args);
     expect({ status: text.status, err: text.err }).toEqual({ status, err: '' });
     expect(text.out).toContain(line);
@@ -64,12 +64,12 @@ describe('gate, against the real server', () => {
     expect(JSON.parse(json.out)).toMatchObject({ exit_code: status, decision: { allowed: status === 0 }, verified_by: null });
   });
 
-  test('the attestation that it writes is checked later with the public key alone, and is of the decision that was written', async () => {
+  test('writes an attestation of the written decision that the public key verifies', async () => {
     const vkey = inFile('instance.vkey', await operate('signing-key', 'show', '--vkey'));
     const [decision, attestation] = [join(folder, 'kept.json'), join(folder, 'attestation.json')];
     for (const withKey of [['--verify-key', vkey, '--workspace', tenantId], []]) {
-      const asked = await gate(['--agent', 'good', '--output', decision, '--attestation', attestation, ...withKey]);
-      expect([asked.status, asked.err]).toEqual([0, '']);
+      const result = await gate(['--agent', 'good', '--output', decision, '--attestation', attestation, ...withKey]);
+      expect([result.status, result.err]).toEqual([0, '']);
       const checked = await runCli(['verify', 'decision', attestation, '--verify-key', vkey, '--json'], { environment });
       expect(checked.status).toBe(0);
       expect(JSON.parse(checked.out).decision).toEqual(JSON.parse(readFileSync(decision, 'utf8')));
@@ -79,7 +79,7 @@ describe('gate, against the real server', () => {
     expect((await runCli(['verify', 'decision', attestation, '--verify-key', vkey], { environment })).status).toBe(1);
   });
 
-  test('the decision key of the workspace verifies; another key makes it undecided', async () => {
+  test('verifies with the decision key of the workspace and is undecided with another key', async () => {
     const right = inFile('right.key', await operate('decision-key', 'show', '--workspace', 'acme'));
     const wrong = inFile('wrong.key', 'ab'.repeat(32));
     const good = await gate(['--agent', 'good', '--verify-key', right, '--json']);
@@ -92,7 +92,7 @@ describe('gate, against the real server', () => {
     expect(out + err).not.toContain('abab');
   });
 
-  test("the instance's public key verifies without any shared secret, as a verifier key, in a file, and as a JWKS", async () => {
+  test('verifies with the public key of the instance, as a verifier key, in a file and as a JWKS', async () => {
     const vkey = await operate('signing-key', 'show', '--vkey');
     const jwks = inFile('jwks.json', await (await fetch(`${server.url}/.well-known/jwks.json`)).text());
     for (const given of [vkey, inFile('instance.vkey', `${vkey}\n`), jwks]) {
@@ -109,32 +109,32 @@ describe('gate, against the real server', () => {
     expect((await gate(['--agent', 'good', '--workspace', tenantId, '--verify-key', other])).status).toBe(3);
   });
 
-  test('a file that cannot be written is refused before anything is asked, and the verdict is printed before any is written', async () => {
-    const asked = () => server.database.sql('SELECT count(*) FROM countersign.decisions');
-    const before = await asked();
+  test('refuses an unwritable file before any request and prints the verdict before it writes files', async () => {
+    const countDecisions = () => server.database.sql('SELECT count(*) FROM countersign.decisions');
+    const before = await countDecisions();
     for (const option of ['--output', '--attestation', '--junit'])
       for (const path of [join(folder, 'nosuch', 'x'), folder]) {
         const { status, out, err } = await gate(['--agent', 'good', option, path]);
         expect([status, out, err]).toEqual([2, '', expect.stringMatching(/^countersign: cannot write /)]);
       }
-    expect(await asked()).toEqual(before);
+    expect(await countDecisions()).toEqual(before);
     expect(readdirSync(folder).filter((name) => name.includes('partial'))).toEqual([]);
 
-    const place = join(folder, 'going');
-    mkdirSync(place);
-    const fetchAndSpoil: typeof fetch = (...call) => {
-      rmSync(place, { recursive: true });
+    const removed = join(folder, 'going');
+    mkdirSync(removed);
+    const fetchAndRemove: typeof fetch = (...call) => {
+      rmSync(removed, { recursive: true });
       return fetch(...call);
     };
-    const spoilt = await gate(['--agent', 'good', '--output', join(place, 'x')], { fetch: fetchAndSpoil });
-    expect([spoilt.status, spoilt.out, spoilt.err]).toEqual([
+    const unwritten = await gate(['--agent', 'good', '--output', join(removed, 'x')], { fetch: fetchAndRemove });
+    expect([unwritten.status, unwritten.out, unwritten.err]).toEqual([
       2,
       expect.stringContaining('ALLOWED: good'),
       expect.stringContaining('cannot write'),
     ]);
   });
 
-  test('--output holds the signed decision byte for byte, as the ledger of decisions has it', async () => {
+  test('--output writes the signed decision byte for byte as the decision log stores it', async () => {
     const file = join(folder, 'decision.json');
     await gate(['--agent', 'poor', '--output', file]);
     const written = readFileSync(file, 'utf8');
@@ -144,13 +144,13 @@ describe('gate, against the real server', () => {
     expect(written).toBe(kept!.document);
   });
 
-  test('an agent-id pins the agent; together with a name of another one it is refused', async () => {
+  test('--agent-id selects the agent and is undecided with the name of another agent', async () => {
     const { decision } = JSON.parse((await gate(['--agent', 'good', '--json'])).out);
     expect((await gate(['--agent', 'good', '--agent-id', decision.agent_id])).status).toBe(0);
     expect((await gate(['--agent', 'poor', '--agent-id', decision.agent_id])).status).toBe(3);
   });
 
-  test('a harness is asked for by the name that recording it used', async () => {
+  test('--harness takes the name that was used for recording', async () => {
     const record = ['evaluate', 'record', '--agent', 'harnessed', '--name', 'nightly'];
     expect((await runCli([...record, '--pass-rate', '99', '--harness', 'ours'], { environment })).status).toBe(0);
     expect((await runCli([...record, '--pass-rate', '10', '--harness', 'theirs'], { environment })).status).toBe(0);
@@ -159,7 +159,7 @@ describe('gate, against the real server', () => {
     expect((await gate(['--agent', 'harnessed', '--harness', 'nobody'])).status).toBe(1);
   });
 
-  test('JUnit has a case for each condition', async () => {
+  test('--junit writes a case for each condition', async () => {
     const file = join(folder, 'gate.xml');
     await gate(['--agent', 'poor', '--junit', file]);
     const xml = readFileSync(file, 'utf8');
@@ -174,7 +174,7 @@ describe('gate --wait', () => {
     await operate('approvals', verb, '--workspace', 'acme', '--evaluation', decision.evaluation_id, '--rationale', 'test');
   };
 
-  /** A clock that runs as fast as a test wants: sleeping moves it. */
+  /** A world whose sleep returns at once and records its pauses. */
   const fastClock = (atPause: (pauses: number[]) => Promise<void>): World & { pauses: number[] } => {
     const pauses: number[] = [];
     let slept = 0;
@@ -189,7 +189,7 @@ describe('gate --wait', () => {
     };
   };
 
-  test('a high-risk agent is pending, is approved meanwhile, and the waiting gate lets it pass', async () => {
+  test('allows a high-risk agent that is approved while the gate waits', async () => {
     await evaluate({ agent_name: 'patient', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'patient', 'high');
     const world = fastClock(async (pauses) => {
@@ -205,7 +205,7 @@ describe('gate --wait', () => {
     expect(err).toContain(`https://portal.example.test/w/${tenantId}/approvals/`);
   });
 
-  test('a rejection meanwhile ends the waiting as blocked', async () => {
+  test('ends as blocked when the agent is rejected while the gate waits', async () => {
     await evaluate({ agent_name: 'rejected', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'rejected', 'high');
     const { status } = await gate(
@@ -215,20 +215,20 @@ describe('gate --wait', () => {
     expect(status).toBe(1);
   });
 
-  test('what an approval cannot mend is not waited for', async () => {
+  test('does not wait when an approval would not help', async () => {
     const world = fastClock(async () => undefined);
     expect((await gate(['--agent', 'poor', '--wait', '30m'], world)).status).toBe(1);
     expect(world.pauses).toEqual([]);
   });
 
-  test('when the time is up it is still pending, and pauses never grow beyond a minute', async () => {
+  test('ends as pending after --wait, and no pause is longer than a minute', async () => {
     const pauses: number[] = [];
     let clock = Date.now();
     const world: World = {
       now: () => clock,
       sleep: async (ms) => {
         pauses.push(ms);
-        // Half a millisecond a second: the service's clock must not seem far away, and the test must not wait.
+        // Only the clock of the gate moves, so the test need not wait. --clock-skew allows the difference.
         clock += ms;
       },
     };
@@ -239,11 +239,11 @@ describe('gate --wait', () => {
   });
 });
 
-describe('the process countersign', () => {
+describe('countersign process', () => {
   const run = promisify(execFile);
   const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 
-  test('ends with the status, keeps data on stdout and takes the key on stdin', async () => {
+  test('exits with the status, prints only data on stdout and reads the key from stdin', async () => {
     const env = { PATH: process.env.PATH, COUNTERSIGN_URL: server.url };
     const child = run(process.execPath, [bin, 'gate', '--agent', 'good', '--json', '--key-stdin'], { env });
     child.child.stdin!.end(`${key}\n`);

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { VERSION } from '../../src/version.ts';
-import { type CiWorld, ciWorld, NASTY, type Ran, textOf } from '../fixtures/ci-world.ts';
+import { type CiWorld, type CommandResult, ciWorld, NASTY, textOf } from '../fixtures/ci-world.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 
 const action = parse(textOf('action.yml'));
@@ -17,13 +17,13 @@ beforeAll(async () => {
 describe('action.yml', () => {
   const [step] = action.runs.steps;
 
-  /** Runs the step as the runner does: inputs into its variables, the script in a file, bash with its flags. */
-  async function act(
+  /** Runs the step as the runner does, with inputs as variables, the script in a file and the same bash flags. */
+  async function runAction(
     inputs: Record<string, string>,
-  ): Promise<Ran & { workspace: string; outputs: Map<string, string>; summary: string }> {
+  ): Promise<CommandResult & { workspace: string; outputs: Map<string, string>; summary: string }> {
     const workspace = world.place();
-    const given: Record<string, string> = { package: world.archive, url: world.server.url, 'api-key': world.key, ...inputs };
-    const inputOf = (name: string) => given[name] ?? action.inputs[name]?.default ?? '';
+    const values: Record<string, string> = { package: world.archive, url: world.server.url, 'api-key': world.key, ...inputs };
+    const inputOf = (name: string) => values[name] ?? action.inputs[name]?.default ?? '';
     const variables = Object.fromEntries(
       Object.entries(step.env as Record<string, string>).map(([name, value]) => [
         name,
@@ -44,7 +44,7 @@ describe('action.yml', () => {
     };
   }
 
-  /** Reads output variables as the runner does. */
+  /** Parses output variables as the runner does. */
   function outputsOf(file: string): Map<string, string> {
     const outputs = new Map<string, string>();
     const lines = readFileSync(file, 'utf8').split('\n');
@@ -61,8 +61,8 @@ describe('action.yml', () => {
     return outputs;
   }
 
-  test('allowed: ends with 0, with its output variables, a summary, and the decision as it was signed', async () => {
-    const { status, stdout, outputs, summary } = await act({ agent: 'good', 'min-pass-rate': '90' });
+  test('exits with 0 when allowed, with all outputs, a summary and the signed decision', async () => {
+    const { status, stdout, outputs, summary } = await runAction({ agent: 'good', 'min-pass-rate': '90' });
     expect(status).toBe(0);
     expect(stdout).toContain('ALLOWED: good may be promoted');
     expect([...outputs.keys()].toSorted()).toEqual(Object.keys(action.outputs).toSorted());
@@ -90,9 +90,9 @@ describe('action.yml', () => {
     ['pending', { agent: 'risky' }, 4],
     ['undecided', { agent: 'good', 'api-key': 'aa_live_000000000000.AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8' }, 3],
   ])(
-    '%s: fails the step, with an error line and the reason in the summary',
+    'fails the step when %s, with an error line and the reason in the summary',
     async (outcome, inputs, code) => {
-      const { status, stderr, outputs, summary } = await act(inputs as Record<string, string>);
+      const { status, stderr, outputs, summary } = await runAction(inputs as Record<string, string>);
       expect(status).toBe(code);
       expect(stderr).toMatch(new RegExp(`^::error title=Promotion ${outcome}::`, 'm'));
       expect(Object.fromEntries(outputs)).toMatchObject({ allowed: 'false', outcome, 'exit-code': String(code) });
@@ -103,8 +103,8 @@ describe('action.yml', () => {
     60_000,
   );
 
-  test('inputs with quotes, substitutions and commands of the runner are names and nothing else', async () => {
-    const { status, stdout, stderr, workspace, outputs, summary } = await act({ agent: NASTY });
+  test('treats inputs with quotes, substitutions and runner commands as plain names', async () => {
+    const { status, stdout, stderr, workspace, outputs, summary } = await runAction({ agent: NASTY });
     expect(status).toBe(0);
     expect(readdirSync(workspace, { recursive: true })).not.toContain('pwned');
     expect((stdout + stderr).split('\n').filter((line) => /^\s*::/.test(line))).toEqual([]);
@@ -116,58 +116,58 @@ describe('action.yml', () => {
     ['a line break in a name', { agent: 'good\nallowed=true' }],
     ['an option as a value', { agent: 'good', harness: '', 'max-age-hours': '24 --agent good' }],
     ['no agent', {}],
-    ['a verify key that is required and empty', { agent: 'good', 'require-verify-key': 'true' }],
-    ['anything but false for it', { agent: 'good', 'require-verify-key': 'True' }],
+    ['a required verify key that is empty', { agent: 'good', 'require-verify-key': 'true' }],
+    ['an invalid value of require-verify-key', { agent: 'good', 'require-verify-key': 'True' }],
   ])(
-    '%s is refused with 2',
+    'refuses %s with 2',
     async (_what, inputs) => {
-      const { status, stderr, outputs } = await act(inputs as Record<string, string>);
+      const { status, stderr, outputs } = await runAction(inputs as Record<string, string>);
       expect([status, outputs.get('allowed')]).toEqual([2, undefined]);
       expect(stderr.match(/^::.*$/gm)).toEqual([expect.stringMatching(/^::error title=countersign::/)]);
     },
     60_000,
   );
 
-  test('the trust file is verified with, as a file of the repository and as a text; another workspace is not believed', async () => {
-    const shown = async (workspace: string) =>
+  test('verifies with a trust file, given as a path or text, and rejects another workspace', async () => {
+    const trustFileOf = async (workspace: string) =>
       (await runCommand(environmentOf(world.server), 'trust', 'show', '--workspace', workspace)).out;
-    const trust = await shown('acme');
+    const trust = await trustFileOf('acme');
     const file = join(tmpdir(), `countersign-c-trust-${process.pid}.json`);
     writeFileSync(file, trust);
     for (const given of [{ trust }, { 'trust-file': file }])
-      expect((await act({ agent: 'good', ...given, 'require-verify-key': 'true' })).outputs.get('verified-by')).toBe(
+      expect((await runAction({ agent: 'good', ...given, 'require-verify-key': 'true' })).outputs.get('verified-by')).toBe(
         'the public key of the instance',
       );
     rmSync(file);
     await world.server.workspace('elsewhere');
-    expect((await act({ agent: 'good', trust: await shown('elsewhere') })).status).toBe(3);
-    expect((await act({ agent: 'good', 'trust-file': 'nosuch.json' })).status).toBe(2);
+    expect((await runAction({ agent: 'good', trust: await trustFileOf('elsewhere') })).status).toBe(3);
+    expect((await runAction({ agent: 'good', 'trust-file': 'nosuch.json' })).status).toBe(2);
     const publicKey = (await runCommand(environmentOf(world.server), 'signing-key', 'show', '--vkey')).out.trim();
-    expect((await act({ agent: 'good', 'verify-key': publicKey })).status).toBe(2);
+    expect((await runAction({ agent: 'good', 'verify-key': publicKey })).status).toBe(2);
     const workspace = JSON.parse(trust).workspace.id;
-    expect((await act({ agent: 'good', 'verify-key': publicKey, workspace })).status).toBe(0);
+    expect((await runAction({ agent: 'good', 'verify-key': publicKey, workspace })).status).toBe(0);
   }, 120_000);
 
-  test('a package of another integrity than the one given is not run', async () => {
-    const { status, stdout } = await act({ agent: 'good', integrity: 'sha512-AAAA' });
+  test('does not run a package with another integrity', async () => {
+    const { status, stdout } = await runAction({ agent: 'good', integrity: 'sha512-AAAA' });
     expect(status).toBe(3);
     const [, found] = /the integrity (sha512-\S+),/.exec(stdout) ?? [];
-    expect((await act({ agent: 'good', integrity: found! })).status).toBe(0);
+    expect((await runAction({ agent: 'good', integrity: found! })).status).toBe(0);
   }, 60_000);
 
-  test('a package that cannot be installed ends with 3, because nothing was decided', async () => {
-    const { status, stdout, outputs } = await act({ agent: 'good', package: join(world.place(), 'missing.tgz') });
+  test('exits with 3 when the package cannot be installed, because no decision was made', async () => {
+    const { status, stdout, outputs } = await runAction({ agent: 'good', package: join(world.place(), 'missing.tgz') });
     expect([status, outputs.get('allowed')]).toEqual([3, undefined]);
     expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
   }, 60_000);
 
-  test('an empty package is refused with 2, and no registry is asked', async () => {
-    const { status, stdout } = await act({ agent: 'good', package: '' });
+  test('refuses an empty package with 2 without a request to the registry', async () => {
+    const { status, stdout } = await runAction({ agent: 'good', package: '' });
     expect(status).toBe(2);
     expect(stdout).toContain('the input package is empty');
   }, 60_000);
 
-  test('requires the package, because none is published, and puts no input into its script', () => {
+  test('requires the package, because none is published, and interpolates no input into its script', () => {
     expect(action.inputs.package).toMatchObject({ required: true });
     expect(action.inputs.package).not.toHaveProperty('default');
     expect(step.run).not.toContain('${{');
@@ -178,7 +178,7 @@ describe('action.yml', () => {
     expect(new Set(pinned)).toEqual(new Set([`@countersign/client@${VERSION}`]));
   });
 
-  test('the example workflow gives the action only inputs that it has', () => {
+  test('the example workflow uses only inputs that the action has, and all required ones', () => {
     const steps = Object.values(
       parse(textOf('examples/ci/github.yml')).jobs as Record<string, { steps: { uses?: string; with?: object }[] }>,
     ).flatMap((job) => job.steps);

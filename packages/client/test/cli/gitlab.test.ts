@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
-import { type CiWorld, ciWorld, NASTY, type Ran, textOf } from '../fixtures/ci-world.ts';
+import { type CiWorld, type CommandResult, ciWorld, NASTY, textOf } from '../fixtures/ci-world.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 
 const gitlab = parse(textOf('examples/ci/gitlab.yml'));
@@ -14,12 +14,12 @@ beforeAll(async () => {
 
 let jobs = 4000;
 
-/** Runs a job as the runner does: variables of the job and of the one it extends, before_script and script in one shell with -e. */
+/** Runs a job as the runner does, with the variables of all its levels and both scripts in one shell with -e. */
 async function job(
   name: string,
   variables: Record<string, string>,
   files: Record<string, string> = {},
-): Promise<Ran & { workspace: string }> {
+): Promise<CommandResult & { workspace: string }> {
   jobs += 1;
   const workspace = world.place();
   for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
@@ -35,17 +35,17 @@ async function job(
 const record = (variables: Record<string, string>, files: Record<string, string>) => job('.countersign-record', variables, files);
 const gate = (variables: Record<string, string>) => job('.countersign-gate', variables);
 const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-/** Recorded results, as if they were of yesterday: the gate takes none that are older than three days. */
+/** A results file with the date of yesterday, because the gate rejects results older than three days. */
 const results = (name: string) => textOf(`packages/client/test/fixtures/results/${name}`).replaceAll('2026-11-20', yesterday);
 
-describe('the GitLab template', () => {
+describe('GitLab template', () => {
   test.each([
     ['promptfoo', 'promptfoo.json'],
     ['inspect', 'inspect.json'],
     ['deepeval', 'deepeval.json'],
     ['junit', 'junit.xml'],
   ])(
-    'records the results of %s, and then the gate passes, with its artifacts',
+    'records the results of %s and then passes the gate with its artifacts',
     async (tool, file) => {
       const variables = { COUNTERSIGN_AGENT: `from ${tool}`, COUNTERSIGN_TOOL: tool, COUNTERSIGN_RESULTS: file };
       const recorded = await record(variables, { [file]: results(file) });
@@ -71,13 +71,13 @@ describe('the GitLab template', () => {
     60_000,
   );
 
-  test('a package that is missing ends with 2, and one that cannot be installed with 3', async () => {
+  test('exits with 2 for a missing package and with 3 for one that cannot be installed', async () => {
     const variables = { COUNTERSIGN_AGENT: 'good' };
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: '' })).status).toBe(2);
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(world.place(), 'missing.tgz') })).status).toBe(3);
   }, 60_000);
 
-  test('the same job sent again records nothing twice', async () => {
+  test('a repeated job records nothing twice', async () => {
     const again = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
     const files = { 'report.xml': results('junit.xml') };
     const first = await record(again, files);
@@ -85,14 +85,14 @@ describe('the GitLab template', () => {
     expect([first.status, second.stdout]).toEqual([0, first.stdout]);
   }, 60_000);
 
-  test('blocked and pending fail the job, and the report says which condition failed', async () => {
+  test('blocked and pending fail the job, and the report contains the failed condition', async () => {
     const blocked = await gate({ COUNTERSIGN_AGENT: 'poor' });
     expect(blocked.status).toBe(1);
     expect(readFileSync(join(blocked.workspace, 'countersign-gate.xml'), 'utf8')).toContain('failures="1"');
     expect((await gate({ COUNTERSIGN_AGENT: 'risky' })).status).toBe(4);
   }, 60_000);
 
-  test('variables with quotes and substitutions are names and nothing else', async () => {
+  test('treats variables with quotes and substitutions as plain names', async () => {
     const { status, workspace } = await gate({ COUNTERSIGN_AGENT: NASTY });
     expect(status).toBe(0);
     expect(readdirSync(workspace)).not.toContain('pwned');

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
 import { harnessIdOf } from '../../src/importers/harness-id.ts';
-import { lyingServer, says } from '../fixtures/lying-server.ts';
+import { lyingServer, respondWith } from '../fixtures/lying-server.ts';
 import { runCli, type World } from '../fixtures/run-cli.ts';
 
 let server: TestServer;
@@ -28,13 +28,13 @@ const inFile = (name: string, text: string) => {
 const stored = async (id: string) =>
   (await server.database.sql<Record<string, unknown>>('SELECT * FROM countersign.evaluations WHERE id = $1', [id]))[0];
 
-describe('what the service refuses', () => {
-  test('is wrong use, 2; a page that something in between answers with 422 is no answer, 3', async () => {
+describe('a request that the service rejects', () => {
+  test('exits with 2; a 422 web page of a proxy exits with 3', async () => {
     const append = ['audit', 'append', '--actor', 'ci', '--action', 'x', '--retention-until', 'soon'];
     const refused = await run(append);
     expect([refused.status, refused.err]).toEqual([2, expect.stringMatching(/422 .*retention_until/)]);
     const lying = await lyingServer();
-    lying.lie = says('no', 422);
+    lying.lie = respondWith('no', 422);
     expect((await run([...append, '--url', lying.url])).status).toBe(3);
   });
 });
@@ -47,31 +47,31 @@ describe('evaluate record', () => {
     ['inspect', 'inspect.json', { name: 'orders/refund_limits', pass_rate: 75, category: 'safety' }, 'inspect_ai'],
     ['deepeval', 'deepeval.json', { name: 'orders nightly', pass_rate: 66.6666, category: null }, 'deepeval'],
     ['junit', 'junit.xml', { name: 'agent evals', pass_rate: 60, category: null }, 'junit'],
-  ])('a result of %s in one line', async (tool, file, expected, harness) => {
+  ])('records a result of %s in one command', async (tool, file, expected, harness) => {
     const { status, out, err } = await record(`--${tool}`, results(file));
     expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     expect(err).toMatch(/^recorded: .*cases? passed|accuracy/);
     expect(await stored(out.trim())).toMatchObject({ ...expected, status: 'passing', harness_id: harnessIdOf(harness) });
   });
 
-  test('a new agent whose name looks like a known one is recorded, and a warning names the known one', async () => {
-    const named = (agent: string) => run(['evaluate', 'record', '--agent', agent, '--name', 'n', '--pass-rate', '90']);
-    expect((await named('warned-bot')).err).not.toContain('warning');
-    const [capital, cyrillic] = [await named('Warned-Bot'), await named('warned-b\u043et')];
+  test('records a new agent with a name similar to a known one and prints a warning', async () => {
+    const recordFor = (agent: string) => run(['evaluate', 'record', '--agent', agent, '--name', 'n', '--pass-rate', '90']);
+    expect((await recordFor('warned-bot')).err).not.toContain('warning');
+    const [capital, cyrillic] = [await recordFor('Warned-Bot'), await recordFor('warned-b\u043et')];
     expect(capital.status).toBe(0);
     expect(capital.err).toContain(
       'warning: "Warned-Bot" was registered as a new agent; its name looks like that of the known agent "warned-bot".',
     );
     expect(cyrillic.err).toContain('warning: "warned-b\u043et" (warned-b%D0%BEt) was registered as a new agent');
-    expect((await named('Warned-Bot')).err).not.toContain('warning');
-    const bad = await named('warned-bot\u200b');
+    expect((await recordFor('Warned-Bot')).err).not.toContain('warning');
+    const bad = await recordFor('warned-bot\u200b');
     expect([bad.status, bad.err]).toEqual([
       2,
       expect.stringContaining('U+200B ZERO WIDTH SPACE at position 11; send "warned-bot"'),
     ]);
   });
 
-  test('says by hand when it was run, of which suite and of what', async () => {
+  test('accepts the time, suite and artifact of a run as options', async () => {
     const commit = `gitCommit:${'a'.repeat(40)}`;
     const details = ['--suite', 'safety', '--artifact', commit, '--run-url', 'https://ci.example.com/7', '--partial'];
     const { status, out } = await record(
@@ -98,7 +98,7 @@ describe('evaluate record', () => {
     expect([tag.status, tag.err]).toEqual([2, expect.stringContaining('tags and branches can be moved')]);
   });
 
-  test('what is given beside a file counts before it; notes stand before its own', async () => {
+  test('options override the values of the file, and notes precede those of the file', async () => {
     const more = ['--name', 'release', '--category', 'smoke', '--harness', 'nightly-rig', '--notes', 'run by hand', '--json'];
     const { out, err } = await record('--junit', results('junit.xml'), ...more);
     const { id, notes } = JSON.parse(out);
@@ -111,14 +111,14 @@ describe('evaluate record', () => {
     });
   });
 
-  test('a result from options alone, also one that failed or is under way', async () => {
+  test('records a result from options only, also a failing or running one', async () => {
     for (const [status, ...rate] of [['passing', '--pass-rate', '92.5'], ['failing', '--pass-rate', '10'], ['running']]) {
       const { out } = await record('--name', 'nightly', '--status', status!, ...rate);
       expect(await stored(out.trim())).toMatchObject({ status, pass_rate: rate[1] === undefined ? null : Number(rate[1]) });
     }
   });
 
-  test('the same idempotency key with the same result stores one', async () => {
+  test('stores one result for the same idempotency key', async () => {
     const args = ['--name', 'nightly', '--pass-rate', '99', '--idempotency-key', 'job-1'];
     expect((await record(...args)).out).toBe((await record(...args)).out);
   });
@@ -126,9 +126,9 @@ describe('evaluate record', () => {
   test.each([
     ['is empty', '', /is empty/],
     ['is of another tool', '{"testCases":[]}', /not a results file of promptfoo/],
-    ['holds no cases', '{"results":{"stats":{"successes":0,"failures":0,"errors":0},"results":[]}}', /has no cases/],
+    ['has no cases', '{"results":{"stats":{"successes":0,"failures":0,"errors":0},"results":[]}}', /has no cases/],
     ['contradicts itself', '{"results":{"stats":{"successes":9,"failures":0},"results":[]}}', /filtered or cut off/],
-  ])('a file that %s is refused with 2, and nothing is recorded', async (_what, text, why) => {
+  ])('refuses a file that %s with 2 and records nothing', async (_what, text, why) => {
     const count = async () =>
       (await server.database.sql<{ count: string }>('SELECT count(*) FROM countersign.evaluations'))[0]!.count;
     const before = await count();
@@ -139,7 +139,7 @@ describe('evaluate record', () => {
 });
 
 describe('audit append', () => {
-  test('prints the row_hash, which the ledger has, and says the number of the row', async () => {
+  test('prints the row_hash of the ledger and the number of the row', async () => {
     const metadata = inFile('metadata.json', '{"release":"2026.47","commit":"abc"}');
     const args = [
       '--actor',
@@ -181,7 +181,7 @@ describe('trace send', () => {
     ['one object', JSON.stringify(trace('one'), null, 2), 1],
     ['an array', JSON.stringify([trace('two'), trace('three')]), 2],
     ['NDJSON with an empty line', `${JSON.stringify(trace('four'))}\n\n${JSON.stringify(trace('five'))}\n`, 2],
-  ])('%s', async (_form, text, count) => {
+  ])('sends %s', async (_form, text, count) => {
     const { status, out } = await run(['trace', 'send', inFile('traces', text), '--json']);
     expect([status, JSON.parse(out).sent]).toEqual([
       0,
@@ -190,7 +190,7 @@ describe('trace send', () => {
     expect((await run(['trace', 'send', '-'], { input: async () => Buffer.from(text) })).status).toBe(0);
   });
 
-  test('a trace that the service refuses is named, with how many were stored before it', async () => {
+  test('reports the trace that the service rejects and how many were stored before it', async () => {
     const wrong = [trace('six'), { ...trace('seven'), outcome: 'fine' }];
     const { status, err } = await run(['trace', 'send', inFile('traces', JSON.stringify(wrong))]);
     expect([status, err]).toEqual([2, expect.stringMatching(/trace 2 of 2: 422 .*outcome.*1 were stored/)]);
@@ -199,17 +199,17 @@ describe('trace send', () => {
   test.each([
     ['an empty file', ''],
     ['no traces', '[]'],
-    ['something else', '{"events":[]}'],
-    ['a line that is cut off', '{"trace_id":"a"}\n{"trace'],
-  ])('%s is 2', async (_what, text) => {
+    ['another document', '{"events":[]}'],
+    ['a truncated line', '{"trace_id":"a"}\n{"trace'],
+  ])('exits with 2 for %s', async (_what, text) => {
     expect((await run(['trace', 'send', inFile('traces', text)])).status).toBe(2);
   });
 });
 
-describe('records, when the service does not take them', () => {
-  test.each([401, 403, 500])('%s is 3: nothing is known to be recorded', async (code) => {
+describe('recording with a failing service', () => {
+  test.each([401, 403, 500])('exits with 3 after %s, because the record may be missing', async (code) => {
     const lying = await lyingServer();
-    lying.lie = says('{"error":"x","issues":[]}', code);
+    lying.lie = respondWith('{"error":"x","issues":[]}', code);
     const { status, out } = await run(['audit', 'append', '--actor', 'a', '--action', 'b.c', '--url', lying.url]);
     expect([status, out]).toEqual([3, '']);
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
-import { lyingServer, says } from '../fixtures/lying-server.ts';
+import { lyingServer, respondWith } from '../fixtures/lying-server.ts';
 import { resultsFile } from '../fixtures/results/import.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 
@@ -36,8 +36,8 @@ const inFile = (name: string, text: string | Uint8Array) => {
   return join(folder, name);
 };
 
-describe('a results file is recorded with what it says', () => {
-  test('cases, time, suite, completeness and the digest of its bytes', async () => {
+describe('evaluate record with a results file', () => {
+  test('records cases, time, suite, completeness and the digest of the file', async () => {
     const { status, out } = await record(['--promptfoo', results('promptfoo-whole.json')]);
     expect(status).toBe(0);
     const { sent } = await stored(out);
@@ -55,13 +55,13 @@ describe('a results file is recorded with what it says', () => {
     ['inspect', 'inspect-errors.json', { cases: { total: 6, errored: 1, skipped: 0 }, pass_rate: 50 }],
     ['deepeval', 'deepeval-run.json', { cases: { total: 4, passed: 1, failed: 3, errored: 0, skipped: 0 } }],
     ['junit', 'jest-todo.xml', { cases: { total: 11, passed: 1, failed: 1, errored: 9, skipped: 0 } }],
-  ])('of %s too', async (tool, file, expected) => {
+  ])('records the cases of %s', async (tool, file, expected) => {
     const { status, out } = await record([`--${tool}`, results(file)]);
     expect(status).toBe(0);
     expect((await stored(out)).sent).toMatchObject(expected);
   });
 
-  test('skipped cases that are left out are said to be', async () => {
+  test('reports that skipped cases were excluded', async () => {
     const { out } = await record(['--junit', results('vitest.xml'), '--ignore-skipped', '--json']);
     const { id, pass_rate } = JSON.parse(out);
     expect(pass_rate).toBeCloseTo(66.6666, 3);
@@ -80,29 +80,29 @@ describe('a results file is recorded with what it says', () => {
       'https://gitlab.example/j/7',
     ],
     ['a GitLab pipeline', { CI_PIPELINE_URL: 'https://gitlab.example/p/3' }, 'https://gitlab.example/p/3'],
-    ['no web address', { CI_JOB_URL: 'javascript:alert(1)' }, undefined],
-    ['an address with a password', { CI_JOB_URL: 'https://user:secret@gitlab.example/j/7' }, undefined],
-  ])('the run is that of %s', async (_where, variables, url) => {
+    ['no http URL', { CI_JOB_URL: 'javascript:alert(1)' }, undefined],
+    ['a URL with a password', { CI_JOB_URL: 'https://user:secret@gitlab.example/j/7' }, undefined],
+  ])('takes the URL of the run from %s', async (_where, variables, url) => {
     const { status, out } = await record(['--junit', results('vitest.xml')], variables);
     expect(status).toBe(0);
     expect((await stored(out)).sent.run_url).toBe(url);
   });
 });
 
-describe('an old run stays old', () => {
+describe('age of a results file', () => {
   const dated = (at: string) => {
     const file = JSON.parse(Buffer.from(resultsFile('promptfoo-whole.json')).toString());
     file.results.timestamp = at;
     return inFile('dated.json', JSON.stringify(file));
   };
 
-  test('a promptfoo file of 2025-01-05 does not pass --max-age-hours 1', async () => {
+  test('a promptfoo file from 2025-01-05 does not pass --max-age-hours 1', async () => {
     expect((await record(['--promptfoo', dated('2025-01-05T10:00:00.000Z')])).status).toBe(0);
     const gate = await runCli(['gate', '--agent', 'bot', '--min-pass-rate', '80', '--max-age-hours', '1'], { environment });
     expect([gate.status, gate.out]).toEqual([1, expect.stringContaining('old')]);
   });
 
-  test('--evaluated-at makes it older, and never younger than its file says', async () => {
+  test('--evaluated-at can make a run older but not younger than its file', async () => {
     const file = dated('2026-01-05T10:00:00.000Z');
     const younger = await record(['--promptfoo', file, '--evaluated-at', '2026-02-05T10:00:00Z']);
     expect([younger.status, younger.err]).toEqual([2, expect.stringContaining('the file says that it ran at')]);
@@ -111,7 +111,7 @@ describe('an old run stays old', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a rejected results file', () => {
   test.each([
     ['of a partial run', '--inspect', () => results('inspect-limit.json'), /--allow-partial/],
     ['of several scorers', '--inspect', () => results('inspect-scorers.json'), /match\/accuracy, lenient\/accuracy/],
@@ -123,31 +123,34 @@ describe('a refusal', () => {
       () => inFile('future.xml', '<testsuite timestamp="2999-01-01T00:00:00Z"><testcase/></testsuite>'),
       /evaluated_at/,
     ],
-  ])('%s says that nothing was recorded, what counts now, and how to record a failure', async (_what, option, file, why) => {
-    const before = await count();
-    const { status, out, err } = await record([option, file()]);
-    expect([status, out]).toEqual([2, '']);
-    expect(err).toMatch(why);
-    expect(err).toContain('Nothing was recorded, so the previous evaluation still counts');
-    expect(err).toContain('countersign evaluate record --agent bot --name NAME --status failing');
-    expect(await count()).toBe(before);
-  });
+  ])(
+    '%s reports that nothing was recorded, which evaluation counts and how to record a failure',
+    async (_what, option, file, why) => {
+      const before = await count();
+      const { status, out, err } = await record([option, file()]);
+      expect([status, out]).toEqual([2, '']);
+      expect(err).toMatch(why);
+      expect(err).toContain('Nothing was recorded, so the previous evaluation still counts');
+      expect(err).toContain('countersign evaluate record --agent bot --name NAME --status failing');
+      expect(await count()).toBe(before);
+    },
+  );
 
-  test('of a partial run is lifted by --allow-partial, which is recorded', async () => {
+  test('of a partial run is accepted with --allow-partial, which is recorded', async () => {
     const { status, out } = await record(['--inspect', results('inspect-limit.json'), '--allow-partial']);
     expect(status).toBe(0);
     expect((await stored(out)).sent.completeness).toBe('partial');
   });
 
-  test('the line that records a failure works as it is shown', async () => {
+  test('the suggested command for a failure works', async () => {
     const { status, out } = await record(['--name', 'nightly', '--status', 'failing']);
     expect(status).toBe(0);
     expect(await stored(out)).toMatchObject({ status: 'failing', pass_rate: null });
   });
 
-  test('a server without the endpoint is named, and nothing passes for recorded', async () => {
+  test('reports a server without the endpoint and does not claim a record', async () => {
     const lying = await lyingServer();
-    lying.lie = says('{"error":"not_found","issues":[]}', 404);
+    lying.lie = respondWith('{"error":"not_found","issues":[]}', 404);
     const { status, out, err } = await record(['--junit', results('vitest.xml'), '--url', lying.url]);
     expect([status, out, err]).toEqual([3, '', expect.stringContaining('does not have POST /api/v1/evaluations')]);
   });

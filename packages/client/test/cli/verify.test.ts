@@ -37,7 +37,7 @@ const verify = (...args: string[]) => runCli(['verify', ...args]);
 describe('verify decision', () => {
   const byKey = ['--verify-key'];
 
-  test('a decision that --output wrote is genuine by the decision key, and says what it says', async () => {
+  test('verifies a decision of --output with the decision key and prints its verdict', async () => {
     const allowed = await verify('decision', at('allowed.json'), ...byKey, at('workspace.key'));
     expect([allowed.status, allowed.out]).toEqual([
       0,
@@ -49,14 +49,14 @@ describe('verify decision', () => {
     expect((await verify('decision', at('allowed.json'), ...byKey, at('workspace.key'), '--allowed')).status).toBe(0);
   });
 
-  test('an attestation is genuine by the public key alone, in either form of it', async () => {
+  test('verifies an attestation with the public key, as a JWKS or a verifier key', async () => {
     for (const key of ['jwks.json', 'instance.vkey']) {
       const { status, out } = await verify('decision', at('attestation.json'), ...byKey, at(key), '--allowed');
       expect([status, out]).toEqual([0, expect.stringContaining('signed by public key')]);
     }
   });
 
-  test('one bit changed, another key, an ended key: not genuine, 1', async () => {
+  test('exits with 1 for an altered decision, another key and a retired key', async () => {
     writeFileSync(at('altered.json'), readFileSync(at('blocked.json'), 'utf8').replace('"allowed":false', '"allowed":true'));
     const altered = await verify('decision', at('altered.json'), ...byKey, at('workspace.key'));
     expect([altered.status, altered.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*altered/)]);
@@ -68,7 +68,7 @@ describe('verify decision', () => {
     expect((await verify('decision', at('attestation.json'), ...byKey, at('ended.json'))).out).toContain('was retired before');
   });
 
-  test('the wrong kind of key for the file is wrong use, and says which is needed', async () => {
+  test('refuses the wrong kind of key and names the right one', async () => {
     expect((await verify('decision', at('allowed.json'), ...byKey, at('jwks.json'))).err).toContain('decision key');
     expect((await verify('decision', at('attestation.json'), ...byKey, at('workspace.key'))).err).toContain('public key');
   });
@@ -77,16 +77,16 @@ describe('verify decision', () => {
 describe('verify ledger', () => {
   const against = (file: string) => ['--checkpoint', at(file), '--verify-key', at('instance.vkey')];
 
-  test('an export is whole, also against what somebody kept', async () => {
+  test('verifies an export, alone and against a kept checkpoint', async () => {
     const { status, out } = await verify('ledger', at('acme.ndjson'));
     expect([status, out]).toEqual([0, expect.stringMatching(/^whole: \d+ entr(y|ies), head [0-9a-f]{64}\n$/)]);
     const kept = await verify('ledger', at('acme.ndjson'), ...against('acme.checkpoint'), '--json');
     expect([kept.status, JSON.parse(kept.out)]).toEqual([0, expect.objectContaining({ whole: true, headsMet: 1 })]);
-    const said = await verify('ledger', at('acme.ndjson'), ...against('acme.checkpoint'));
-    expect(said.out).toMatch(/, as the kept head says\n$/);
+    const text = await verify('ledger', at('acme.ndjson'), ...against('acme.checkpoint'));
+    expect(text.out).toMatch(/, as the kept head says\n$/);
   });
 
-  test('a changed row, and rows that are missing at the end, are broken: 1, with the place', async () => {
+  test('exits with 1 for a changed row and for a missing tail, and names the row', async () => {
     const lines = readFileSync(at('acme.ndjson'), 'utf8').split('\n');
     writeFileSync(
       at('changed.ndjson'),
@@ -101,7 +101,7 @@ describe('verify ledger', () => {
     expect(cut.status).toBe(1);
   });
 
-  test('the header that the gate printed into a log is taken as a witness', async () => {
+  test('verifies against the checkpoint header that the gate printed', async () => {
     const environment = { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: await server.key(await server.workspace('beta')) };
     const { out } = await runCli(['gate', '--agent', 'nobody'], { environment });
     const [header] = /Countersign-Checkpoint: .*$/m.exec(out)!;
@@ -110,7 +110,7 @@ describe('verify ledger', () => {
     expect((await verify('ledger', at('acme.ndjson'), '--head', header)).status).toBe(1);
   });
 
-  test('a file that is not there, is of another log, or a checkpoint that is none or of another log: wrong use', async () => {
+  test('exits with 2 for a missing file, another log, and a malformed or foreign checkpoint', async () => {
     expect((await verify('ledger', at('none.ndjson'))).status).toBe(2);
     await runCommand(
       environmentOf(server),

@@ -44,9 +44,9 @@ const failure = async (promise: Promise<unknown>) => {
 };
 /** How often the one request came, all of them under one Idempotency-Key and with one body. */
 const attempts = () => {
-  expect(new Set(server.arrived.map(({ key, body }) => `${key} ${JSON.stringify(body)}`)).size).toBe(1);
-  expect(server.arrived[0]!.key).toMatch(/^[\x20-\x7e]{1,255}$/);
-  return server.arrived.length;
+  expect(new Set(server.received.map(({ key, body }) => `${key} ${JSON.stringify(body)}`)).size).toBe(1);
+  expect(server.received[0]!.key).toMatch(/^[\x20-\x7e]{1,255}$/);
+  return server.received.length;
 };
 
 describe('a request is tried again, under one Idempotency-Key', () => {
@@ -94,7 +94,7 @@ describe('a request is tried again, under one Idempotency-Key', () => {
   test('not before the service asks for it', async () => {
     server.plan(treat.refuse(429, 'rate_limited', { 'retry-after': '1' }), treat.good());
     await record();
-    expect(server.arrived[1]!.at - server.arrived[0]!.at).toBeGreaterThanOrEqual(990);
+    expect(server.received[1]!.at - server.received[0]!.at).toBeGreaterThanOrEqual(990);
   });
 
   test('but not when the service asks for more time than the call has: it fails at once', async () => {
@@ -140,20 +140,20 @@ describe('a call ends', () => {
     const startedAt = performance.now();
     expect(await failure(record({ baseUrl: other.url, timeoutMs: 50, deadlineMs: 200 }))).toBeInstanceOf(TimeoutError);
     expect(performance.now() - startedAt).toBeLessThan(3000);
-    expect(other.arrived.length).toBeGreaterThan(1);
+    expect(other.received.length).toBeGreaterThan(1);
   });
 
   test("with the signal's reason, in an attempt and between two", async () => {
     const reason = new Error('the host has other plans');
     server.plan(treat.silence);
     await expect(record({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    expect(server.arrived).toEqual([]);
+    expect(server.received).toEqual([]);
     for (const treatment of [treat.silence, treat.refuse(503, 'unavailable', { 'retry-after': '20' })]) {
       server.plan(treatment);
       const controller = new AbortController();
       const ended = record({}, { signal: controller.signal });
       const expectation = expect(ended).rejects.toBe(reason);
-      await expect.poll(() => server.arrived.length).toBe(1);
+      await expect.poll(() => server.received.length).toBe(1);
       controller.abort(reason);
       await expectation;
     }
@@ -201,7 +201,7 @@ describe('what is not an answer of the service is not taken for one', () => {
     other.plan(treat.good());
     server.plan(treat.redirect(`${other.url}/api/public/evaluations`));
     await failure(record());
-    expect(other.arrived).toEqual([]);
+    expect(other.received).toEqual([]);
   });
 });
 
@@ -244,6 +244,6 @@ describe('errors', () => {
     server.plan(treat.good());
     const entry = { actor: 'a', action: 'b.c', metadata: { big: 1n } };
     expect(await failure(clientOf().audit.append(entry))).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
-    expect(server.arrived).toEqual([]);
+    expect(server.received).toEqual([]);
   });
 });

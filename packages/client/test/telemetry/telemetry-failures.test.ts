@@ -27,7 +27,7 @@ function world(telemetry: TelemetryOptions = {}, options = {}) {
 }
 
 const arrivedIds = () =>
-  server.arrived.map(({ body }) => body.events.map(({ trace_id }: { trace_id: string }) => trace_id).join());
+  server.received.map(({ body }) => body.events.map(({ trace_id }: { trace_id: string }) => trace_id).join());
 
 describe('telemetry while the service is away', () => {
   test('stays queued, says so, and is sent later as the same batch under the same Idempotency-Key', async () => {
@@ -45,7 +45,7 @@ describe('telemetry while the service is away', () => {
     await client.telemetry.flush();
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 3, rejected: 0, dropped: 0 });
     expect(arrivedIds().sort()).toEqual(['a,b', 'a,b', 'a,b', 'a,b', 'a,b', 'c']);
-    expect(new Set(server.arrived.map(({ key }) => key)).size).toBe(2);
+    expect(new Set(server.received.map(({ key }) => key)).size).toBe(2);
     expect(dropped).toEqual([]);
   });
 
@@ -63,7 +63,7 @@ describe('telemetry while the service is away', () => {
     server.plan(treat.refuse(503, 'unavailable'));
     emit(...Array.from({ length: 50 }, (_, index) => index));
     await client.telemetry.flush();
-    expect(server.arrived.length).toBeLessThanOrEqual(4);
+    expect(server.received.length).toBeLessThanOrEqual(4);
     expect(client.telemetry.stats.queued).toBe(50);
     await client.close({ deadlineMs: 50 });
   });
@@ -138,7 +138,7 @@ describe('a process that ends by itself', () => {
   test('sends a run that it forgot to end, with the steps it made', async () => {
     server.plan(treat.good());
     await end('0', '10000', 'forgotten');
-    expect(server.arrived.map(({ body }) => body)).toMatchObject([
+    expect(server.received.map(({ body }) => body)).toMatchObject([
       { trace_id: 'forgotten', outcome: 'failure', error: 'the run was not ended', spans: [{ name: 'done' }] },
     ]);
   });
@@ -146,7 +146,7 @@ describe('a process that ends by itself', () => {
   test('is not kept from ending by a client that has nothing to send', async () => {
     server.plan(treat.good());
     await end('0');
-    expect(server.arrived).toEqual([]);
+    expect(server.received).toEqual([]);
   });
 
   test('ends also when nothing can be sent, and says how many events are lost', async () => {

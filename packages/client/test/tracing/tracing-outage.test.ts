@@ -21,7 +21,7 @@ function world(traces: TracingOptions = {}, options = {}) {
   return { client, end, unsent, dropped };
 }
 const accepted = treat.good({ ok: true, id: 'a', trace_id: 'a', spans_ingested: 0, tokens: null, cost_usd: null });
-const arrivedIds = () => server.arrived.map(({ body }) => body.trace_id);
+const arrivedIds = () => server.received.map(({ body }) => body.trace_id);
 
 describe('runs while the service is away', () => {
   test('wait, say so, and are sent by themselves when it is back, each under its one Idempotency-Key', async () => {
@@ -33,7 +33,7 @@ describe('runs while the service is away', () => {
     expect(await Promise.all(ended)).toMatchObject([{ ok: true }, { ok: true }]);
     expect(client.traces.stats).toEqual({ queued: 0, sent: 2, rejected: 0, dropped: 0 });
     expect(unsent[0]).toMatchObject({ error: { name: 'ConnectionError' }, queued: 2 });
-    expect(new Set(server.arrived.map(({ key, body }) => `${key} ${body.trace_id}`)).size).toBe(2);
+    expect(new Set(server.received.map(({ key, body }) => `${key} ${body.trace_id}`)).size).toBe(2);
     expect(dropped).toEqual([]);
   });
 
@@ -89,7 +89,7 @@ describe('runs while the service is away', () => {
     server.plan(...Array.from({ length: 9 }, () => treat.drop), accepted);
     const sending = client.traces.send({ trace_id: 'sent' });
     await client.close();
-    expect(server.arrived.length).toBe(10);
+    expect(server.received.length).toBe(10);
     expect(await sending).toMatchObject({ ok: true });
   });
 
