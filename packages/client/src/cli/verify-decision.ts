@@ -7,7 +7,7 @@ import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import type { Options } from './options.ts';
 import { oneLine, shortLine } from './plain-text.ts';
-import { hasKeys, liveAt, readTrustSettings, TRUST, type TrustSettings, workspaceFault } from './trust-settings.ts';
+import { hasKeys, readTrustSettings, TRUST, type TrustSettings, workspaceFault } from './trust-settings.ts';
 
 const OPTIONS = {
   ...TRUST,
@@ -102,11 +102,7 @@ function openEnvelope(text: string, { publicKeys }: TrustSettings): OpenResult {
   if (publicKeys.length === 0) throw wrongUse('an attestation needs the public key: a verifier key or a JWKS');
   const verdict = verifyAttestation(text, { keys: publicKeys });
   if (!verdict.ok) return { fault: verdict.fault };
-  const { decision } = verdict;
-  const live = liveAt(decision.timestamp, publicKeys);
-  if (live.length === 0 || !verifyAttestation(text, { keys: live }).ok)
-    return { fault: 'its key was retired before the decision' };
-  return { decision, by: `public key ${verdict.keyId}` };
+  return { decision: verdict.decision, by: `public key ${verdict.keyId}` };
 }
 
 function parsed(text: string): unknown {

@@ -17,7 +17,7 @@ export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId:
 
 /**
  * Checks whether a decision's attestation (`/api/ledger/decisions/ID/attestation`: an in-toto statement in a DSSE envelope) is signed
- * by one of the service's public keys and matches its decision. Third parties can check it but not forge it.
+ * by one of the service's public keys that was not retired before the decision, and matches its decision. Third parties can check it but not forge it.
  * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`, which needs the decision.
  * @param decision the decision of the header, or its JSON text. With an envelope, it must be the attested decision.
  * @throws ConfigurationError if the keys contain no Ed25519 key.
@@ -63,8 +63,8 @@ const envelopeIn = (given: object | string): { envelope: unknown } | { fault: st
 
 /** A key of the set, with its computed ID. Other key types are ignored, because later versions may add some. */
 function readJwk(jwk: object): AttestationKey[] {
-  const { kty, crv, x } = jwk as Record<string, unknown>;
+  const { kty, crv, x, retired_at: retiredAt } = jwk as Record<string, unknown>;
   if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];
   const publicKey = fromBase64(x.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - (x.length % 4)) % 4));
-  return publicKey?.length === 32 ? [{ keyid: publicJwk(publicKey, sha256).kid, publicKey }] : [];
+  return publicKey?.length === 32 ? [{ keyid: publicJwk(publicKey, sha256).kid, publicKey, retiredAt }] : [];
 }

@@ -127,6 +127,20 @@ describe('an attestation', () => {
     expect(verifyAttestation(`${header}, x`, keys, attested)).toMatchObject({ ok: false });
   });
 
+  test('is rejected if every key that signed it was retired before the decision', async () => {
+    const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
+    const { keys } = await json('/.well-known/jwks.json');
+    const retired = (end: unknown) => ({ keys: [{ ...keys[0], retired_at: end }] });
+    const millisecondBefore = new Date(Date.parse(decision.timestamp) - 1).toISOString();
+    const tooLate = { ok: false, fault: 'the key that signed it was retired before the decision' };
+    for (const end of [millisecondBefore, 'soon', 0]) expect(verifyAttestation(envelope, retired(end))).toEqual(tooLate);
+    for (const end of [decision.timestamp, null]) expect(verifyAttestation(envelope, retired(end))).toMatchObject({ ok: true });
+    const { attestation } = { attestation: envelope };
+    expect(verifyDecision(decision, { attestation, publicKeys: retired(millisecondBefore) })).toEqual(tooLate);
+    const stranger = { ...keys[0], x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', retired_at: millisecondBefore };
+    expect(verifyAttestation(envelope, { keys: [stranger, ...keys] })).toMatchObject({ ok: true });
+  });
+
   test('is not believed by a key of another service, even under the same id', async () => {
     const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
     const { keys } = await json('/.well-known/jwks.json');

@@ -28,6 +28,8 @@ export interface AttestationSigner {
 export interface AttestationKey {
   keyid: string;
   publicKey: Uint8Array;
+  /** `retired_at` of its JWK; absent or null while the key is in use. It does not verify decisions made after that time. */
+  retiredAt?: unknown;
 }
 
 /** The decision in an attestation, as it was returned. */

@@ -35,8 +35,8 @@ export function openAttestation(
   if (payload === undefined || payloadType !== PAYLOAD_TYPE || signed === undefined)
     return { fault: 'it is no DSSE envelope of an in-toto statement' };
   const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);
-  const signer = signerOf(message, signed, keys, verify);
-  if (signer === undefined) return { fault: 'none of the known keys has signed it' };
+  const signers = keys.filter((key) => hasSigned(key, message, signed, verify));
+  if (signers.length === 0) return { fault: 'none of the known keys has signed it' };
   const statement = statementIn(payload);
   if ('fault' in statement) return statement;
   const { predicate } = statement;
@@ -46,11 +46,18 @@ export function openAttestation(
     return { fault: 'the statement is about another decision than the one it carries' };
   if (!sameBytes(payloadOf(predicate as DecisionMembers), payload))
     return { fault: 'the statement is not in canonical form, or is about another decision than the one it carries' };
+  const signer = signers.find((key) => isLiveAt(String(predicate.timestamp), key));
+  if (signer === undefined) return { fault: 'the key that signed it was retired before the decision' };
   return { decision: predicate, keyid: signer.keyid };
 }
 
+/** Whether a key was not retired before a time. A `retired_at` that is not a time counts as retired. */
+const isLiveAt = (timestamp: string, { retiredAt }: AttestationKey): boolean =>
+  retiredAt === undefined ||
+  retiredAt === null ||
+  (typeof retiredAt === 'string' && Date.parse(retiredAt) >= Date.parse(timestamp));
+
 interface ReadSignature {
-  keyid: string | undefined;
   sig: Uint8Array;
 }
 
@@ -60,25 +67,18 @@ function signaturesOf(given: unknown): ReadSignature[] | undefined {
   const read = given.map((signature): ReadSignature | undefined => {
     const { keyid, sig: encoded } = isObject(signature) ? signature : {};
     const sig = typeof encoded === 'string' ? fromBase64(encoded) : undefined;
-    return sig === undefined || !(keyid === undefined || typeof keyid === 'string') ? undefined : { keyid, sig };
+    return sig === undefined || !(keyid === undefined || typeof keyid === 'string') ? undefined : { sig };
   });
   return read.every((each) => each !== undefined) ? read : undefined;
 }
 
-/** The key that has signed. `keyid` is a hint: the key that it names is tried first. */
-function signerOf(
+/** Whether one of the signatures is by the key. `keyid` is a hint that anyone can change, so every signature is tried. */
+const hasSigned = (
+  { publicKey }: AttestationKey,
   message: Uint8Array,
   signatures: readonly ReadSignature[],
-  keys: readonly AttestationKey[],
   verify: VerifyEd25519,
-): AttestationKey | undefined {
-  for (const { keyid, sig } of signatures) {
-    const tried = [...keys].sort((one, other) => Number(other.keyid === keyid) - Number(one.keyid === keyid));
-    const signer = sig.length === 64 ? tried.find(({ publicKey }) => verify(publicKey, message, sig)) : undefined;
-    if (signer !== undefined) return signer;
-  }
-  return undefined;
-}
+): boolean => signatures.some(({ sig }) => sig.length === 64 && verify(publicKey, message, sig));
 
 /** The decision in a statement's payload, which must be exactly what this service writes. The decision is not verified yet. */
 function statementIn(payload: Uint8Array): { predicate: Record<string, unknown> } | { fault: string } {

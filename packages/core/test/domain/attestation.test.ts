@@ -50,6 +50,17 @@ describe('attestations (DSSE, in-toto)', () => {
     );
   });
 
+  test('rejects the signature of a key that was retired before the decision, unless a live key signed it too', () => {
+    const retired = { ...keyOf(pair), retiredAt: '2026-11-20T11:59:59.999Z' };
+    const openBy = (...keys: Parameters<typeof openAttestation>[1]) =>
+      openAttestation(attestDecision(decision, [signerOf(pair), signerOf(other)]), keys, verifyEd25519, digestOf);
+    expect(openBy(retired)).toEqual({ fault: 'the key that signed it was retired before the decision' });
+    expect(openBy(retired, keyOf(other))).toEqual({ decision, keyid: keyOf(other).keyid });
+    expect(openBy({ ...retired, retiredAt: decision.timestamp })).toHaveProperty('keyid', retired.keyid);
+    expect(openBy({ ...retired, retiredAt: 'yesterday' })).toHaveProperty('fault');
+    expect(openBy({ ...retired, retiredAt: null })).toHaveProperty('keyid', retired.keyid);
+  });
+
   test('rejects a swapped payload, another payload type, a signature of another envelope and malformed envelopes', () => {
     const envelope = attestDecision(decision, [signerOf(pair)]);
     const allowed = attestDecision({ ...decision, allowed: true }, [signerOf(other)]);

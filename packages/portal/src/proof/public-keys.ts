@@ -14,8 +14,9 @@ export async function fetchPublicKeys(signal?: AbortSignal): Promise<PublicKeys>
   const response = await fetchFromServer('/.well-known/jwks.json', signal === undefined ? {} : { signal });
   if (!response.ok) throw await readProblem(response);
   const text = await response.text();
-  const { keys } = JSON.parse(text) as { keys: { kid: string; x: string }[] };
-  return { text, attestation: keys.map(({ kid, x }) => ({ keyid: kid, publicKey: fromBase64Url(x) })) };
+  const { keys } = JSON.parse(text) as { keys: { kid: string; x: string; retired_at?: string }[] };
+  const attestation = keys.map(({ kid, x, retired_at }) => ({ keyid: kid, publicKey: fromBase64Url(x), retiredAt: retired_at }));
+  return { text, attestation };
 }
 
 const fromBase64Url = (text: string): Uint8Array =>
