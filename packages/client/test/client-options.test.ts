@@ -12,28 +12,28 @@ const clientOf = (options: Partial<ClientOptions>) =>
 
 describe('options', () => {
   test.each<[string, Partial<ClientOptions>, RegExp]>([
-    ['no address', { baseUrl: 'countersign.example' }, /baseUrl must be an address/],
+    ['an address without a protocol', { baseUrl: 'countersign.example' }, /baseUrl must be an address/],
     ['another protocol', { baseUrl: 'ftp://countersign.example' }, /baseUrl must be an address/],
     ['a key in the address', { baseUrl: 'https://user:secret@countersign.example' }, /must not contain a user, password/],
-    ['plain http beyond this machine', { baseUrl: 'http://countersign.example' }, /unencrypted/],
+    ['plain http to another machine', { baseUrl: 'http://countersign.example' }, /unencrypted/],
     ['no key', { apiKey: undefined as never }, /apiKey must be/],
     ['an empty key', { apiKey: '' }, /apiKey must be/],
-    ['a key that is none', { apiKey: 'sk-proj-verysecretsecret' }, /apiKey must be an ingestion key/],
-    ['a key that was cut off', { apiKey: apiKey.slice(0, -1) }, /apiKey must be an ingestion key/],
+    ['a string that is not a key', { apiKey: 'sk-proj-verysecretsecret' }, /apiKey must be an ingestion key/],
+    ['a truncated key', { apiKey: apiKey.slice(0, -1) }, /apiKey must be an ingestion key/],
     ['a read token', { apiKey: apiKey.replace('live', 'read') }, /a read token/],
-    ['a key with a line end', { apiKey: `${apiKey}\n` }, /apiKey must be/],
-    ['a timeout of nothing', { timeoutMs: 0 }, /timeoutMs must be a number above 0, got 0/],
-    ['a batch that the service would refuse', { telemetry: { batchEventsMax: 201 } }, /from 1 to 200/],
+    ['a key with a line break', { apiKey: `${apiKey}\n` }, /apiKey must be/],
+    ['a timeout of 0', { timeoutMs: 0 }, /timeoutMs must be a number above 0, got 0/],
+    ['a batch larger than the service accepts', { telemetry: { batchEventsMax: 201 } }, /from 1 to 200/],
     ['an unknown option', { timeoutMS: 3 } as never, /unknown option timeoutMS; the options are .*timeoutMs/],
-    ['one of telemetry', { telemetry: { batchMax: 3 } as never }, /unknown option telemetry\.batchMax/],
+    ['an unknown option of telemetry', { telemetry: { batchMax: 3 } as never }, /unknown option telemetry\.batchMax/],
     [
-      'one of retries',
+      'an unknown option of retries',
       { retries: { attempts: 3 } as never },
       /unknown option retries\.attempts; the options are retries\.attemptsMax/,
     ],
-    ['one of traces', { traces: { onunsent: () => undefined } as never }, /unknown option traces\.onunsent/],
-    ['attempts that are none', { retries: { attemptsMax: 0 } }, /retries.attemptsMax/],
-  ])('%s is refused with what is wrong, and never with the key', (_, options, message) => {
+    ['an unknown option of traces', { traces: { onunsent: () => undefined } as never }, /unknown option traces\.onunsent/],
+    ['0 attempts', { retries: { attemptsMax: 0 } }, /retries.attemptsMax/],
+  ])('refuses %s with the reason and without the key', (_, options, message) => {
     const make = () => clientOf(options);
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(message);
@@ -47,7 +47,7 @@ describe('options', () => {
     ['http://127.0.0.1:7300', 'http://127.0.0.1:7300/api/public/audit'],
     ['http://[::1]:7300', 'http://[::1]:7300/api/public/audit'],
     ['http://localhost:7300', 'http://localhost:7300/api/public/audit'],
-  ])('the base address %s makes %s', async (baseUrl, url) => {
+  ])('builds from the base address %s the URL %s', async (baseUrl, url) => {
     const { fetch, sent } = countingFetch(
       async () => new Response('{"ok":true}', { headers: { 'content-type': 'application/json' } }),
     );
@@ -56,31 +56,31 @@ describe('options', () => {
     expect(sent[0]?.headers).toMatchObject({ authorization: `Bearer ${apiKey}`, 'user-agent': `countersign-client/${VERSION}` });
   });
 
-  test('plain http to another machine is taken when that is said to be trusted', () => {
+  test('accepts plain http to another machine with insecureHttp', () => {
     expect(() => clientOf({ baseUrl: 'http://countersign:7300', insecureHttp: true })).not.toThrow();
   });
 
-  test('the key is in nothing that is printed', () => {
+  test('do not expose the key when a client is printed', () => {
     const client = clientOf({});
     expect(inspect(client, { depth: 10, showHidden: true }) + JSON.stringify(client)).not.toContain('secretsecret');
   });
 
-  test('the version that is said is that of the package', () => {
+  test('VERSION is the version of the package', () => {
     const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
     expect(VERSION).toBe(version);
   });
 });
 
-describe('what the environment says', () => {
+describe('environment variables', () => {
   afterEach(() => vi.unstubAllEnvs());
   const sent = async (options?: ClientOptions) => {
-    const answer = async () => new Response('{"ok":true}', { headers: { 'content-type': 'application/json' } });
-    const { fetch, sent } = countingFetch(answer);
+    const respond = async () => new Response('{"ok":true}', { headers: { 'content-type': 'application/json' } });
+    const { fetch, sent } = countingFetch(respond);
     await new Countersign({ fetch, ...options }).audit.append({ actor: 'a', action: 'b.c' });
     return [sent[0]?.url, sent[0]?.headers.authorization];
   };
 
-  test('the address and the key are taken from it, and an option wins', async () => {
+  test('set the address and the key, and options override them', async () => {
     vi.stubEnv('COUNTERSIGN_URL', 'https://countersign.example');
     vi.stubEnv('COUNTERSIGN_API_KEY', `${apiKey}\n`);
     expect(await sent()).toEqual(['https://countersign.example/api/public/audit', `Bearer ${apiKey}`]);
@@ -92,7 +92,7 @@ describe('what the environment says', () => {
     expect(() => new Countersign()).not.toThrow();
   });
 
-  test('without it, what is missing is named with its variable', () => {
+  test('are named in the error when the address or the key is missing', () => {
     vi.stubEnv('COUNTERSIGN_URL', '');
     vi.stubEnv('COUNTERSIGN_API_KEY', '');
     expect(() => new Countersign()).toThrow(/baseUrl.*COUNTERSIGN_URL/);
@@ -103,13 +103,13 @@ describe('what the environment says', () => {
     ['Node', { process: { versions: { node: '20.0.0' }, env: { X: 'node' } } }, 'node'],
     ['Bun', { Bun: {}, process: { env: { X: 'bun' } } }, 'bun'],
     ['Deno', { Deno: { env: { get: () => 'deno' } } }, 'deno'],
-    ['Deno that may not read it', { Deno: { env: { get: () => JSON.parse('{') } } }, undefined],
+    ['Deno without permission', { Deno: { env: { get: () => JSON.parse('{') } } }, undefined],
     ['an edge runtime', {}, undefined],
-    ['a page whose bundler brings a process', { process: { env: { X: 'page' } } }, undefined],
-  ])('on %s', (_, runtime, expected) => expect(environmentVariable('X', runtime)).toBe(expected));
+    ['a web page with a bundled process object', { process: { env: { X: 'page' } } }, undefined],
+  ])('are read correctly on %s', (_, runtime, expected) => expect(environmentVariable('X', runtime)).toBe(expected));
 });
 
-describe('the logger', () => {
+describe('logger', () => {
   const lines: string[] = [];
   const logger = Object.fromEntries(
     ['debug', 'warn', 'error'].map((level) => [level, (line: string) => void lines.push(`${level} ${line}`)]),
@@ -120,7 +120,7 @@ describe('the logger', () => {
       headers: { 'content-type': 'application/json', 'x-request-id': 'req-1' },
     });
 
-  test('hears of attempts, of what waits and of what is lost, and never of a key or a body', async () => {
+  test('logs attempts, waiting and lost records, and never a key or a body', async () => {
     lines.length = 0;
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
     const refused = clientOf({ logger, fetch: refusing });
@@ -128,14 +128,14 @@ describe('the logger', () => {
     refused.telemetry.emit({ trace_id: 'private-run', outcome: 'success' });
     await refused.traces.start({ trace_id: 'private-run' }).end();
     await refused.close();
-    const away = clientOf({
+    const unreachable = clientOf({
       logger,
       retries: { attemptsMax: 2, pauseMs: 1 },
       apiKey: () => Promise.reject(new Error(`the vault does not give ${apiKey}`)),
     });
-    away.telemetry.emit({ trace_id: 'private-run', outcome: 'success' });
-    void away.traces.start({ trace_id: 'private-run' }).end();
-    await away.close({ deadlineMs: 2000 });
+    unreachable.telemetry.emit({ trace_id: 'private-run', outcome: 'success' });
+    void unreachable.traces.start({ trace_id: 'private-run' }).end();
+    await unreachable.close({ deadlineMs: 2000 });
     expect(lines).toEqual(
       expect.arrayContaining([
         'debug countersign: POST /api/public/audit: 422 validation_failed (request req-1)',
@@ -152,7 +152,7 @@ describe('the logger', () => {
     warn.mockRestore();
   });
 
-  test('may fail, and nothing else does', async () => {
+  test('can fail without an effect on the client', async () => {
     const failing = { debug: () => Promise.reject(new Error('disk full')), error: () => JSON.parse('{') };
     const client = clientOf({ logger: failing, fetch: refusing });
     expect(await client.traces.start().end()).toBeUndefined();
@@ -160,17 +160,17 @@ describe('the logger', () => {
   });
 });
 
-describe('the browser guard', () => {
+describe('browser guard', () => {
   test.each([
-    ['a page', { document: {} }, true],
-    ['a page whose bundler brings a process', { document: {}, process: { versions: {} } }, true],
-    ['a worker of a page', { importScripts: () => undefined }, true],
+    ['a web page', { document: {} }, true],
+    ['a web page with a bundled process object', { document: {}, process: { versions: {} } }, true],
+    ['a web worker', { importScripts: () => undefined }, true],
     ['Node', { process: { versions: { node: '20.0.0' } } }, false],
     ['Node with a simulated page', { document: {}, process: { versions: { node: '20.0.0' } } }, false],
     ['Deno', { Deno: {}, document: undefined }, false],
     ['Bun', { Bun: {} }, false],
     ['an edge runtime', {}, false],
-  ])('%s: browser %s', (_, runtime, expected) => {
+  ])('treats %s as a browser: %s', (_, runtime, expected) => {
     expect(isBrowser(runtime)).toBe(expected);
     if (expected) expect(() => refuseBrowser(runtime)).toThrow(ConfigurationError);
   });

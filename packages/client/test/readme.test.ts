@@ -28,7 +28,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const fakePath = (name: string) => join(folder, `${name.replaceAll(/\W/g, '-')}.ts`);
 
-/** Runs a snippet as it stands in the README, behind the first one unless it makes its own client. */
+/** Runs a snippet of the README unchanged, after the first one unless it creates its own client. */
 async function run(code: string) {
   const whole = code.includes('new Countersign(') ? code : `${prelude!.code}\n${code}`;
   const linked = whole.replaceAll(/ from '([^']+)'/g, (_, name) => {
@@ -46,27 +46,27 @@ const spans = () =>
        JOIN countersign.traces AS t ON t.id = s.trace WHERE t.tenant_id = $1 ORDER BY t.id DESC LIMIT 1`,
     [tenantId],
   );
-const named = (heading: string, index = 0) => blocks.filter((block) => block.heading === heading)[index]!.code;
+const snippetUnder = (heading: string, index = 0) => blocks.filter((block) => block.heading === heading)[index]!.code;
 const modelCall = { kind: 'llm', status: 'success', total_tokens: 12 };
 
-describe('each snippet of the README does what it says', () => {
-  test('records', async () => {
+describe('snippets of the README', () => {
+  test('record an evaluation, an audit entry and a promotion check', async () => {
     const log = vi.spyOn(console, 'log').mockReturnValue();
-    await run(named('Evaluations, audit entries, promotion checks'));
+    await run(snippetUnder('Evaluations, audit entries, promotion checks'));
     expect(log.mock.calls).toEqual([[expect.stringMatching(/^[0-9a-f]{64}$/)]]);
     log.mockRestore();
   });
 
-  test('errors', async () => {
+  test('handle errors', async () => {
     const error = vi.spyOn(console, 'error').mockReturnValue();
-    await run(named('Evaluations, audit entries, promotion checks', 1));
+    await run(snippetUnder('Evaluations, audit entries, promotion checks', 1));
     expect(error.mock.calls).toEqual([['/pass_rate', expect.stringContaining('between 0 and 100')]]);
     error.mockRestore();
   });
 
-  test('telemetry', async () => {
-    await run(named('Telemetry'));
-    await run(named('Telemetry', 1));
+  test('send telemetry', async () => {
+    await run(snippetUnder('Telemetry'));
+    await run(snippetUnder('Telemetry', 1));
     const stored = await server.database.sql('SELECT trace_id FROM countersign.telemetry_events WHERE tenant_id = $1', [
       tenantId,
     ]);
@@ -79,13 +79,13 @@ describe('each snippet of the README does what it says', () => {
     ['A call to OpenAI', 1, { ...modelCall, name: 'chat', model: 'gpt-4o', provider: 'openai' }],
     ['A call to Anthropic', 0, { ...modelCall, name: 'ask', model: 'claude-sonnet-4-5', provider: 'anthropic' }],
     ['A call through the Vercel AI SDK', 0, { ...modelCall, name: 'generate', model: 'gpt-4o', provider: 'openai' }],
-  ])('%s (%s)', async (heading, index, span) => {
+  ])('trace: %s (%s)', async (heading, index, span) => {
     const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-    await run(named(heading, index)).finally(() => write.mockRestore());
+    await run(snippetUnder(heading, index)).finally(() => write.mockRestore());
     expect(await spans()).toMatchObject([span]);
   });
 
-  test('checking without trusting', async () => {
+  test('verify a decision, an attestation and an export', async () => {
     const token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
     const get = async (path: string) =>
       (await fetch(server.url + path, { headers: { authorization: `Bearer ${token}` } })).text();
@@ -101,13 +101,13 @@ describe('each snippet of the README does what it says', () => {
     writeFileSync(join(kept, 'jwks.json'), await get('/.well-known/jwks.json'));
     writeFileSync(join(kept, 'acme.ndjson'), await get('/api/ledger/audit/entries'));
     writeFileSync(join(kept, 'acme.checkpoint'), await get('/api/ledger/audit/checkpoint'));
-    const code = named('Checking without trusting').replaceAll("'kept/", `'${kept}/`);
+    const code = snippetUnder('Checking without trusting').replaceAll("'kept/", `'${kept}/`);
     await run(code);
     writeFileSync(join(kept, 'acme.ndjson'), readFileSync(join(kept, 'acme.ndjson'), 'utf8').replace('support-bot', 'other-bot'));
     await expect(run(code)).rejects.toThrow(/^row 1: .*altered/);
   });
 
-  test('and there is none that is not run here', () => {
+  test('all run in this file', () => {
     expect(blocks.length).toBe(10);
   });
 });

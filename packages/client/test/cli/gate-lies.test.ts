@@ -261,7 +261,7 @@ describe('gate with a server that sends no decision', () => {
     ['503', (...call) => respondWith('{"error":"unavailable","issues":[]}', 503)(...call), /503|did not answer/],
     ['500 with allowed: true', (...call) => respondWith('{"allowed":true}', 500)(...call), /500/],
     ['a server that never answers', () => new Promise(() => undefined), /did not answer within/],
-  ])('%s', (_what, lie, why) => expectUndecided(lie, why, quick));
+  ])('is undecided after %s', (_what, lie, why) => expectUndecided(lie, why, quick));
 
   test('is undecided with a closed port and with a name that does not resolve', async () => {
     const closed = createServer().listen(0, '127.0.0.1');

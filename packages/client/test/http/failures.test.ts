@@ -42,38 +42,38 @@ const failure = async (promise: Promise<unknown>) => {
   expect(error).toBeInstanceOf(CountersignError);
   return error as CountersignError;
 };
-/** How often the one request came, all of them under one Idempotency-Key and with one body. */
+/** The number of attempts of one request. All must have the same Idempotency-Key and body. */
 const attempts = () => {
   expect(new Set(server.received.map(({ key, body }) => `${key} ${JSON.stringify(body)}`)).size).toBe(1);
   expect(server.received[0]!.key).toMatch(/^[\x20-\x7e]{1,255}$/);
   return server.received.length;
 };
 
-describe('a request is tried again, under one Idempotency-Key', () => {
+describe('a request is retried with one Idempotency-Key', () => {
   test.each<[string, Treatment]>([
     ['the connection is dropped', treat.drop],
     ['the connection is reset', treat.reset],
-    ['half an answer comes', treat.half],
-    ['half an answer comes and looks whole', treat.halfWithEnd],
-    ['408', treat.refuse(408, 'request_timeout')],
-    ['429', treat.refuse(429, 'rate_limited')],
-    ['502 with the page of a proxy', treat.page(502)],
-    ['503', treat.refuse(503, 'unavailable')],
-    ['504 with the page of a proxy', treat.page(504)],
-  ])('when %s, until it is answered', async (_, failing) => {
+    ['the response is truncated', treat.half],
+    ['the response is truncated but ends normally', treat.halfWithEnd],
+    ['the status is 408', treat.refuse(408, 'request_timeout')],
+    ['the status is 429', treat.refuse(429, 'rate_limited')],
+    ['a proxy answers 502', treat.page(502)],
+    ['the status is 503', treat.refuse(503, 'unavailable')],
+    ['a proxy answers 504', treat.page(504)],
+  ])('when %s', async (_, failing) => {
     server.plan(failing, failing, treat.good());
-    const answer = await record();
-    expect(answer).toMatchObject({ ok: true });
-    expect([attempts(), receiptOf(answer)?.attempts]).toEqual([3, 3]);
+    const response = await record();
+    expect(response).toMatchObject({ ok: true });
+    expect([attempts(), receiptOf(response)?.attempts]).toEqual([3, 3]);
   });
 
-  test('when nothing comes in time', async () => {
+  test('when no response arrives in time', async () => {
     server.plan(treat.silence, treat.stall, treat.good());
     expect(await record({ timeoutMs: 400 })).toMatchObject({ ok: true });
     expect(attempts()).toBe(3);
   });
 
-  test('when the key could not be had, or not in time', async () => {
+  test('when the apiKey function fails or takes too long', async () => {
     server.plan(treat.good());
     const apiKey = vi
       .fn(async () => 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')
@@ -83,7 +83,7 @@ describe('a request is tried again, under one Idempotency-Key', () => {
     expect([attempts(), apiKey.mock.calls.length]).toEqual([1, 3]);
   });
 
-  test('and given up after the attempts that are allowed, with the last error and their number', async () => {
+  test('up to attemptsMax, and then fails with the last error and the number of attempts', async () => {
     server.plan(treat.refuse(503, 'unavailable'));
     const error = await failure(record({ retries: { attemptsMax: 3, pauseMs: 2 } }));
     expect(error).toBeInstanceOf(UnavailableError);
@@ -91,18 +91,18 @@ describe('a request is tried again, under one Idempotency-Key', () => {
     expect(attempts()).toBe(3);
   });
 
-  test('not before the service asks for it', async () => {
+  test('not before the time in Retry-After', async () => {
     server.plan(treat.refuse(429, 'rate_limited', { 'retry-after': '1' }), treat.good());
     await record();
     expect(server.received[1]!.at - server.received[0]!.at).toBeGreaterThanOrEqual(990);
   });
 
-  test('but not when the service asks for more time than the call has: it fails at once', async () => {
+  test('but fails at once when Retry-After is longer than the deadline', async () => {
     server.plan(treat.refuse(503, 'unavailable', { 'retry-after': '3600' }));
     expect(await failure(record({ deadlineMs: 5000 }))).toMatchObject({ retryAfterMs: 3_600_000, attempts: 1 });
   });
 
-  test('but not after an answer that says that the request itself is wrong, or that the service has a fault', async () => {
+  test('but not after a client error or an internal error of the service', async () => {
     for (const status of [400, 401, 404, 405, 413, 415, 422, 431, 500]) {
       server.plan(treat.refuse(status, 'some_code'));
       expect(await failure(record())).toMatchObject({ status, attempts: 1 });
@@ -110,7 +110,7 @@ describe('a request is tried again, under one Idempotency-Key', () => {
     }
   });
 
-  test('the pauses have full jitter: anything up to a bound that doubles', async () => {
+  test('with pauses of full jitter', async () => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0);
     server.plan(treat.drop);
     const startedAt = performance.now();
@@ -121,20 +121,20 @@ describe('a request is tried again, under one Idempotency-Key', () => {
   });
 });
 
-describe('a call ends', () => {
-  test('at its deadline and not before: a service that is away for a while is reached', async () => {
+describe('a call', () => {
+  test('retries until its deadline', async () => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0);
     server.plan(...Array.from({ length: 9 }, () => treat.drop), treat.good());
     expect(receiptOf(await record({ deadlineMs: 60_000 }))?.attempts).toBe(10);
-    // A pause that would outlast the call is shortened, and is no reason to give up.
+    // A pause longer than the remaining time is shortened.
     random.mockReturnValue(0.5);
     const pace = { attemptsMax: 9, pauseMs: 40, pauseMsMax: 60_000 };
-    const pauses = [400, 120, 79].map((leftMs) => pauseAfter(4, new ConnectionError('away'), leftMs, pace));
+    const pauses = [400, 120, 79].map((leftMs) => pauseAfter(4, new ConnectionError('unreachable'), leftMs, pace));
     expect(pauses).toEqual([160, 60, undefined]);
     random.mockRestore();
   });
 
-  test('at its deadline, whatever is tried', async () => {
+  test('ends at its deadline even during an attempt', async () => {
     const other = await failingServer();
     other.plan(treat.silence);
     const startedAt = performance.now();
@@ -143,7 +143,7 @@ describe('a call ends', () => {
     expect(other.received.length).toBeGreaterThan(1);
   });
 
-  test("with the signal's reason, in an attempt and between two", async () => {
+  test('ends with the reason of its signal, during an attempt and between two', async () => {
     const reason = new Error('the host has other plans');
     server.plan(treat.silence);
     await expect(record({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -151,32 +151,32 @@ describe('a call ends', () => {
     for (const treatment of [treat.silence, treat.refuse(503, 'unavailable', { 'retry-after': '20' })]) {
       server.plan(treatment);
       const controller = new AbortController();
-      const ended = record({}, { signal: controller.signal });
-      const expectation = expect(ended).rejects.toBe(reason);
+      const call = record({}, { signal: controller.signal });
+      const expectation = expect(call).rejects.toBe(reason);
       await expect.poll(() => server.received.length).toBe(1);
       controller.abort(reason);
       await expectation;
     }
   });
 
-  test('also when a fetch ignores its signal', async () => {
-    const deaf = () => new Promise<never>(() => undefined);
-    expect(await failure(record({ fetch: deaf, timeoutMs: 20, retries: { attemptsMax: 2, pauseMs: 1 } }))).toBeInstanceOf(
-      TimeoutError,
-    );
+  test('ends even when fetch ignores its signal', async () => {
+    const ignoringFetch = () => new Promise<never>(() => undefined);
+    expect(
+      await failure(record({ fetch: ignoringFetch, timeoutMs: 20, retries: { attemptsMax: 2, pauseMs: 1 } })),
+    ).toBeInstanceOf(TimeoutError);
   });
 });
 
-test('a key that cannot be had is a ConnectionError that says why', async () => {
+test('a failing apiKey function throws a ConnectionError with the reason', async () => {
   const apiKey = async () => Promise.reject(new Error('the vault is sealed'));
   const error = await failure(record({ apiKey, retries: { attemptsMax: 1 } }));
   expect(error).toBeInstanceOf(ConnectionError);
   expect(error.message).toBe('apiKey() failed: the vault is sealed');
 });
 
-describe('what is not an answer of the service is not taken for one', () => {
+describe('a response that is not from the service is rejected', () => {
   test.each<[string, Treatment, RegExp]>([
-    ['a page', treat.page(200), /content type/],
+    ['a web page', treat.page(200), /content type/],
     ['JSON of another form', treat.good({ hello: 'world' }), /has no valid member ok/],
     ['ok: false', treat.good({ ok: false }), /has no valid member ok/],
     ['a JSON list', treat.good([1]), /not a JSON object/],
@@ -189,14 +189,14 @@ describe('what is not an answer of the service is not taken for one', () => {
     expect(attempts()).toBe(1);
   });
 
-  test('a decision without allowed, or with another value than true and false, is no decision', async () => {
+  test('a decision without a boolean allowed', async () => {
     for (const body of [{ ok: true }, { allowed: 'true' }, { allowed: 1 }]) {
       server.plan(treat.good(body));
       expect(await failure(clientOf().governance.checkPromotion({ agent_name: 'bot' }))).toBeInstanceOf(UnexpectedAnswerError);
     }
   });
 
-  test('the key is never sent to where a redirect points', async () => {
+  test('and the key is never sent to the target of a redirect', async () => {
     const other = await failingServer();
     other.plan(treat.good());
     server.plan(treat.redirect(`${other.url}/api/public/evaluations`));
@@ -206,10 +206,10 @@ describe('what is not an answer of the service is not taken for one', () => {
 });
 
 describe('errors', () => {
-  test('there is a class for every status that the service answers a client, exported by its name', () => {
-    // The portal's own errors are answered to its pages alone.
-    const answered = Object.values(ERRORS).filter(({ when }) => !when.startsWith('Portal:'));
-    const statuses = new Set<number>([...answered.map(({ status }) => status), 502, 504]);
+  test('have an exported class for every status of the service', () => {
+    // Only the pages of the portal receive the errors of the portal.
+    const publicErrors = Object.values(ERRORS).filter(({ when }) => !when.startsWith('Portal:'));
+    const statuses = new Set<number>([...publicErrors.map(({ status }) => status), 502, 504]);
     const classes = [...statuses].map((status) =>
       apiError({ status, code: 'x', requestId: 'r', issues: [], retryAfterMs: undefined }),
     );
@@ -220,7 +220,7 @@ describe('errors', () => {
     expect(new Set(classes.map(({ name }) => name)).size).toBe(statuses.size);
   });
 
-  test('say what happened, where, and which request it was', async () => {
+  test('contain status, code, request id and retry time', async () => {
     server.plan(treat.refuse(500, 'internal_error'));
     expect(await failure(record())).toMatchObject({ message: '500 internal_error (request req-1)' });
     expect(await failure(record())).toBeInstanceOf(InternalServerError);
@@ -233,14 +233,14 @@ describe('errors', () => {
     expect(limited.retryAfterMs).toBeGreaterThan(50_000);
   });
 
-  test('an address where nobody listens is a ConnectionError that names it, with the cause', async () => {
+  test('of an unreachable address are a ConnectionError with the address and the cause', async () => {
     const error = await failure(record({ baseUrl: 'http://127.0.0.1:1', retries: { attemptsMax: 2, pauseMs: 1 } }));
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error.message).toContain('http://127.0.0.1:1/api/public/evaluations cannot be reached: ');
     expect(error.cause).toBeInstanceOf(Error);
   });
 
-  test('a body that is no JSON is refused before anything is sent', async () => {
+  test('of a body that JSON cannot represent occur before any request', async () => {
     server.plan(treat.good());
     const entry = { actor: 'a', action: 'b.c', metadata: { big: 1n } };
     expect(await failure(clientOf().audit.append(entry))).toMatchObject({ name: 'ConfigurationError', attempts: 0 });

@@ -14,7 +14,7 @@ const servers: Server[] = [];
 let secure: string;
 let plain: string;
 let proxy: string;
-/** Targets that were reached through the proxy. */
+/** Hosts of the requests through the proxy. */
 let proxied: string[] = [];
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A proxy as companies have it: whole addresses for http, tunnels for both. */
+/** A typical corporate proxy: absolute URLs for http, tunnels for http and https. */
 function forwarding(): Server {
   const server = createServer((incoming, outgoing) => {
     proxied.push(new URL(incoming.url!).host);
@@ -59,20 +59,20 @@ function forwarding(): Server {
   });
 }
 
-/** What a process with this environment gets for an answer. */
+/** The output of a process with this environment that calls the server. */
 const callWith = async (url: string, environment: Record<string, string>): Promise<string> => {
   proxied = [];
   const options = { env: processEnvironment(environment) };
   return (await promisify(execFile)(process.execPath, [fixture('call-through.ts'), url], options)).stdout;
 };
 
-describe('what the environment says to Node, the client goes by', () => {
-  test('a certificate authority of its own: trusted when NODE_EXTRA_CA_CERTS names it, and not otherwise', async () => {
+describe('network settings of Node', () => {
+  test('a private certificate authority is trusted only with NODE_EXTRA_CA_CERTS', async () => {
     expect(await callWith(secure, {})).toMatch(/^ConnectionError: .*self-signed certificate/);
     expect(await callWith(secure, { NODE_EXTRA_CA_CERTS: certificate })).toBe('reached');
   });
 
-  test('a proxy: gone through with NODE_USE_ENV_PROXY, to both kinds of addresses', async () => {
+  test('NODE_USE_ENV_PROXY sends http and https through the proxy, except to NO_PROXY', async () => {
     const environment = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NODE_EXTRA_CA_CERTS: certificate };
     for (const url of [plain, secure]) {
       expect(await callWith(url, environment)).toBe('reached');

@@ -10,7 +10,7 @@ const log = resultsFile('inspect.json');
 const changed = (change: Parameters<typeof changedFile>[1]) => changedFile('inspect.json', change);
 
 describe('Inspect AI', () => {
-  test('accuracy is the pass rate; name, category and counts are taken over', () => {
+  test('takes the pass rate from accuracy, and name, category and counts from the log', () => {
     expect(importInspect(log)).toEqual({
       tool: 'inspect_ai',
       name: 'orders/refund_limits',
@@ -25,7 +25,7 @@ describe('Inspect AI', () => {
     });
   });
 
-  test('samples that ended in an error count as not passed, although the metric leaves them out', () => {
+  test('counts samples with an error as not passed, although the metric omits them', () => {
     const cut = changed(({ results }) => {
       results.completed_samples = 2;
       results.scores[0].metrics.accuracy.value = 1;
@@ -33,7 +33,7 @@ describe('Inspect AI', () => {
     expect(importInspect(cut)).toMatchObject({ pass_rate: 50, cases: { total: 4, errored: 2 } });
   });
 
-  test('samples that the scorer did not score count as not passed', () => {
+  test('counts unscored samples as not passed', () => {
     const unscored = changed(({ results }) => {
       Object.assign(results.scores[0], { scored_samples: 1, unscored_samples: 3 });
       results.scores[0].metrics.accuracy.value = 1;
@@ -41,7 +41,7 @@ describe('Inspect AI', () => {
     expect(importInspect(unscored)).toMatchObject({ pass_rate: 25 });
   });
 
-  test('a run that has not come to its end is recorded without a pass rate, never as passing', () => {
+  test('records an unfinished run without a pass rate and never as passing', () => {
     for (const [status, recorded] of [
       ['started', 'running'],
       ['error', 'failing'],
@@ -53,11 +53,11 @@ describe('Inspect AI', () => {
     }
   });
 
-  test('invalidated samples make the run failing', () => {
+  test('records a run with invalidated samples as failing', () => {
     expect(importInspect(changed((value) => (value.invalidated = true)))).toMatchObject({ status: 'failing' });
   });
 
-  test('another metric counts when it is named, by itself or with its scorer', () => {
+  test('uses another metric that is given by its name, with or without its scorer', () => {
     const graded = changed(({ results }) => {
       results.scores.push({
         name: 'judge',
@@ -72,7 +72,7 @@ describe('Inspect AI', () => {
     expect(faultOf(() => importInspect(graded, { metric: 'recall' }))).toBe('ambiguous');
   });
 
-  test('a metric that is no share, or could not be computed, is refused', () => {
+  test('rejects a metric that is not a fraction or is NaN', () => {
     const beyond = changed(({ results }) => (results.scores[0].metrics.accuracy.value = 7.5));
     expect(faultOf(() => importInspect(beyond))).toBe('ambiguous');
     const notComputed = Buffer.from(Buffer.from(log).toString().replace('"value": 0.75', '"value": NaN'));
@@ -81,25 +81,25 @@ describe('Inspect AI', () => {
 
   test.each([
     ['no samples', changed(({ results }) => Object.assign(results, { total_samples: 0, completed_samples: 0 })), 'no_cases'],
-    ['more completed than there are', changed(({ results }) => (results.completed_samples = 9)), 'contradictory'],
+    ['more completed samples than the total', changed(({ results }) => (results.completed_samples = 9)), 'contradictory'],
     ['no results', changed((value) => delete value.results), 'no_cases'],
     ['no scores', changed(({ results }) => (results.scores = [])), 'ambiguous'],
-    ['a file of no bytes', Buffer.from(''), 'empty'],
-    ['a status that is not known', changed((value) => (value.status = 'fine')), 'not_this_format'],
-    ['another JSON', Buffer.from('{"status":"success"}'), 'not_this_format'],
-  ])('%s is refused and says why', (_what, bytes, fault) => {
+    ['an empty file', Buffer.from(''), 'empty'],
+    ['an unknown status', changed((value) => (value.status = 'fine')), 'not_this_format'],
+    ['another JSON document', Buffer.from('{"status":"success"}'), 'not_this_format'],
+  ])('rejects %s with the reason', (_what, bytes, fault) => {
     expect(faultOf(() => importInspect(bytes))).toBe(fault);
   });
 });
 
-describe('the .eval archive of Inspect AI', () => {
+describe('.eval archive of Inspect AI', () => {
   const header = changed((value) => delete value.samples);
 
   test.each([
     ['stored', 0, (bytes: Buffer) => bytes],
     ['deflated', 8, (bytes: Buffer) => deflateRawSync(bytes)],
     ['compressed with Zstandard', 93, (bytes: Buffer) => zstdCompressSync(bytes)],
-  ])('%s gives what the JSON form gives', (_how, method, compress) => {
+  ])('%s gives the same result as JSON', (_how, method, compress) => {
     const archive = zipOf([
       { name: '_journal/start.json', method, data: compress(Buffer.from('{}')) },
       { name: 'header.json', method, data: compress(Buffer.from(header)) },
@@ -107,12 +107,12 @@ describe('the .eval archive of Inspect AI', () => {
     expect(importInspect(archive)).toEqual(importInspect(log));
   });
 
-  test('without a header the run has not come to its end', () => {
+  test('without a header is an unfinished run', () => {
     const archive = zipOf([{ name: '_journal/start.json', method: 0, data: Buffer.from('{}') }]);
     expect(() => importInspect(archive)).toThrow('the run is not finished');
   });
 
-  test('Zstandard is read without the decompressor of newer versions of Node too', () => {
+  test('is read from Zstandard even without the decompressor of newer Node versions', () => {
     const compressed = zstdCompressSync(Buffer.from(header));
     const inJavaScript = (data: Uint8Array, bytesMax = 1_000_000) => zstdDecompressed(data, bytesMax, null);
     expect(Buffer.from(inJavaScript(compressed)).equals(Buffer.from(header))).toBe(true);
@@ -121,7 +121,7 @@ describe('the .eval archive of Inspect AI', () => {
     expect(() => inJavaScript(zstdCompressSync(Buffer.alloc(2_000_000)))).toThrow('more memory');
   });
 
-  test('cut off, damaged or compressed beyond all measure, it is refused', () => {
+  test('is rejected when truncated, damaged or a decompression bomb', () => {
     const archive = zipOf([{ name: 'header.json', method: 8, data: deflateRawSync(header) }]);
     for (let end = 4; end < archive.length; end += 7)
       expect(faultOf(() => importInspect(archive.subarray(0, end)))).toBe('not_this_format');

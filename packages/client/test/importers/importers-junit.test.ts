@@ -5,7 +5,7 @@ import { faultOf, resultsFile } from '../fixtures/results/import.ts';
 const of = (xml: string) => importJUnit(Buffer.from(xml));
 
 describe('JUnit XML', () => {
-  test('failures and errors did not pass; what merely looks like an element does not count', () => {
+  test('counts failures and errors as not passed and ignores text that looks like elements', () => {
     expect(importJUnit(resultsFile('junit.xml'))).toEqual({
       tool: 'junit',
       name: 'agent evals',
@@ -19,7 +19,7 @@ describe('JUnit XML', () => {
     });
   });
 
-  test('one suite as the root, and suites within suites, are counted alike', () => {
+  test('counts cases of a root suite and of nested suites', () => {
     expect(of('<testsuite name="s"><testcase name="a"/><testcase name="b"><failure/></testcase></testsuite>')).toMatchObject({
       name: 's',
       pass_rate: 50,
@@ -29,7 +29,7 @@ describe('JUnit XML', () => {
     expect(of(nested)).toMatchObject({ name: 'outer', cases: { total: 3, passed: 3 } });
   });
 
-  test('a report without a name is named after its only suite, and plainly after the tool when it has several', () => {
+  test('names a report without a name after its only suite, or else after the tool', () => {
     expect(of('<testsuites><testsuite name="only"><testcase/></testsuite></testsuites>').name).toBe('only');
     expect(
       of('<testsuites><testsuite name="one"><testcase/></testsuite><testsuite name="two"><testcase/></testsuite></testsuites>')
@@ -37,7 +37,7 @@ describe('JUnit XML', () => {
     ).toBe('junit');
   });
 
-  test('skipped cases count as not passed, unless they are left out on purpose', () => {
+  test('counts skipped cases as not passed unless they are excluded', () => {
     const skipping =
       '<testsuite tests="4" skipped="2"><testcase/><testcase/><testcase><skipped/></testcase><testcase status="notrun"/></testsuite>';
     expect(of(skipping)).toMatchObject({
@@ -53,7 +53,7 @@ describe('JUnit XML', () => {
     ).toThrow('no cases');
   });
 
-  test('cases that the totals count and the report does not hold did not pass', () => {
+  test('counts cases that appear only in the totals as not passed', () => {
     expect(of('<testsuite tests="10"><testcase/><testcase/></testsuite>')).toMatchObject({
       pass_rate: 20,
       cases: { total: 10, passed: 2 },
@@ -63,7 +63,7 @@ describe('JUnit XML', () => {
     });
   });
 
-  test('a suite that says it failed is believed, although its cases look well', () => {
+  test('counts the failures in the totals of a suite, even if its cases show none', () => {
     expect(of('<testsuite tests="2" errors="1"><testcase/><testcase/></testsuite>')).toMatchObject({
       pass_rate: 50,
       cases: { total: 2, passed: 1 },
@@ -71,29 +71,29 @@ describe('JUnit XML', () => {
   });
 
   test.each([
-    ['a file of no bytes', '', 'empty'],
+    ['an empty file', '', 'empty'],
     ['no cases', '<testsuites/>', 'no_cases'],
     ['suites without cases', '<testsuites><testsuite name="a" tests="0"/></testsuites>', 'no_cases'],
-    ['another XML', '<html><body/></html>', 'not_this_format'],
-    ['a testsuite deep in another XML', '<html><testsuite><testcase/></testsuite></html>', 'not_this_format'],
+    ['another XML document', '<html><body/></html>', 'not_this_format'],
+    ['a testsuite inside another XML document', '<html><testsuite><testcase/></testsuite></html>', 'not_this_format'],
     ['JSON', '{"results":[]}', 'not_this_format'],
-    ['a report that is cut off', '<testsuites><testsuite><testcase/>', 'not_this_format'],
+    ['a truncated report', '<testsuites><testsuite><testcase/>', 'not_this_format'],
     ['tags that do not match', '<testsuite><testcase></testsuite></testcase>', 'not_this_format'],
     ['two roots', '<testsuite><testcase/></testsuite><testsuite><testcase/></testsuite>', 'not_this_format'],
-  ])('%s is refused and says why', (_what, xml, fault) => {
+  ])('rejects %s with the reason', (_what, xml, fault) => {
     expect(faultOf(() => of(xml))).toBe(fault);
   });
 });
 
 describe('hostile XML', () => {
-  test('an entity bomb is refused, and so is its declaration alone', () => {
+  test('is rejected for an entity bomb and for its declaration alone', () => {
     const lols = Array.from({ length: 9 }, (_, level) => `<!ENTITY lol${level + 1} "${`&lol${level};`.repeat(10)}">`).join('');
     const bomb = `<!DOCTYPE t [<!ENTITY lol0 "lol">${lols}]><testsuite><testcase name="&lol9;"/></testsuite>`;
     expect(faultOf(() => of(bomb))).toBe('not_this_format');
     expect(() => of(bomb.replace('&lol9;', 'a'))).toThrow('DOCTYPE');
   });
 
-  test('external entities and external document types are refused, and entities that nobody declared', () => {
+  test('is rejected for external entities, external document types and undeclared entities', () => {
     const external = '<!DOCTYPE t [<!ENTITY x SYSTEM "file:///etc/passwd">]><testsuite><testcase name="&x;"/></testsuite>';
     expect(faultOf(() => of(external))).toBe('not_this_format');
     expect(() => of('<!DOCTYPE testsuite SYSTEM "http://127.0.0.1:1/x.dtd"><testsuite><testcase/></testsuite>')).toThrow(
@@ -102,11 +102,11 @@ describe('hostile XML', () => {
     expect(faultOf(() => of('<testsuite><testcase name="&x;"/></testsuite>'))).toBe('not_this_format');
   });
 
-  test('a hundred thousand opening tags cost an error and not the stack', () => {
+  test('with 100,000 nested tags is rejected without a stack overflow', () => {
     expect(() => of('<testsuite>'.repeat(100_000))).toThrow('nested too deeply');
   });
 
-  test('names of members that objects have of themselves are only names', () => {
+  test('with attributes named like members of every object is parsed normally', () => {
     expect(of('<testsuite __proto__="x" constructor="y" tests="1"><testcase hasOwnProperty="z"/></testsuite>')).toMatchObject({
       pass_rate: 100,
     });

@@ -5,11 +5,11 @@ import { importJUnit } from '../../src/importers/junit.ts';
 import { importPromptfoo } from '../../src/importers/promptfoo.ts';
 import { changed, faultOf, resultsFile } from '../fixtures/results/import.ts';
 
-// The files are written by the real tools: fixtures/results/make says which versions, and makes them again.
+// The files are output of the real tools. fixtures/results/make names the versions and creates the files again.
 
 const junit = (name: string) => importJUnit(resultsFile(name));
 
-describe('a report never passes more cases than its writer says', () => {
+describe('a report that contradicts its totals counts the worse result', () => {
   test('jest-junit with test.todo: 2 cases counted, 11 listed, 1 passed', () => {
     const { cases, pass_rate, notes } = junit('jest-todo.xml');
     expect(cases).toEqual({ total: 11, passed: 1, failed: 1, errored: 9, skipped: 0 });
@@ -17,29 +17,29 @@ describe('a report never passes more cases than its writer says', () => {
     expect(notes).toContain('suite "refunds" counts 2 cases with 1 passed, and lists 11 with 10 passed');
   });
 
-  test('pytest 8: a failed case whose teardown fails too is listed twice and counted once', () => {
+  test('pytest 8: a failed case with a failing teardown is listed twice and counted once', () => {
     const { cases, notes } = junit('pytest8-teardown.xml');
     expect(cases).toEqual({ total: 6, passed: 1, failed: 1, errored: 2, skipped: 2 });
     expect(notes).toContain('suite "pytest" counts 5 cases with 1 passed, and lists 6 with 2 passed');
   });
 
-  test('pytest 8: a passed case whose teardown fails is listed once and counted twice', () => {
+  test('pytest 8: a passed case with a failing teardown is listed once and counted twice', () => {
     expect(junit('pytest8-closing.xml').cases).toEqual({ total: 3, passed: 1, failed: 0, errored: 2, skipped: 0 });
   });
 
-  test('node:test: parents that fail although their cases passed are in its last lines alone', () => {
+  test('node:test: failing parents of passed cases appear only in its last lines', () => {
     const { cases, notes } = junit('node-test-parents.xml');
     expect(cases).toEqual({ total: 6, passed: 3, failed: 0, errored: 1, skipped: 2 });
     expect(notes).toContain('the report counts 6 cases with 3 passed, and lists 5 with 3 passed');
   });
 
-  test('totals that are no numbers give no bound, and are refused', () => {
+  test('totals that are not numbers are rejected', () => {
     const report = '<testsuite name="s" tests="2" failures="NaN"><testcase/><testcase/></testsuite>';
     expect(faultOf(() => importJUnit(Buffer.from(report)))).toBe('contradictory');
   });
 });
 
-describe('an honest report is taken as it is', () => {
+describe('a consistent report is imported unchanged', () => {
   test.each([
     ['jest-tools.xml', { total: 3, passed: 3, failed: 0, errored: 0, skipped: 0 }],
     ['vitest.xml', { total: 5, passed: 2, failed: 1, errored: 0, skipped: 2 }],
@@ -53,44 +53,44 @@ describe('an honest report is taken as it is', () => {
     expect(report.completeness).toBe('unknown');
   });
 
-  test('node:test counts a describe within a describe as one test, which contradicts nothing in its reports alone', () => {
+  test('only for node:test, a nested describe that counts as one test is no contradiction', () => {
     const text = Buffer.from(resultsFile('node-test-nested.xml')).toString();
-    const ofAnother = importJUnit(Buffer.from(text.replaceAll(/<!--.*?-->/g, '')));
-    expect(ofAnother.cases).toMatchObject({ total: 5, passed: 2, errored: 3 });
+    const withoutComments = importJUnit(Buffer.from(text.replaceAll(/<!--.*?-->/g, '')));
+    expect(withoutComments.cases).toMatchObject({ total: 5, passed: 2, errored: 3 });
   });
 
-  test('skipped cases that are left out stay in the total, and the record says that they are left out', () => {
+  test('excluded skipped cases stay in the total, and the record marks the exclusion', () => {
     const report = importJUnit(resultsFile('vitest.xml'), { ignoreSkipped: true });
     expect(report).toMatchObject({ pass_rate: 66.6666, skipped_excluded: true, cases: { total: 5, passed: 2, skipped: 2 } });
   });
 });
 
-describe('when it was run', () => {
+describe('time of the run', () => {
   test.each([
     ['jest-tools.xml', /^2026-11-22T\d\d:\d\d:\d\d\.000Z$/],
     ['vitest.xml', /^2026-11-22T\d\d:\d\d:\d\d\.\d{3}Z$/],
     ['node-test-nested.xml', /^2026-11-22T\d\d:\d\d:\d\d\.\d{3}Z$/],
     ['pytest-closing.xml', /^2026-11-22T(1[89]|2\d):\d\d:\d\d\.\d{3}Z$/],
-  ])('%s says it', (name, at) => {
+  ])('%s contains the time', (name, at) => {
     expect(junit(name).evaluated_at).toMatch(at);
   });
 
-  test('a time stamp without a zone counts only where jest-junit wrote it; elsewhere a sentence says that it is left out', () => {
+  test('a time without a zone is used only from jest-junit, and otherwise the notes suggest --evaluated-at', () => {
     const stamped = (attributes: string) => importJUnit(Buffer.from(`<testsuite ${attributes}><testcase/></testsuite>`));
-    const byAnother = stamped('name="s" tests="1" timestamp="2026-11-20T09:30:00"');
-    expect(byAnother).not.toHaveProperty('evaluated_at');
-    expect(byAnother.notes).toContain('give --evaluated-at');
-    const byJest = 'name="s" errors="0" failures="0" skipped="0" timestamp="2026-11-20T09:30:00" time="1" tests="1"';
-    expect(stamped(byJest).evaluated_at).toBe('2026-11-20T09:30:00.000Z');
+    const fromAnotherTool = stamped('name="s" tests="1" timestamp="2026-11-20T09:30:00"');
+    expect(fromAnotherTool).not.toHaveProperty('evaluated_at');
+    expect(fromAnotherTool.notes).toContain('give --evaluated-at');
+    const jestAttributes = 'name="s" errors="0" failures="0" skipped="0" timestamp="2026-11-20T09:30:00" time="1" tests="1"';
+    expect(stamped(jestAttributes).evaluated_at).toBe('2026-11-20T09:30:00.000Z');
   });
 
-  test('the earliest suite counts', () => {
+  test('uses the time of the earliest suite', () => {
     const suite = (at: string) => `<testsuite timestamp="${at}"><testcase/></testsuite>`;
     const report = `<testsuites>${suite('2026-11-20T09:30:00+01:00')}${suite('2026-11-20T09:00:00.5Z')}</testsuites>`;
     expect(importJUnit(Buffer.from(report)).evaluated_at).toBe('2026-11-20T08:30:00.000Z');
   });
 
-  test('promptfoo and Inspect say it, DeepEval does not', () => {
+  test('promptfoo and Inspect report the time, DeepEval does not', () => {
     expect(importPromptfoo(resultsFile('promptfoo-whole.json')).evaluated_at).toMatch(/^2026-11-22T/);
     expect(importInspect(resultsFile('inspect-whole.eval')).evaluated_at).toMatch(/^2026-11-22T/);
     const run = importDeepEval(resultsFile('deepeval-run.json'));
@@ -100,7 +100,7 @@ describe('when it was run', () => {
 });
 
 describe('promptfoo', () => {
-  test('a whole run is complete', () => {
+  test('a full run is complete', () => {
     expect(importPromptfoo(resultsFile('promptfoo-whole.json'))).toMatchObject({
       completeness: 'complete',
       cases: { total: 6, passed: 5, failed: 1, errored: 0, skipped: 0 },
@@ -112,7 +112,7 @@ describe('promptfoo', () => {
     ['promptfoo-first.json', '4 results, where its tests, prompts and providers give 6'],
     ['promptfoo-repeat.json', '4 results, where its tests, prompts and providers give 12'],
     ['promptfoo-range.json', 'it was run with filterRange'],
-  ])('%s was run with a filter: refused, unless partial runs are allowed, and then recorded as partial', (name, why) => {
+  ])('%s of a filtered run is rejected, or recorded as partial with allowPartial', (name, why) => {
     expect(faultOf(() => importPromptfoo(resultsFile(name)))).toBe('partial');
     expect(() => importPromptfoo(resultsFile(name))).toThrow(why);
     expect(importPromptfoo(resultsFile(name), { allowPartial: true })).toMatchObject({
@@ -121,19 +121,19 @@ describe('promptfoo', () => {
     });
   });
 
-  test('tests of another file are in the output; what scenarios multiply to is unknown', () => {
+  test('a run with tests of another file is complete, and one with scenarios has unknown completeness', () => {
     expect(importPromptfoo(resultsFile('promptfoo-elsewhere.json')).completeness).toBe('complete');
     expect(importPromptfoo(resultsFile('promptfoo-scenarios.json')).completeness).toBe('unknown');
   });
 
-  test('statistics and results that differ: the worse of both counts', () => {
+  test('the worse count applies when statistics and results differ', () => {
     const better = changed('promptfoo-whole.json', ({ results }) => Object.assign(results.stats, { successes: 6, failures: 0 }));
     expect(importPromptfoo(better)).toMatchObject({ cases: { total: 6, passed: 5, failed: 0, errored: 1 } });
   });
 });
 
 describe('Inspect AI', () => {
-  test('a whole run is complete, also over several epochs', () => {
+  test('a full run is complete, also with several epochs', () => {
     expect(importInspect(resultsFile('inspect-whole.eval'))).toMatchObject({
       ...{ completeness: 'complete', pass_rate: 66.6666, category: 'safety', suite: { name: 'orders', version: '3' } },
       cases: { total: 6, errored: 0, skipped: 0 },
@@ -141,7 +141,7 @@ describe('Inspect AI', () => {
     expect(importInspect(resultsFile('inspect-epochs.json'))).toMatchObject({ completeness: 'complete', cases: { total: 18 } });
   });
 
-  test('a sample in error is one that did not pass', () => {
+  test('a sample with an error counts as not passed', () => {
     expect(importInspect(resultsFile('inspect-errors.json'))).toMatchObject({
       pass_rate: 50,
       cases: { total: 6, errored: 1, skipped: 0 },
@@ -151,7 +151,7 @@ describe('Inspect AI', () => {
   test.each([
     ['inspect-limit.json', 'it ran 2 of the 6 samples of its dataset (--limit)'],
     ['inspect-sample-id.json', 'it ran 2 of the 6 samples of its dataset (--sample-id)'],
-  ])('%s ran some of the samples: refused, unless partial runs are allowed', (name, why) => {
+  ])('%s of a partial run is rejected unless partial runs are allowed', (name, why) => {
     expect(faultOf(() => importInspect(resultsFile(name)))).toBe('partial');
     expect(() => importInspect(resultsFile(name))).toThrow(why);
     expect(importInspect(resultsFile(name), { allowPartial: true })).toMatchObject({ completeness: 'partial', pass_rate: 100 });
@@ -161,7 +161,7 @@ describe('Inspect AI', () => {
     ['several scorers', 'inspect-scorers.json', 'match/accuracy, lenient/accuracy', 'match/accuracy', 66.6666],
     ['a scorer of several values', 'inspect-dictionary.json', 'safety/accuracy, tone/mean', 'tone/mean', 50],
     ['a metric other than accuracy', 'inspect-mean.json', '--metric graded/mean', 'graded/mean', 75],
-  ])('%s: a choice is asked for, and no spread is offered', (_what, name, listed, metric, rate) => {
+  ])('%s requires a choice that offers no standard error', (_what, name, listed, metric, rate) => {
     expect(faultOf(() => importInspect(resultsFile(name)))).toBe('ambiguous');
     expect(() => importInspect(resultsFile(name))).toThrow(listed);
     expect(() => importInspect(resultsFile(name))).not.toThrow('stderr');
@@ -170,14 +170,14 @@ describe('Inspect AI', () => {
 });
 
 describe('DeepEval', () => {
-  test('a case passed when all of its metrics did; no choice is needed', () => {
+  test('a case passes when all its metrics pass', () => {
     expect(importDeepEval(resultsFile('deepeval-run.json'))).toMatchObject({
       ...{ pass_rate: 25, completeness: 'unknown' },
       cases: { total: 4, passed: 1, failed: 3, errored: 0, skipped: 0 },
     });
   });
 
-  test('a case that is said to have passed, with a metric that broke down, has no verdict', () => {
+  test('a passed case with a failed metric computation has no verdict', () => {
     const broken = changed('deepeval-run.json', ({ testCases }) => {
       testCases[0].metricsData[1] = { name: 'Politeness', error: 'it broke down' };
     });

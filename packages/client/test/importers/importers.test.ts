@@ -5,7 +5,7 @@ import { importPromptfoo } from '../../src/importers/promptfoo.ts';
 import { changed, faultOf, resultsFile } from '../fixtures/results/import.ts';
 
 describe('promptfoo', () => {
-  test('pass rate, counts, name and category are taken over; an error is a case that did not pass', () => {
+  test('imports pass rate, counts, name and category and counts errors as not passed', () => {
     expect(importPromptfoo(resultsFile('promptfoo.json'))).toEqual({
       tool: 'promptfoo',
       name: 'Order questions, nightly',
@@ -21,7 +21,7 @@ describe('promptfoo', () => {
     });
   });
 
-  test('a run in which nothing passed is failing, also at a threshold of 0', () => {
+  test('records a run without a passed case as failing', () => {
     const none = changed('promptfoo.json', ({ results }) => {
       results.stats = { successes: 0, failures: 5, errors: 0 };
       for (const each of results.results) each.success = false;
@@ -29,7 +29,7 @@ describe('promptfoo', () => {
     expect(importPromptfoo(none)).toMatchObject({ status: 'failing', pass_rate: 0 });
   });
 
-  test('statistics that the cases contradict: the worse of both counts, so that a filtered file shows no more', () => {
+  test('uses the worse count when statistics and cases differ, as in a filtered file', () => {
     const filtered = changed('promptfoo.json', ({ results }) => {
       results.results = results.results.filter(({ success }: { success: boolean }) => success);
     });
@@ -40,20 +40,20 @@ describe('promptfoo', () => {
     expect(importPromptfoo(better)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
   });
 
-  test('statistics of cases of which none is listed are refused', () => {
+  test('rejects statistics without listed cases', () => {
     const empty = changed('promptfoo.json', ({ results }) => (results.results = []));
     expect(faultOf(() => importPromptfoo(empty))).toBe('contradictory');
   });
 
   test.each([
-    ['a file of no bytes', Buffer.from(''), 'empty'],
+    ['an empty file', Buffer.from(''), 'empty'],
     ['white space', Buffer.from(' \n'), 'empty'],
-    ['half of a file', resultsFile('promptfoo.json').subarray(0, 900), 'not_this_format'],
+    ['a truncated file', resultsFile('promptfoo.json').subarray(0, 900), 'not_this_format'],
     ['a list', Buffer.from('[]'), 'not_this_format'],
-    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00]), 'not_this_format'],
-    ["another tool's file", resultsFile('deepeval.json'), 'not_this_format'],
+    ['bytes that are not UTF-8', Buffer.from([0xff, 0xfe, 0x00]), 'not_this_format'],
+    ['a file of another tool', resultsFile('deepeval.json'), 'not_this_format'],
     [
-      'counts that are no numbers',
+      'counts that are not numbers',
       changed('promptfoo.json', ({ results }) => (results.stats.successes = '5')),
       'not_this_format',
     ],
@@ -65,11 +65,11 @@ describe('promptfoo', () => {
       }),
       'no_cases',
     ],
-  ])('%s is refused and says why', (_what, bytes, fault) => {
+  ])('rejects %s with the reason', (_what, bytes, fault) => {
     expect(faultOf(() => importPromptfoo(bytes))).toBe(fault);
   });
 
-  test('a description that is no label becomes one', () => {
+  test('converts a description that is not a valid label', () => {
     const long = changed('promptfoo.json', ({ config }) => {
       config.description = `line\nbreak \u0000 ${'é😀'.repeat(400)}`;
     });
@@ -80,7 +80,7 @@ describe('promptfoo', () => {
 });
 
 describe('DeepEval', () => {
-  test('cases of both kinds are counted, and the metrics are named', () => {
+  test('counts both kinds of cases and lists the metrics', () => {
     expect(importDeepEval(resultsFile('deepeval.json'))).toEqual({
       tool: 'deepeval',
       name: 'orders nightly',
@@ -94,7 +94,7 @@ describe('DeepEval', () => {
     });
   });
 
-  test('a case without a verdict did not pass', () => {
+  test('counts a case without a verdict as not passed', () => {
     const open = changed('deepeval.json', (run) => {
       delete run.testCases[0].success;
       run.testPassed = 1;
@@ -103,21 +103,21 @@ describe('DeepEval', () => {
     expect(importDeepEval(open).notes).toContain('1 without a verdict');
   });
 
-  test('totals that the cases contradict: the worse of both counts', () => {
+  test('uses the worse count when totals and cases differ', () => {
     const better = changed('deepeval.json', (run) => (run.testPassed = 3));
     expect(importDeepEval(better).cases).toEqual({ total: 4, passed: 2, failed: 1, errored: 1, skipped: 0 });
     const worse = changed('deepeval.json', (run) => Object.assign(run, { testPassed: 0, testFailed: 3 }));
     expect(importDeepEval(worse).cases).toMatchObject({ total: 3, passed: 0 });
   });
 
-  test('the latest run of the hidden folder is the same run, wrapped', () => {
+  test('imports the wrapped run of the hidden folder', () => {
     const wrapped = Buffer.from(
       `{"testRunData":${Buffer.from(resultsFile('deepeval.json')).toString()},"testRunLink":"https://example.test"}`,
     );
     expect(importDeepEval(wrapped)).toEqual(importDeepEval(resultsFile('deepeval.json')));
   });
 
-  test('NaN, which Python writes, is read as no value; in a string it stays text', () => {
+  test('reads NaN from Python as a missing value, but not in strings', () => {
     const text = Buffer.from(resultsFile('deepeval.json'))
       .toString()
       .replace('"score": 0.91', '"score": NaN')
@@ -126,17 +126,17 @@ describe('DeepEval', () => {
   });
 
   test.each([
-    ['totals of cases of which none is listed', Buffer.from('{"testCases":[],"testPassed":3}'), 'contradictory'],
+    ['totals without listed cases', Buffer.from('{"testCases":[],"testPassed":3}'), 'contradictory'],
     ['no cases', Buffer.from('{"testCases":[],"conversationalTestCases":[]}'), 'no_cases'],
-    ["another tool's file", resultsFile('promptfoo.json'), 'not_this_format'],
-    ['a file of no bytes', Buffer.from(''), 'empty'],
-  ])('%s is refused and says why', (_what, bytes, fault) => {
+    ['a file of another tool', resultsFile('promptfoo.json'), 'not_this_format'],
+    ['an empty file', Buffer.from(''), 'empty'],
+  ])('rejects %s with the reason', (_what, bytes, fault) => {
     expect(faultOf(() => importDeepEval(bytes))).toBe(fault);
   });
 });
 
-describe('the id of a harness', () => {
-  test('is the same for the same name and a UUID of version 5; a UUID stays itself, in lower case', () => {
+describe('harness id', () => {
+  test('is a version 5 UUID of the name, and a UUID stays unchanged in lower case', () => {
     expect(harnessIdOf('promptfoo')).toBe(harnessIdOf('promptfoo'));
     expect(harnessIdOf('promptfoo')).not.toBe(harnessIdOf('deepeval'));
     expect(harnessIdOf('promptfoo')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);

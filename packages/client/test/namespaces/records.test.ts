@@ -12,8 +12,8 @@ beforeAll(async () => {
   client = new Countersign({ baseUrl: server.url, apiKey });
 });
 
-describe('records, against the real server', () => {
-  test('an evaluation is recorded, and the promotion check decides on it', async () => {
+describe('records on the real server', () => {
+  test('records an evaluation on which a promotion check decides', async () => {
     const { id } = await client.evaluations.record({ name: 'nightly', agent_name: 'support-bot', pass_rate: 92.5 });
     const decision = await client.governance.checkPromotion({ agent_name: 'support-bot', min_pass_rate: 90 });
     expect(decision).toMatchObject({ allowed: true, evaluation_id: id, actual_threshold: 92.5 });
@@ -21,7 +21,7 @@ describe('records, against the real server', () => {
     expect(blocked).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
   });
 
-  test('an audit entry is appended, and its receipt has its number and the answer as it came', async () => {
+  test('appends an audit entry with a receipt that contains its number and the response text', async () => {
     const appended = await client.audit.append({ actor: 'ci:deploy', action: 'agent.promoted', subject: 'support-bot' });
     expect(appended.row_hash).toMatch(/^[0-9a-f]{64}$/);
     const receipt = receiptOf(appended);
@@ -30,7 +30,7 @@ describe('records, against the real server', () => {
     expect(JSON.parse(receipt!.text)).toEqual(appended);
   });
 
-  test('a trace is stored with its spans', async () => {
+  test('stores a trace with its spans', async () => {
     const spans = [{ span_id: 's1', kind: 'llm', name: 'plan', prompt_tokens: 8, completion_tokens: 2 } as const];
     expect(await client.traces.send({ trace_id: 'run-1', agent_name: 'support-bot', spans })).toMatchObject({
       trace_id: 'run-1',
@@ -39,7 +39,7 @@ describe('records, against the real server', () => {
     });
   });
 
-  test('the same idempotency key with the same body stores once, and the receipt says that it was a replay', async () => {
+  test('stores once for the same idempotency key, and the receipt marks the replay', async () => {
     const entry = { actor: 'ci:deploy', action: 'agent.retried' };
     const first = await client.audit.append(entry, { idempotencyKey: 'retried-1' });
     const second = await client.audit.append(entry, { idempotencyKey: 'retried-1' });
@@ -47,7 +47,7 @@ describe('records, against the real server', () => {
     expect([receiptOf(first)?.replayed, receiptOf(second)?.replayed]).toEqual([false, true]);
   });
 
-  test('what breaks the contract is a ValidationError with every issue', async () => {
+  test('throws a ValidationError with every issue of an invalid body', async () => {
     const wrong = client.evaluations.record({ name: '', pass_rate: 101 });
     await expect(wrong).rejects.toThrow(ValidationError);
     const error = await wrong.catch((caught: ValidationError) => caught);
@@ -55,9 +55,9 @@ describe('records, against the real server', () => {
     expect((error as ValidationError).issues.map(({ path }) => path)).toEqual(['/name', '/pass_rate']);
   });
 
-  test('a key that is not good, or has not the scope, is an AuthenticationError that does not say the key', async () => {
-    const stranger = new Countersign({ baseUrl: server.url, apiKey: `aa_live_000000000000.secretsecret${'x'.repeat(31)}` });
-    const unknown = await stranger.audit.append({ actor: 'a', action: 'b.c' }).catch((error: unknown) => error);
+  test('throws an AuthenticationError without the key for an unknown key and a missing scope', async () => {
+    const unknownClient = new Countersign({ baseUrl: server.url, apiKey: `aa_live_000000000000.secretsecret${'x'.repeat(31)}` });
+    const unknown = await unknownClient.audit.append({ actor: 'a', action: 'b.c' }).catch((error: unknown) => error);
     expect(unknown).toBeInstanceOf(AuthenticationError);
     expect(unknown).toMatchObject({ status: 401, code: 'unauthorized', missingScope: undefined });
     expect(String(unknown)).toContain('unknown or revoked key');
@@ -72,7 +72,7 @@ describe('records, against the real server', () => {
     });
   });
 
-  test('a rotated key is taken without a restart: a function is asked before every request', async () => {
+  test('uses a rotated key without a restart, because an apiKey function is called before every request', async () => {
     let current = `aa_live_000000000000.${'r'.repeat(43)}`;
     const rotating = new Countersign({ baseUrl: server.url, apiKey: async () => current });
     await expect(rotating.audit.append({ actor: 'a', action: 'b.c' })).rejects.toThrow(AuthenticationError);

@@ -9,24 +9,24 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
-/** Node 20 where the machine has it: it counts the listeners of a signal. Otherwise the Node that runs this. */
+/** Node 20 if it is installed, because it counts the listeners of a signal. Otherwise the current Node. */
 function oldNode(): string {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     try {
       const path = join(folder, 'node');
       if (execFileSync(path, ['--version'], { encoding: 'utf8', stdio: 'pipe' }).startsWith('v20.')) return path;
     } catch {
-      // No Node there.
+      // This folder has no Node.
     }
   }
   return process.execPath;
 }
 
-test('100,000 events, with 16 requests under way, make Node warn of nothing', async () => {
+test('100,000 events with 16 concurrent requests cause no warning of Node', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-listeners-'));
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
-      // Late enough that requests pile up to their limit.
+      // The delay lets requests accumulate up to their limit.
       setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true,"ingested":1}'), 5);
     });
   });

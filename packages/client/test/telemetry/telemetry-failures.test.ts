@@ -11,7 +11,7 @@ beforeAll(async () => {
   server = await failingServer();
 });
 
-/** A client whose own retries are few and fast, with what it said. */
+/** A client with few and fast retries, and the records of its callbacks. */
 function world(telemetry: TelemetryOptions = {}, options = {}) {
   const unsent: Unsent[] = [];
   const dropped: Dropped[] = [];
@@ -26,11 +26,11 @@ function world(telemetry: TelemetryOptions = {}, options = {}) {
   return { client, emit, unsent, dropped };
 }
 
-const arrivedIds = () =>
+const receivedIds = () =>
   server.received.map(({ body }) => body.events.map(({ trace_id }: { trace_id: string }) => trace_id).join());
 
-describe('telemetry while the service is away', () => {
-  test('stays queued, says so, and is sent later as the same batch under the same Idempotency-Key', async () => {
+describe('telemetry while the service is unreachable', () => {
+  test('stays queued, calls onUnsent and is sent later as the same batch with the same Idempotency-Key', async () => {
     const { client, emit, unsent, dropped } = world({ requestsMax: 1 });
     server.plan(treat.drop, treat.reset, treat.refuse(503, 'unavailable'), treat.drop, treat.good());
     emit('a', 'b');
@@ -44,12 +44,12 @@ describe('telemetry while the service is away', () => {
     ]);
     await client.telemetry.flush();
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 3, rejected: 0, dropped: 0 });
-    expect(arrivedIds().sort()).toEqual(['a,b', 'a,b', 'a,b', 'a,b', 'a,b', 'c']);
+    expect(receivedIds().sort()).toEqual(['a,b', 'a,b', 'a,b', 'a,b', 'a,b', 'c']);
     expect(new Set(server.received.map(({ key }) => key)).size).toBe(2);
     expect(dropped).toEqual([]);
   });
 
-  test('is tried again by itself after a pause', async () => {
+  test('is retried automatically after a pause', async () => {
     const { client, emit } = world({ flushIntervalMs: 10 });
     vi.spyOn(Math, 'random').mockReturnValue(0);
     server.plan(treat.drop, treat.drop, treat.good());
@@ -58,7 +58,7 @@ describe('telemetry while the service is away', () => {
     vi.restoreAllMocks();
   });
 
-  test('is not sent in all its batches to a service that takes none: one round tries what is under way', async () => {
+  test('is not retried with all batches: a round sends only the current requests', async () => {
     const { client, emit } = world({ batchEventsMax: 1, requestsMax: 2 });
     server.plan(treat.refuse(503, 'unavailable'));
     emit(...Array.from({ length: 50 }, (_, index) => index));
@@ -68,7 +68,7 @@ describe('telemetry while the service is away', () => {
     await client.close({ deadlineMs: 50 });
   });
 
-  test('keeps what it has when the key is refused, for a rotated key is taken without a restart', async () => {
+  test('stays queued when the key is rejected, because the key may be rotated', async () => {
     const { client, emit, unsent } = world();
     server.plan(treat.refuse(401, 'unauthorized'), treat.good());
     emit('a');
@@ -78,7 +78,7 @@ describe('telemetry while the service is away', () => {
     expect(client.telemetry.stats).toMatchObject({ queued: 0, sent: 1 });
   });
 
-  test('a batch that makes the service fail is given up after three rounds, and does not block what is behind it', async () => {
+  test('drops a batch after three internal errors and sends the next one', async () => {
     const { client, emit, dropped } = world({ requestsMax: 1 });
     server.plan(...Array(3).fill(treat.refuse(500, 'internal_error')), treat.good());
     emit('poison');
@@ -91,7 +91,7 @@ describe('telemetry while the service is away', () => {
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 1, rejected: 0, dropped: 1 });
   });
 
-  test('is dropped by close when the time is over, and close does not reject', async () => {
+  test('is dropped by close at its deadline, and close does not reject', async () => {
     const { client, emit, dropped } = world({}, { timeoutMs: 10_000 });
     server.plan(treat.silence);
     emit('a', 'b', 'c');
@@ -102,7 +102,7 @@ describe('telemetry while the service is away', () => {
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 0, rejected: 0, dropped: 3 });
   });
 
-  test('without callbacks, warns once of each kind', async () => {
+  test('is reported by one warning of each kind without callbacks', async () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
     const { client, emit } = world({ onUnsent: undefined, onDropped: undefined });
     server.plan(treat.drop);
@@ -119,7 +119,7 @@ describe('telemetry while the service is away', () => {
   });
 });
 
-describe('a process that ends by itself', () => {
+describe('a process that exits', () => {
   const end = (...args: string[]) =>
     promisify(execFile)(
       process.execPath,
@@ -129,13 +129,13 @@ describe('a process that ends by itself', () => {
       },
     );
 
-  test('sends what is queued first, through a failure that passes', async () => {
+  test('sends queued events first, despite temporary failures', async () => {
     server.plan(treat.drop, treat.refuse(503, 'unavailable'), treat.good());
     expect((await end('3')).stderr).toBe('');
-    expect(arrivedIds()).toEqual(['0,1,2', '0,1,2', '0,1,2']);
+    expect(receivedIds()).toEqual(['0,1,2', '0,1,2', '0,1,2']);
   });
 
-  test('sends a run that it forgot to end, with the steps it made', async () => {
+  test('sends a run that was not ended, with its steps', async () => {
     server.plan(treat.good());
     await end('0', '10000', 'forgotten');
     expect(server.received.map(({ body }) => body)).toMatchObject([
@@ -143,13 +143,13 @@ describe('a process that ends by itself', () => {
     ]);
   });
 
-  test('is not kept from ending by a client that has nothing to send', async () => {
+  test('is not delayed by a client without queued events', async () => {
     server.plan(treat.good());
     await end('0');
     expect(server.received).toEqual([]);
   });
 
-  test('ends also when nothing can be sent, and says how many events are lost', async () => {
+  test('exits when events cannot be sent and reports how many are lost', async () => {
     server.plan(treat.silence);
     const { stderr } = await end('2', '100');
     expect(stderr).toContain('2 telemetry events were dropped: unsent');

@@ -9,7 +9,7 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-/** A client in a workspace of its own, with what it sends and what is stored there. */
+/** A client in its own workspace, with its requests and the stored events. */
 async function world(telemetry: TelemetryOptions = {}) {
   const tenantId = await server.workspace();
   const { fetch, sent } = countingFetch();
@@ -31,8 +31,8 @@ const event = (id: string | number, more: object = {}): TelemetryEvent => ({
 });
 const ids = (count: number) => Array.from({ length: count }, (_, index) => `run-${index}`).sort();
 
-describe('telemetry, against the real server', () => {
-  test('events travel in batches of 200, and flush sends the rest', async () => {
+describe('telemetry on the real server', () => {
+  test('sends events in batches of 200, and flush sends the rest', async () => {
     const { client, sent, stored } = await world();
     for (let index = 0; index < 450; index += 1) expect(client.telemetry.emit(event(index))).toBe(true);
     await client.telemetry.flush();
@@ -41,13 +41,13 @@ describe('telemetry, against the real server', () => {
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 450, rejected: 0, dropped: 0 });
   });
 
-  test('events that make no full batch are sent after the interval, without a flush', async () => {
+  test('sends an incomplete batch after the interval', async () => {
     const { client, stored } = await world({ flushIntervalMs: 20 });
     client.telemetry.emit(event('late'));
     await expect.poll(stored).toEqual(['run-late']);
   });
 
-  test('an event is sent as it was when it was emitted, whatever the host does with it afterwards', async () => {
+  test('sends an event as it was when emitted, despite later changes', async () => {
     const { client, sent } = await world();
     const messages = [{ role: 'user', content: 'first' } as const];
     const reused = event('kept', { messages });
@@ -58,7 +58,7 @@ describe('telemetry, against the real server', () => {
     expect(sent[0]?.body.events).toEqual([event('kept', { messages: [{ role: 'user', content: 'first' }] })]);
   });
 
-  test('one bad event does not take its batch down: it is set aside by its path and reported, the rest is stored', async () => {
+  test('reports an invalid event by its path and stores the rest of its batch', async () => {
     const rejected: Rejected[] = [];
     const { client, stored, sent } = await world({ onRejected: (each) => rejected.push(each) });
     for (let index = 0; index < 30; index += 1)
@@ -80,7 +80,7 @@ describe('telemetry, against the real server', () => {
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 29, rejected: 1, dropped: 0 });
   });
 
-  test('more bad events than one answer lists are all found', async () => {
+  test('finds all invalid events, even more than one response lists', async () => {
     const rejected: unknown[] = [];
     const { client, stored } = await world({ onRejected: (each) => rejected.push(each.event) });
     for (let index = 0; index < 200; index += 1)
@@ -90,7 +90,7 @@ describe('telemetry, against the real server', () => {
     expect(rejected.length).toBe(150);
   });
 
-  test('a bad event that the answer does not point at is found by halving', async () => {
+  test('finds an invalid event by halving when the response names no path', async () => {
     const rejected: { event: unknown; codes: string[] }[] = [];
     const onRejected = ({ event: bad, issues }: Rejected) => rejected.push({ event: bad, codes: issues.map(({ code }) => code) });
     const { client, stored } = await world({ onRejected });
@@ -103,7 +103,7 @@ describe('telemetry, against the real server', () => {
     expect(rejected).toEqual([{ event: event(11, { input: deep }), codes: ['too_deep'] }]);
   });
 
-  test('a request keeps 1 MB whatever the script, and an event that is larger travels alone', async () => {
+  test('limits requests to 1 MB of any script and sends a larger event alone', async () => {
     const { client, sent, stored } = await world();
     for (let index = 0; index < 20; index += 1) client.telemetry.emit(event(index, { output: '語'.repeat(100_000) }));
     client.telemetry.emit(event(20, { output: 'x'.repeat(2_000_000) }));
@@ -113,7 +113,7 @@ describe('telemetry, against the real server', () => {
     expect(Math.max(...sent.map(({ body }) => body.events.length))).toBeGreaterThan(1);
   });
 
-  test('an event that no request can carry is set aside, and its neighbours are stored', async () => {
+  test('rejects an event too large for any request and stores the others', async () => {
     const codes: string[] = [];
     const { client, stored } = await world({
       batchBytesMax: 60_000_000,
@@ -126,7 +126,7 @@ describe('telemetry, against the real server', () => {
     expect(codes).toEqual(['size_limit']);
   });
 
-  test('close sends what is queued and takes no more; await using does the same', async () => {
+  test('close and await using send queued events and accept no more', async () => {
     const dropped: Dropped[] = [];
     const { client, stored } = await world({ onDropped: (each) => dropped.push(each) });
     {
@@ -139,7 +139,7 @@ describe('telemetry, against the real server', () => {
     expect(dropped).toEqual([{ count: 1, reason: 'closed' }]);
   });
 
-  test('events that are sent directly are answered, and refused with a typed error', async () => {
+  test('send returns the response and throws a typed error', async () => {
     const { client, stored } = await world();
     expect(await client.telemetry.send(event('one'))).toEqual({ ok: true, ingested: 1 });
     expect(await client.telemetry.send([event('two'), event('three')])).toEqual({ ok: true, ingested: 2 });
@@ -169,12 +169,12 @@ describe('the queue', () => {
     await client.close();
   });
 
-  test('never throws into the host: circles, BigInts, getters and texts are dropped, callbacks may fail', async () => {
+  test('never throws to the host: it drops unserializable events and ignores failing callbacks', async () => {
     const circle: Record<string, unknown> = {};
     circle.self = circle;
-    const heard: Dropped[] = [];
+    const reported: Dropped[] = [];
     const onDropped = (each: Dropped) => {
-      heard.push(each);
+      reported.push(each);
       throw new Error('the host is broken');
     };
     const { client, stored } = await world({ onDropped, onRejected: (async () => Promise.reject(new Error('so too'))) as never });
@@ -188,7 +188,7 @@ describe('the queue', () => {
     client.telemetry.emit(event('good'));
     client.telemetry.emit({} as never);
     await client.telemetry.flush();
-    expect(heard).toEqual([{ count: 9, reason: 'not_json' }]);
+    expect(reported).toEqual([{ count: 9, reason: 'not_json' }]);
     expect(await stored()).toEqual(['run-good']);
   });
 });

@@ -2,11 +2,11 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Countersign, CountersignError, type DroppedRun, type TracingOptions, type Unsent } from '../../src/index.ts';
 import { type FailingServer, failingServer, treat } from '../fixtures/failing-server.ts';
 
-/** A new one for each test: a request that was given up may arrive after the end of its test. */
+/** Each test has its own server, because an abandoned request may arrive after the end of its test. */
 let server: FailingServer;
 afterEach(() => vi.restoreAllMocks());
 
-/** A client whose own retries are few and fast, with what it said. */
+/** A client with few and fast retries, and the records of its callbacks. */
 function world(traces: TracingOptions = {}, options = {}) {
   const unsent: Unsent[] = [];
   const dropped: DroppedRun[] = [];
@@ -21,10 +21,10 @@ function world(traces: TracingOptions = {}, options = {}) {
   return { client, end, unsent, dropped };
 }
 const accepted = treat.good({ ok: true, id: 'a', trace_id: 'a', spans_ingested: 0, tokens: null, cost_usd: null });
-const arrivedIds = () => server.received.map(({ body }) => body.trace_id);
+const receivedIds = () => server.received.map(({ body }) => body.trace_id);
 
-describe('runs while the service is away', () => {
-  test('wait, say so, and are sent by themselves when it is back, each under its one Idempotency-Key', async () => {
+describe('runs while the service is unreachable', () => {
+  test('wait, call onUnsent and are sent later, each with its own Idempotency-Key', async () => {
     server = await failingServer();
     const { client, end, unsent, dropped } = world();
     vi.spyOn(Math, 'random').mockReturnValue(0);
@@ -37,7 +37,7 @@ describe('runs while the service is away', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('do not keep the host waiting beyond its deadline, and stay queued', async () => {
+  test('stay queued after the deadline of end', async () => {
     server = await failingServer();
     const { client, end } = world({}, { deadlineMs: 60 });
     server.plan(treat.drop);
@@ -46,10 +46,10 @@ describe('runs while the service is away', () => {
     server.plan(accepted);
     await client.flush();
     expect(client.traces.stats).toMatchObject({ queued: 0, sent: 1 });
-    expect(new Set(arrivedIds())).toEqual(new Set(['patient']));
+    expect(new Set(receivedIds())).toEqual(new Set(['patient']));
   });
 
-  test('are bounded by bytes: one that has no room is dropped and heard, with the run; so is a trace of send', async () => {
+  test('are limited by queueBytesMax: further runs are dropped and reported, and send throws', async () => {
     server = await failingServer();
     const { client, end, dropped } = world({ queueBytesMax: 30_000 });
     server.plan(treat.silence);
@@ -61,14 +61,14 @@ describe('runs while the service is away', () => {
     await client.close({ deadlineMs: 20 });
   });
 
-  test('are sent by close, and dropped when its time is over; after it nothing is taken', async () => {
+  test('are sent by close until its deadline and then dropped, and later runs are dropped too', async () => {
     server = await failingServer();
-    const back = world();
+    const recovering = world();
     server.plan(treat.drop, treat.drop, accepted);
-    void back.end('kept');
-    await expect.poll(() => back.unsent.length).toBe(1);
-    await back.client.close();
-    expect(back.client.traces.stats).toMatchObject({ queued: 0, sent: 1 });
+    void recovering.end('kept');
+    await expect.poll(() => recovering.unsent.length).toBe(1);
+    await recovering.client.close();
+    expect(recovering.client.traces.stats).toMatchObject({ queued: 0, sent: 1 });
     server = await failingServer();
     const { client, end, dropped } = world();
     server.plan(treat.silence);
@@ -82,7 +82,7 @@ describe('runs while the service is away', () => {
     ]);
   });
 
-  test('a trace of send is tried until its deadline, and close waits for it', async () => {
+  test('send retries a trace until its deadline, and close waits for it', async () => {
     server = await failingServer();
     const { client } = world({}, { retries: { pauseMs: 2 } });
     vi.spyOn(Math, 'random').mockReturnValue(0);
@@ -93,7 +93,7 @@ describe('runs while the service is away', () => {
     expect(await sending).toMatchObject({ ok: true });
   });
 
-  test('one that the service fails on again and again is given up, and those behind it are sent', async () => {
+  test('a run is dropped after three internal errors, and the runs after it are sent', async () => {
     server = await failingServer();
     const { client, end, dropped } = world({ requestsMax: 1 });
     vi.spyOn(Math, 'random').mockReturnValue(0);

@@ -35,13 +35,13 @@ async function world(options: Partial<ClientOptions> = {}) {
   return { client, sent, rejected, dropped };
 }
 
-/** The spans of a sent trace by name, with the name of their parent. */
-const named = ({ spans }: Trace) =>
+/** The names of the spans of a trace, each with the name of its parent. */
+const namesWithParents = ({ spans }: Trace) =>
   spans!.map((span) => [span.name, spans!.find(({ span_id }) => span_id === span.parent_span_id)?.name]);
 const llm = (name: string) => ({ kind: 'llm', name }) as const;
 
-describe('a run that is built as it happens', () => {
-  test('is sent by one call, and the service sums what its spans used', async () => {
+describe('a live run', () => {
+  test('is sent in one request, and the service sums the usage of its spans', async () => {
     const { client, sent } = await world();
     const run = client.traces.start({ agent_name: 'support-bot', session_id: 'session-7' });
     const plan = run.startSpan({ ...llm('plan'), model: 'gpt-4o', provider: 'openai' });
@@ -64,7 +64,7 @@ describe('a run that is built as it happens', () => {
     expect(body.latency_ms).toBeGreaterThanOrEqual(first.latency_ms!);
   });
 
-  test('nests its spans by the span that the work is given, and through AsyncLocalStorage', async () => {
+  test('nests spans explicitly and through AsyncLocalStorage', async () => {
     const { client, sent } = await world();
     const callModel = (name: string) => client.traces.span(llm(name), async () => sleep(1));
     await client.traces.run({ agent_name: 'bot' }, async (run) => {
@@ -78,7 +78,7 @@ describe('a run that is built as it happens', () => {
       expect(client.traces.current()).toBeUndefined();
     });
     await client.flush();
-    expect(named(sent[0]!.body)).toEqual([
+    expect(namesWithParents(sent[0]!.body)).toEqual([
       ['at the top', undefined],
       ['agent', undefined],
       ['left', 'agent'],
@@ -88,7 +88,7 @@ describe('a run that is built as it happens', () => {
     ]);
   });
 
-  test('keeps runs that go side by side apart', async () => {
+  test('does not mix with concurrent runs', async () => {
     const { client, sent } = await world();
     const one = (name: string) =>
       client.traces.run({ agent_name: name }, async () => {
@@ -96,23 +96,24 @@ describe('a run that is built as it happens', () => {
       });
     await Promise.all(['a', 'b', 'c'].map(one));
     await client.flush();
-    for (const { body } of sent) expect(named(body)).toEqual([0, 1, 2].map((step) => [`${body.agent_name}-${step}`, undefined]));
+    for (const { body } of sent)
+      expect(namesWithParents(body)).toEqual([0, 1, 2].map((step) => [`${body.agent_name}-${step}`, undefined]));
     expect(sent.length).toBe(3);
   });
 
-  test('goes on in another process: the same run, below a span of the first', async () => {
+  test('can continue in another process below a span of the first', async () => {
     const { client, sent } = await world();
     const run = client.traces.start({ agent_name: 'bot' });
     const caller = run.startSpan({ kind: 'agent', name: 'caller' });
-    const elsewhere = client.traces.start({ agent_name: 'bot', trace_id: run.traceId, parent_span_id: caller.id });
-    elsewhere.span(llm('callee'), () => undefined);
-    const first = await elsewhere.end();
+    const continued = client.traces.start({ agent_name: 'bot', trace_id: run.traceId, parent_span_id: caller.id });
+    continued.span(llm('callee'), () => undefined);
+    const first = await continued.end();
     caller.end();
     expect(await run.end()).toMatchObject({ id: first!.id, trace_id: run.traceId });
     expect(sent[0]!.body.spans[0].parent_span_id).toBe(caller.id);
   });
 
-  test('says what was thrown, and throws it on, in steps and in the run', async () => {
+  test('records an exception of a step or run and rethrows it', async () => {
     const { client, sent } = await world();
     const thrown = new TypeError('no such order');
     const run = client.traces.run({ agent_name: 'bot' }, () =>
@@ -135,7 +136,7 @@ describe('a run that is built as it happens', () => {
     });
   });
 
-  test('says what it is told last, also an outcome of its own', async () => {
+  test('keeps the last values that were set, also a custom outcome', async () => {
     const { client, sent } = await world();
     await client.traces.run({ agent_name: 'bot', metadata: { release: 1 } }, async (run) => {
       run.set({ outcome: 'escalated', detail: 'a person took over' });
@@ -149,7 +150,7 @@ describe('a run that is built as it happens', () => {
     });
   });
 
-  test('a step says what it was when it ended, whatever the host does with its objects afterwards', async () => {
+  test('records a step as it was at its end, despite later changes', async () => {
     const { client, sent } = await world();
     const run = client.traces.start({ agent_name: 'bot' });
     const messages = [{ role: 'user', content: 'first' }];
@@ -162,8 +163,8 @@ describe('a run that is built as it happens', () => {
   });
 });
 
-describe('a run whose host is careless', () => {
-  test('ended twice is sent once, and a step ended twice keeps its first end', async () => {
+describe('a run that is used incorrectly', () => {
+  test('is sent once when ended twice, and a step keeps its first end', async () => {
     const { client, sent } = await world();
     const run = client.traces.start({ agent_name: 'bot' });
     const span = run.startSpan(llm('plan'));
@@ -175,7 +176,7 @@ describe('a run whose host is careless', () => {
     expect(sent.map(({ body }) => [body.outcome, body.spans.length, body.spans[0].output])).toEqual([['blocked', 1, 'first']]);
   });
 
-  test('sends steps that were never ended as unfinished, without an end that nobody saw', async () => {
+  test('sends steps that were not ended as unfinished, without an end time', async () => {
     const { client, sent } = await world();
     const run = client.traces.start({ agent_name: 'bot' });
     run.startSpan(llm('forgotten'));
@@ -185,14 +186,14 @@ describe('a run whose host is careless', () => {
     ]);
   });
 
-  test('that is never ended is sent when the client is closed, as a failure that says so', async () => {
+  test('is sent as a failure on close when it was not ended', async () => {
     const { client, sent } = await world();
     client.traces.start({ agent_name: 'bot', trace_id: 'never-ended' }).span(llm('plan'), () => undefined);
     await client.close();
     expect(sent[0]!.body).toMatchObject({ trace_id: 'never-ended', outcome: 'failure', error: 'the run was not ended' });
   });
 
-  test('records what is JSON, and says what was left out: circles, BigInts, and what is too long', async () => {
+  test('omits values that are not JSON or too long and records their names', async () => {
     const { client, sent } = await world({ traces: { spanCharactersMax: 2000 } });
     const circle: Record<string, unknown> = {};
     circle.self = circle;
@@ -216,18 +217,18 @@ describe('a run whose host is careless', () => {
     expect(spans[1].input).toBeUndefined();
   });
 
-  test('with too many steps keeps the first, runs all, and says how many there were', async () => {
+  test('runs all steps but records only the first spansMax and the number of the others', async () => {
     const { client, sent } = await world({ traces: { spansMax: 3 } });
     const run = client.traces.start({ agent_name: 'bot' });
-    let ran = 0;
-    for (let step = 0; step < 5; step += 1) run.span(llm(`${step}`), () => (ran += 1));
+    let executed = 0;
+    for (let step = 0; step < 5; step += 1) run.span(llm(`${step}`), () => (executed += 1));
     await run.end();
-    expect(ran).toBe(5);
+    expect(executed).toBe(5);
     expect(sent[0]!.body.spans.length).toBe(3);
     expect(sent[0]!.body.metadata).toEqual({ countersign_spans_left_out: 2 });
   });
 
-  test('that the service refuses does not reject: it is heard with the whole run, and whatever hears it may fail', async () => {
+  test('does not reject when the service rejects it, but calls onRejected with the run', async () => {
     const { client, rejected, dropped } = await world();
     const wrong = client.traces.start({ agent_name: 'bot', external_user_id: 'someone@example.com' });
     wrong.span(llm('plan'), () => undefined);
@@ -251,14 +252,14 @@ describe('a run whose host is careless', () => {
   });
 });
 
-describe('a trace that is larger than a request', () => {
+describe('a trace larger than a request', () => {
   const spans = (count: number, more: Partial<Span> = {}) =>
     Array.from(
       { length: count },
       (_, place): Span => ({ span_id: `s${place}`, kind: 'tool', name: 't', prompt_tokens: 1, ...more }),
     );
 
-  test('travels in several, which the service merges: by number of spans and by size', async () => {
+  test('is split by number of spans and size, and the service merges the parts', async () => {
     const { client, sent } = await world();
     const many = await client.traces.send({ trace_id: 'many', agent_name: 'bot', outcome: 'blocked', spans: spans(1200) });
     expect(many).toMatchObject({ trace_id: 'many', spans_ingested: 1200, tokens: 1200 });
@@ -271,7 +272,7 @@ describe('a trace that is larger than a request', () => {
     expect(large).toMatchObject({ spans_ingested: 10, tokens: 10 });
   });
 
-  test('is refused with the places that the spans have in the whole', async () => {
+  test('is rejected with the indexes of the spans in the whole trace', async () => {
     const { client } = await world();
     const wrong = spans(700);
     wrong[650] = { ...wrong[650]!, latency_ms: -1 };
@@ -280,7 +281,7 @@ describe('a trace that is larger than a request', () => {
     expect((error as ValidationError).issues).toMatchObject([{ path: '/spans/650/latency_ms' }]);
   });
 
-  test('one without spans leaves those that are there', async () => {
+  test('keeps its stored spans when a later part has none', async () => {
     const { client } = await world();
     await client.traces.send({ trace_id: 'kept', spans: spans(2) });
     expect(await client.traces.send({ trace_id: 'kept', outcome: 'failure' })).toMatchObject({ spans_ingested: 0, tokens: 2 });
@@ -288,7 +289,7 @@ describe('a trace that is larger than a request', () => {
   });
 });
 
-describe('usage is read as', () => {
+describe('token usage', () => {
   test.each([
     ['OpenAI chat completions', { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 }, [8, 2, 10]],
     [
@@ -303,29 +304,25 @@ describe('usage is read as', () => {
     ],
     ['Vercel AI', { inputTokens: 8, outputTokens: 2, totalTokens: 10 }, [8, 2, 10]],
     ['Vercel AI 4', { promptTokens: 8, completionTokens: 2 }, [8, 2, undefined]],
-    [
-      'nothing of what is no count',
-      { prompt_tokens: Number.NaN, completion_tokens: '2', totalTokens: -1 },
-      [undefined, undefined, undefined],
-    ],
-    ['nothing', undefined, [undefined, undefined, undefined]],
-  ])('%s', (_, usage, [prompt, completion, total]) => {
+    ['invalid counts', { prompt_tokens: Number.NaN, completion_tokens: '2', totalTokens: -1 }, [undefined, undefined, undefined]],
+    ['a missing usage', undefined, [undefined, undefined, undefined]],
+  ])('is read from %s', (_, usage, [prompt, completion, total]) => {
     expect(tokenUsage(usage)).toEqual({ prompt_tokens: prompt, completion_tokens: completion, total_tokens: total });
   });
 });
 
-test('without AsyncLocalStorage a place is known until the work first waits, and never guessed afterwards', async () => {
+test('without AsyncLocalStorage the current span is known only until the first await', async () => {
   const storage = synchronousStorage();
-  const place = {} as never;
-  const waited = storage.run(place, async () => {
-    expect(storage.getStore()).toBe(place);
+  const span = {} as never;
+  const afterAwait = storage.run(span, async () => {
+    expect(storage.getStore()).toBe(span);
     await sleep(1);
     return storage.getStore();
   });
   expect(storage.getStore()).toBeUndefined();
-  expect(await waited).toBeUndefined();
+  expect(await afterAwait).toBeUndefined();
   expect(() =>
-    storage.run(place, () => {
+    storage.run(span, () => {
       throw new Error('thrown');
     }),
   ).toThrow('thrown');

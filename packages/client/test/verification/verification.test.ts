@@ -42,13 +42,13 @@ const json = async (path: string) => JSON.parse(await get(path));
 const OTHER_KEY = 'ab'.repeat(32);
 
 describe('a decision', () => {
-  test("verifies with the workspace's key, as an object and as the text that came", () => {
+  test('verifies with the key of the workspace, as an object and as text', () => {
     expect(client.governance.verifyDecision(decision, { decisionKey })).toEqual({ ok: true });
     expect(verifyDecision(receiptOf(decision)!.text, { decisionKey })).toEqual({ ok: true });
     expect(verifyDecision(decision, { decisionKey: Buffer.from(decisionKey, 'hex') })).toEqual({ ok: true });
   });
 
-  test('verifies while keys rotate, when one of the two is its key', () => {
+  test('verifies with several keys when one of them signed it', () => {
     expect(verifyDecision(decision, { decisionKey: [OTHER_KEY, decisionKey] })).toEqual({ ok: true });
     expect(verifyDecision(decision, { decisionKey: [OTHER_KEY] })).toEqual({
       ok: false,
@@ -57,25 +57,25 @@ describe('a decision', () => {
   });
 
   test.each([
-    ['a member changed', () => ({ ...decision, allowed: false }), /altered/],
-    ['a member more', () => ({ ...decision, comment: 'fine' }), /altered/],
-    ['a member less', () => ({ ...decision, message: undefined }), /no canonical form/],
+    ['a changed member', () => ({ ...decision, allowed: false }), /altered/],
+    ['an additional member', () => ({ ...decision, comment: 'fine' }), /altered/],
+    ['a missing member', () => ({ ...decision, message: undefined }), /no canonical form/],
     ['another algorithm', () => ({ ...decision, signature_alg: 'none' }), /signature_alg/],
-    ['no JSON', () => '{"allowed":true', /not JSON/],
+    ['truncated JSON', () => '{"allowed":true', /not JSON/],
     ['a list', () => [decision], /not a decision/],
-    ['a member given twice', () => JSON.stringify(decision).replace('{', '{"allowed":true,'), /twice|already/],
-  ])('with %s is not believed', (_, altered, fault) => {
+    ['a repeated member', () => JSON.stringify(decision).replace('{', '{"allowed":true,'), /twice|already/],
+  ])('with %s is rejected', (_, altered, fault) => {
     expect(verifyDecision(altered(), { decisionKey })).toEqual({ ok: false, fault: expect.stringMatching(fault) });
   });
 
-  test('is not verified by a key that is none, or by no key', () => {
+  test('throws for a malformed key and without a key', () => {
     expect(() => verifyDecision(decision, { decisionKey: 'secret' })).toThrow(/64 hex digits/);
     expect(() => verifyDecision(decision, { decisionKey: [] })).toThrow(/needs a decisionKey/);
   });
 });
 
-describe('a decision that was asked for with its attestation', () => {
-  test('verifies with public keys alone, and not when anything of it was changed', async () => {
+describe('a decision with an attestation', () => {
+  test('verifies with public keys, and not after any change', async () => {
     const attested = await client.governance.checkPromotion({ agent_name: 'bot' }, { attestation: true });
     const attestation = receiptOf(attested)!.headers['countersign-attestation']!;
     const publicKeys = await json('/.well-known/jwks.json');
@@ -97,7 +97,7 @@ describe('a decision that was asked for with its attestation', () => {
 });
 
 describe('an attestation', () => {
-  test("verifies with the instance's public keys, and is about the very decision", async () => {
+  test('verifies with the public keys of the instance and contains the decision', async () => {
     const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
     const keys = await json('/.well-known/jwks.json');
     expect(client.governance.verifyAttestation(envelope, keys)).toEqual({ ok: true, decision, keyId: keys.keys[0].kid });
@@ -110,7 +110,7 @@ describe('an attestation', () => {
     expect(verifyAttestation('{', keys)).toMatchObject({ ok: false });
   });
 
-  test('verifies from the header Countersign-Attestation and the decision that it came with, and not from the header alone', async () => {
+  test('verifies from the header Countersign-Attestation only together with its decision', async () => {
     const attested = await client.governance.checkPromotion({ agent_name: 'bot' }, { attestation: true });
     const { headers, text } = receiptOf(attested)!;
     const header = headers['countersign-attestation']!;
@@ -137,21 +137,21 @@ describe('an attestation', () => {
     for (const end of [decision.timestamp, null]) expect(verifyAttestation(envelope, retired(end))).toMatchObject({ ok: true });
     const { attestation } = { attestation: envelope };
     expect(verifyDecision(decision, { attestation, publicKeys: retired(millisecondBefore) })).toEqual(tooLate);
-    const stranger = { ...keys[0], x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', retired_at: millisecondBefore };
-    expect(verifyAttestation(envelope, { keys: [stranger, ...keys] })).toMatchObject({ ok: true });
+    const foreignKey = { ...keys[0], x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo', retired_at: millisecondBefore };
+    expect(verifyAttestation(envelope, { keys: [foreignKey, ...keys] })).toMatchObject({ ok: true });
   });
 
-  test('is not believed by a key of another service, even under the same id', async () => {
+  test('is rejected with a key of another service, even with the same key id', async () => {
     const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
     const { keys } = await json('/.well-known/jwks.json');
-    const stranger = { ...keys[0], x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
-    expect(verifyAttestation(envelope, { keys: [stranger] })).toMatchObject({ ok: false });
+    const foreignKey = { ...keys[0], x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+    expect(verifyAttestation(envelope, { keys: [foreignKey] })).toMatchObject({ ok: false });
     expect(() => verifyAttestation(envelope, { keys: [{ kty: 'RSA' }] })).toThrow(/no Ed25519 key/);
   });
 });
 
-describe('the ledger', () => {
-  test('verifies from a stream, whatever its pieces, and from text', async () => {
+describe('an export of a ledger', () => {
+  test('verifies from text and from a stream with any chunks', async () => {
     const text = await get('/api/ledger/audit/entries');
     const whole = {
       ok: true,
@@ -162,16 +162,16 @@ describe('the ledger', () => {
       head: expect.stringMatching(/^[0-9a-f]{64}$/),
     };
     expect(await client.audit.verifyLedger(text)).toEqual(whole);
-    const pieces = function* () {
+    const chunks = function* () {
       for (let at = 0; at < bytes.length; at += 7) yield bytes.subarray(at, at + 7);
     };
     const bytes = Buffer.from(text);
-    expect(await verifyLedger(pieces(), { tenantId })).toEqual(whole);
+    expect(await verifyLedger(chunks(), { tenantId })).toEqual(whole);
     const response = await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${token}` } });
     expect(await verifyLedger(response.body!)).toEqual(whole);
   });
 
-  test('is not believed without rows: an export that was cut off at its start looks the same', async () => {
+  test('without rows is rejected, because it looks like a truncated export', async () => {
     for (const nothing of ['', [], new Response('').body ?? []])
       expect(await verifyLedger(nothing)).toEqual({
         ok: false,
@@ -185,7 +185,7 @@ describe('the ledger', () => {
     expect(await verifyLedger('', empty)).toMatchObject({ ok: true, entries: 0 });
   });
 
-  test('names the first bad row: altered, missing, or of another workspace', async () => {
+  test('is rejected with the first row that is altered, missing or of another workspace', async () => {
     const text = await get('/api/ledger/audit/entries');
     const altered = text.replace('"place":2', '"place":7');
     expect(await verifyLedger(altered)).toMatchObject({
@@ -199,7 +199,7 @@ describe('the ledger', () => {
     expect(await verifyLedger(text, { tenantId: decision.decision_id })).toMatchObject({ ok: false, seq: 1 });
   });
 
-  test('with a checkpoint or a head that somebody kept, shows that its tail was cut off', async () => {
+  test('with a missing tail contradicts a kept checkpoint and head', async () => {
     const text = await get('/api/ledger/audit/entries');
     const checkpoint = await get('/api/ledger/audit/checkpoint');
     const publicKeys = await get('/.well-known/jwks.json');
@@ -214,15 +214,15 @@ describe('the ledger', () => {
     await expect(verifyLedger(text, { checkpoints: [checkpoint] })).rejects.toThrow(/publicKeys/);
   });
 
-  test('of decisions verifies as well', async () => {
+  test('of decisions verifies', async () => {
     const text = await get('/api/ledger/decisions/entries');
     const entries = text.trim().split('\n').length;
     expect(await verifyLedger(text, { log: 'decisions' })).toMatchObject({ ok: true, entries });
   });
 });
 
-describe('the cryptography', () => {
-  test("computes what the server's does", () => {
+describe('cryptography of the client', () => {
+  test('computes the same digests as the server', () => {
     const key = Uint8Array.from({ length: 32 }, (_, index) => index);
     for (const text of ['', 'abc', 'ünï\u{1f600}', 'x'.repeat(1000)]) {
       expect(digests.sha256Hex(text)).toBe(nodeDigests.sha256Hex(text));
@@ -231,14 +231,14 @@ describe('the cryptography', () => {
     }
   });
 
-  test('takes and refuses the signatures that the server does', () => {
+  test('accepts and rejects the same signatures as the server', () => {
     const { publicKey: object, privateKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(object.export({ format: 'der', type: 'spki' }).subarray(-32));
     const signed = Buffer.from('signed');
     expect(verifyEd25519(raw, signed, sign(null, signed, privateKey))).toBe(true);
     expect(verifyEd25519(raw, Buffer.from('other'), sign(null, signed, privateKey))).toBe(false);
     const [publicKey, message, signature] = [new Uint8Array(32), new Uint8Array(3), new Uint8Array(64)];
-    // The identity point as key and a signature of zeros: what a permissive verifier takes and a strict one must not.
+    // With the identity point as key, a permissive verifier accepts a signature of zeros. A strict one must reject it.
     publicKey[0] = signature[0] = 1;
     expect(verifyEd25519(publicKey, message, signature)).toBe(nodeVerify(publicKey, message, signature));
     expect(verifyEd25519(new Uint8Array(5), message, signature)).toBe(false);

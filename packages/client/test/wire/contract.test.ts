@@ -11,10 +11,10 @@ import { apiError } from '../../src/http/errors.ts';
 import { isRetryable } from '../../src/http/retry-pace.ts';
 import type * as wire from '../../src/index.ts';
 
-/** What may be passed on without a word from one type to the other: members that may be left out may also be undefined. */
+/** Removes undefined from all members, because optional members of the client may also be undefined. */
 type Sendable<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
 
-test("the client's types are those of the contract: whatever it lets through the service takes, and what the service answers it knows", () => {
+test('the types of the client match the contract for requests and responses', () => {
   expectTypeOf<Sendable<Required<wire.Evaluation>>>().toExtend<Required<evaluation.Evaluation>>();
   expectTypeOf<Sendable<Required<wire.AuditEntry>>>().toExtend<Required<audit.AuditEntry>>();
   expectTypeOf<Sendable<wire.PromotionCheck>>().toExtend<promotion.PromotionCheck>();
@@ -37,7 +37,7 @@ test("the client's types are those of the contract: whatever it lets through the
   expectTypeOf<audit.AuditEntryAppended>().toEqualTypeOf<wire.AuditEntryAppended>();
 });
 
-test("the client's paths are those of the operations", () => {
+test('the paths of the client match the operations', () => {
   expect(
     Object.values(ENDPOINTS)
       .map(({ path }) => path)
@@ -49,7 +49,7 @@ test("the client's paths are those of the operations", () => {
   );
 });
 
-test('what the error table says may be tried again is tried again, and nothing else', () => {
+test('the client retries exactly the repeatable errors of the error table', () => {
   const retried = Object.values(ERRORS).filter(({ status }) =>
     isRetryable(apiError({ status, code: undefined, requestId: undefined, issues: [], retryAfterMs: undefined })),
   );
