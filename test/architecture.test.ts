@@ -6,10 +6,10 @@ import { describe, expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
 
-/** A line of a tree: two spaces for each level, a path without spaces, then perhaps its description. */
+/** A line of a tree: two spaces for each level, a path without spaces, and an optional description. */
 const LINE = /^( *)(\S+)(?: {2,}\S.*)?$/;
 
-/** Paths of a tree, each joined to the paths that it is indented under. A line of another form is returned as it is. */
+/** The paths of a tree, each joined to its parents. A malformed line is returned unchanged. */
 function pathsOf(tree: string): string[] {
   const parents: string[] = [];
   return tree.split('\n').flatMap((line) => {
@@ -26,17 +26,17 @@ function pathsOf(tree: string): string[] {
 const trees = [...page.matchAll(/^```tree\n(.*?)\n```$/gms)].map(([, tree]) => tree!);
 const named = trees.flatMap(pathsOf);
 
-/** Folders end with a slash, so a file in the place of a folder does not count. */
+/** Whether a path exists. Folders end with a slash, so a file in place of a folder does not count. */
 const exists = (path: string): boolean =>
   existsSync(join(root, path)) && statSync(join(root, path)).isDirectory() === path.endsWith('/');
 
-describe('the trees of ARCHITECTURE.md', () => {
+describe('trees of ARCHITECTURE.md', () => {
   test('name only files and folders that exist', () => {
     expect(named.length).toBeGreaterThan(100);
     expect(named.filter((path) => !exists(path))).toEqual([]);
   });
 
-  test('name nothing twice in one tree', () => {
+  test('contain no path twice', () => {
     for (const paths of trees.map(pathsOf)) expect(paths.filter((path, index) => paths.indexOf(path) !== index)).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe('the trees of ARCHITECTURE.md', () => {
     expect([...folders].filter((folder) => !named.includes(folder)).sort()).toEqual([]);
   });
 
-  test('describe one path a line, in at most 100 characters', () => {
+  test('have one path per line, in at most 100 characters', () => {
     expect(trees.flatMap((tree) => tree.split('\n')).filter((line) => line.length > 100)).toEqual([]);
   });
 });

@@ -36,7 +36,7 @@ describe('npm run attack', () => {
     expect(stdout).toMatch(/^\| `killed-processes` \| .* \| 0 \| holds \|$/m);
   });
 
-  test('makes the same requests from the same seed', () => {
+  test('generates the same requests from the same seed', () => {
     const workspace = { tenantId: '00000000-0000-7000-8000-000000000000', key: 'key', cookie: 'countersign=x' };
     const requests = (seed: number) => {
       const fuzzer = new RequestFuzzer(new Random(seed), workspace);

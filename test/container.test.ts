@@ -19,7 +19,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const variables = new Set<string>(Object.values(VARIABLES).flatMap(({ name }) => [name, `${name}_FILE`]));
 
-test('the image runs as a user without rights, from a base image that a build may choose', () => {
+test('the image runs as an unprivileged user, and a build can choose the base images', () => {
   const lines = textOf('Containerfile').split('\n');
   const bases = lines.flatMap((line) => /^FROM (.*)$/.exec(line)?.[1] ?? []);
   expect(bases).toEqual([expect.stringMatching(/^\$\{BUILD_IMAGE\} AS build$/), expect.stringMatching(/^\$\{BASE_IMAGE\}$/)]);
@@ -32,14 +32,14 @@ test.each(['Containerfile', 'compose.yaml', 'docs/container.md'])('%s sets only 
   expect(named.length).toBeGreaterThan(0);
 });
 
-test('compose.yaml runs the server with a read-only root, no capabilities and a port on this machine alone', () => {
+test('compose.yaml runs the server with a read-only root, no capabilities and a loopback port', () => {
   const { server, database } = parse(textOf('compose.yaml')).services;
   expect(server).toMatchObject({ read_only: true, cap_drop: ['ALL'], ports: ['127.0.0.1:7300:7300'] });
   expect(server.depends_on.database.condition).toBe('service_healthy');
   expect(database.healthcheck.test).toContain('pg_isready');
 });
 
-test('the secrets for compose.yaml are made once, for their owner alone, and the server accepts them', () => {
+test('make-secrets.sh creates secrets once, readable only by their owner, and the server accepts them', () => {
   const folder = join(scratch, 'checkout');
   mkdirSync(join(folder, 'scripts'), { recursive: true });
   cpSync(join(root, 'scripts/image'), join(folder, 'scripts/image'), { recursive: true });
@@ -66,7 +66,7 @@ test('the secrets for compose.yaml are made once, for their owner alone, and the
   expect(new URL(config.databaseUrl!).password).toBe(given.DATABASE_PASSWORD);
 });
 
-/** How the health check of the image ends while something answers with this status; undefined for nothing. */
+/** The exit code of the health check while a server answers with this status. Undefined: no server listens. */
 async function healthcheck(status: number | undefined): Promise<number> {
   const server = createServer((request, response) => {
     response.writeHead(request.url === '/readyz' ? status! : 404).end();
@@ -89,7 +89,7 @@ test('the health check succeeds only while the server is ready', async () => {
   expect(await healthcheck(undefined)).toBe(1);
 });
 
-test('the command of the image hands its arguments on, and becomes the server itself', () => {
+test('the command of the image passes its arguments on and replaces itself with the server', () => {
   const text = textOf('scripts/image/countersign-server');
   expect(text).toMatch(/^exec .*"\$@"$/m);
   const home = join(scratch, 'image');

@@ -11,26 +11,26 @@ import { runCli } from '../packages/client/test/fixtures/run-cli.ts';
 import { digests, sha256, verifyEd25519 } from '../packages/server/src/crypto/digests.ts';
 import { runCommand } from '../packages/server/test/fixtures/run-command.ts';
 
-/** A file of the corpus, how it is asked about, and the verdict that every verifier must give (examples/verify/hostile/README.md). */
+/** A file of the corpus, the options to verify it, and the expected verdict of every verifier (examples/verify/hostile/README.md). */
 interface Case {
   name: string;
   kind: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | 'attestation' | 'decision';
   file: string;
   verdict: 'valid' | 'refused';
-  /** The row that must be named; null where the file has no rows, or what is wrong is in none of them. */
+  /** The row that must be named. Null if the file has no rows or the fault is in none of them. */
   row: number | null;
   tenant?: string;
   head?: string;
   checkpoint?: string;
   audit?: string;
-  /** The export of the log `evidence` on which the decisions are decided again. */
+  /** An export of the log `evidence`, from which the decisions are computed again. */
   replay?: string;
   key?: string;
-  /** Whether the answer names the accepted restore that explains a head that is not met. */
+  /** Whether the output names the accepted restore that explains a missing head. */
   remark?: boolean;
 }
 
-/** What a verifier said. */
+/** The result of a verifier. */
 interface Verdict {
   verdict: 'valid' | 'refused';
   row: number | null;
@@ -44,11 +44,11 @@ const logs = cases.filter(({ kind }) => kind !== 'attestation' && kind !== 'deci
 const documents = cases.filter(({ kind }) => kind === 'attestation' || kind === 'decision');
 const keyOf = ({ key = 'first.vkey' }: Case): string => at(key);
 
-/** The client's command takes a trust file by an option of its own. */
+/** The command of the client takes a trust file with a separate option. */
 const keyOptionOf = ({ key }: Case, keyOption: string): string =>
   keyOption === '--verify-key' && key?.endsWith('.json') === true ? '--trust' : keyOption;
 
-/** The options of both commands that examine an export. */
+/** The options of both commands that verify an export. */
 function exportOptions(each: Case, tenantOption: string, keyOption: string): string[] {
   const { kind, tenant, head, checkpoint, audit, replay } = each;
   return [
@@ -61,29 +61,29 @@ function exportOptions(each: Case, tenantOption: string, keyOption: string): str
   ];
 }
 
-/** 0 is valid; 1 is refused, 2 is refused as wrong use. Everything else is a failure of the command. */
+/** Status 0 means valid, 1 refused, and 2 refused as wrong use. Any other status is a failure of the command. */
 function verdictOf(status: number, out: string, rowIn: (answer: Record<string, never>) => number | undefined): Verdict {
   expect([0, 1, 2]).toContain(status);
   const row = status === 1 ? rowIn(JSON.parse(out)) : undefined;
   return { verdict: status === 0 ? 'valid' : 'refused', row: row ?? null };
 }
 
-/** The answer names an accepted restore where the manifest says so, and nowhere else. */
+/** Expects the output to name an accepted restore exactly if the manifest says so. */
 function expectRemark({ remark }: Case, out: string): void {
   if (remark !== undefined) expect(out.includes('ledger.restore_accepted')).toBe(remark);
 }
 
 const expected = ({ verdict, row }: Case): Verdict => ({ verdict, row });
-/** A row counts only where the manifest names one: elsewhere verifiers may name the first or none. */
+/** Rows are compared only if the manifest names one. Otherwise verifiers may name the first row or none. */
 const comparable = (each: Case, { verdict, row }: Verdict): Verdict => ({ verdict, row: each.row === null ? null : row });
 
-describe('every verifier gives the verdict of the manifest', () => {
-  test('the corpus is as large as it was made', () => {
+describe('every verifier returns the verdict of the manifest', () => {
+  test('the corpus is complete', () => {
     expect(logs.length).toBeGreaterThan(120);
     expect(documents.length).toBeGreaterThan(60);
   });
 
-  test.each(logs)('the server, on $name', async (each) => {
+  test.each(logs)('the server for $name', async (each) => {
     const { status, out } = await runCommand(
       {},
       'ledger',
@@ -92,31 +92,31 @@ describe('every verifier gives the verdict of the manifest', () => {
       at(each.file),
       ...exportOptions(each, '--tenant', '--key'),
     );
-    const said = verdictOf(status, out, ({ first_bad: bad }: { first_bad?: { seq: number } }) => bad?.seq);
-    expect(comparable(each, said)).toEqual(expected(each));
+    const verdict = verdictOf(status, out, ({ first_bad: bad }: { first_bad?: { seq: number } }) => bad?.seq);
+    expect(comparable(each, verdict)).toEqual(expected(each));
     expectRemark(each, out);
   });
 
-  test.each(logs)('the client, on $name', async (each) => {
+  test.each(logs)('the client for $name', async (each) => {
     const { status, out } = await runCli([
       'verify',
       'ledger',
       at(each.file),
       ...exportOptions(each, '--workspace', '--verify-key'),
     ]);
-    const said = verdictOf(status, out, ({ seq }: { seq?: number }) => seq);
-    expect(comparable(each, said)).toEqual(expected(each));
+    const verdict = verdictOf(status, out, ({ seq }: { seq?: number }) => seq);
+    expect(comparable(each, verdict)).toEqual(expected(each));
     expectRemark(each, out);
   });
 
-  test.each(documents)('the client, on $name', async (each) => {
+  test.each(documents)('the client for $name', async (each) => {
     const key = each.kind === 'decision' ? at('decision.key') : keyOf(each);
     const { status } = await runCli(['verify', 'decision', at(each.file), '--verify-key', key]);
     expect(verdictOf(status, '{}', () => undefined)).toEqual(expected(each));
   });
 
   test.each(documents.filter(({ key }) => key?.endsWith('.jwks') !== true))(
-    'the domain with the server’s cryptography, on $name',
+    'the domain with the cryptography of the server for $name',
     (each) => {
       const fault =
         each.kind === 'decision'

@@ -6,50 +6,50 @@ import { describe, expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../', import.meta.url));
 
 /**
- * A room, and what it must never import: folders of this repository, packages, or node's own modules. `onlyRooms` are the rooms of the
- * server that it may import. ARCHITECTURE.md shows the table.
+ * A folder, and the folders, packages and Node modules that it must not import. `onlyFolders` are the folders of the server that it may
+ * import. ARCHITECTURE.md shows the table.
  */
-const TABLE: { room: string; never: (RegExp | string)[]; onlyRooms?: string[] }[] = [
-  { room: 'packages/core/src/contract', never: ['packages/core/src/domain', 'packages/server', /^(?!typebox$)/] },
+const TABLE: { folder: string; never: (RegExp | string)[]; onlyFolders?: string[] }[] = [
+  { folder: 'packages/core/src/contract', never: ['packages/core/src/domain', 'packages/server', /^(?!typebox$)/] },
   {
-    room: 'packages/core/src/portal',
+    folder: 'packages/core/src/portal',
     never: ['packages/core/src/domain', 'packages/server', 'packages/portal', /^(?!typebox$)/],
   },
-  { room: 'packages/core/src/domain', never: ['packages/server', /^(?!node:crypto$)/] },
-  { room: 'packages/core/src/otlp', never: ['packages/server', 'packages/portal', /^(?!protobufjs\/minimal\.js$)/] },
-  { room: 'packages/embedded-database/src', never: ['packages/core', 'packages/server', /^(?!node:)/] },
+  { folder: 'packages/core/src/domain', never: ['packages/server', /^(?!node:crypto$)/] },
+  { folder: 'packages/core/src/otlp', never: ['packages/server', 'packages/portal', /^(?!protobufjs\/minimal\.js$)/] },
+  { folder: 'packages/embedded-database/src', never: ['packages/core', 'packages/server', /^(?!node:)/] },
   {
-    room: 'packages/server/src/otlp',
+    folder: 'packages/server/src/otlp',
     never: ['packages/server/src/http', 'packages/server/src/cli', 'packages/server/src/config', /^fastify/, /^pg$/],
   },
   {
-    room: 'packages/server/src/database',
+    folder: 'packages/server/src/database',
     never: [/^fastify/, /^commander/],
-    onlyRooms: ['database', 'errors'],
+    onlyFolders: ['database', 'errors'],
   },
-  { room: 'packages/server/src/errors', never: [/./], onlyRooms: ['errors'] },
-  { room: 'packages/server/src/crypto', never: [/^(?!node:crypto$)/], onlyRooms: ['crypto'] },
-  { room: 'packages/server/src/files', never: [/^(?!node:)/], onlyRooms: ['files'] },
-  { room: 'packages/server/src/documents', never: [/^(?!node:)/], onlyRooms: ['documents'] },
-  { room: 'packages/server/src/config', never: [/^pg$/, /^fastify/], onlyRooms: ['config', 'errors'] },
+  { folder: 'packages/server/src/errors', never: [/./], onlyFolders: ['errors'] },
+  { folder: 'packages/server/src/crypto', never: [/^(?!node:crypto$)/], onlyFolders: ['crypto'] },
+  { folder: 'packages/server/src/files', never: [/^(?!node:)/], onlyFolders: ['files'] },
+  { folder: 'packages/server/src/documents', never: [/^(?!node:)/], onlyFolders: ['documents'] },
+  { folder: 'packages/server/src/config', never: [/^pg$/, /^fastify/], onlyFolders: ['config', 'errors'] },
   {
-    room: 'packages/server/src/secrets',
+    folder: 'packages/server/src/secrets',
     never: [/^fastify/],
-    onlyRooms: ['secrets', 'config', 'crypto', 'errors', 'files', 'storage'],
+    onlyFolders: ['secrets', 'config', 'crypto', 'errors', 'files', 'storage'],
   },
   {
-    room: 'packages/server/src/checkpoints',
+    folder: 'packages/server/src/checkpoints',
     never: [/^fastify/],
-    onlyRooms: ['checkpoints', 'config', 'database', 'files', 'ledger', 'secrets', 'storage'],
+    onlyFolders: ['checkpoints', 'config', 'database', 'files', 'ledger', 'secrets', 'storage'],
   },
   {
-    room: 'packages/server/src/background',
+    folder: 'packages/server/src/background',
     never: [/^fastify/],
-    onlyRooms: ['background', 'config', 'database', 'ledger', 'storage'],
+    onlyFolders: ['background', 'config', 'database', 'ledger', 'storage'],
   },
-  { room: 'packages/server/src/app', never: ['packages/server/src/cli'] },
+  { folder: 'packages/server/src/app', never: ['packages/server/src/cli'] },
   {
-    room: 'packages/server/src/storage',
+    folder: 'packages/server/src/storage',
     never: [
       'packages/server/src/http',
       'packages/server/src/ingest',
@@ -59,7 +59,7 @@ const TABLE: { room: string; never: (RegExp | string)[]; onlyRooms?: string[] }[
     ],
   },
   {
-    room: 'packages/server/src/ledger',
+    folder: 'packages/server/src/ledger',
     never: [
       'packages/server/src/http',
       'packages/server/src/ingest',
@@ -69,7 +69,7 @@ const TABLE: { room: string; never: (RegExp | string)[]; onlyRooms?: string[] }[
     ],
   },
   {
-    room: 'packages/server/src/workspace',
+    folder: 'packages/server/src/workspace',
     never: [
       'packages/server/src/http',
       'packages/server/src/ingest',
@@ -80,7 +80,7 @@ const TABLE: { room: string; never: (RegExp | string)[]; onlyRooms?: string[] }[
     ],
   },
   {
-    room: 'packages/server/src/backup',
+    folder: 'packages/server/src/backup',
     never: [
       'packages/server/src/http',
       'packages/server/src/ingest',
@@ -92,7 +92,7 @@ const TABLE: { room: string; never: (RegExp | string)[]; onlyRooms?: string[] }[
     ],
   },
   {
-    room: 'packages/server/src/people',
+    folder: 'packages/server/src/people',
     never: [
       'packages/server/src/http',
       'packages/server/src/ingest',
@@ -104,27 +104,27 @@ const TABLE: { room: string; never: (RegExp | string)[]; onlyRooms?: string[] }[
     ],
   },
   {
-    room: 'packages/server/src/portal',
+    folder: 'packages/server/src/portal',
     never: ['packages/server/src/cli', 'packages/server/src/config', /^commander/],
   },
   {
-    room: 'packages/server/src/ingest',
+    folder: 'packages/server/src/ingest',
     never: ['packages/server/src/http', 'packages/server/src/cli', 'packages/server/src/config', /^fastify/, /^pg$/],
   },
   {
-    room: 'packages/client/src/importers',
+    folder: 'packages/client/src/importers',
     never: ['packages/client/src/cli', 'packages/server', /^(?!(@rgrove\/parse-xml|fzstd|node:zlib|node:crypto)$)/],
   },
-  { room: 'packages/client/src/cli', never: ['packages/server', 'packages/core/src/portal', /^(?!node:)/] },
-  { room: 'packages/server/src/http', never: ['packages/server/src/cli', 'packages/server/src/config'] },
-  { room: 'packages/portal/src', never: ['packages/server', /^(node:|typebox$)/] },
+  { folder: 'packages/client/src/cli', never: ['packages/server', 'packages/core/src/portal', /^(?!node:)/] },
+  { folder: 'packages/server/src/http', never: ['packages/server/src/cli', 'packages/server/src/config'] },
+  { folder: 'packages/portal/src', never: ['packages/server', /^(node:|typebox$)/] },
   {
-    room: 'packages/client/src',
+    folder: 'packages/client/src',
     never: ['packages/server', 'packages/core/src/portal', /^(?!@noble\/|@rgrove\/parse-xml$|fzstd$|node:)/],
   },
 ];
 
-/** Rooms that hand a pool on may know its type, and nothing else of the driver. */
+/** Folders that may import only types of the database driver, because they only pass a pool on. */
 const TYPE_ONLY_DRIVER = [
   'packages/server/src/storage',
   'packages/server/src/workspace',
@@ -135,20 +135,20 @@ const TYPE_ONLY_DRIVER = [
   'packages/server/src/http',
 ];
 
-/** Whether a file lies in a room of the server that is not among those allowed. */
-const isOutside = (rooms: string[] | undefined, target: string): boolean =>
-  rooms !== undefined &&
+/** Whether a file is in a folder of the server that is not allowed. */
+const isOutside = (folders: string[] | undefined, target: string): boolean =>
+  folders !== undefined &&
   target.startsWith('packages/server/src/') &&
-  !rooms.some((room) => target.startsWith(`packages/server/src/${room}/`));
+  !folders.some((folder) => target.startsWith(`packages/server/src/${folder}/`));
 
 interface Import {
   file: string;
-  /** A path of the repository, or the specifier as it stands. */
+  /** A path of the repository, or the unchanged specifier. */
   target: string;
   typeOnly: boolean;
 }
 
-/** The imports of a file. Relative ones and those of our own packages are paths of the repository. */
+/** The imports of a file. Relative imports and imports of our packages become paths of the repository. */
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8');
   const found = text.matchAll(/^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'|import\('([^']+)'\)|^import\s+'([^']+)'/gm);
@@ -163,14 +163,14 @@ function importsOf(file: string): Import[] {
   });
 }
 
-const filesOf = (room: string): string[] => globSync(`${room}/**/*.{ts,tsx}`, { cwd: root });
+const filesOf = (folder: string): string[] => globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root });
 
-/** The packages and modules that a file takes in when it runs, through whatever files of this repository. */
-function reaches(file: string, seen = new Set<string>()): string[] {
+/** The packages and modules that a file loads at run time, directly or through other files of this repository. */
+function loadedModules(file: string, seen = new Set<string>()): string[] {
   if (seen.has(file)) return [];
   seen.add(file);
   return importsOf(file).flatMap(({ target, typeOnly }) =>
-    typeOnly ? [] : target.startsWith('packages/') ? reaches(target, seen) : [target],
+    typeOnly ? [] : target.startsWith('packages/') ? loadedModules(target, seen) : [target],
   );
 }
 
@@ -193,9 +193,9 @@ function circularImports(folder: string): string[] {
   return [...edges.keys()].flatMap((file) => pathBack(file)?.join(' -> ') ?? []);
 }
 
-describe('the import table of ARCHITECTURE.md', () => {
-  test.each(TABLE)('$room imports nothing it must not', ({ room, never, onlyRooms }) => {
-    const files = filesOf(room);
+describe('import table of ARCHITECTURE.md', () => {
+  test.each(TABLE)('$folder imports nothing forbidden', ({ folder, never, onlyFolders }) => {
+    const files = filesOf(folder);
     expect(files.length).toBeGreaterThan(0);
     const wrong = files
       .flatMap(importsOf)
@@ -203,19 +203,19 @@ describe('the import table of ARCHITECTURE.md', () => {
         ({ target }) =>
           never.some((rule) =>
             typeof rule === 'string' ? target.startsWith(rule) : !target.startsWith('packages/') && rule.test(target),
-          ) || isOutside(onlyRooms, target),
+          ) || isOutside(onlyFolders, target),
       );
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
-  test.each(TYPE_ONLY_DRIVER)('%s knows the driver by its types alone', (room) => {
-    const wrong = filesOf(room)
+  test.each(TYPE_ONLY_DRIVER)('%s imports only types of the driver', (folder) => {
+    const wrong = filesOf(folder)
       .flatMap(importsOf)
       .filter(({ target, typeOnly }) => target === 'pg' && !typeOnly);
     expect(wrong.map(({ file }) => file)).toEqual([]);
   });
 
-  test('the root of the server holds its entry alone, and only the command line imports the composed server', () => {
+  test('the root of the server contains only its entry, and only the command line imports app', () => {
     expect(globSync('packages/server/src/*.ts', { cwd: root })).toEqual(['packages/server/src/main.ts']);
     const wrong = globSync('packages/server/src/*/**/*.ts', { cwd: root })
       .filter((file) => !/src\/(cli|app)\//.test(file))
@@ -224,55 +224,57 @@ describe('the import table of ARCHITECTURE.md', () => {
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
-  test('the domain takes only types of the contract, and what of it stands without the schema library', () => {
-    const wrong = filesOf('packages/core/src/domain').filter((file) => reaches(file).some((target) => target !== 'node:crypto'));
+  test('the domain loads no module except node:crypto, and so no schema library', () => {
+    const wrong = filesOf('packages/core/src/domain').filter((file) =>
+      loadedModules(file).some((target) => target !== 'node:crypto'),
+    );
     expect(wrong).toEqual([]);
   });
 
-  test('the pages take the contract and the routes by their types alone: no schema is in what browsers load', () => {
+  test('the pages import only types of the contract and the routes, so browsers load no schemas', () => {
     const wrong = filesOf('packages/portal/src')
       .flatMap(importsOf)
       .filter(({ target, typeOnly }) => /^packages\/core\/src\/(contract|portal)\//.test(target) && !typeOnly);
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
-  test('the client library, without its command, runs where there is no Node, and brings no schema library', () => {
+  test('the client library without its command loads neither Node modules nor the schema library', () => {
     const library = filesOf('packages/client/src').filter((file) => !/src\/(cli|importers)\//.test(file));
-    const wrong = library.flatMap((file) => reaches(file).filter((target) => !target.startsWith('@noble/')));
+    const wrong = library.flatMap((file) => loadedModules(file).filter((target) => !target.startsWith('@noble/')));
     expect(wrong).toEqual([]);
   });
 
-  test('the domain has no clock, no randomness and no environment', () => {
+  test('core has no clock, no randomness and no environment', () => {
     const wrong = filesOf('packages/core/src').filter((file) =>
       /\bDate\.now\(|\bnew Date\(\)|Math\.random|process\.|randomUUID|randomBytes/.test(readFileSync(join(root, file), 'utf8')),
     );
     expect(wrong).toEqual([]);
   });
 
-  test('the command countersign touches the process in its terminal alone, and nothing of the library knows the command', () => {
-    const touches = filesOf('packages/client/src/cli').filter((file) =>
+  test('only main.ts and terminal.ts of the command use the process, and the library does not import the command', () => {
+    const usingProcess = filesOf('packages/client/src/cli').filter((file) =>
       /process\.(env|stdin|stdout|stderr)/.test(readFileSync(join(root, file), 'utf8')),
     );
-    expect(touches.sort()).toEqual(['packages/client/src/cli/main.ts', 'packages/client/src/cli/terminal.ts']);
+    expect(usingProcess.sort()).toEqual(['packages/client/src/cli/main.ts', 'packages/client/src/cli/terminal.ts']);
     const library = filesOf('packages/client/src').filter((file) => !/src\/(cli|importers)\//.test(file));
-    const knows = library.flatMap(importsOf).filter(({ target }) => /packages\/client\/src\/(cli|importers)\//.test(target));
-    expect(knows).toEqual([]);
+    const wrong = library.flatMap(importsOf).filter(({ target }) => /packages\/client\/src\/(cli|importers)\//.test(target));
+    expect(wrong).toEqual([]);
   });
 
-  test('the environment is read in config/config.ts alone', () => {
+  test('only config/config.ts of the server reads the environment', () => {
     const wrong = filesOf('packages/server/src').filter(
       (file) => file !== 'packages/server/src/config/config.ts' && /process\.env/.test(readFileSync(join(root, file), 'utf8')),
     );
     expect(wrong).toEqual([]);
   });
 
-  test('the server, which bundles the embedded database, asks for the same PostgreSQL packages', () => {
+  test('the server depends on the same PostgreSQL packages as the embedded database that it bundles', () => {
     const packagesOf = (name: string) =>
       JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8')).optionalDependencies;
     expect(packagesOf('server')).toEqual(packagesOf('embedded-database'));
   });
 
-  test('no circle: no room imports one that imports it', () => {
+  test('no two folders import each other', () => {
     const edges = new Map<string, Set<string>>();
     for (const file of filesOf('packages/*/src')) {
       for (const { target, typeOnly } of importsOf(file)) {
@@ -281,10 +283,10 @@ describe('the import table of ARCHITECTURE.md', () => {
         edges.set(from, (edges.get(from) ?? new Set()).add(to));
       }
     }
-    const circles = [...edges].flatMap(([from, targets]) =>
+    const cycles = [...edges].flatMap(([from, targets]) =>
       [...targets].filter((to) => edges.get(to)?.has(from)).map((to) => `${from} <-> ${to}`),
     );
-    expect(circles).toEqual([]);
+    expect(cycles).toEqual([]);
   });
 
   test.each([

@@ -7,14 +7,14 @@ const run = promisify(execFile);
 const folder = fileURLToPath(new URL('../examples/verify/', import.meta.url));
 const python = (...args: string[]) => run('python3', ['-B', ...args], { cwd: folder });
 
-describe('the independent verifier', () => {
+describe('independent verifier', () => {
   test('passes its own tests', async () => {
     const { stderr } = await python('test_verify.py');
     expect(stderr).toMatch(/^OK/m);
     expect(Number(/^Ran (\d+) tests/m.exec(stderr)?.[1])).toBeGreaterThan(100);
   }, 600_000);
 
-  test('makes the golden vectors that the code is held to, byte for byte', async () => {
+  test('reproduces the golden vectors byte for byte', async () => {
     await python('make_vectors.py', '--check');
   }, 60_000);
 });

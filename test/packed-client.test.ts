@@ -40,7 +40,7 @@ const write = (name: string, text: string) => {
 };
 const node = async (path: string) => (await run(process.execPath, [path], { cwd: folder, env: environment })).stdout.trim();
 
-/** What a host does, in JavaScript that is the same in ES modules and CommonJS. */
+/** A host program in JavaScript that is valid in ES modules and CommonJS. */
 const HOST = `
 const countersign = new Countersign({ baseUrl: process.env.COUNTERSIGN_URL, apiKey: process.env.COUNTERSIGN_API_KEY });
 async function main() {
@@ -57,8 +57,8 @@ main();
 const DONE = '{"allowed":true,"refused":true,"spans":1,"queued":0,"sent":300,"rejected":0,"dropped":0}';
 const ESM = `import { Countersign, ValidationError } from '@countersign/client';${HOST}`;
 
-describe('the packed client', () => {
-  test('holds built JavaScript, declarations, README and licences, depends on nothing, and asks for no script', () => {
+describe('packed client', () => {
+  test('contains built JavaScript, declarations, README and licences, and has no dependencies', () => {
     const files = readdirSync(installed, { recursive: true, encoding: 'utf8' });
     expect(files).toEqual(
       expect.arrayContaining([
@@ -78,7 +78,7 @@ describe('the packed client', () => {
     expect(readdirSync(join(folder, 'node_modules'))).toEqual(expect.not.arrayContaining(['typebox']));
   });
 
-  test('bundles the domain and no schema library: nothing is imported, and the whole library stays small', () => {
+  test('bundles the domain without the schema library or imports and stays small', () => {
     for (const format of ['esm', 'cjs']) {
       const text = readFileSync(join(installed, `dist/${format}/index.js`), 'utf8');
       expect(text).not.toMatch(/^import |\brequire\(|typebox|\$id/m);
@@ -86,7 +86,7 @@ describe('the packed client', () => {
     }
   });
 
-  test('brings the command countersign as one file that imports nothing but Node: it records, and the gate passes', async () => {
+  test('contains the command countersign as one file that imports only Node modules and works', async () => {
     const text = readFileSync(join(installed, 'dist/cli/main.js'), 'utf8');
     const imported = [...text.matchAll(/^import .*? from "([^"]+)";$/gm)].map(([, specifier]) => specifier!);
     expect(imported.filter((specifier) => !/^(node:)?[a-z_/]+$/.test(specifier))).toEqual([]);
@@ -100,12 +100,12 @@ describe('the packed client', () => {
 
   test('runs as an ES module', async () => expect(await node(write('host.mjs', ESM))).toBe(DONE));
 
-  test('runs by require', async () => {
+  test('runs with require', async () => {
     const path = write('host.cjs', `const { Countersign, ValidationError } = require('@countersign/client');${HOST}`);
     expect(await node(path)).toBe(DONE);
   });
 
-  test.each(['esm', 'cjs'] as const)('runs when a bundler takes it in, as %s for any platform', async (format) => {
+  test.each(['esm', 'cjs'] as const)('runs when bundled as %s for any platform', async (format) => {
     const outfile = join(folder, `bundled.${format === 'esm' ? 'mjs' : 'cjs'}`);
     const entry = write('bundled-host.js', ESM);
     const { warnings } = await build({
@@ -120,7 +120,7 @@ describe('the packed client', () => {
     expect(await node(outfile)).toBe(DONE);
   });
 
-  test('has types for strict hosts, with all libraries checked: ES modules, CommonJS and bundlers, with and without those of Node', async () => {
+  test('has types that compile in strict mode for ES modules, CommonJS and bundlers, with and without Node types', async () => {
     const [prelude, ...blocks] = snippets();
     for (const [name, source] of Object.entries(FAKES)) {
       const home = join(folder, 'fakes', name);
@@ -158,7 +158,7 @@ describe('the packed client', () => {
     }
   }, 60_000);
 
-  test('has types that the oldest TypeScript compiles which README and package.json state, with all libraries checked', async () => {
+  test('has types that compile with the oldest TypeScript in README and package.json', async () => {
     const { version } = JSON.parse(readFileSync(join(root, 'node_modules/typescript-5-2/package.json'), 'utf8'));
     const [oldest] = /^\d+\.\d+/.exec(version)!;
     expect(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).engines.typescript).toBe(`>=${oldest}`);
@@ -176,12 +176,12 @@ describe('the packed client', () => {
     }
   }, 60_000);
 
-  test('is clean for publint', async () => {
+  test('passes publint', async () => {
     const { messages, pkg } = await publint({ pkgDir: installed, pack: false, strict: true });
     expect(messages.map((message) => formatMessage(message, pkg!))).toEqual([]);
   });
 
-  test('is clean for are-the-types-wrong, in every way of resolving it', async () => {
+  test('passes are-the-types-wrong for every module resolution', async () => {
     const { stdout } = await run(join(root, 'node_modules/.bin/attw'), [archive, '--format', 'json']).catch((error) => error);
     const { analysis, problems } = JSON.parse(stdout);
     expect(problems).toEqual({});
@@ -189,7 +189,7 @@ describe('the packed client', () => {
   }, 60_000);
 });
 
-/** Types alone: what a host may write, and what it may not. */
+/** A host program that only checks types: valid uses and expected errors. */
 const PLAIN_HOST = `
 import { Countersign, receiptOf, type PromotionDecision, type TelemetryEvent } from '@countersign/client';
 await using countersign = new Countersign({ baseUrl: new URL('https://x.example'), apiKey: async () => 'k', fetch });

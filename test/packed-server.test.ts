@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 let folder: string;
 let command: string;
 
-/** The environment of a stranger: nothing of this run, data in the scratch folder. */
+/** The environment of a new user: no variable of this run, and data in the scratch folder. */
 const environment = () => ({
   PATH: process.env.PATH,
   HOME: folder,
@@ -22,7 +22,7 @@ const environment = () => ({
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-packed-'));
-  chmodSync(folder, 0o755); // run by root, PostgreSQL is another user that has to get in
+  chmodSync(folder, 0o755); // When root runs this, PostgreSQL runs as another user and needs access.
   await run('npm', ['pack', '--workspace', 'packages/server', '--pack-destination', folder], { cwd: root });
   const [archive] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
   writeFileSync(join(folder, 'package.json'), '{"private":true}');
@@ -35,8 +35,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const operate = async (...args: string[]) =>
   (await run(process.execPath, [command, ...args], { cwd: folder, env: environment() })).stdout.trim();
 
-describe('the packed server, installed outside the repository', () => {
-  test('holds built JavaScript, the migrations and the licence, and no TypeScript', () => {
+describe('packed server installed outside the repository', () => {
+  test('contains built JavaScript, the migrations and the licence, and no TypeScript', () => {
     const files = readdirSync(join(folder, 'node_modules/@countersign/server'), { recursive: true, encoding: 'utf8' });
     expect(files).toEqual(
       expect.arrayContaining([
@@ -52,7 +52,7 @@ describe('the packed server, installed outside the repository', () => {
     expect(files.filter((file) => file.endsWith('.ts') && !file.startsWith('node_modules'))).toEqual([]);
   });
 
-  test('makes a workspace and a key, serves, answers a request with that key, and stops in order', async () => {
+  test('creates a workspace and a key, answers requests and shuts down cleanly', async () => {
     expect(await operate('workspace', 'create', '--name', 'acme')).toMatch(/^[0-9a-f-]{36}$/);
     const key = await operate('keys', 'mint', '--workspace', 'acme', '--name', 'ci', '--scopes', 'audit');
     const server = spawn(process.execPath, [command, 'serve'], {
@@ -62,14 +62,14 @@ describe('the packed server, installed outside the repository', () => {
     });
     try {
       const url = await addressOf(server.stderr);
-      // The longer body is prepared on the worker thread.
+      // The worker thread prepares the longer body.
       for (const padding of ['', ' '.repeat(70_000)]) {
-        const answer = await fetch(`${url}/api/public/audit`, {
+        const response = await fetch(`${url}/api/public/audit`, {
           method: 'POST',
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
           body: `{"actor":"packed","action":"test.ran"}${padding}`,
         });
-        expect(answer.status).toBe(200);
+        expect(response.status).toBe(200);
       }
       const page = await fetch(`${url}/`, { headers: { accept: 'text/html' } });
       expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<div id="root">')]);
@@ -82,15 +82,15 @@ describe('the packed server, installed outside the repository', () => {
   }, 60_000);
 });
 
-/** The address that the server prints when it is ready. */
+/** The URL that the server prints when it is ready. */
 function addressOf(stderr: NodeJS.ReadableStream): Promise<string> {
   return new Promise((resolve, reject) => {
-    let said = '';
+    let output = '';
     stderr.on('data', (chunk) => {
-      said += String(chunk);
-      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0];
+      output += String(chunk);
+      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0];
       if (address !== undefined) resolve(address);
     });
-    stderr.on('end', () => reject(new Error(`the server ended without saying its address: ${said}`)));
+    stderr.on('end', () => reject(new Error(`the server ended without printing its address: ${output}`)));
   });
 }

@@ -9,7 +9,7 @@ import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/serv
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** The blocks of the section, in their order, with what is said of each. */
+/** The code blocks of the section in order, with the name in the comment of each. */
 const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/<!-- gate: ([^>]*?) -->\n```sh\n([\s\S]*?)```/g)].map(
   ([, name, script]) => ({ name: name!, script: script! }),
 );
@@ -25,8 +25,8 @@ afterAll(async () => {
   await data.clear();
 });
 
-describe('the README: block a deploy in five minutes', () => {
-  test('every command of it does what is said, typed one after the other', async () => {
+describe('README: block a deploy in five minutes', () => {
+  test('all commands exit with the stated status when run in order', async () => {
     expect(blocks.map(({ name }) => name)).toEqual(['set up', 'ends with 1', 'record', 'ends with 0', 'ends with 4']);
     const workspace = join(dirname(data.path), 'deploy');
     mkdirSync(workspace);

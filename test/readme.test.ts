@@ -8,27 +8,27 @@ import { EXIT_CODES } from '../packages/server/src/errors/exit-codes.ts';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const textOf = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
-/** Every tracked text in which a person or a job finds a command to run. */
+/** Every tracked file that may contain a command for people or jobs. */
 const texts = execFileSync('git', ['ls-files', '*.md', '*.yml', '*.ts', '*.tsx', '*.sh'], { cwd: root, encoding: 'utf8' })
   .split('\n')
   .filter((path) => path !== '' && !path.startsWith('test/'));
 
-describe('no command asks a registry for an unpublished package', () => {
-  // npx looks a name up in the registry when no package of that name is installed, and anybody could register ours.
-  const ASKS_A_REGISTRY = /npx (?![^\n]*--package=)(?!--no )[^\n]*(?:@countersign\/|countersign)/;
+describe('no command requests an unpublished package from a registry', () => {
+  // npx looks up an uninstalled package in the registry, where anybody could register our names.
+  const REQUESTS_FROM_REGISTRY = /npx (?![^\n]*--package=)(?!--no )[^\n]*(?:@countersign\/|countersign)/;
 
-  test('in any text of the repository', () => {
+  test('in any file of the repository', () => {
     const offers = texts.flatMap((path) =>
       textOf(path)
         .split('\n')
-        .filter((line) => ASKS_A_REGISTRY.test(line) && !line.includes('`npx countersign'))
+        .filter((line) => REQUESTS_FROM_REGISTRY.test(line) && !line.includes('`npx countersign'))
         .map((line) => `${path}: ${line}`),
     );
     expect(offers).toEqual([]);
   });
 });
 
-describe('the documentation is complete and correct', () => {
+describe('documentation', () => {
   test('docs/configuration.md lists the variables that the server reads', () => {
     const rows = Object.values(VARIABLES).map(
       ({ name, default: fallback, meaning }) =>
@@ -54,7 +54,7 @@ describe('the documentation is complete and correct', () => {
     expect(listed.sort()).toEqual(pages.sort());
   });
 
-  test('every relative link of README.md and docs leads to a file', () => {
+  test('every relative link of README.md and docs points to a file', () => {
     const pages = texts.filter((path) => path === 'README.md' || /^docs\/[^/]+\.md$/.test(path));
     const broken = pages.flatMap((path) =>
       [...textOf(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
@@ -72,13 +72,13 @@ describe('the documentation is complete and correct', () => {
     'examples/ci/github.yml',
     'examples/ci/gitlab.yml',
     'action.yml',
-  ])('%s names its package and says that it is not published yet', (path) => {
+  ])('%s names its package and states that it is not published yet', (path) => {
     expect(textOf(path)).toMatch(/@countersign\/(client|server)/);
     expect(textOf(path)).toMatch(/not\s+published\s+yet/i);
   });
 
   test.each(['packages/client/README.md', 'packages/server/README.md'])(
-    '%s travels alone, and links to nothing beside it',
+    '%s has no relative links, because it is published without the repository',
     (path) => {
       expect(textOf(path)).not.toMatch(/\]\((?!https?:|#)/);
     },

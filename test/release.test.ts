@@ -15,7 +15,7 @@ const { version } = JSON.parse(textOf('packages/server/package.json')) as { vers
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** A copy of what the release scripts read, with a changelog. */
+/** Copies the files that the release scripts read, with this changelog. */
 function checkout(name: string, changelog: string): string {
   const folder = join(scratch, name);
   const paths = ['scripts/release', chart, ...globSync('packages/*/package.json', { cwd: root })];
@@ -30,10 +30,10 @@ function checkout(name: string, changelog: string): string {
 const run = (folder: string, script: string, argument: string): string =>
   execFileSync('sh', [join(folder, 'scripts/release', script), argument], { encoding: 'utf8', stdio: 'pipe' });
 
-describe('a release', () => {
+describe('release', () => {
   const changelog = `# Changelog\n\n## Unreleased\n\n- later\n\n## [${version}] - 2026-12-01\n\n- this\n\n## 0.0.1\n\n- earlier\n`;
 
-  test('needs a tag that is the version of everything, and a section in the changelog', () => {
+  test('requires a tag equal to the version of all packages and the chart, and a changelog section', () => {
     const good = checkout('good', changelog);
     expect(run(good, 'check-version.sh', `v${version}`)).toBe('');
     expect(() => run(good, 'check-version.sh', 'v9.9.9')).toThrow(/the tag is 9\.9\.9/);
@@ -47,11 +47,11 @@ describe('a release', () => {
     expect(() => run(other, 'check-version.sh', `v${version}`)).toThrow(/appVersion of the Helm chart is 0\.0\.1/);
   });
 
-  test('has the changes of its own version as notes', () => {
+  test('uses the changes of its version as notes', () => {
     expect(run(checkout('notes', changelog), 'changes-of.sh', version).trim()).toBe('- this');
   });
 
-  test('runs the tests before anything is published, and gives each job only the rights it needs', () => {
+  test('runs the tests before it publishes, and gives each job only the rights it needs', () => {
     const { permissions, jobs } = parse(textOf('.github/workflows/release.yml'));
     expect(permissions).toEqual({ contents: 'read' });
     expect(jobs.pack.needs).toBe('test');
@@ -63,7 +63,7 @@ describe('a release', () => {
   });
 });
 
-describe('the Helm chart', () => {
+describe('Helm chart', () => {
   const templates = globSync(`${chart}/templates/*`, { cwd: root }).map(textOf).join('\n');
 
   test('has the version of the server', () => {

@@ -6,7 +6,7 @@ import { filesOf, TEST_TIERS } from '../scripts/test-tiers.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** The files of the tests and their harnesses that a test file loads, itself included. */
+/** The test files and harness files that a test file loads, including itself. */
 function loadedTestFiles(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
@@ -17,17 +17,17 @@ function loadedTestFiles(file: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-describe('the tiers of the tests', () => {
-  test('contain every test file once', () => {
+describe('test tiers', () => {
+  test('contain every test file exactly once', () => {
     const all = globSync(['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root });
     expect(TEST_TIERS.flatMap((tier) => filesOf(tier, root)).sort()).toEqual(all.sort());
   });
 
-  test.each(TEST_TIERS)('$name has no pattern without a file', ({ include }) => {
+  test.each(TEST_TIERS)('$name has only patterns that match files', ({ include }) => {
     expect(include.filter((pattern) => globSync(pattern, { cwd: root }).length === 0)).toEqual([]);
   });
 
-  test('unit needs no database: its files load no harness that connects to one', () => {
+  test('unit tests load no harness that connects to a database', () => {
     const needsDatabase = filesOf(TEST_TIERS[0]!, root).filter((file) =>
       [...loadedTestFiles(file)].some((loaded) =>
         /\binject\('cluster'\)|acquireEmbeddedDatabase\(/.test(readFileSync(join(root, loaded), 'utf8')),
