@@ -99,21 +99,21 @@ async function tryOnce(kind: Kind, shape: string, heapMb: number): Promise<void>
 }
 
 /** Whether the limit is sufficient, and the output of the child process. */
-function survives(...args: string[]): Promise<{ ok: boolean; said: string }> {
+function survives(...args: string[]): Promise<{ ok: boolean; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...args], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    let said = '';
-    child.stdout.on('data', (chunk) => (said += chunk));
-    child.on('exit', (code) => resolve({ ok: code === 0, said: said.trim() }));
+    let output = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    child.on('exit', (code) => resolve({ ok: code === 0, output: output.trim() }));
   });
 }
 
 async function measure(kind: Kind, shape: string): Promise<void> {
   for (const heapMb of LIMITS_MB) {
-    const { ok, said } = await survives(kind, shape, String(heapMb));
-    if (ok) return console.log(`${kind} | ${shape} | ${heapMb} MB | ${said}`);
+    const { ok, output } = await survives(kind, shape, String(heapMb));
+    if (ok) return console.log(`${kind} | ${shape} | ${heapMb} MB | ${output}`);
   }
   console.log(`${kind} | ${shape} | more than ${LIMITS_MB.at(-1)} MB`);
 }

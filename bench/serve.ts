@@ -99,8 +99,12 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
   };
   for (const [path, audit] of Object.entries(writers)) {
     limits[path] = async (document, principal) => {
-      const asked = { principal, document, idempotencyKey: undefined, prefersAttestation: false };
-      return appendAuditEntry.submit({ ...api.writers, audit }, asked, appendAuditEntry.prepare(asked, readEntry(document)));
+      const endpointRequest = { principal, document, idempotencyKey: undefined, prefersAttestation: false };
+      return appendAuditEntry.submit(
+        { ...api.writers, audit },
+        endpointRequest,
+        appendAuditEntry.prepare(endpointRequest, readEntry(document)),
+      );
     };
   }
   for (const [path, answer] of Object.entries(limits)) {

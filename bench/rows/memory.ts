@@ -10,10 +10,10 @@ export async function memory(world: World, seconds: number): Promise<Row[]> {
   const { traces, telemetry, audit, promotion } = shotsOf(world);
   const parts = [traces, telemetry, audit, promotion];
   const rates = await Promise.all(parts.map((shots) => fire({ port: world.port, connections: 16, seconds, shots })));
-  const said = rates.map(({ perSecond }) => Math.round(perSecond)).join(' / ');
+  const requestRates = rates.map(({ perSecond }) => Math.round(perSecond)).join(' / ');
   const title = { work: `memory, all at once for ${seconds} s`, limit: 'MB', unit: 'MB', goal };
   const rounds = [{ rate: (await world.peakBytes()) / MB, limitRate: 1 }];
-  return [rowOf(title, rounds, `traces / telemetry / audit / promotion requests per second meanwhile: ${said}`)];
+  return [rowOf(title, rounds, `traces / telemetry / audit / promotion requests per second meanwhile: ${requestRates}`)];
 }
 
 const goal = { atLeast: 300, moonshot: 200, lessIsBetter: true };

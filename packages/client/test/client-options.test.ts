@@ -33,7 +33,7 @@ describe('options', () => {
     ],
     ['an unknown option of traces', { traces: { onunsent: () => undefined } as never }, /unknown option traces\.onunsent/],
     ['0 attempts', { retries: { attemptsMax: 0 } }, /retries.attemptsMax/],
-  ])('refuses %s with the reason and without the key', (_, options, message) => {
+  ])('reject %s with the reason and without the key', (_, options, message) => {
     const make = () => clientOf(options);
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(message);
@@ -47,7 +47,7 @@ describe('options', () => {
     ['http://127.0.0.1:7300', 'http://127.0.0.1:7300/api/public/audit'],
     ['http://[::1]:7300', 'http://[::1]:7300/api/public/audit'],
     ['http://localhost:7300', 'http://localhost:7300/api/public/audit'],
-  ])('builds from the base address %s the URL %s', async (baseUrl, url) => {
+  ])('resolve the base address %s to the URL %s', async (baseUrl, url) => {
     const { fetch, sent } = countingFetch(
       async () => new Response('{"ok":true}', { headers: { 'content-type': 'application/json' } }),
     );
@@ -56,7 +56,7 @@ describe('options', () => {
     expect(sent[0]?.headers).toMatchObject({ authorization: `Bearer ${apiKey}`, 'user-agent': `countersign-client/${VERSION}` });
   });
 
-  test('accepts plain http to another machine with insecureHttp', () => {
+  test('allow plain http to another machine with insecureHttp', () => {
     expect(() => clientOf({ baseUrl: 'http://countersign:7300', insecureHttp: true })).not.toThrow();
   });
 

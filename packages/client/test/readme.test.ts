@@ -30,8 +30,8 @@ const fakePath = (name: string) => join(folder, `${name.replaceAll(/\W/g, '-')}.
 
 /** Runs a snippet of the README unchanged, after the first one unless it creates its own client. */
 async function run(code: string) {
-  const whole = code.includes('new Countersign(') ? code : `${prelude!.code}\n${code}`;
-  const linked = whole.replaceAll(/ from '([^']+)'/g, (_, name) => {
+  const program = code.includes('new Countersign(') ? code : `${prelude!.code}\n${code}`;
+  const linked = program.replaceAll(/ from '([^']+)'/g, (_, name) => {
     const target = name === '@countersign/client' ? library : name in FAKES ? fakePath(name) : name;
     return ` from '${target}'`;
   });

@@ -79,7 +79,7 @@ test('a trust file follows rotations by their signatures and does not follow a r
   await rotate();
   expect(await gate(old)).toEqual([0, expect.anything()]);
 
-  // Only the signatures count, whoever sends the list.
+  // Only the signatures count, not the sender of the list.
   const { keys } = JSON.parse(await operate('signing-key', 'show'));
   expect(keys).toHaveLength(3);
   const forged = (each: Record<string, unknown>) => ({ ...each, predecessor_signature: keys[1].predecessor_signature });

@@ -148,19 +148,19 @@ describe('telemetry on the real server', () => {
   });
 });
 
-describe('the queue', () => {
-  test('is bounded: what does not fit is dropped, counted and said once for each burst', async () => {
+describe('telemetry queue', () => {
+  test('drops and counts events beyond the limit of the queue and reports each burst once', async () => {
     const dropped: Dropped[] = [];
     const { client, stored } = await world({ queueEventsMax: 10, onDropped: (each) => dropped.push(each) });
     const queued = ids(25).map((id) => client.telemetry.emit({ trace_id: id, outcome: 'success' }));
-    expect(queued.filter((took) => took).length).toBe(10);
+    expect(queued.filter((isQueued) => isQueued).length).toBe(10);
     await client.telemetry.flush();
     expect(dropped).toEqual([{ count: 15, reason: 'queue_full' }]);
     expect((await stored()).length).toBe(10);
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 10, rejected: 0, dropped: 15 });
   });
 
-  test('is bounded in characters too', async () => {
+  test('also has a limit in characters', async () => {
     const { client } = await world({ queueCharactersMax: 1000, onDropped: () => undefined });
     expect(client.telemetry.emit(event('a', { detail: 'x'.repeat(800) }))).toBe(true);
     expect(client.telemetry.emit(event('b', { detail: 'x'.repeat(800) }))).toBe(false);

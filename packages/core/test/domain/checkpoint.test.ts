@@ -11,7 +11,7 @@ const peter = { name: 'PeterNeumann', publicKey: fromBase64(published.verifier_k
 const pair = keyPair(new Uint8Array(32).fill(7));
 const key = { name: 'countersign/0198f1c2', publicKey: pair.publicKey };
 const signer = { ...key, sign: pair.sign };
-const stranger = { name: key.name, publicKey: keyPair(new Uint8Array(32).fill(8)).publicKey };
+const otherKey = { name: key.name, publicKey: keyPair(new Uint8Array(32).fill(8)).publicKey };
 const head = { origin: originOf('3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24', 'audit'), size: 42, root: sha256(new Uint8Array([1])) };
 
 describe('signed notes (C2SP)', () => {
@@ -41,9 +41,9 @@ describe('signed notes (C2SP)', () => {
   });
 
   test('ignores signatures of unknown keys and rejects a note with an invalid signature of a known key', () => {
-    const foreign = signNote(published.text, [{ ...stranger, sign: pair.sign }], sha256).split('\n\n')[1]!;
+    const foreign = signNote(published.text, [{ ...otherKey, sign: pair.sign }], sha256).split('\n\n')[1]!;
     expect(openNote(published.note + foreign, [peter], verifyEd25519, sha256)).toHaveProperty('text', published.text);
-    expect(openNote(published.note + foreign, [peter, stranger], verifyEd25519, sha256)).toHaveProperty('fault');
+    expect(openNote(published.note + foreign, [peter, otherKey], verifyEd25519, sha256)).toHaveProperty('fault');
   });
 
   test('formats and parses the published verifier key and rejects a key whose id does not match', () => {
@@ -76,7 +76,7 @@ describe('checkpoints (C2SP tlog-checkpoint) and proofs (C2SP tlog-proof)', () =
     const note = signCheckpoint(head, [signer], sha256);
     expect(note.split('\n').slice(0, 3)).toEqual(['countersign/3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24', '42', toBase64(head.root)]);
     expect(openCheckpoint(note, [key], verifyEd25519, sha256)).toEqual({ head, key });
-    expect(openCheckpoint(note, [stranger], verifyEd25519, sha256)).toHaveProperty('fault');
+    expect(openCheckpoint(note, [otherKey], verifyEd25519, sha256)).toHaveProperty('fault');
     expect(openCheckpoint(note.replace('\n42\n', '\n43\n'), [key], verifyEd25519, sha256)).toHaveProperty('fault');
   });
 
