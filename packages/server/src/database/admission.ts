@@ -1,12 +1,12 @@
 import { unavailable } from '../errors/api-error.ts';
 
-/** Shares of the capacity: of a tenant that is alone, of all tenants together, and the limit of a small holding. */
-const ALONE = 0.75;
-const TOGETHER = 0.9;
-const LITTLE = 0.05;
+/** Shares of the capacity: of a tenant that is alone, of all tenants together, and of a tenant that counts as small. */
+const SHARE_OF_ONLY_TENANT = 0.75;
+const SHARE_OF_ALL_TENANTS = 0.9;
+const SHARE_OF_SMALL_TENANT = 0.05;
 /** The share of bodies of unknown length, and the level up to which a new one may start, so that active ones can grow. */
-const GROWING = 0.5;
-const GROWING_START = 0.25;
+const SHARE_OF_UNKNOWN_LENGTH = 0.5;
+const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
 
 /**
  * Limits the bytes that are queued or being read, and shares them fairly between tenants. One tenant may use three quarters while it is
@@ -30,25 +30,25 @@ export class Admission {
 
   /** Admits bytes, or throws 503. An empty queue admits anything, because a single body larger than the queue must not wait forever. */
   enter(tenantId: string, bytes: number): void {
-    const held = this.#usedBy.get(tenantId) ?? 0;
-    const refused = held === 0 ? this.#isFullForNewcomers(bytes) : this.#isBeyondShare(held, bytes);
-    if (refused) throw unavailable('the memory for request bodies is full');
+    const own = this.#usedBy.get(tenantId) ?? 0;
+    const isRejected = own === 0 ? this.#isFullForNewcomers(bytes) : this.#isBeyondShare(own, bytes);
+    if (isRejected) throw unavailable('the memory for request bodies is full');
     this.#used += bytes;
-    this.#usedBy.set(tenantId, held + bytes);
+    this.#usedBy.set(tenantId, own + bytes);
   }
 
   /** A tenant without bytes is admitted until the last tenth is full too. */
   #isFullForNewcomers(bytes: number): boolean {
-    return this.#used + bytes > this.bytesMax && this.#used > this.bytesMax * TOGETHER;
+    return this.#used + bytes > this.bytesMax && this.#used > this.bytesMax * SHARE_OF_ALL_TENANTS;
   }
 
   /** A tenant with bytes may use the common part, or the last tenth while it has few; once half is used, no more than its share. */
-  #isBeyondShare(held: number, bytes: number): boolean {
+  #isBeyondShare(own: number, bytes: number): boolean {
     const tenants = this.#usedBy.size;
-    const share = tenants === 1 ? this.bytesMax * ALONE : (this.bytesMax * TOGETHER) / tenants;
-    const room = held + bytes <= this.bytesMax * LITTLE ? this.bytesMax : this.bytesMax * TOGETHER;
-    if (this.#used + bytes > room) return true;
-    return held + bytes > share && this.#used + bytes > this.bytesMax / 2;
+    const share = tenants === 1 ? this.bytesMax * SHARE_OF_ONLY_TENANT : (this.bytesMax * SHARE_OF_ALL_TENANTS) / tenants;
+    const limit = own + bytes <= this.bytesMax * SHARE_OF_SMALL_TENANT ? this.bytesMax : this.bytesMax * SHARE_OF_ALL_TENANTS;
+    if (this.#used + bytes > limit) return true;
+    return own + bytes > share && this.#used + bytes > this.bytesMax / 2;
   }
 
   /**
@@ -56,7 +56,7 @@ export class Admission {
    * active bodies are finished before new ones start.
    */
   enterGrowing(tenantId: string, bytes: number, stage: 'start' | 'growth'): void {
-    const part = stage === 'start' ? GROWING_START : GROWING;
+    const part = stage === 'start' ? SHARE_OF_UNKNOWN_LENGTH_AT_START : SHARE_OF_UNKNOWN_LENGTH;
     if (this.#growing > 0 && this.#growing + bytes > this.bytesMax * part)
       throw unavailable('the memory for request bodies of unknown length is full');
     this.enter(tenantId, bytes);
@@ -71,9 +71,9 @@ export class Admission {
 
   /** Releases bytes. */
   leave(tenantId: string, bytes: number): void {
-    const own = (this.#usedBy.get(tenantId) ?? 0) - bytes;
+    const left = (this.#usedBy.get(tenantId) ?? 0) - bytes;
     this.#used -= bytes;
-    if (own > 0) this.#usedBy.set(tenantId, own);
+    if (left > 0) this.#usedBy.set(tenantId, left);
     else this.#usedBy.delete(tenantId);
   }
 }

@@ -54,7 +54,7 @@ interface Lane<I, Answer> {
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const TRIES = 5;
 /** Batches below this size are not split, because every batch has a fixed cost. */
-const PARTED_FROM = 16;
+const SPLIT_ITEMS_MIN = 16;
 
 /**
  * Group commit: items of a tenant that arrive while a batch is being committed go together into the next one. There is no timer: a flush
@@ -99,17 +99,17 @@ export class BatchWriter<I extends Item, Answer> {
     const release = await this.#options.slots.take();
     // Taken only now, so that items that arrived while this batch waited for a connection are included.
     const batch = this.#take(lane);
-    const tell = batch.length > 0 ? await this.#settle(tenantId, batch) : () => undefined;
+    const settlePromises = batch.length > 0 ? await this.#settle(tenantId, batch) : () => undefined;
     release();
     lane.inFlight -= 1;
     if (lane.queue.length > 0) {
       // The next batch starts before the responses of this one are made, so that the database is not idle meanwhile.
       lane.inFlight += 1;
       void this.#flush(tenantId, lane);
-      setImmediate(tell);
+      setImmediate(settlePromises);
     } else {
       if (lane.inFlight === 0) this.#lanes.delete(tenantId);
-      tell();
+      settlePromises();
     }
   }
 
@@ -122,7 +122,10 @@ export class BatchWriter<I extends Item, Answer> {
     const batch: Waiting<I, Answer>[] = [];
     const left: Waiting<I, Answer>[] = [];
     const keys = new Set<string>();
-    const itemsMax = Math.min(this.#options.itemsMax, Math.max(PARTED_FROM, Math.ceil((lane.queue.length + lane.lastItems) / 2)));
+    const itemsMax = Math.min(
+      this.#options.itemsMax,
+      Math.max(SPLIT_ITEMS_MIN, Math.ceil((lane.queue.length + lane.lastItems) / 2)),
+    );
     let bytes = 0;
     for (const waiting of lane.queue) {
       const full = batch.length >= itemsMax || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);

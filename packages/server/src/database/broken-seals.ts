@@ -76,10 +76,10 @@ export class BrokenSealError extends ApiError {
 
   /** @param table of the row; the log names the row. */
   constructor(table: string) {
-    super('seal_broken', [{ path: '', code: 'seal_broken', message: said(table) }]);
-    this.message = said(table);
+    super('seal_broken', [{ path: '', code: 'seal_broken', message: messageOf(table) }]);
+    this.message = messageOf(table);
   }
 }
 
-const said = (table: string): string =>
+const messageOf = (table: string): string =>
   `the seal of a row of ${table} is not valid: it was changed outside the server. Nothing was stored; the operator finds the row in the server's log, and puts it back from a backup`;

@@ -1,6 +1,6 @@
 import pg, { type Client } from 'pg';
 
-/** How far a sequence has counted. */
+/** A sequence and the last number that it issued. */
 export interface CopiedSequence {
   name: string;
   last: number;
@@ -9,11 +9,11 @@ export interface CopiedSequence {
 const SEQUENCES = `SELECT sequencename::text AS name, last_value AS last FROM pg_catalog.pg_sequences
    WHERE schemaname = 'countersign' AND sequencename <> 'migrations_id_seq' AND last_value IS NOT NULL ORDER BY sequencename`;
 
-/** The sequences that have counted. Read behind the rows, so that none is behind the numbers in them. */
+/** The sequences that have issued a number. Read after the rows, so that no row has a higher number than its sequence. */
 export const listSequences = async (client: Client): Promise<CopiedSequence[]> =>
   (await client.query<CopiedSequence>(SEQUENCES)).rows;
 
-/** Lets a sequence go on behind its last number. */
+/** Makes a sequence continue after its last number. */
 export async function moveSequence(client: Client, { name, last }: CopiedSequence): Promise<void> {
   await client.query('SELECT setval($1::regclass, $2)', [`countersign.${pg.escapeIdentifier(name)}`, last]);
 }

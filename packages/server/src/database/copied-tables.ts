@@ -9,7 +9,7 @@ export interface CopiedTable {
   byTenant: boolean;
 }
 
-// `migrations` is written by the migrations themselves, so a restore makes it anew.
+// `migrations` is written by the migrations themselves, so a restore does not need its rows.
 const TABLES = `
   SELECT c.relname::text AS name, c.relrowsecurity AS "byTenant",
          ARRAY(SELECT a.attname::text FROM pg_catalog.pg_attribute a
@@ -20,7 +20,7 @@ const TABLES = `
    WHERE c.relnamespace = 'countersign'::regnamespace AND c.relkind = 'r' AND c.relname <> 'migrations'
    ORDER BY c.relname COLLATE "C"`;
 
-/** Every table whose rows a backup copies, each behind the tables that its foreign keys refer to. */
+/** Every table whose rows a backup copies, each after the tables that its foreign keys refer to. */
 export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
   const { rows } = await client.query<CopiedTable & { needs: string[] }>(TABLES);
   const ordered: CopiedTable[] = [];
@@ -34,34 +34,34 @@ export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
   return ordered;
 }
 
-const named = ({ name }: CopiedTable): string => `countersign.${pg.escapeIdentifier(name)}`;
-const listed = ({ columns }: CopiedTable): string => columns.map((column) => pg.escapeIdentifier(column)).join(', ');
+const qualifiedName = ({ name }: CopiedTable): string => `countersign.${pg.escapeIdentifier(name)}`;
+const columnList = ({ columns }: CopiedTable): string => columns.map((column) => pg.escapeIdentifier(column)).join(', ');
 
 /** Copies the rows of a table out: those of one tenant, or all of a table that has no tenants. Returns how many there were. */
 export function copyTableOut(client: Client, table: CopiedTable, tenantId: string | undefined, take: RowSink): Promise<number> {
-  const select = `SELECT ${listed(table)} FROM ${named(table)}`;
+  const select = `SELECT ${columnList(table)} FROM ${qualifiedName(table)}`;
   if (tenantId === undefined) return copyOut(client, `COPY (${select}) TO STDOUT (FORMAT binary)`, take);
   const tenant = pg.escapeLiteral(tenantId);
   // One round trip for both: a backup does this for every table of every tenant.
-  const be = `SELECT set_config('countersign.tenant_id', ${tenant}, true)`;
-  return copyOut(client, `${be}; COPY (${select} WHERE tenant_id = ${tenant}) TO STDOUT (FORMAT binary)`, take);
+  const setTenant = `SELECT set_config('countersign.tenant_id', ${tenant}, true)`;
+  return copyOut(client, `${setTenant}; COPY (${select} WHERE tenant_id = ${tenant}) TO STDOUT (FORMAT binary)`, take);
 }
 
 /** Copies one part of a table in. Returns how many rows it had. */
 export const copyTableIn = (client: Client, table: CopiedTable, part: Uint8Array): Promise<number> =>
-  copyIn(client, `COPY ${named(table)} (${listed(table)}) FROM STDIN (FORMAT binary)`, part);
+  copyIn(client, `COPY ${qualifiedName(table)} (${columnList(table)}) FROM STDIN (FORMAT binary)`, part);
 
-/** Takes the rows of all tenants at once, which row-level security otherwise refuses to COPY, while `work` runs in the transaction. */
+/** Runs `work` in the transaction without row-level security for the owner, so that COPY takes the rows of all tenants at once. */
 export async function withoutForcedRowSecurity(client: Client, table: CopiedTable, work: () => Promise<void>): Promise<void> {
   if (!table.byTenant) return work();
-  await client.query(`ALTER TABLE ${named(table)} NO FORCE ROW LEVEL SECURITY`);
+  await client.query(`ALTER TABLE ${qualifiedName(table)} NO FORCE ROW LEVEL SECURITY`);
   await work();
-  await client.query(`ALTER TABLE ${named(table)} FORCE ROW LEVEL SECURITY`);
+  await client.query(`ALTER TABLE ${qualifiedName(table)} FORCE ROW LEVEL SECURITY`);
 }
 
-/** Collects statistics: without them, plans are poor until autovacuum comes by. */
+/** Collects statistics: without them, plans are poor until autovacuum runs. */
 export async function analyzeTables(client: Client): Promise<void> {
-  for (const table of await listCopiedTables(client)) await client.query(`ANALYZE ${named(table)}`);
+  for (const table of await listCopiedTables(client)) await client.query(`ANALYZE ${qualifiedName(table)}`);
 }
 
 /** The first table that has a row, of any tenant; undefined when all are empty. The role must own the tables. */
@@ -71,7 +71,7 @@ export async function findFilledTable(client: Client, tables: readonly CopiedTab
     for (const table of tables) {
       let found = false;
       await withoutForcedRowSecurity(client, table, async () => {
-        const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT FROM ${named(table)}) AS found`);
+        const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT FROM ${qualifiedName(table)}) AS found`);
         found = rows[0]!.found;
       });
       if (found) return table.name;

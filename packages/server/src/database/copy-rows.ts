@@ -7,11 +7,11 @@ interface CopyConnection extends Connection {
   endCopyFrom(): void;
 }
 
-/** Takes one row of a COPY; returns a promise when no more may come until it settles. */
+/** Takes one row of a COPY; returns a promise if no more rows may be sent until it settles. */
 export type RowSink = (row: Uint8Array) => Promise<void> | undefined;
 
-/** Sends bytes to PostgreSQL in pieces of this size, so that the socket's buffer stays small. */
-const PIECE_BYTES = 1024 * 1024;
+/** Sends bytes to PostgreSQL in chunks of this size, so that the socket's buffer stays small. */
+const CHUNK_BYTES = 1024 * 1024;
 
 /** What both directions share: the row count of the command's tag, and one promise for the end. */
 abstract class Copy implements Submittable {
@@ -74,7 +74,7 @@ class CopyOut extends Copy {
       },
       (error: unknown) => {
         this.handleError(error);
-        // The rest of the rows is of no use: the connection ends here.
+        // The remaining rows are not needed, so the connection is closed.
         stream.destroy();
       },
     );
@@ -101,8 +101,8 @@ class CopyIn extends Copy {
 
   async #send(connection: CopyConnection): Promise<void> {
     const { stream } = connection;
-    for (let at = 0; at < this.#data.length && !this.#hasFailed; at += PIECE_BYTES) {
-      connection.sendCopyFromChunk(this.#data.subarray(at, at + PIECE_BYTES));
+    for (let at = 0; at < this.#data.length && !this.#hasFailed; at += CHUNK_BYTES) {
+      connection.sendCopyFromChunk(this.#data.subarray(at, at + CHUNK_BYTES));
       if (stream.writableNeedDrain) await drained(stream);
     }
     if (!this.#hasFailed) connection.endCopyFrom();
@@ -121,7 +121,7 @@ function drained(stream: Connection['stream']): Promise<void> {
 }
 
 /**
- * Runs `COPY ... TO STDOUT`, possibly behind other statements of the same text, and gives each row to `take`.
+ * Runs `COPY ... TO STDOUT`, possibly after other statements in the same text, and gives each row to `take`.
  * @returns the number of rows.
  */
 export const copyOut = (client: Client, text: string, take: RowSink): Promise<number> =>

@@ -18,7 +18,7 @@ export const PLANS_FOR_VALUES = 'SET LOCAL plan_cache_mode = force_custom_plan';
 export const FENCE = 'OFFSET 0';
 
 /**
- * A condition that the planner cannot estimate, so that it keeps to the index which the other conditions name.
+ * A condition that the planner cannot estimate, so that it uses the index which the other conditions name.
  * @param condition SQL that is true or false; unknown counts as true.
  */
 export const notEstimated = (condition: string): string => `coalesce(${condition}, true)`;
@@ -35,7 +35,7 @@ interface PlanState {
   lastAt: number;
 }
 
-const planned = new WeakMap<PoolClient, PlanState>();
+const planStates = new WeakMap<PoolClient, PlanState>();
 
 /**
  * Tells whether a connection must plan again: its plans are two seconds old, or half as old as the connection if that is less. Called at the
@@ -48,8 +48,8 @@ const planned = new WeakMap<PoolClient, PlanState>();
  */
 export function plansAreOld(client: PoolClient): boolean {
   const now = performance.now();
-  const { firstAt, lastAt } = planned.get(client) ?? { firstAt: now, lastAt: now };
-  const old = now - lastAt >= Math.min(AGE_MAX_MS, Math.max(AGE_MAX_AT_FIRST_MS, (lastAt - firstAt) / 2));
-  if (old || firstAt === now) planned.set(client, { firstAt, lastAt: old ? now : lastAt });
-  return old;
+  const { firstAt, lastAt } = planStates.get(client) ?? { firstAt: now, lastAt: now };
+  const isOld = now - lastAt >= Math.min(AGE_MAX_MS, Math.max(AGE_MAX_AT_FIRST_MS, (lastAt - firstAt) / 2));
+  if (isOld || firstAt === now) planStates.set(client, { firstAt, lastAt: isOld ? now : lastAt });
+  return isOld;
 }

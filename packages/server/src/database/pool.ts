@@ -11,7 +11,7 @@ const { INT8 } = pg.types.builtins;
 pg.types.setTypeParser(INT8, Number);
 
 /** The longest wait for a connection, so that a hanging database causes a 503. */
-const GIVE_UP_MS = 15_000;
+const RESPONSE_TIMEOUT_MS = 15_000;
 
 /**
  * The settings of a connection, sent before anything else.
@@ -24,8 +24,8 @@ const GIVE_UP_MS = 15_000;
  */
 const SETTINGS = `${GENERIC_PLANS}; SET default_transaction_isolation = 'read committed';
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
-  SET lock_timeout = ${GIVE_UP_MS - 3000};
-  SET statement_timeout = ${GIVE_UP_MS - 1000}; SET idle_in_transaction_session_timeout = ${GIVE_UP_MS - 5000}`;
+  SET lock_timeout = ${RESPONSE_TIMEOUT_MS - 3000};
+  SET statement_timeout = ${RESPONSE_TIMEOUT_MS - 1000}; SET idle_in_transaction_session_timeout = ${RESPONSE_TIMEOUT_MS - 5000}`;
 
 /** Checks during a statement whether the client is still connected; not every system supports it. */
 const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
@@ -34,11 +34,12 @@ const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
  * A pool of pipelined connections.
  * @param size the maximum number of connections.
  */
-export const openPool = (address: DatabaseAddress, size: PoolSize): pg.Pool => kept(new pg.Pool(poolConfig(address, size)));
+export const openPool = (address: DatabaseAddress, size: PoolSize): pg.Pool =>
+  withErrorListeners(new pg.Pool(poolConfig(address, size)));
 
 /** The same, shared fairly between tenants: for reads, whose number is not limited. */
 export const openFairPool = (address: DatabaseAddress, size: PoolSize): FairPool =>
-  kept(new FairPool(poolConfig(address, size), new FairTurns({ size: size.size, ...FAIR_WAIT })));
+  withErrorListeners(new FairPool(poolConfig(address, size), new FairTurns({ size: size.size, ...FAIR_WAIT })));
 
 interface PoolSize {
   size: number;
@@ -64,13 +65,13 @@ const poolConfig = (address: DatabaseAddress, { size, name }: PoolSize): pg.Pool
     max: size,
     application_name: `countersign-${name}`,
     connectionTimeoutMillis: 5_000,
-    query_timeout: GIVE_UP_MS,
+    query_timeout: RESPONSE_TIMEOUT_MS,
     idleTimeoutMillis: 0,
     keepAlive: true,
     pipeline: true,
   }) as pg.PoolConfig;
 
-function kept<P extends pg.Pool>(pool: P): P {
+function withErrorListeners<P extends pg.Pool>(pool: P): P {
   // The pool replaces a broken connection, and its statements fail with the reason. The listeners keep the additional error events of idle
   // connections (from the pool) and of used ones (from the connection) from ending the process.
   pool.on('error', () => undefined);

@@ -36,10 +36,10 @@ function expectedFacts(): readonly Fact[] {
 
 /** The differences between the facts of a database and those of this server's migrations, in the order of the facts. */
 export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
-  const stands = new Map(found.map((fact) => [objectOf(fact), fact]));
+  const actual = new Map(found.map((fact) => [objectOf(fact), fact]));
   const known = new Map(expectedFacts().map((fact) => [objectOf(fact), fact]));
   const missing = [...known.values()].flatMap((fact) => {
-    const other = stands.get(objectOf(fact));
+    const other = actual.get(objectOf(fact));
     if (other === undefined) return [{ object: objectOf(fact), fault: 'is missing', remedy: RESTORE }];
     return other.detail === fact.detail ? [] : [changed(fact, other)];
   });

@@ -15,7 +15,7 @@ export interface SealedTable<R> {
   /** The primary key first, without the tenant's ID. */
   readonly columns: readonly SealedColumn<R>[];
   /** The fields that identify a row in the log. Never the hash of a token. */
-  readonly named: readonly (keyof R & string)[];
+  readonly identifyingFields: readonly (keyof R & string)[];
 }
 
 /** A row from a statement with `sealedColumns`. */

@@ -25,7 +25,7 @@ export class Seals {
   }
 
   /** Whether a stored seal is that of the head. False for a missing one. */
-  holdsHead(head: SealedHead, seal: Uint8Array | null): boolean {
+  matchesHead(head: SealedHead, seal: Uint8Array | null): boolean {
     return isSame(this.ofHead(head), seal);
   }
 
@@ -44,9 +44,9 @@ export class Seals {
     for (const { field } of table.columns) row[field] = raw[rawName(table, field)] as R[typeof field];
     const verified = expected === undefined ? row : { ...row, ...expected };
     const seal = raw[rawName(table, 'seal')];
-    const isWhole = seal instanceof Uint8Array && sealedValues(table, verified).every(isSealable);
-    if (isWhole && isSame(this.ofRow(table, tenantId, verified), seal)) return verified;
-    const key = Object.fromEntries(table.named.map((field) => [field, String(row[field])]));
+    const isSealed = seal instanceof Uint8Array && sealedValues(table, verified).every(isSealable);
+    if (isSealed && isSame(this.ofRow(table, tenantId, verified), seal)) return verified;
+    const key = Object.fromEntries(table.identifyingFields.map((field) => [field, String(row[field])]));
     this.broken.report({ table: table.name, tenantId: tenantId === '' ? undefined : tenantId, key });
     return undefined;
   }
@@ -85,10 +85,10 @@ export function shareSeals(pools: readonly Pool[], masterSecret: Uint8Array): vo
 export const sealsOf = (pool: Pool): Seals | undefined => sealsOfPools.get(pool);
 
 /** The same. Throws if the pool was opened without the master secret. */
-export const requireSeals = (pool: Pool): Seals => known(sealsOf(pool));
+export const requireSeals = (pool: Pool): Seals => requireDefined(sealsOf(pool));
 
 /** The seals. Throws if the pool was opened without the master secret. */
-export function known(seals: Seals | undefined): Seals {
+export function requireDefined(seals: Seals | undefined): Seals {
   if (seals === undefined) throw new Error('this pool was opened without the master secret: nothing can be sealed or verified');
   return seals;
 }

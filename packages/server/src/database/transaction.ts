@@ -2,7 +2,7 @@ import pg, { type Pool, type PoolClient } from 'pg';
 import { type Clock, clockOf } from './clock.ts';
 import { DISCARD_PLANS, PLANS_FOR_VALUES, plansAreOld } from './planner.ts';
 import { FairPool, OutcomeUnknownError } from './pool.ts';
-import { known, type Seals, sealsOf } from './seals.ts';
+import { requireDefined, type Seals, sealsOf } from './seals.ts';
 
 /** A named statement: prepared once per connection, and identified by its name in pg_stat_statements. */
 export interface Statement<Row> {
@@ -132,7 +132,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   get seals(): Seals {
-    return known(this.#seals);
+    return requireDefined(this.#seals);
   }
 
   /** Sends BEGIN and the owner without waiting; if they fail, everything after them fails too. */

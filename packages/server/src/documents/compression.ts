@@ -6,13 +6,13 @@ const QUALITY = 1;
 /** The window: as large as a segment, and what the decoder allocates at most. */
 const WINDOW_BITS = 20;
 
-/** Output of this size is produced at once: Node goes back to its pool of threads for each further piece. */
-const PIECE_BYTES_MIN = 16 * 1024;
+/** Output of this size is produced at once. Each further chunk takes another turn of Node's thread pool. */
+const CHUNK_BYTES_MIN = 16 * 1024;
 
 /** Compresses bytes on a thread of Node's pool. */
 export const compress = (raw: Buffer): Promise<Buffer> =>
   promisify(brotliCompress)(raw, {
-    chunkSize: Math.max(PIECE_BYTES_MIN, raw.length >> 2),
+    chunkSize: Math.max(CHUNK_BYTES_MIN, raw.length >> 2),
     params: {
       [constants.BROTLI_PARAM_QUALITY]: QUALITY,
       [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS,
@@ -23,7 +23,7 @@ export const compress = (raw: Buffer): Promise<Buffer> =>
 /** Decompresses to exactly this many bytes. Rejects if there are more or fewer, or if the bytes are damaged. */
 export async function decompress(compressed: Buffer, bytes: number): Promise<Buffer> {
   const raw = await promisify(brotliDecompress)(compressed, {
-    chunkSize: Math.max(PIECE_BYTES_MIN, bytes),
+    chunkSize: Math.max(CHUNK_BYTES_MIN, bytes),
     maxOutputLength: bytes,
   });
   if (raw.length !== bytes) throw new Error(`decompressed to ${raw.length} bytes instead of ${bytes}`);

@@ -1,8 +1,8 @@
-/** A segment takes documents up to this many bytes; a longer one has a segment of its own. Whoever reads one document decompresses all. */
+/** A segment takes documents up to this many bytes; a longer one has its own segment. Reading one document decompresses its segment. */
 export const SEGMENT_BYTES_MAX = 512 * 1024;
 
 /** Where a document is in the segments of its batch. */
-export interface LaidOut {
+export interface DocumentPlace {
   /** Index of the segment. */
   segment: number;
   /** In the decompressed bytes. */
@@ -10,10 +10,10 @@ export interface LaidOut {
 }
 
 /** Lays documents out in segments, in order. Returns the documents of each segment, and the place of each document. */
-export function layOutSegments(documents: readonly Buffer[]): { segments: Buffer[][]; places: LaidOut[] } {
+export function layOutSegments(documents: readonly Buffer[]): { segments: Buffer[][]; places: DocumentPlace[] } {
   const segments: Buffer[][] = [];
   let bytes = 0;
-  const places = documents.map((document): LaidOut => {
+  const places = documents.map((document): DocumentPlace => {
     if (segments.length === 0 || bytes + document.length > SEGMENT_BYTES_MAX) {
       segments.push([]);
       bytes = 0;

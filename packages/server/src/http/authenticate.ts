@@ -32,9 +32,9 @@ export class Authenticator {
     if (key === undefined) throw unauthorized();
     const record = await this.#lookups.find(key.prefix);
     const isSame = timingSafeEqual(hash('sha256', key.secret, 'buffer'), record?.secretSha256 ?? NO_SECRET);
-    const looking = record === undefined || !isSame ? undefined : verifiedKey(this.#pool, record);
-    const known = looking instanceof Promise ? await looking.catch(asUnavailable) : looking;
-    if (record === undefined || known === undefined || known.kind !== key.kind || this.#isOver(known)) throw unauthorized();
+    const verification = record === undefined || !isSame ? undefined : verifiedKey(this.#pool, record);
+    const known = verification instanceof Promise ? await verification.catch(asUnavailable) : verification;
+    if (record === undefined || known === undefined || known.kind !== key.kind || this.#isInactive(known)) throw unauthorized();
     this.#noteUse(record);
     const scopes = known.scopes as KeyScope[];
     if (!scopes.includes(scope)) throw insufficientScope(scope);
@@ -42,7 +42,7 @@ export class Authenticator {
   }
 
   /** Whether a key is revoked or expired. After a jump of the clock no key expires, and no expired key is accepted. */
-  #isOver({ isRevoked, expiresAt }: KnownKey): boolean {
+  #isInactive({ isRevoked, expiresAt }: KnownKey): boolean {
     return isRevoked || (expiresAt !== null && Date.parse(expiresAt) <= clockOf(this.#pool).now().getTime());
   }
 

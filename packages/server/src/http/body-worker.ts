@@ -9,8 +9,8 @@ import { prepareBody, prepareExport } from './prepare-body.ts';
 
 /** A body for the worker. Its bytes are transferred. */
 export type BodyTask = { document: Uint8Array<ArrayBuffer> } & (
-  | { operation: OperationId; asked: Omit<IngestRequest, 'document'> }
-  | { operation: 'export'; asked: Omit<ExportRequest, 'document'> }
+  | { operation: OperationId; request: Omit<IngestRequest, 'document'> }
+  | { operation: 'export'; request: Omit<ExportRequest, 'document'> }
 );
 
 /** The result of the worker with the returned bytes; or an error. */
@@ -26,8 +26,8 @@ parentPort?.on('message', (task: BodyTask) => {
   try {
     const prepared =
       task.operation === 'export'
-        ? prepareExport({ ...task.asked, document: bytes })
-        : prepareBody(task.operation, { ...task.asked, document: bytes });
+        ? prepareExport({ ...task.request, document: bytes })
+        : prepareBody(task.operation, { ...task.request, document: bytes });
     reply({ prepared, document }, [document.buffer]);
   } catch (error) {
     if (error instanceof ApiError) reply({ refused: { code: error.code, issues: error.issues, headers: error.headers } });

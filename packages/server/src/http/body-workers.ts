@@ -12,8 +12,8 @@ const workerFile = new URL(`./body-worker${extname(import.meta.url)}`, import.me
 /** The maximum number of queued bodies, in total and of one tenant. The admission of bodies limits their bytes. */
 const WAITING_MAX = 1024;
 const WAITING_OF_ONE_MAX = 768;
-/** Bodies that the worker has at once, so that the next one is there when it finishes the last. */
-const UNDER_WAY_MAX = 2;
+/** Bodies that the worker has at once, so that it has the next one when it finishes one. */
+const IN_PROGRESS_MAX = 2;
 
 /** A prepared body with its bytes. */
 export interface Prepared<Result = unknown> {
@@ -38,7 +38,7 @@ export class BodyWorkers {
   readonly #file: URL;
   readonly #queues = new Map<string, Waiting[]>();
   #waiting = 0;
-  #underWay: Waiting[] = [];
+  #inProgress: Waiting[] = [];
   #worker: Worker | undefined;
   #closed = false;
 
@@ -50,18 +50,18 @@ export class BodyWorkers {
 
   /** Bodies that are queued or being prepared. */
   get length(): number {
-    return this.#waiting + this.#underWay.length;
+    return this.#waiting + this.#inProgress.length;
   }
 
   /** Prepares a body; its bytes are moved to the worker and come back with the result. Throws 503 when too many wait. */
-  prepare(operation: OperationId, { document, ...asked }: IngestRequest): Promise<Prepared> {
-    return this.#enqueue(asked.principal.tenantId, { operation, asked, document: ownBytes(document) });
+  prepare(operation: OperationId, { document, ...request }: IngestRequest): Promise<Prepared> {
+    return this.#enqueue(request.principal.tenantId, { operation, request, document: ownBytes(document) });
   }
 
   /** Prepares an OpenTelemetry export. */
-  prepareExport({ document, ...asked }: ExportRequest): Promise<Prepared<PreparedExport>> {
-    const task = { operation: 'export' as const, asked, document: ownBytes(document) };
-    return this.#enqueue(asked.principal.tenantId, task) as Promise<Prepared<PreparedExport>>;
+  prepareExport({ document, ...request }: ExportRequest): Promise<Prepared<PreparedExport>> {
+    const task = { operation: 'export' as const, request, document: ownBytes(document) };
+    return this.#enqueue(request.principal.tenantId, task) as Promise<Prepared<PreparedExport>>;
   }
 
   #enqueue(tenantId: string, task: BodyTask): Promise<Prepared> {
@@ -79,8 +79,8 @@ export class BodyWorkers {
   /** Stops the worker; queued bodies get a 503. */
   async close(): Promise<void> {
     this.#closed = true;
-    const left = [...this.#underWay, ...[...this.#queues.values()].flat()];
-    this.#underWay = [];
+    const left = [...this.#inProgress, ...[...this.#queues.values()].flat()];
+    this.#inProgress = [];
     this.#queues.clear();
     this.#waiting = 0;
     for (const { reject } of left) reject(unavailable('stopping'));
@@ -89,7 +89,7 @@ export class BodyWorkers {
 
   /** Sends queued bodies to the worker, from each tenant in turn. */
   #feed(): void {
-    while (this.#underWay.length < UNDER_WAY_MAX) {
+    while (this.#inProgress.length < IN_PROGRESS_MAX) {
       const [entry] = this.#queues;
       if (entry === undefined) return;
       const [tenantId, queue] = entry;
@@ -97,7 +97,7 @@ export class BodyWorkers {
       this.#queues.delete(tenantId); // The tenant goes to the end.
       if (queue.length > 0) this.#queues.set(tenantId, queue);
       this.#waiting -= 1;
-      this.#underWay.push(next);
+      this.#inProgress.push(next);
       this.#worker ??= this.#start();
       this.#worker.postMessage(next.task, [next.task.document.buffer]);
     }
@@ -114,9 +114,9 @@ export class BodyWorkers {
     return worker;
   }
 
-  /** The worker keeps the order, so a result belongs to the first body that it has. */
+  /** The worker keeps the order, so a result belongs to the oldest body in progress. */
   #settle(result: BodyResult): void {
-    const waiting = this.#underWay.shift();
+    const waiting = this.#inProgress.shift();
     this.done += 1;
     this.#feed();
     if (waiting === undefined) return;
@@ -128,8 +128,8 @@ export class BodyWorkers {
   /** The worker has exited. Its bodies get a 503 and may be sent again; queued ones go to a new thread. */
   #lost(worker: Worker, failure: unknown): void {
     if (this.#worker === worker) this.#worker = undefined;
-    const lost = this.#underWay;
-    this.#underWay = [];
+    const lost = this.#inProgress;
+    this.#inProgress = [];
     for (const { reject } of lost) reject(unavailable(failure ?? 'the worker thread for large bodies has exited'));
     if (!this.#closed) this.#feed();
   }

@@ -86,7 +86,7 @@ function typeOf(schema: Json): string {
 }
 
 function bounds(schema: Json): string {
-  const said = [
+  const rules = [
     schema.enum && `one of ${schema.enum.filter((value: unknown) => value !== null).join(', ')}`,
     schema.default !== undefined && `default ${JSON.stringify(schema.default)}`,
     schema.minimum !== undefined && `from ${schema.minimum}`,
@@ -94,7 +94,7 @@ function bounds(schema: Json): string {
     schema.maxLength !== undefined && `at most ${schema.maxLength} characters`,
     schema.maxItems !== undefined && `at most ${schema.maxItems} items`,
   ].filter(Boolean);
-  return said.length === 0 ? '' : ` <small>${escaped(said.join(', '))}</small>`;
+  return rules.length === 0 ? '' : ` <small>${escaped(rules.join(', '))}</small>`;
 }
 
 const paragraphs = (text: string): string =>

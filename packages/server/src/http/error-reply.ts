@@ -17,7 +17,7 @@ export interface EarlyRefusal {
 }
 
 /** The callbacks for early rejections, by connection. */
-const notedBy = new WeakMap<Duplex, (refusal: EarlyRefusal) => void>();
+const earlyRefusalListeners = new WeakMap<Duplex, (refusal: EarlyRefusal) => void>();
 
 /** Sets the callback for early rejections of a server's connections. */
 export function noteEarlyRefusals(
@@ -25,7 +25,7 @@ export function noteEarlyRefusals(
   event: 'connection' | 'secureConnection',
   note: (refusal: EarlyRefusal) => void,
 ) {
-  server.on(event, (socket: Duplex) => notedBy.set(socket, note));
+  server.on(event, (socket: Duplex) => earlyRefusalListeners.set(socket, note));
 }
 
 /** Maps an error to the table: its own errors are kept, an unavailable database is a 503, anything else a 500. */
@@ -35,13 +35,13 @@ export function asApiError(error: unknown): ApiError {
 }
 
 /** Headers of a body that is not sent if sending fails. */
-const OF_THE_ANSWER_MEANT = ['content-encoding', 'content-disposition', 'content-length'];
+const BODY_HEADERS = ['content-encoding', 'content-disposition', 'content-length'];
 
 /** Sends an error. An internal error is logged in full, and its response contains only the code. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const answer = asApiError(error);
   noteError(answer, error, request);
-  for (const name of OF_THE_ANSWER_MEANT) reply.removeHeader(name);
+  for (const name of BODY_HEADERS) reply.removeHeader(name);
   void reply
     .code(answer.status)
     .headers(answer.headers)
@@ -69,7 +69,7 @@ export function replyUnreadablePath(_error: unknown, request: FastifyRequest, re
 }
 
 function noteRefusal(socket: Duplex, { code, status, cause }: ApiError, requestId: string): void {
-  notedBy.get(socket)?.({ code, status, requestId, reason: reasonOf(cause) });
+  earlyRefusalListeners.get(socket)?.({ code, status, requestId, reason: reasonOf(cause) });
 }
 
 /** Responds from the table to requests that Node would reject by itself, without body or request ID. */
@@ -141,10 +141,10 @@ export function answerOnSocket(socket: Duplex, answer: ApiError): void {
   closeInTime(socket);
 }
 
-function closeInTime(socket: Duplex, patienceMs = CLOSING_MS_MAX): void {
+function closeInTime(socket: Duplex, timeoutMs = CLOSING_MS_MAX): void {
   socket.end();
-  const cut = setTimeout(() => socket.destroy(), patienceMs).unref();
-  socket.once('close', () => clearTimeout(cut));
+  const timer = setTimeout(() => socket.destroy(), timeoutMs).unref();
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /** Bytes of an unread body that are read and discarded, so that the sender can read the rejection. */

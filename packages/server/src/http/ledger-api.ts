@@ -25,7 +25,7 @@ const NOTE = 'text/plain; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-type Answering = (
+type ReadHandler = (
   principal: Principal,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -38,14 +38,14 @@ type Answering = (
  */
 export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, authenticator, rateLimit }: LedgerApi): void {
   const missing = new Set<string>(Object.keys(LEDGER_READINGS));
-  const get = (url: LedgerReadingPath, answering: Answering) => {
+  const get = (url: LedgerReadingPath, handler: ReadHandler) => {
     missing.delete(url);
     app.get(url, { config: { endpoint: url.replace('/api/ledger', 'ledger') } }, async (request, reply) => {
       const principal = await authenticator.authenticate(request.headers, 'read');
       void reply.headers(rateLimit?.take(principal.keyId, performance.now()) ?? {});
       refuseUnknownQuery(request, url);
       const response = outgoing.begin(reply, principal.tenantId);
-      return response.during(() => answering(principal, request, reply, response));
+      return response.during(() => handler(principal, request, reply, response));
     });
     rejectOtherMethods(app, [url], ['GET']);
   };

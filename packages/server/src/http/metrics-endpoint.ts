@@ -7,7 +7,7 @@ import type { Metrics } from './metrics.ts';
 import { rejectOtherMethods } from './other-methods.ts';
 import { hostCheck } from './request-host.ts';
 
-/** Who may read /metrics on a listener: nobody (404), everybody, or those who send the token. */
+/** Who may read /metrics on a listener: no client (404), every client, or clients that send the token. */
 export type MetricsAccess = 'absent' | 'open' | { readonly token: string };
 
 /** The access to /metrics on the main listener. A listener that other machines can reach serves it only if configured. */
@@ -51,9 +51,9 @@ export function buildMetricsApp(metrics: Metrics, token: string | undefined, log
 
 /** Compares hashes, so that neither the time nor an error reveals the token. */
 function tokenCheck(token: string): (authorization: string | undefined) => boolean {
-  const wanted = hash('sha256', token, 'buffer');
+  const expected = hash('sha256', token, 'buffer');
   return (authorization) => {
     const sent = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
-    return timingSafeEqual(hash('sha256', sent, 'buffer'), wanted);
+    return timingSafeEqual(hash('sha256', sent, 'buffer'), expected);
   };
 }

@@ -28,8 +28,8 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
           mediaTypes: OTLP_MEDIA_TYPES,
         });
         try {
-          const asked = { principal, signal, mediaType: mediaType!, document };
-          return replyExport(reply, asked, await submit(api, asked));
+          const exportRequest = { principal, signal, mediaType: mediaType!, document };
+          return replyExport(reply, exportRequest, await submit(api, exportRequest));
         } finally {
           leave();
         }
@@ -53,7 +53,7 @@ const metricsAnswer = (points: number): string =>
 
 const NO_METRICS = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.';
 
-/** A body that is not light is decoded and mapped on the worker thread: nobody else waits for that. */
+/** A body that is not light is decoded and mapped on the worker thread, so that it delays no other request. */
 async function submit({ writers, workers }: PublicApi, request: ExportRequest): Promise<IngestReply> {
   if (request.signal === 'metrics') return { json: metricsAnswer(countPoints(request)), headers: {} };
   if (isLight(request.document)) return queue(writers, request, prepareExport(request));

@@ -46,6 +46,6 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
 
 /** A sentence for the log of the sender: place, fault and remedy. */
 function messageOf({ code, issues }: ApiError): string {
-  const said = issues.map(({ path, message }) => (path === '' || message.startsWith(path) ? message : `${path}: ${message}`));
-  return said.length > 0 ? said.join('; ') : (MESSAGES[code] ?? code.replaceAll('_', ' '));
+  const messages = issues.map(({ path, message }) => (path === '' || message.startsWith(path) ? message : `${path}: ${message}`));
+  return messages.length > 0 ? messages.join('; ') : (MESSAGES[code] ?? code.replaceAll('_', ' '));
 }

@@ -7,7 +7,7 @@ import { unavailable } from '../errors/api-error.ts';
 const COUNTED_BYTES_MIN = 16 * 1024;
 
 /** A response is written in chunks of this size, the next after the previous one is sent. */
-const PIECE_BYTES = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 /** The memory of a response of several pages: the page being sent and the one being read (storage/audit-pages.ts). */
 const PAGES_BYTES = 8 * 1024 * 1024;
@@ -16,7 +16,7 @@ const PAGES_BYTES = 8 * 1024 * 1024;
 const SOCKET_LISTENERS_MAX = 32;
 
 /** Reserves memory for data that is read for a response. */
-export interface Room {
+export interface ResponseMemory {
   /**
    * Sets the reserved bytes of the response. Throws 503 if there is not enough memory, so reserve before reading, so that nothing is read
    * for a rejected response.
@@ -39,11 +39,11 @@ export class Outgoing {
 }
 
 /** One response. Its bytes are counted from before they are read until the connection has sent or dropped them. */
-export class OutgoingResponse implements Room {
+export class OutgoingResponse implements ResponseMemory {
   readonly #admission: Admission;
   readonly #reply: FastifyReply;
   readonly #tenantId: string;
-  #held = 0;
+  #reserved = 0;
   #isWatched = false;
 
   constructor(admission: Admission, reply: FastifyReply, tenantId: string) {
@@ -65,17 +65,17 @@ export class OutgoingResponse implements Room {
   reserve(bytes: number): void {
     // The bytes of a response without a client would never be released.
     if (bytes >= COUNTED_BYTES_MIN && this.#isGone()) throw unavailable('the client has disconnected');
-    this.#hold(bytes);
+    this.#setReserved(bytes);
   }
 
   /** Sends a response that is in memory. */
   send(body: string | Buffer): FastifyReply {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-    if (!this.#isGone()) this.#hold(length);
+    if (!this.#isGone()) this.#setReserved(length);
     if (length < COUNTED_BYTES_MIN) return this.#reply.send(body);
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    if (length <= PIECE_BYTES) return this.#reply.send(bytes);
-    return this.#reply.header('content-length', length).send(Readable.from(pieces(bytes), { objectMode: false }));
+    if (length <= CHUNK_BYTES) return this.#reply.send(bytes);
+    return this.#reply.header('content-length', length).send(Readable.from(chunksOf(bytes), { objectMode: false }));
   }
 
   /** Streams pages of text as they are read. If the first page cannot be read or has no memory, the response fails before it starts. */
@@ -85,8 +85,8 @@ export class OutgoingResponse implements Room {
       const [first, second] = [await reading.next(), await reading.next()];
       const only = first.done === true ? '' : first.value;
       if (second.done === true) return this.send(only);
-      if (!this.#isGone()) this.#hold(PAGES_BYTES);
-      return this.#reply.send(Readable.from(allPieces([only, second.value], reading), { objectMode: false }));
+      if (!this.#isGone()) this.#setReserved(PAGES_BYTES);
+      return this.#reply.send(Readable.from(allChunks([only, second.value], reading), { objectMode: false }));
     } catch (error) {
       await reading.return?.();
       throw error;
@@ -98,15 +98,15 @@ export class OutgoingResponse implements Room {
     return this.#reply.request.raw.socket.destroyed || this.#reply.raw.destroyed;
   }
 
-  #hold(bytes: number): void {
-    const wanted = bytes < COUNTED_BYTES_MIN ? 0 : bytes;
-    if (wanted > this.#held) {
+  #setReserved(bytes: number): void {
+    const counted = bytes < COUNTED_BYTES_MIN ? 0 : bytes;
+    if (counted > this.#reserved) {
       // Everything is reserved again, because a tenant's only response is accepted whatever its size, also when it grows.
       this.#release();
-      this.#admission.enter(this.#tenantId, wanted);
-    } else if (wanted < this.#held) this.#admission.leave(this.#tenantId, this.#held - wanted);
-    this.#held = wanted;
-    if (wanted > 0) this.#watch();
+      this.#admission.enter(this.#tenantId, counted);
+    } else if (counted < this.#reserved) this.#admission.leave(this.#tenantId, this.#reserved - counted);
+    this.#reserved = counted;
+    if (counted > 0) this.#watch();
   }
 
   #watch(): void {
@@ -114,32 +114,33 @@ export class OutgoingResponse implements Room {
     this.#isWatched = true;
     const { raw, request } = this.#reply;
     const { socket } = request.raw;
-    const closed = () => {
+    const onClose = () => {
       // One `close` may be emitted within the other, whose list of listeners is fixed by then.
-      raw.removeListener('close', closed);
-      socket.removeListener('close', closed);
+      raw.removeListener('close', onClose);
+      socket.removeListener('close', onClose);
       this.#release();
     };
-    raw.once('close', closed);
+    raw.once('close', onClose);
     // A response that waits for an earlier one gets no `close` of its own when the connection ends.
-    socket.setMaxListeners(SOCKET_LISTENERS_MAX).once('close', closed);
+    socket.setMaxListeners(SOCKET_LISTENERS_MAX).once('close', onClose);
   }
 
   #release(): void {
-    if (this.#held > 0) this.#admission.leave(this.#tenantId, this.#held);
-    this.#held = 0;
+    if (this.#reserved > 0) this.#admission.leave(this.#tenantId, this.#reserved);
+    this.#reserved = 0;
   }
 }
 
-async function* allPieces(read: string[], reading: AsyncIterator<string>): AsyncGenerator<Buffer> {
+async function* allChunks(read: string[], reading: AsyncIterator<string>): AsyncGenerator<Buffer> {
   try {
-    for (const page of read.splice(0)) yield* pieces(Buffer.from(page));
-    for (let page = await reading.next(); page.done !== true; page = await reading.next()) yield* pieces(Buffer.from(page.value));
+    for (const page of read.splice(0)) yield* chunksOf(Buffer.from(page));
+    for (let page = await reading.next(); page.done !== true; page = await reading.next())
+      yield* chunksOf(Buffer.from(page.value));
   } finally {
     await reading.return?.();
   }
 }
 
-function* pieces(bytes: Buffer): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
+function* chunksOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { WaitingBytes } from './waiting-bytes.ts';
 
 /** The maximum number of active requests of one connection. */
-export const REQUESTS_IN_WORK_MAX = 8;
+export const ACTIVE_REQUESTS_MAX = 8;
 
 /** The maximum unsent output of a connection when its next request starts. */
 const UNSENT_BYTES_MAX = 256 * 1024;
@@ -12,7 +12,7 @@ const UNSENT_BYTES_MAX = 256 * 1024;
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Chunks of a waiting body that are parsed in one turn, because a body may contain text like the end of a head. */
-const PIECES_MAX = 256;
+const CHUNKS_MAX = 256;
 
 /** How long waiting requests may be started before the event loop continues. */
 const TURN_MS = 4;
@@ -75,8 +75,8 @@ class PacedInput {
   readonly #finish: () => void;
   readonly #waitingBytes: WaitingBytes;
   #waiting: Buffer[] = [];
-  #inWork = 0;
-  #begun = 0;
+  #active = 0;
+  #started = 0;
   #isEnded = false;
   #isDropped = false;
 
@@ -95,20 +95,20 @@ class PacedInput {
       this.#isEnded = true;
       if (this.#waiting.length === 0 && this.#isOpen) this.#finish();
     });
-    socket.on('drain', () => this.#comeBack());
+    socket.on('drain', () => this.#scheduleNext());
     socket.on('close', () => this.drop());
   }
 
   /** Called when a request starts. */
   enter(): void {
-    this.#inWork += 1;
-    this.#begun += 1;
+    this.#active += 1;
+    this.#started += 1;
   }
 
   /** Called when a request has its response or will get none. */
   leave(): void {
-    this.#inWork -= 1;
-    this.#comeBack();
+    this.#active -= 1;
+    this.#scheduleNext();
   }
 
   /** Drops waiting input and ignores further input. */
@@ -125,9 +125,9 @@ class PacedInput {
 
   /** Starts one waiting request if allowed, and resumes reading when none is waiting. */
   proceed(): void {
-    const begun = this.#begun;
-    for (let pieces = 0; pieces < PIECES_MAX && this.#begun === begun && this.#waiting.length > 0; pieces += 1) {
-      if (!this.#isOpen || this.#room === 0) return;
+    const startedBefore = this.#started;
+    for (let chunk = 0; chunk < CHUNKS_MAX && this.#started === startedBefore && this.#waiting.length > 0; chunk += 1) {
+      if (!this.#isOpen || this.#startable === 0) return;
       const bytes = this.#waiting[0]!;
       const end = endOfHeads(bytes, 1);
       if (end < bytes.length) this.#waiting[0] = bytes.subarray(end);
@@ -137,7 +137,7 @@ class PacedInput {
       }
       this.#parse(bytes.subarray(0, end));
     }
-    if (this.#waiting.length > 0) this.#comeBack();
+    if (this.#waiting.length > 0) this.#scheduleNext();
     else if (!this.#isOpen) return;
     else if (this.#isEnded) this.#finish();
     else if (this.#socket._paused !== true) this.#socket.resume();
@@ -145,19 +145,19 @@ class PacedInput {
 
   #receive(bytes: Buffer): void {
     if (!this.#isOpen) return;
-    const end = this.#waiting.length > 0 || this.#room === 0 ? 0 : endOfHeads(bytes, this.#room);
+    const end = this.#waiting.length > 0 || this.#startable === 0 ? 0 : endOfHeads(bytes, this.#startable);
     if (end > 0) this.#parse(end < bytes.length ? bytes.subarray(0, end) : bytes);
     if (end === bytes.length || !this.#isOpen) return;
     this.#waiting.push(end > 0 ? bytes.subarray(end) : bytes);
     this.#socket.pause();
     this.#waitingBytes.add(this, bytes.buffer.byteLength); // A slice keeps the whole buffer in memory.
-    this.#comeBack();
+    this.#scheduleNext();
   }
 
   /** How many requests may start now. None while Node itself waits for the output to drain. */
-  get #room(): number {
+  get #startable(): number {
     if (this.#socket._paused === true || this.#socket.writableLength > UNSENT_BYTES_MAX) return 0;
-    return Math.max(0, REQUESTS_IN_WORK_MAX - this.#inWork);
+    return Math.max(0, ACTIVE_REQUESTS_MAX - this.#active);
   }
 
   /** Whether Node's parser still accepts input: not after CONNECT or an error. */
@@ -165,8 +165,8 @@ class PacedInput {
     return !this.#isDropped && !this.#socket.destroyed && (this.#socket.parser ?? null) !== null;
   }
 
-  #comeBack(): void {
-    if (this.#waiting.length > 0 && this.#isOpen && this.#room > 0) this.#turns.add(this);
+  #scheduleNext(): void {
+    if (this.#waiting.length > 0 && this.#isOpen && this.#startable > 0) this.#turns.add(this);
   }
 }
 

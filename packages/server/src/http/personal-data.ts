@@ -1,7 +1,7 @@
 import { LABEL_LENGTH_MAX } from '@countersign/core/contract/scalars';
 
 /** One character on either side is sufficient. Longer matches would be scanned again from each position. */
-const HOLDS_EMAIL = /[^\s@<>]@[^\s@<>]+\.[^\s@<>]/;
+const CONTAINS_EMAIL = /[^\s@<>]@[^\s@<>]+\.[^\s@<>]/;
 /** A leading + and six digits or more, with an extension or with parameters (RFC 3966, section 3) or without. */
 const TELEPHONE =
   /^\s*(?:tel:\s*)?\+(?:[\s().\-/\u2010-\u2015]*\d){6,}[\s().\-/,]*(?:;\s*[a-z-]+=.*|;?\s*(?:ext(?:ension|n)?|x|#)[\s.:=]*\d+\s*)?$/i;
@@ -15,4 +15,4 @@ export function isPersonal(text: string): boolean {
   return looksPersonal(text) || (!ASCII.test(text) && looksPersonal(text.normalize('NFKC')));
 }
 
-const looksPersonal = (text: string): boolean => HOLDS_EMAIL.test(text) || TELEPHONE.test(text);
+const looksPersonal = (text: string): boolean => CONTAINS_EMAIL.test(text) || TELEPHONE.test(text);

@@ -11,9 +11,9 @@ const readers = Object.fromEntries(
   Object.entries(operations).map(([id, operation]) => [id, bodyReader<unknown>(operation as never)]),
 ) as Record<OperationId, (document: Buffer) => unknown>;
 
-/** Parses, validates and prepares a body: all that is done with it before the database. The same on either thread. */
-export const prepareBody = (id: OperationId, asked: IngestRequest): unknown =>
-  endpoints[id].prepare(asked, readers[id](asked.document));
+/** Parses, validates and prepares a body: all steps before the database, on either thread. */
+export const prepareBody = (id: OperationId, request: IngestRequest): unknown =>
+  endpoints[id].prepare(request, readers[id](request.document));
 
 /** Decodes, maps and prepares an export: all steps before the database, on either thread. */
 export const prepareExport = (request: ExportRequest): PreparedExport =>

@@ -39,8 +39,10 @@ export interface PublicApi {
 export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {
     const operation = operations[id];
-    const ask = (asked: IngestRequest) =>
-      isLight(asked.document) ? endpoints[id].submit(api.writers, asked, prepareBody(id, asked)) : askByWorker(id, api, asked);
+    const submit = (ingestRequest: IngestRequest) =>
+      isLight(ingestRequest.document)
+        ? endpoints[id].submit(api.writers, ingestRequest, prepareBody(id, ingestRequest))
+        : submitByWorker(id, api, ingestRequest);
     app.post(operation.path, { config: { endpoint: id } }, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, operation.scope);
       const headers = api.rateLimit?.take(principal.keyId, performance.now()) ?? {};
@@ -54,8 +56,8 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
       try {
         const idempotencyKey = operation.replayable ? idempotencyKeyOf(request) : undefined;
         const nonce = id === 'checkPromotion' ? nonceOf(request) : undefined;
-        const asked = { principal, document, idempotencyKey, prefersAttestation: prefersAttestation(request), nonce };
-        return await answer(reply, ask(asked));
+        const ingestRequest = { principal, document, idempotencyKey, prefersAttestation: prefersAttestation(request), nonce };
+        return await answer(reply, submit(ingestRequest));
       } finally {
         leave();
       }
@@ -65,9 +67,13 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
 }
 
 /** A body that is not light is parsed, validated and prepared on the worker thread, so that it delays no other request. */
-async function askByWorker(id: OperationId, { writers, workers }: PublicApi, asked: IngestRequest): Promise<IngestReply> {
-  const { prepared, document } = await workers.prepare(id, asked);
-  return endpoints[id].submit(writers, { ...asked, document }, prepared);
+async function submitByWorker(
+  id: OperationId,
+  { writers, workers }: PublicApi,
+  ingestRequest: IngestRequest,
+): Promise<IngestReply> {
+  const { prepared, document } = await workers.prepare(id, ingestRequest);
+  return endpoints[id].submit(writers, { ...ingestRequest, document }, prepared);
 }
 
 async function answer(reply: FastifyReply, answering: Promise<IngestReply>): Promise<FastifyReply> {

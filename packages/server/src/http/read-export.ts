@@ -29,21 +29,21 @@ export const readLogs = (request: ExportRequest): ReadExport<LogRecord> => readR
 /** The number of data points in a body of metrics. */
 export const countPoints = ({ mediaType, document }: ExportRequest): number =>
   mediaType === 'application/json'
-    ? reading(() => countJsonPoints(readJsonBody(document)))
-    : reading(() => countProtobuf('metrics', document).records);
+    ? readOrReject(() => countJsonPoints(readJsonBody(document)))
+    : readOrReject(() => countProtobuf('metrics', document).records);
 
 function readRecords<Record extends SpanRecord | LogRecord>(
   { mediaType, document }: ExportRequest,
   reader: Reader<Record>,
 ): ReadExport<Record> {
   if (mediaType === 'application/x-protobuf') {
-    const records = reading(() => reader.protobuf(document));
+    const records = readOrReject(() => reader.protobuf(document));
     const personal = takeOutPersonalIds(records, isPersonal);
     if (personal.size > 0) blankInProtobuf(document, personal);
     return { records, isRedacted: personal.size > 0 };
   }
   const body = readJsonBody(document);
-  const records = reading(() => reader.json(body));
+  const records = readOrReject(() => reader.json(body));
   const personal = takeOutPersonalIds(records, isPersonal);
   if (personal.size === 0) return { records, isRedacted: false };
   return { records, isRedacted: true, body: JSON.stringify(blankInJson(body, personal)) };
@@ -61,7 +61,7 @@ function readJsonBody(document: Buffer): unknown {
 }
 
 /** Runs a reader and turns its errors into a 400. */
-function reading<T>(read: () => T): T {
+function readOrReject<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -29,8 +29,10 @@ export function hostCheck({ names, behindProxy }: { names: readonly string[]; be
     if (!HOST.test(headers.host ?? '') || !HOST.test(target ?? '')) return badHost('is not the name or address of a host');
     if (allowed.size === 0 || request.routeOptions.config.anyHost === true) return undefined;
     const forwarded = behindProxy ? headers['x-forwarded-host'] : undefined;
-    const asked = (typeof forwarded === 'string' ? forwarded.split(',') : [target ?? headers.host ?? '']).map(nameOf);
-    const wrong = asked.find((name) => !allowed.has(name) && !LOOPBACK.test(name) && name !== localAddress(socket.localAddress));
+    const requestedNames = (typeof forwarded === 'string' ? forwarded.split(',') : [target ?? headers.host ?? '']).map(nameOf);
+    const wrong = requestedNames.find(
+      (name) => !allowed.has(name) && !LOOPBACK.test(name) && name !== localAddress(socket.localAddress),
+    );
     return wrong === undefined ? undefined : wrongHost(wrong, names[0]!);
   };
 }

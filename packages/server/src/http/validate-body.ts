@@ -42,15 +42,15 @@ const options = {
   formats,
   keywords: ['x-means', 'x-pattern', 'x-schema'],
 };
-const firstOnly = new Ajv({ ...options });
-const allOfThem = new Ajv({ ...options, allErrors: true, verbose: true });
+const firstError = new Ajv({ ...options });
+const allErrors = new Ajv({ ...options, allErrors: true, verbose: true });
 
 /**
  * Creates a function that parses and validates the bodies of one operation: it returns a typed body or throws up to 100 issues. Compiled
  * once. The fast path stops at the first error; only a rejected body is explained in full.
  */
 export function bodyReader<Body>(operation: Operation<Body, unknown>): (document: Buffer) => Body {
-  const validators = new Map(operation.bodies.map((schema) => [schema, firstOnly.compile(schema)]));
+  const validators = new Map(operation.bodies.map((schema) => [schema, firstError.compile(schema)]));
   const numbers = new Set(operation.bodies.flatMap(numbersOf));
   const isStrict = operation.kind === 'record';
   return (document) => {
@@ -76,7 +76,7 @@ const numbersOf = ({ properties = {} }: ObjectSchema): string[] =>
 
 /** Creates a function that lists up to 100 issues of a value against a schema. Compiled once. */
 export function issueFinder(schema: TSchema): (value: unknown) => Issue[] {
-  const fits = firstOnly.compile(schema);
+  const fits = firstError.compile(schema);
   return (value) => (fits(value) ? [] : collectIssues(schema, value, []).slice(0, ISSUES_MAX));
 }
 
@@ -95,7 +95,7 @@ type ObjectSchema = TSchema & {
  */
 function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[] {
   const shallow = shallowValidator(schema);
-  const errors = shallow(value) ? [] : saidOnce(shallow.errors ?? []);
+  const errors = shallow(value) ? [] : withoutConsequences(shallow.errors ?? []);
   const issues = errors.slice(0, ISSUES_MAX).map((error) => issueOf(error, at));
   if (!isObject(value)) return issues;
   issues.push(...unknownMembers(schema, value, at, ISSUES_MAX - issues.length));
@@ -125,7 +125,7 @@ function unknownMembers(schema: ObjectSchema, value: Record<string, unknown>, at
 }
 
 /** Removes consequential errors: a wrong type also fails its list of values, and a date's format includes its pattern. */
-function saidOnce(errors: readonly ErrorObject[]): ErrorObject[] {
+function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject[] {
   const wrongType = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath));
   return errors.filter(({ keyword, instancePath, parentSchema }) => {
     if (keyword === 'pattern') return parentSchema?.format !== 'date';
@@ -152,7 +152,7 @@ function shallowValidator(schema: ObjectSchema): ValidateFunction {
       Object.entries(schema.properties ?? {}).map(([name, member]) => [name, withoutContent(member)]),
     );
     const { $id: _, additionalProperties: __, ...rest } = schema as ObjectSchema & { $id?: string };
-    validator = allOfThem.compile({ ...rest, properties });
+    validator = allErrors.compile({ ...rest, properties });
     shallowValidators.set(schema, validator);
   }
   return validator;

@@ -89,7 +89,7 @@ export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & 
 export function sealFault(tx: Transaction, log: LogName, head: StoredHead): string | undefined {
   const { seal } = head;
   if (seal === null) return 'it has no seal: it was written outside the server';
-  if (!tx.seals.holdsHead({ ...sealedOf(tx, log, head), lastMoment: head.lastMoment }, seal))
+  if (!tx.seals.matchesHead({ ...sealedOf(tx, log, head), lastMoment: head.lastMoment }, seal))
     return 'its seal is not valid: it was written outside the server, or with another master secret';
   return head.tree.size === head.seq ? undefined : `its tree covers ${head.tree.size} of ${head.seq} rows`;
 }

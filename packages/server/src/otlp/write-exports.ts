@@ -10,10 +10,10 @@ import { newId } from '../storage/new-id.ts';
 import { insertExports } from '../storage/otlp-exports.ts';
 import { exportAnswer } from './answers.ts';
 import type { QueuedExport } from './export.ts';
-import { lockFailingTraces, withinWaitingRoom, writeLogRecords } from './write-log-records.ts';
+import { lockFailingTraces, withinWaitingLimit, writeLogRecords } from './write-log-records.ts';
 
 /** The path under which responses to exports are stored for repeated requests. */
-const STORED_UNDER = '/v1/';
+const REPLAY_PATH = '/v1/';
 
 /** Writes exports of one tenant in one transaction: their bodies, and their traces with the statements of POST /api/public/traces. */
 export const writeExports = (
@@ -21,9 +21,9 @@ export const writeExports = (
   items: readonly QueuedExport[],
   documents: BatchDocuments,
   heads: RememberedHeads,
-): Promise<Outcome[]> => commitWithReplays(tx, STORED_UNDER, items, (fresh) => storeExports(tx, fresh, documents, heads));
+): Promise<Outcome[]> => commitWithReplays(tx, REPLAY_PATH, items, (fresh) => storeExports(tx, fresh, documents, heads));
 
-/** The body of an export, and the documents of its traces. Each trace repeats what the body says, so they compress well together. */
+/** The body of an export, and the documents of its traces. Each trace repeats content of the body, so they compress well together. */
 export const documentsOfExport = ({ body, traces }: QueuedExport): Buffer[] => [body, ...traces.map(({ document }) => document)];
 
 async function storeExports(
@@ -38,10 +38,10 @@ async function storeExports(
     tx,
     items.map((item, index) => ({ ...item, id: ids[index]!, place: places(item.body) })),
   );
-  const bounded = await withinWaitingRoom(tx, items);
+  const acceptable = await withinWaitingLimit(tx, items);
   const failing = await lockFailingTraces(
     tx,
-    bounded.flatMap(({ logs }) => logs),
+    acceptable.flatMap(({ logs }) => logs),
   );
   const itemOf = new Map<Item, QueuedExport>();
   const traces = items.flatMap((item, index) =>
@@ -67,10 +67,10 @@ async function storeExports(
   // An export is stored completely or not at all.
   if (refused.size > 0) throw new RejectedItems(refused);
   const outcomes = items.map((item, index): Outcome => {
-    const json = exportAnswer(item.signal, bounded[index]!.shortfall);
+    const json = exportAnswer(item.signal, acceptable[index]!.shortfall);
     return { json, headers: headers.get(item) ?? {} };
   });
-  const records = bounded.flatMap(({ logs }, index) =>
+  const records = acceptable.flatMap(({ logs }, index) =>
     logs.map((log) => ({ ...log, recordedBy: items[index]!.recordedBy, export: ids[index]! })),
   );
   await writeLogRecords(

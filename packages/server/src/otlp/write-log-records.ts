@@ -13,7 +13,7 @@ import { lockTraces } from '../storage/traces.ts';
 import type { QueuedExport } from './export.ts';
 
 /** The log records of exports that can be stored, and those rejected because too many records wait for their trace. */
-export async function withinWaitingRoom(
+export async function withinWaitingLimit(
   tx: Transaction,
   items: readonly QueuedExport[],
 ): Promise<Pick<QueuedExport, 'logs' | 'shortfall'>[]> {
@@ -23,10 +23,10 @@ export async function withinWaitingRoom(
     findKnownTraceIds(tx, [...new Set(ofLogs.map(({ traceId }) => traceId))]),
     countWaiting(tx),
   ]);
-  let room = WAITING_MAX - waiting;
+  let free = WAITING_MAX - waiting;
   return items.map(({ signal, logs, shortfall }) => {
     if (signal !== 'logs') return { logs, shortfall };
-    const kept = logs.filter(({ traceId }) => known.has(traceId) || room-- > 0);
+    const kept = logs.filter(({ traceId }) => known.has(traceId) || free-- > 0);
     const rejected = logs.length - kept.length;
     if (rejected === 0) return { logs, shortfall };
     const reasons = [...shortfall.reasons, TOO_MANY_WAIT];

@@ -1,6 +1,6 @@
 import type { Access, AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf, Role } from '@countersign/core/portal/route';
 import type { RouteName, RouteOf } from '@countersign/core/portal/routes';
-import type { Room } from '../http/outgoing.ts';
+import type { ResponseMemory } from '../http/outgoing.ts';
 import type { Caller } from '../people/sign-in.ts';
 import type { ActingMember } from '../workspace/actor.ts';
 import type { PortalParts } from './portal-parts.ts';
@@ -31,7 +31,7 @@ export type Asked<R extends PortalRoute> = Asking<R['access']> & {
   sessionToken: string | undefined;
   caller: Caller;
   /** Reserves memory for documents before they are read. */
-  room: Room;
+  room: ResponseMemory;
   parts: PortalParts;
 };
 

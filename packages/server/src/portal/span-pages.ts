@@ -1,6 +1,6 @@
 import type { SpanPage } from '@countersign/core/portal/run-routes';
 import type { Transaction } from '../database/transaction.ts';
-import type { Room } from '../http/outgoing.ts';
+import type { ResponseMemory } from '../http/outgoing.ts';
 import { listSpansWithRecords } from '../storage/portal/log-records.ts';
 import { readDocuments } from '../storage/portal/run-details.ts';
 import { listSpans, listSubmissionSizes, type SpanPlace, type StoredSpan, type SubmissionSize } from '../storage/portal/spans.ts';
@@ -30,7 +30,7 @@ export async function readSpanPage(
   tx: Transaction,
   trace: string,
   { after, position }: SpanPageStart,
-  room: Room,
+  room: ResponseMemory,
 ): Promise<SpanPage> {
   const sizes = await listSubmissionSizes(tx, trace, after?.submission ?? 0, SUBMISSIONS_MAX);
   const submissions = withinBytes(sizes, ({ span_bytes }) => span_bytes, SPAN_BYTES_MAX);

@@ -18,7 +18,7 @@ export const DECISION_KEYS: SealedTable<ListedDecisionKey> = {
     { field: 'createdAt', column: 'created_at', kind: 'instant' },
     { field: 'retiredAt', column: 'retired_at', kind: 'instant' },
   ],
-  named: ['keyId'],
+  identifyingFields: ['keyId'],
 };
 
 const LIST = sql<RawRow>(

@@ -38,7 +38,7 @@ export const IDEMPOTENCY_KEYS: SealedTable<SealedAnswer> = {
     { field: 'headers', column: 'headers', kind: 'plain' },
     { field: 'createdAt', column: 'created_at', kind: 'instant' },
   ],
-  named: ['path', 'key'],
+  identifyingFields: ['path', 'key'],
 };
 
 // One index look-up for each key: see FENCE.

@@ -18,7 +18,7 @@ export const INSTANCE: SealedTable<Instance> = {
     { field: 'masterFingerprint', column: 'master_secret_fingerprint', kind: 'plain' },
     { field: 'signingFingerprint', column: 'signing_key_fingerprint', kind: 'plain' },
   ],
-  named: ['id'],
+  identifyingFields: ['id'],
 };
 
 /** The stored facts of an installation, and whether the seal is valid. With another master secret it is not. */

@@ -22,7 +22,7 @@ export const MEMBERSHIPS: SealedTable<SealedMembership> = {
     { field: 'role', column: 'role', kind: 'plain' },
     { field: 'joinedAt', column: 'joined_at', kind: 'instant' },
   ],
-  named: ['personId'],
+  identifyingFields: ['personId'],
 };
 
 const COLUMNS = sealedColumns(MEMBERSHIPS, 'm');

@@ -54,7 +54,7 @@ export const ONE_TIME_LINKS: SealedTable<SealedLink> = {
     { field: 'createdAt', column: 'created_at', kind: 'instant' },
     { field: 'expiresAt', column: 'expires_at', kind: 'instant' },
   ],
-  named: ['id'],
+  identifyingFields: ['id'],
 };
 
 const COLUMNS = sealedColumns(ONE_TIME_LINKS, 'l');

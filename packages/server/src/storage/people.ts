@@ -42,7 +42,7 @@ export const PEOPLE: SealedTable<SealedPerson> = {
     { field: 'password', column: 'password', kind: 'plain' },
     { field: 'passwordChangedAt', column: 'password_changed_at', kind: 'instant' },
   ],
-  named: ['id'],
+  identifyingFields: ['id'],
 };
 
 const ACCOUNT = `SELECT ${sealedColumns(PEOPLE, 'p')} FROM countersign.people AS p`;

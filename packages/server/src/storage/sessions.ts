@@ -43,7 +43,7 @@ export const SESSIONS: SealedTable<SealedSession> = {
     { field: 'createdAt', column: 'created_at', kind: 'instant' },
     { field: 'expiresAt', column: 'expires_at', kind: 'instant' },
   ],
-  named: ['id'],
+  identifyingFields: ['id'],
 };
 
 const LIVE = `${sealedColumns(SESSIONS, 's')}, ${sealedColumns(PEOPLE, 'p')},

@@ -31,7 +31,7 @@ export const SIGNING_KEYS: SealedTable<StoredSigningKey> = {
     { field: 'predecessorSignature', column: 'predecessor_signature', kind: 'plain' },
     { field: 'resetFrom', column: 'reset_from', kind: 'plain' },
   ],
-  named: ['kid'],
+  identifyingFields: ['kid'],
 };
 
 /** All keys, oldest first. Retired ones stay listed, so that their signatures can still be verified. */

@@ -20,7 +20,7 @@ export const TENANTS: SealedTable<Tenant> = {
     { field: 'name', column: 'name', kind: 'plain' },
     { field: 'createdAt', column: 'created_at', kind: 'instant' },
   ],
-  named: ['id'],
+  identifyingFields: ['id'],
 };
 
 const COLUMNS = sealedColumns(TENANTS, 't');

@@ -27,7 +27,7 @@ describe.each(golden.cases as Case[])('the head of $size rows of the log $log', 
   test('is sealed like by the independent program', () => {
     expect(Buffer.from(headSealMessage(headOf(each))).toString('hex')).toBe(each.message);
     expect(seals.ofHead(headOf(each)).toString('hex')).toBe(each.seal);
-    expect(seals.holdsHead(headOf(each), Buffer.from(each.seal, 'hex'))).toBe(true);
+    expect(seals.matchesHead(headOf(each), Buffer.from(each.seal, 'hex'))).toBe(true);
   });
 
   test('is rejected with any other member, with another seal and without one', () => {
@@ -41,10 +41,10 @@ describe.each(golden.cases as Case[])('the head of $size rows of the log $log', 
       { lastMoment: '2026-11-20T09:30:00.000001Z' },
       { frontier: new Uint8Array(32) },
     ];
-    for (const other of others) expect(seals.holdsHead({ ...head, ...other }, seal), JSON.stringify(other)).toBe(false);
-    expect(seals.holdsHead(head, null)).toBe(false);
+    for (const other of others) expect(seals.matchesHead({ ...head, ...other }, seal), JSON.stringify(other)).toBe(false);
+    expect(seals.matchesHead(head, null)).toBe(false);
     for (const wrong of [seal.subarray(0, 32), Buffer.concat([seal, Buffer.of(0)]), Buffer.alloc(33), new Uint8Array()])
-      expect(seals.holdsHead(head, wrong)).toBe(false);
-    expect(new Seals(new Uint8Array(32)).holdsHead(head, seal)).toBe(false);
+      expect(seals.matchesHead(head, wrong)).toBe(false);
+    expect(new Seals(new Uint8Array(32)).matchesHead(head, seal)).toBe(false);
   });
 });

@@ -25,7 +25,7 @@ const tableOf = ({ table, version, values }: Case): SealedTable<Row> => ({
   name: table,
   version,
   columns: values.map((_, index) => ({ field: `f${index}`, column: `c${index}`, kind: 'plain' as const })),
-  named: ['f0'],
+  identifyingFields: ['f0'],
 });
 const rowOf = ({ values }: Case): Row => Object.fromEntries(values.map((value, index) => [`f${index}`, sealedValueOf(value)]));
 const rawOf = (each: Case, seal: unknown) => {
@@ -78,7 +78,7 @@ test('rows with broken seals are counted, reported once, and long values are tru
     name: 'sessions',
     version: 1,
     columns: [{ field: 'id', column: 'id', kind: 'plain' }],
-    named: ['id'],
+    identifyingFields: ['id'],
   };
   const reportedIds: string[] = [];
   own.broken.listen(({ key }) => reportedIds.push(key.id!));

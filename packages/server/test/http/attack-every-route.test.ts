@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { httpServer } from '../../src/http/bare-app.ts';
-import { REQUESTS_IN_WORK_MAX } from '../../src/http/paced-input.ts';
+import { ACTIVE_REQUESTS_MAX } from '../../src/http/paced-input.ts';
 import { httpText } from '../bad-input/raw-socket.ts';
 import { EVERY_ROUTE, filledPath, type ServedRoute } from '../fixtures/every-route.ts';
 import { person } from '../harness/portal-browser.ts';
@@ -74,7 +74,7 @@ describe('120 pipelined requests on one connection', () => {
     const one = requestTo(route);
     const last = requestTo(route, ['Connection: close']);
     const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(TIMES - 1).fill(one), last]));
-    expect(inWork.most).toBeLessThanOrEqual(REQUESTS_IN_WORK_MAX);
+    expect(inWork.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
     expect(inWork.most).toBeGreaterThan(0);
     // A sign-out ends the session and sign-ins are limited, so the status varies; each request still has a response.
     expect(statuses).toHaveLength(TIMES);

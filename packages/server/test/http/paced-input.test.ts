@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { Connections } from '../../src/http/connections.ts';
-import { paceRequests, REQUESTS_IN_WORK_MAX } from '../../src/http/paced-input.ts';
+import { ACTIVE_REQUESTS_MAX, paceRequests } from '../../src/http/paced-input.ts';
 import { httpText } from '../bad-input/raw-socket.ts';
 
 const REQUEST = httpText('GET / HTTP/1.1', ['Host: x']);
@@ -43,8 +43,8 @@ const never = (missing: string) => expect.fail(`unpaced: ${missing}`);
 
 test('ends the connections with the most waiting bytes beyond the limit and answers the others', async () => {
   const responses = await listen((server) => paceRequests(server, 'connection', never, 512 * 1024));
-  const polite = await send(REQUEST.repeat(REQUESTS_IN_WORK_MAX + 2));
-  await expect.poll(() => responses.length).toBe(REQUESTS_IN_WORK_MAX);
+  const polite = await send(REQUEST.repeat(ACTIVE_REQUESTS_MAX + 2));
+  await expect.poll(() => responses.length).toBe(ACTIVE_REQUESTS_MAX);
   const greedy: Socket[] = [];
   for (let number = 0; number < 40; number += 1) greedy.push(await send(REQUEST.repeat(1_500)));
   const open = () => greedy.filter(({ closed }) => !closed).length;
@@ -60,7 +60,7 @@ test('ends the connections with the most waiting bytes beyond the limit and answ
       for (const response of responses.splice(0)) response.end('done');
       return text.match(/HTTP\/1\.1 200/g)?.length;
     })
-    .toBe(REQUESTS_IN_WORK_MAX + 2);
+    .toBe(ACTIVE_REQUESTS_MAX + 2);
 });
 
 test.each([

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { StartOptions } from '../../src/app/start-server.ts';
-import { REQUESTS_IN_WORK_MAX } from '../../src/http/paced-input.ts';
+import { ACTIVE_REQUESTS_MAX } from '../../src/http/paced-input.ts';
 import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
 import { GOOD } from '../bad-input/refusals.ts';
 import { TLS_CERTIFICATE } from '../fixtures/tls-certificate.ts';
@@ -45,7 +45,7 @@ describe('pipelined requests on one connection', () => {
     const answers = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { patienceMs: 50_000 });
     expect(answers.map(({ body }) => Number(body.number))).toEqual(Array.from({ length: count }, (_, number) => number));
     expect(heldRequests.most).toBeGreaterThan(1);
-    expect(heldRequests.most).toBeLessThanOrEqual(REQUESTS_IN_WORK_MAX);
+    expect(heldRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
   });
 
   test('run a few at a time with TLS too', async () => {
@@ -64,7 +64,7 @@ describe('pipelined requests on one connection', () => {
     socket.write(get('/held/1').repeat(299) + get('/held/1', LAST));
     await once(socket, 'close');
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(300);
-    expect(heldRequests.most).toBeLessThanOrEqual(REQUESTS_IN_WORK_MAX);
+    expect(heldRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
   });
 
   test.each([
