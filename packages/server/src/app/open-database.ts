@@ -6,7 +6,7 @@ import { migrate, newerSchema, olderSchema, schemaLevel } from '../database/migr
 import type { DatabaseAddress } from '../database/pool.ts';
 import { closePools, openPools, type Pools, sealWith } from '../database/pools.ts';
 import { ExitError } from '../errors/exit-codes.ts';
-import { rememberBeyond } from '../ledger/head-memory.ts';
+import { setHeadStore } from '../ledger/head-memory.ts';
 import { type InstanceSigner, openSigner } from '../secrets/instance-signer.ts';
 import { checkSecrets, fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
 import { findInstance, keepInstance } from '../storage/instance.ts';
@@ -68,7 +68,7 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
     const secrets = loadSecrets(config, isNew);
     sealWith(pools, secrets.masterSecret);
     const signer = await openInstance(pools.lookupPool, secrets, { reset: opening === 'reset-signing-key' });
-    rememberBeyond(pools.pool, named ?? openMemoryFolder(config, say));
+    setHeadStore(pools.pool, named ?? openMemoryFolder(config, say));
     return { ...pools, secrets, signer, address: site.server, where: site.where, embeddedIn: site.embeddedIn, migrated, close };
   } catch (error) {
     await close();

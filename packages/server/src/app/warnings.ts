@@ -1,7 +1,7 @@
 import { describeFault } from '../database/clock.ts';
 import type { Pools } from '../database/pools.ts';
 import { requireSeals } from '../database/seals.ts';
-import { countRefusedLogs, remembersBeyond } from '../ledger/head-memory.ts';
+import { countRefusedLogs, hasHeadStore } from '../ledger/head-memory.ts';
 import type { Watches } from './watches.ts';
 
 const NO_MEMORY = 'no memory of logs: an older state restored while no server runs is not noticed; set COUNTERSIGN_MEMORY_DIR';
@@ -15,7 +15,7 @@ export function warningsOf(
   const refused = countRefusedLogs(pool);
   const warnings = [
     fault && `clock unsafe: ${describeFault(fault)}`,
-    remembersBeyond(pool) ? undefined : NO_MEMORY,
+    hasHeadStore(pool) ? undefined : NO_MEMORY,
     refused === 0
       ? undefined
       : `logs refused: ${refused} (changed outside the server); \`ledger verify\` names the row, the server's log the workspace`,

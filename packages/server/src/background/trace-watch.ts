@@ -5,16 +5,16 @@ import { RowFindings } from '../ledger/row-findings.ts';
 import { type TraceFinding, verifyTraces } from '../ledger/verify-traces.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
-/** Between the end of a round and the start of the next one: a multiple of how long the round took, within these bounds. */
+/** The pause between two rounds: a multiple of the duration of the last round, within these bounds. */
 const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000, timesRound: 20 };
 
-/** After each page the watch rests for this many times as long as the page took. */
+/** The pause after each page, as a multiple of the time that the page took. */
 const REST_TIMES_PAGE = 4;
 
 /** Compares traces with the logs `traces` while the server runs. */
 export interface TraceWatch {
   readonly findings: RowFindings<TraceFinding>;
-  /** One line for `/readyz`, without ids: anybody may ask. Undefined when nothing differs. */
+  /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined if nothing differs. */
   readonly summary: string | undefined;
   /** Compares every workspace once. */
   round(): Promise<void>;
@@ -22,8 +22,8 @@ export interface TraceWatch {
 }
 
 /**
- * Verifies the log `traces` of every workspace again and again, at a low rate, with the rows and columns that must say the same. What differs
- * is logged once.
+ * Verifies the log `traces` of every workspace repeatedly, at a low rate, and compares rows and columns with it. Each difference is logged
+ * once.
  */
 export function watchTraces({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): TraceWatch {
   const findings = new RowFindings<TraceFinding>();
@@ -31,7 +31,7 @@ export function watchTraces({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logg
   const { signal } = stopping;
   let running: Promise<void> | undefined;
   const compare = async (tenantId: string) => {
-    const found = findingsOf(await verifyTraces(ledgerPool, tenantId, { rest: resting(signal) }));
+    const found = findingsOf(await verifyTraces(ledgerPool, tenantId, { rest: pauseAfterPage(signal) }));
     for (const finding of findings.replace(tenantId, found))
       log.error({ tenantId, ...finding }, 'this row differs from the log of traces: it was changed outside the server');
   };
@@ -77,8 +77,8 @@ async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<
   }
 }
 
-/** What a verification waits for between two pages. Rejects when the watch is stopped. */
-function resting(signal: AbortSignal): () => Promise<void> {
+/** Returns the pause between two pages of a verification. It rejects when the watch is stopped. */
+function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   let began = performance.now();
   return async () => {
     await sleep((performance.now() - began) * REST_TIMES_PAGE, undefined, { ref: false, signal });
@@ -86,7 +86,7 @@ function resting(signal: AbortSignal): () => Promise<void> {
   };
 }
 
-/** The rows that differ; a log that is not whole is one finding. */
+/** The rows that differ. An invalid log is one finding. */
 function findingsOf({ findings, firstBad, contradiction }: Awaited<ReturnType<typeof verifyTraces>>): readonly TraceFinding[] {
   const fault = firstBad?.reason ?? (findings.length === 0 ? contradiction?.reason : undefined);
   if (fault === undefined) return findings;

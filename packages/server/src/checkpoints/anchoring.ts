@@ -60,8 +60,8 @@ export class Anchoring {
   }
 
   /**
-   * The size of the largest checkpoint that is in the sink and in the database; -1 if there is none. A file that somebody else put into the
-   * sink must not make others be skipped.
+   * The size of the largest checkpoint that is in the sink and in the database; -1 if there is none. A foreign file in the sink
+   * must not cause checkpoints to be skipped.
    */
   async #largestInSink(tenantId: string, log: LogName): Promise<number> {
     for (const size of await this.#sink.sizes(tenantId, log)) {

@@ -42,18 +42,18 @@ export function requireCheckpointFolder(folder: string): void {
  * leading zeros, so that a listing is sorted.
  */
 export function checkpointFolder(folder: string): CheckpointSink {
-  const placeOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);
+  const folderOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);
   return {
     keep: async (tenantId, log, { size, note }) => {
-      const path = join(placeOf(tenantId, log), String(size).padStart(SIZE_DIGITS, '0') + ENDING);
-      if (await isThere(path)) return;
+      const path = join(folderOf(tenantId, log), String(size).padStart(SIZE_DIGITS, '0') + ENDING);
+      if (await exists(path)) return;
       // Not the folder itself: a mount that is gone must not become a local folder.
       await makeFolder(join(folder, tenantId));
       await makeFolder(dirname(path));
       await writeOnce(path, note);
     },
     sizes: async (tenantId, log) => {
-      const names = await readdir(placeOf(tenantId, log)).catch(noFolder);
+      const names = await readdir(folderOf(tenantId, log)).catch(noFolder);
       return names
         .filter((name) => NAME.test(name))
         .sort()
@@ -71,21 +71,21 @@ const makeFolder = (path: string): Promise<void> =>
 /** Writes the whole file or nothing, and never overwrites one. */
 async function writeOnce(path: string, content: string): Promise<void> {
   // A random name: in containers, even the process id is the same on every server.
-  const aside = `${path}.${randomBytes(6).toString('hex')}`;
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
-    await writeSynced(aside, content);
-    await link(aside, path).catch((error: NodeJS.ErrnoException) => {
+    await writeSynced(temporary, content);
+    await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') return undefined;
       if (!NO_LINKS.has(error.code ?? '')) throw error;
-      return rename(aside, path); // may overwrite the file of another server, which has the same content
+      return rename(temporary, path); // may overwrite the file of another server, which has the same content
     });
     await syncFolder(dirname(path));
   } finally {
-    await rm(aside, { force: true });
+    await rm(temporary, { force: true });
   }
 }
 
-const isThere = (path: string): Promise<boolean> =>
+const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Pools } from '../database/pools.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { type CheckpointDemand, makeCheckpoint } from '../ledger/checkpoints.ts';
+import { type CheckpointRequest, makeCheckpoint } from '../ledger/checkpoints.ts';
 import type { InstanceSigner } from '../secrets/instance-signer.ts';
 import { LOG_NAMES, type LogName, readHead } from '../storage/log-heads.ts';
 import { listTenantIds } from '../storage/tenants.ts';
@@ -28,8 +28,8 @@ export function scheduleCheckpoints(
   { ledgerPool, signer, clock }: Pick<Pools, 'ledgerPool' | 'clock'> & { signer: Pick<InstanceSigner, 'keys'> },
   { everySeconds, sink, log: logger }: { everySeconds: number | undefined; sink: CheckpointSink | undefined; log: Logger },
 ): CheckpointSchedule {
-  const make = (tenantId: string, demand: CheckpointDemand): Promise<StoredCheckpoint> =>
-    makeCheckpoint(ledgerPool, tenantId, signer.keys, demand);
+  const make = (tenantId: string, request: CheckpointRequest): Promise<StoredCheckpoint> =>
+    makeCheckpoint(ledgerPool, tenantId, signer.keys, request);
   const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, sink, logger);
   const round = async (seconds: number) => {
     if (clock.fault() !== undefined) return;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { originOf, parseCheckpointText } from '@countersign/core/domain/checkpoint';
 import { wrong } from '../config/config-values.ts';
 import { syncFolder, writeSynced } from '../files/synced-files.ts';
-import type { KeptHead, KeptHeads } from '../ledger/head-memory.ts';
+import type { HeadStore, KeptHead } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
 /** Creates a folder but not its parents: a mount that is gone must not become a local folder. */
@@ -18,7 +18,7 @@ function makeFolder(folder: string): void {
 }
 
 /** Creates the folder if it does not exist, and checks that it is writable. Returns the reason if it is not. */
-function whyUnusable(folder: string): string | undefined {
+function writeFault(folder: string): string | undefined {
   try {
     makeFolder(folder);
     rmdirSync(mkdtempSync(join(folder, '.countersign-')));
@@ -36,9 +36,9 @@ function whyUnusable(folder: string): string | undefined {
 export function openMemoryFolder(
   { memoryDir, memoryDirNamed }: { memoryDir: string | undefined; memoryDirNamed: boolean },
   say: (line: string) => void,
-): KeptHeads | undefined {
+): HeadStore | undefined {
   if (memoryDir === undefined) return undefined;
-  const reason = whyUnusable(memoryDir);
+  const reason = writeFault(memoryDir);
   if (reason === undefined) return memoryFolder(memoryDir);
   if (memoryDirNamed)
     throw wrong('COUNTERSIGN_MEMORY_DIR', `is ${memoryDir}, which takes no files (${reason}); mount it, or make it`);
@@ -49,7 +49,7 @@ export function openMemoryFolder(
 }
 
 /** Keeps the newest checkpoint of each log as `<folder>/<tenant>/<log>.checkpoint`, synced to disk. It replaces the previous one. */
-function memoryFolder(folder: string): KeptHeads {
+function memoryFolder(folder: string): HeadStore {
   const pathOf = (tenantId: string, log: LogName) => join(folder, tenantId, `${log}.checkpoint`);
   /** Sizes that this process has written. Most checkpoints are requested many times. */
   const kept = new Map<string, number>();
@@ -62,15 +62,15 @@ function memoryFolder(folder: string): KeptHeads {
     keep: async (tenantId, log, { size, note }) => {
       const path = pathOf(tenantId, log);
       if ((kept.get(path) ?? -1) >= size) return;
-      const aside = `${path}.${randomBytes(6).toString('hex')}`;
+      const temporary = `${path}.${randomBytes(6).toString('hex')}`;
       makeFolder(dirname(path));
       try {
-        await writeSynced(aside, note);
-        await rename(aside, path);
+        await writeSynced(temporary, note);
+        await rename(temporary, path);
         await syncFolder(dirname(path));
         kept.set(path, size);
       } finally {
-        await rm(aside, { force: true });
+        await rm(temporary, { force: true });
       }
     },
   };

@@ -10,7 +10,7 @@ import { verifyDecisions } from '../ledger/verify-decisions.ts';
 import { verifyEvidence } from '../ledger/verify-evidence.ts';
 import { verifyKeyEvents } from '../ledger/verify-key-events.ts';
 import { verifyTraces } from '../ledger/verify-traces.ts';
-import type { WalkDemand } from '../ledger/walk-log.ts';
+import type { WalkOptions } from '../ledger/walk-log.ts';
 import { noteKeysOf } from '../secrets/instance-signer.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { readSchemaFacts } from '../storage/schema-facts.ts';
@@ -125,12 +125,12 @@ async function reportOn(session: Session, asked: Asked & { log: LogName }, { hea
   const keys = keysGiven(asked);
   const kept = keptHeads(asked, keys, log);
   if ('contradiction' in kept) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...kept };
-  const demand = { kept: kept.heads, progress: heard };
+  const options = { kept: kept.heads, progress: heard };
   if (file !== undefined) {
     const said = asked.audit === undefined ? {} : await saidByAudit(asked.audit);
     const verified = (replay?: DecisionReplay) =>
       readingFile(file, (bytes) =>
-        verifyExport(bytes, { digests, sha256 }, { log, ...said, tenantId: tenant, replay, ...demand }),
+        verifyExport(bytes, { digests, sha256 }, { log, ...said, tenantId: tenant, replay, ...options }),
       );
     if (asked.replay === undefined) return verified();
     return readingFile(asked.replay, (events) => verified(new DecisionReplay(events, digests)));
@@ -139,7 +139,7 @@ async function reportOn(session: Session, asked: Asked & { log: LogName }, { hea
     const { signer, ledgerPool } = database;
     // Stored checkpoints are as old as the ledger and may be signed by any of the instance's keys. --key is for the kept ones.
     const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
-    return walk(database, id, log, { keys: listed, ...demand });
+    return walk(database, id, log, { keys: listed, ...options });
   });
 }
 
@@ -156,18 +156,23 @@ async function saidByAudit(audit: string): Promise<Pick<ExportExpectation, 'corr
 }
 
 /** Verifies one log of a workspace against everything that is known of it. */
-export function walk({ pool, secrets }: OpenDatabase, tenantId: string, log: LogName, demand: WalkDemand): Promise<ChainReport> {
+export function walk(
+  { pool, secrets }: OpenDatabase,
+  tenantId: string,
+  log: LogName,
+  options: WalkOptions,
+): Promise<ChainReport> {
   switch (log) {
     case 'audit':
-      return verifyDatabase(pool, tenantId, demand);
+      return verifyDatabase(pool, tenantId, options);
     case 'decisions':
-      return verifyDecisions(pool, tenantId, (tenant, keyId) => deriveDecisionKey(secrets.masterSecret, tenant, keyId), demand);
+      return verifyDecisions(pool, tenantId, (tenant, keyId) => deriveDecisionKey(secrets.masterSecret, tenant, keyId), options);
     case 'evidence':
-      return verifyEvidence(pool, tenantId, demand);
+      return verifyEvidence(pool, tenantId, options);
     case 'keys':
-      return verifyKeyEvents(pool, tenantId, demand);
+      return verifyKeyEvents(pool, tenantId, options);
     case 'traces':
-      return verifyTraces(pool, tenantId, demand);
+      return verifyTraces(pool, tenantId, options);
   }
 }
 

@@ -7,7 +7,7 @@ import { newId } from '../storage/new-id.ts';
 import type { NewAgent } from './register-agents.ts';
 
 /**
- * The agents that a batch knows: those in the database, and those that it registers (docs/api.md). A rejected record registers no agent.
+ * The agents of a batch: those in the database, and those that the batch registers (docs/api.md). A rejected record registers no agent.
  */
 export class AgentBook {
   /** Agents to register with the batch. */

@@ -4,10 +4,10 @@ import { layOutSegments } from '../documents/segment-layout.ts';
 import { type DocumentPlace, insertSegments, type Segment } from '../storage/document-segments.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** Fewer bytes of documents in all stay in their rows: a row and an index entry of a segment would take what compression saves. */
+/** Up to this total size, documents stay in their rows: the row and index entry of a segment would cost what compression saves. */
 const ROW_BYTES_MAX = 2048;
 
-/** The documents of a batch, compressed before its transaction begins, so that no lock is held meanwhile. */
+/** The documents of a batch, compressed before its transaction begins, so that no lock is held during compression. */
 export class BatchDocuments {
   readonly #documents: ReadonlySet<Buffer>;
   readonly #segments: readonly Segment[];

@@ -9,7 +9,7 @@ import type { NewAgent } from './register-agents.ts';
 import { sumTooLarge } from './sum-too-large.ts';
 
 /** A request and its trace: a new one, or a known one that is locked. */
-export interface PlacedTrace {
+export interface ResolvedTrace {
   item: PreparedTrace;
   id: string;
   agentId: string | null;
@@ -24,14 +24,14 @@ export interface PlacedTrace {
 export async function mergeTraces(
   tx: Transaction,
   receivedAt: string,
-  placed: readonly PlacedTrace[],
+  traces: readonly ResolvedTrace[],
 ): Promise<Map<string, Usage>> {
-  if (placed.length === 0) return new Map();
-  const submissions = placed.map((each) => ({ trace: each.id, number: submissionNumber(each) }));
+  if (traces.length === 0) return new Map();
+  const submissions = traces.map((each) => ({ trace: each.id, number: submissionNumber(each) }));
   const sums = new Map((await mergeSpans(tx, submissions)).map((row) => [row.trace, row]));
   const totals = new Map<string, Usage>();
   const refused = new Map<Item, ApiError>();
-  const updates = placed.flatMap((each) => {
+  const updates = traces.flatMap((each) => {
     const supplied = mergedUsage(each.item.supplied, each.known!.supplied);
     try {
       const sum = sums.get(each.id)!;
@@ -50,7 +50,7 @@ export async function mergeTraces(
 }
 
 /** The columns of a trace. */
-export const factsOf = ({ item, id, agentId }: PlacedTrace, supplied: Usage, totals: Usage, spanCount: number): TraceFacts => ({
+export const factsOf = ({ item, id, agentId }: ResolvedTrace, supplied: Usage, totals: Usage, spanCount: number): TraceFacts => ({
   id,
   traceId: item.traceId,
   agentId,
@@ -71,7 +71,7 @@ export const factsOf = ({ item, id, agentId }: PlacedTrace, supplied: Usage, tot
 });
 
 /** The number of a request among the submissions of its trace. */
-export const submissionNumber = ({ known }: PlacedTrace): number => (known?.submissionCount ?? 0) + 1;
+export const submissionNumber = ({ known }: ResolvedTrace): number => (known?.submissionCount ?? 0) + 1;
 
 /** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
 const summedUsage = (sums: SpanSums): Sums => ({

@@ -23,13 +23,13 @@ export const checkPromotion: Endpoint<PromotionCheck, PreparedCheck> = {
         max_age_hours: check.max_age_hours ?? MAX_AGE_HOURS_DEFAULT,
         min_pass_rate: unsignedZero(check.min_pass_rate ?? MIN_PASS_RATE_DEFAULT),
       },
-      askedBy: request.principal.prefix,
+      keyPrefix: request.principal.prefix,
     };
   },
   submit: async ({ decisions, attest }, { principal, prefersAttestation, nonce }, prepared) => {
-    const answered = await decisions.submit(principal.tenantId, nonce === undefined ? prepared : { ...prepared, nonce });
-    if (!prefersAttestation) return answered;
-    const headers = { 'Countersign-Attestation': attest(answered.json), 'Preference-Applied': ATTESTATION_PREFERENCE };
-    return { ...answered, headers: { ...answered.headers, ...headers } };
+    const reply = await decisions.submit(principal.tenantId, nonce === undefined ? prepared : { ...prepared, nonce });
+    if (!prefersAttestation) return reply;
+    const headers = { 'Countersign-Attestation': attest(reply.json), 'Preference-Applied': ATTESTATION_PREFERENCE };
+    return { ...reply, headers: { ...reply.headers, ...headers } };
   },
 };

@@ -35,23 +35,23 @@ export interface Registration {
 }
 
 /** The result for a batch without new agents. */
-const NOBODY: Registration = { warn: (outcome) => outcome };
+const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
 
 /**
  * Registers the agents of a batch and finds known ones that look like them. A batch without new agents costs nothing, and its statements
  * are sent together, because there is no promise to await. Agents beyond FILLED_MAX are stored without skeletons, which the server adds
- * later, so that one batch does not delay others. The head of the log `evidence` is locked here, after the rows of traces: its holder never
- * waits for those. Throws EvidenceBrokenError if the table of agents differs from the log.
- * @param held that head, if the caller has locked it.
+ * later, so that one batch does not delay others. The head of the log `evidence` is locked here, after the rows of traces, so its
+ * owner never waits for those rows. Throws EvidenceBrokenError if the table of agents differs from the log.
+ * @param lockedHead that head, if the caller has locked it.
  */
 export const registerAgents = (
   tx: Transaction,
   agents: readonly NewAgent[],
-  held?: LockedHead,
-): Registration | Promise<Registration> => (agents.length === 0 ? NOBODY : register(tx, agents, held));
+  lockedHead?: LockedHead,
+): Registration | Promise<Registration> => (agents.length === 0 ? NO_REGISTRATION : register(tx, agents, lockedHead));
 
-async function register(tx: Transaction, agents: readonly NewAgent[], held: LockedHead | undefined): Promise<Registration> {
-  const head = held ?? (await lockLogs(tx, ['evidence'])).evidence;
+async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead: LockedHead | undefined): Promise<Registration> {
+  const head = lockedHead ?? (await lockLogs(tx, ['evidence'])).evidence;
   await requireUnknown(tx, head, agents);
   const digests = agents.slice(0, FILLED_MAX).map(({ name }) => skeletonDigests(name));
   const filled = ignoreRejection(fillSkeletons(tx));
@@ -85,7 +85,7 @@ async function register(tx: Transaction, agents: readonly NewAgent[], held: Lock
 }
 
 /**
- * Agents that both the log and the table know were registered by another batch meanwhile: the unique index then rejects the rows, and the
+ * Agents that both the log and the table know were registered by a concurrent batch. The unique index then rejects the rows, and the
  * batch is retried. Throws if only one of the two knows an agent.
  */
 async function requireUnknown(tx: Transaction, head: LockedHead, agents: readonly NewAgent[]): Promise<void> {
@@ -94,12 +94,12 @@ async function requireUnknown(tx: Transaction, head: LockedHead, agents: readonl
     agents.map(({ id }) => id),
     agents.map(({ name }) => name),
   );
-  const state = await evidenceStates.behind(tx, head);
+  const state = await evidenceStates.atHead(tx, head);
   const logged = agentsClaimed(state, agents);
   const isSame = (one: Agent) => (other: Agent) => one.id === other.id && one.name === other.name;
-  const strange = rows.find((row) => !logged.some(isSame(row)));
-  if (strange !== undefined)
-    throw new EvidenceBrokenError(`agents: the row ${strange.id} of tenant ${tx.tenantId} is not what the log evidence says`);
+  const unexpected = rows.find((row) => !logged.some(isSame(row)));
+  if (unexpected !== undefined)
+    throw new EvidenceBrokenError(`agents: the row ${unexpected.id} of tenant ${tx.tenantId} is not what the log evidence says`);
   const missing = logged.find((known) => !rows.some(isSame(known)));
   if (missing !== undefined)
     throw new EvidenceBrokenError(`agents: the row ${missing.id} of tenant ${tx.tenantId} is gone, or its name was changed`);

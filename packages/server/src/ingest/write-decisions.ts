@@ -21,7 +21,7 @@ import { DistinctQuestions, type Verdict } from './verdicts.ts';
 export interface PreparedCheck extends Item {
   question: EvidenceQuestion;
   /** The prefix of the request's key. */
-  askedBy: string;
+  keyPrefix: string;
   /** The request's Countersign-Nonce. */
   nonce?: string | undefined;
 }
@@ -49,21 +49,21 @@ export async function writeDecisions(
   observe: (committed: Pick<PromotionDecision, 'allowed' | 'reason'>) => void,
 ): Promise<(IngestReply | ApiError)[]> {
   const distinct = new DistinctQuestions();
-  const asked = checks.map(({ question }) => distinct.indexOf(question));
+  const questionIndexes = checks.map(({ question }) => distinct.indexOf(question));
   const [{ locked, read }, keyId] = await Promise.all([
     lockLogsAndRead(tx, ['audit', 'decisions'], 'evidence'),
     findSigningKeyId(tx),
   ]);
   const evidence = await evidenceStates.read(tx, (state, at) => distinct.lookUp(state, at), read);
   const verdicts = await distinct.decide(tx, evidence);
-  const heads = atOneMoment(locked);
+  const heads = withSameTime(locked);
   const signing = { keyId, key: decisionKeys(tx.tenantId, keyId), now: heads.decisions.now, evidenceSize: evidence.size };
   const outcomes = checks.map((check, index): SignedDecision | ApiError => {
-    const verdict = verdicts[asked[index]!]!;
+    const verdict = verdicts[questionIndexes[index]!]!;
     return verdict instanceof ApiError ? verdict : sign(check, verdict, signing);
   });
   const decided = outcomes.filter((outcome): outcome is SignedDecision => !(outcome instanceof ApiError));
-  const headers = await keep(tx, heads, decided);
+  const headers = await storeDecisions(tx, heads, decided);
   for (const { signed } of decided) observe(signed);
   return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : { json: outcome.json, headers }));
 }
@@ -72,7 +72,7 @@ export async function writeDecisions(
  * Both logs use the later of their two times, so that a decision is never recorded before its approval, which is an entry of the other log.
  * So a withdrawal knows whether the approval was used.
  */
-function atOneMoment({ audit, decisions }: Record<'audit' | 'decisions', LockedHead>): Record<'audit' | 'decisions', LockedHead> {
+function withSameTime({ audit, decisions }: Record<'audit' | 'decisions', LockedHead>): Record<'audit' | 'decisions', LockedHead> {
   const now = audit.now > decisions.now ? audit.now : decisions.now;
   return { audit: { ...audit, now }, decisions: { ...decisions, now } };
 }
@@ -81,7 +81,7 @@ function atOneMoment({ audit, decisions }: Record<'audit' | 'decisions', LockedH
  * Stores the decisions, and the blocked ones in the ledger too, and commits.
  * @returns the header with the heads of both trees, which clients keep as evidence (docs/formats.md, "Checkpoints"), and the workspace.
  */
-async function keep(
+async function storeDecisions(
   tx: Transaction,
   heads: Record<'audit' | 'decisions', LockedHead>,
   decided: readonly SignedDecision[],
@@ -97,11 +97,11 @@ async function keep(
   );
   requestApprovals(tx, decided.flatMap(approvalRequest));
   await tx.commit();
-  const witnessed = [
+  const headTexts = [
     unsignedHeadText('audit', audit.tree.size, audit.tree.root()),
     unsignedHeadText('decisions', decisions.tree.size, decisions.tree.root()),
   ];
-  return { 'Countersign-Checkpoint': witnessed.join(', '), 'Countersign-Workspace': tx.tenantId };
+  return { 'Countersign-Checkpoint': headTexts.join(', '), 'Countersign-Workspace': tx.tenantId };
 }
 
 /** Signs the decision of a check. It names its workspace, the key, its evidence and the request's nonce. */
@@ -116,7 +116,7 @@ function sign(
     key_id: signing.keyId,
     timestamp: signing.now,
     tenant_id: verdict.evidence.tenant_id,
-    asked_by: `key:${check.askedBy}`,
+    asked_by: `key:${check.keyPrefix}`,
     evidence_sha256: verdict.evidenceSha256,
     evidence_size: signing.evidenceSize,
   };
@@ -129,7 +129,7 @@ const decisionRow = ({ check, verdict, signed, json }: SignedDecision, seq: numb
   seq,
   id: signed.decision_id,
   recordedAt: signed.timestamp,
-  recordedBy: `key:${check.askedBy}`,
+  recordedBy: `key:${check.keyPrefix}`,
   agentId: signed.agent_id,
   evaluationId: signed.evaluation_id,
   allowed: signed.allowed,
@@ -143,7 +143,7 @@ const decisionRow = ({ check, verdict, signed, json }: SignedDecision, seq: numb
 /** A check that fails only for approval_required requests an approval, once per evaluation. */
 function approvalRequest({ check, verdict: { evidence }, signed }: SignedDecision) {
   if (signed.reason !== 'approval_required' || evidence.agent === null || evidence.evaluation === null) return [];
-  return [{ evaluationId: evidence.evaluation.id, agentId: evidence.agent.id, requestedBy: `key:${check.askedBy}` }];
+  return [{ evaluationId: evidence.evaluation.id, agentId: evidence.agent.id, requestedBy: `key:${check.keyPrefix}` }];
 }
 
 const ledgerEntry = ({ check, verdict: { evidence }, signed }: SignedDecision): NewEntry =>
@@ -155,5 +155,5 @@ const ledgerEntry = ({ check, verdict: { evidence }, signed }: SignedDecision): 
     subject: agentLabelOf(evidence),
     rationale: signed.message,
     agent_id: signed.agent_id,
-    metadata: { decision_id: signed.decision_id, response_sha256: signed.response_sha256, asked_by: check.askedBy },
+    metadata: { decision_id: signed.decision_id, response_sha256: signed.response_sha256, asked_by: check.keyPrefix },
   });

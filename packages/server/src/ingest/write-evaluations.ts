@@ -38,7 +38,7 @@ export const writeDetailedEvaluations = (tx: Transaction, items: readonly Prepar
  */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> {
   const { evidence: head } = await lockLogs(tx, ['evidence']);
-  const state = await evidenceStates.behind(tx, head);
+  const state = await evidenceStates.atHead(tx, head);
   const microsNow = BigInt(Date.parse(head.now)) * 1000n;
   const book = new AgentBook(
     agentsClaimed(

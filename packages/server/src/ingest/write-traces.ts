@@ -16,7 +16,7 @@ import { insertTraceSubmissions, insertTraces, type KnownTrace, lockTraces } fro
 import { AgentBook } from './agent-book.ts';
 import type { BatchDocuments, DocumentPlaces } from './batch-documents.ts';
 import { ingestReply } from './ingest-request.ts';
-import { factsOf, mergeTraces, type PlacedTrace, submissionNumber } from './merge-traces.ts';
+import { factsOf, mergeTraces, type ResolvedTrace, submissionNumber } from './merge-traces.ts';
 import type { PreparedTrace } from './prepared-trace.ts';
 import { registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome } from './replays.ts';
@@ -52,9 +52,9 @@ export async function storeTraces(
   ]);
   const knownByTraceId = new Map(locked.map((trace) => [trace.traceId, trace]));
   const book = new AgentBook(agents);
-  const placed = items.map((item) => place(item, knownByTraceId.get(item.traceId), book));
-  const accepted = placed.filter((each): each is PlacedTrace => !(each instanceof Error));
-  if (accepted.length === 0) return placed as ApiError[];
+  const traces = items.map((item) => resolveTrace(item, knownByTraceId.get(item.traceId), book));
+  const accepted = traces.filter((each): each is ResolvedTrace => !(each instanceof Error));
+  if (accepted.length === 0) return traces as ApiError[];
 
   const registering = registerAgents(tx, book.registered);
   const registration = registering instanceof Promise ? await registering : registering;
@@ -65,14 +65,14 @@ export async function storeTraces(
   const known = accepted.filter(({ known }) => known !== undefined);
   const merged = await mergeTraces(tx, receivedAt, known);
   await event.append();
-  return placed.map(
+  return traces.map(
     (each): Outcome =>
       each instanceof Error ? each : registration.warn(accept(each, merged.get(each.id) ?? each.totals!), each.registered),
   );
 }
 
 /** Sends the statements that need not be awaited: rows of new traces, and the submissions. */
-function insertRows(tx: Transaction, receivedAt: string, accepted: readonly PlacedTrace[], places: DocumentPlaces): void {
+function insertRows(tx: Transaction, receivedAt: string, accepted: readonly ResolvedTrace[], places: DocumentPlaces): void {
   const fresh = accepted.filter(({ known }) => known === undefined);
   const known = accepted.filter(({ known }) => known !== undefined).map(({ id }) => id);
   const rows = fresh.map((each) => factsOf(each, each.item.supplied, each.totals!, each.item.spanCount));
@@ -88,7 +88,7 @@ function insertRows(tx: Transaction, receivedAt: string, accepted: readonly Plac
 }
 
 /** Resolves agent and trace of a request, or returns its rejection. A rejected request writes nothing. */
-function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBook): PlacedTrace | ApiError {
+function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBook): ResolvedTrace | ApiError {
   const totals = known === undefined ? item.totals : undefined;
   if (totals instanceof ApiError) return totals;
   const isOutranked = known?.agentId != null && item.agentRank < known.agentRank;
@@ -110,7 +110,7 @@ function place(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBo
   return { item, id: known?.id ?? newId(), agentId: agentIds[0] ?? null, registered, known, totals };
 }
 
-const submission = (each: PlacedTrace, places: DocumentPlaces) => ({
+const submission = (each: ResolvedTrace, places: DocumentPlaces) => ({
   trace: each.id,
   number: submissionNumber(each),
   recordedBy: each.item.recordedBy,
@@ -121,7 +121,7 @@ const submission = (each: PlacedTrace, places: DocumentPlaces) => ({
 });
 
 /** The submission of a request in the log `traces`. */
-const submissionOfEvent = (each: PlacedTrace): TraceSubmission => ({
+const submissionOfEvent = (each: ResolvedTrace): TraceSubmission => ({
   agent_id: each.agentId ?? each.known?.agentId ?? null,
   document_sha256: each.item.documentSha256,
   export_sha256: each.item.export?.sha256 ?? null,
@@ -131,7 +131,7 @@ const submissionOfEvent = (each: PlacedTrace): TraceSubmission => ({
   trace_id: each.item.traceId,
 });
 
-const accept = ({ item, id }: PlacedTrace, totals: Usage): Outcome =>
+const accept = ({ item, id }: ResolvedTrace, totals: Usage): Outcome =>
   ingestReply({
     ok: true,
     id,

@@ -8,9 +8,8 @@ import { type GrownTree, growTree } from './log-tree.ts';
 import { lockAndReadSealedHeads, lockSealedHeads, moveSealedHead } from './sealed-heads.ts';
 
 /**
- * Locks the heads of a tenant's logs, in one order everywhere. Must be the first thing that an appending transaction does. Throws
- * LogRewrittenError where a head is not as the server has left it, and ClockUnsafeError when no moment can be taken from the clocks
- * (docs/reliability.md).
+ * Locks the heads of a tenant's logs, always in the same order. Every appending transaction calls this first. Throws LogRewrittenError if a
+ * head was changed outside the server, and ClockUnsafeError if the clocks cannot be used (docs/reliability.md).
  */
 export async function lockLogs<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
   const before = tx.clock.read();
@@ -32,8 +31,8 @@ export async function lockLogsAndRead<L extends LogName>(
 }
 
 /**
- * Throws unless the clocks agree. Where a log's last moment is ahead of the database's clock by a little, waits until the clock has caught
- * up, so that no record gets a time in the future. Throws if the difference is larger.
+ * Throws unless the clocks agree. If a log's last time is slightly ahead of the database's clock, waits until the clock has caught up,
+ * so that no record gets a time in the future. Throws if the difference is larger.
  */
 async function requireMoments(tx: Transaction, before: ClockReading, heads: Readonly<Record<string, LockedHead>>): Promise<void> {
   let leadMs = 0;
@@ -46,16 +45,17 @@ async function requireMoments(tx: Transaction, before: ClockReading, heads: Read
   if (leadMs > 0) await sleep(leadMs);
 }
 
-/** A head that is not moved yet, and the tree that it will cover. */
+/** The next head of a log, and the tree that it covers. */
 export interface NextHead {
   tree: GrownTree;
   moved: LockedHead;
 }
 
 /**
- * The one way to move a log on: grows its tree by the leaf data of the rows just appended, stores what is complete, moves the head.
- * @param rowHash the last row's, for the logs whose heads name it; null for the others.
- * @returns the tree and the head as they are now.
+ * Extends a log by the rows just appended: adds their leaf data to its tree, stores the complete subtrees, and moves the head. Nothing else
+ * moves a head.
+ * @param rowHash the hash of the last row, for the logs whose heads contain it; null for the others.
+ * @returns the new tree and head.
  */
 export function advance(
   tx: Transaction,
@@ -69,14 +69,14 @@ export function advance(
   return next;
 }
 
-/** The head after rows with this leaf data. Sends nothing. */
+/** Computes the head after rows with this leaf data, without a statement. */
 export function nextHead(head: LockedHead, leafData: readonly Uint8Array[], rowHash: string | null): NextHead {
   const tree = growTree(head.tree, leafData);
   if (leafData.length === 0) return { tree, moved: head };
   return { tree, moved: { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } } };
 }
 
-/** Moves a log to its next head. The head first: a guessed head is locked by being moved. */
+/** Moves a log to its next head. The head is moved first, because this locks a guessed head. */
 export function moveLog(tx: Transaction, log: LogName, { tree, moved }: NextHead): void {
   moveSealedHead(tx, log, moved);
   insertTreeNodes(tx, log, tree.nodes);

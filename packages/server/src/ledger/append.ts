@@ -8,19 +8,19 @@ import { advance } from './advance.ts';
 import type { GrownTree } from './log-tree.ts';
 import type { ServiceAction, ServiceMetadata } from './service-actions.ts';
 
-/** An entry before it has its id, time and place. */
+/** An entry before it has its id, time and number. */
 export type NewEntry = Omit<UnlinkedEntry, 'tenant_id' | 'id' | 'recorded_at'>;
 
-/** An entry that the service writes itself: the action, its metadata, and any other member. */
+/** An entry that the service writes itself: the action, its metadata, and optionally other members. */
 export type ServiceEntry<A extends ServiceAction> = Partial<Omit<NewEntry, 'action' | 'metadata'>> & {
   action: A;
   metadata?: ServiceMetadata<A>;
 };
 
-/** An entry of the service with only what is said; the rest is null. */
+/** An entry of the service with these members; the others are null. */
 export const entryOf = <A extends ServiceAction>({
   metadata = null,
-  ...said
+  ...members
 }: ServiceEntry<A> & Pick<NewEntry, 'recorded_by' | 'actor'>): NewEntry => ({
   subject: null,
   rationale: null,
@@ -28,13 +28,13 @@ export const entryOf = <A extends ServiceAction>({
   trace_id: null,
   agent_id: null,
   retention_until: null,
-  ...said,
+  ...members,
   metadata: metadata as NewEntry['metadata'],
 });
 
 /**
- * The one way to append to a tenant's audit ledger: links the entries behind the locked (or guessed) head and sends the new head and the
- * rows. The rows are committed when the caller's transaction is.
+ * Appends to a tenant's audit ledger: links the entries to the locked (or guessed) head, and sends the new head and the rows. They are
+ * committed with the caller's transaction. Nothing else writes audit entries.
  */
 export function appendEntries(
   tx: Transaction,

@@ -9,8 +9,8 @@ import { findDecisionPlace } from '../storage/decisions.ts';
 import { LogRewrittenError, openFrontier, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** What attestations are made with. */
-export interface Attesting {
+/** The keys for attestations. */
+export interface AttestationKeys {
   /** Every live key of the instance. */
   signers: readonly { keyid: string; sign(message: Uint8Array): Uint8Array }[];
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;
@@ -20,17 +20,17 @@ export interface Attesting {
 export type AttestableDecision = { envelope: Envelope } | { fault: string };
 
 /**
- * Attests a stored decision that is as it was signed and stands in the sealed log. A good HMAC is not enough: every gate with the decision
- * key can make one, and whoever can write to the database can add a row. Undefined when there is no such decision.
+ * Attests a stored decision if it is unchanged since it was signed and is in the sealed log. A valid HMAC is not sufficient: every gate
+ * with the decision key can make one, and anyone with write access to the database can add a row. Undefined if there is no such decision.
  */
-export async function attestStored(tx: Transaction, id: string, attesting: Attesting): Promise<AttestableDecision | undefined> {
-  // In this order: a decision that is committed is in every head that is read later.
+export async function attestStored(tx: Transaction, id: string, keys: AttestationKeys): Promise<AttestableDecision | undefined> {
+  // The decision is read before the head, because a committed decision is in every head that is read later.
   const place = findDecisionPlace(tx, id);
   const head = readSealedHead(tx, 'decisions').catch(faultOfLog);
   const [found, sealed] = await Promise.all([place, head]);
   if (found === undefined) return undefined;
   const decision = JSON.parse(found.document) as { decision_id: string; response_sha256: string; key_id: string };
-  const fault = decisionFault({ ...decision }, attesting.decisionKey(tx.tenantId, decision.key_id), digests);
+  const fault = decisionFault({ ...decision }, keys.decisionKey(tx.tenantId, decision.key_id), digests);
   if (fault !== undefined) return { fault };
   if (decision.decision_id !== id) return { fault: 'its id was changed' };
   if ('fault' in sealed) return sealed;
@@ -40,7 +40,7 @@ export async function attestStored(tx: Transaction, id: string, attesting: Attes
   const leaf = leafHash(Buffer.from(decision.response_sha256, 'hex'), sha256);
   const root = rootOfInclusion(found.seq - 1, sealed.seq, leaf, hashes, sha256);
   if (root === undefined || !sameBytes(root, openFrontier(sealed.tree).root())) return { fault: NOT_IN_LOG };
-  return { envelope: attestDecision(decision, attesting.signers) };
+  return { envelope: attestDecision(decision, keys.signers) };
 }
 
 const NOT_IN_LOG = 'it is not in the sealed log of decisions: it was written there outside the server';

@@ -5,12 +5,12 @@ import { sha256 } from '../crypto/digests.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
-import { keptHeads } from './head-memory.ts';
+import { headStore } from './head-memory.ts';
 import { LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** Which checkpoint is requested. Without a member: one over all rows of the log. */
-export interface CheckpointDemand {
+/** Selects a checkpoint. Without optional members: one over all rows of the log. */
+export interface CheckpointRequest {
   log: LogName;
   /** The newest checkpoint is enough if it is younger. */
   youngerThanSeconds?: number | undefined;
@@ -26,9 +26,9 @@ export interface CheckpointDemand {
 export async function checkpointOf(
   tx: Transaction,
   signers: readonly NoteSigner[],
-  demand: CheckpointDemand,
+  request: CheckpointRequest,
 ): Promise<StoredCheckpoint> {
-  const { log, youngerThanSeconds = 0, rows = Infinity } = demand;
+  const { log, youngerThanSeconds = 0, rows = Infinity } = request;
   const [head, latest] = await Promise.all([readSealedHead(tx, log), findLatestCheckpoint(tx, log)]);
   if (latest !== undefined && (latest.size >= Math.min(head.seq, rows) || isYounger(latest, youngerThanSeconds)))
     return signedByAll(latest, signers);
@@ -55,14 +55,14 @@ export async function makeCheckpoint(
   pool: Pool,
   tenantId: string,
   signers: readonly NoteSigner[],
-  demand: CheckpointDemand,
+  request: CheckpointRequest,
 ): Promise<StoredCheckpoint> {
   const [checkpoint, kept] = await inTenantTransaction(
     pool,
     tenantId,
-    async (tx) => [await checkpointOf(tx, signers, demand), keptHeads(tx)] as const,
+    async (tx) => [await checkpointOf(tx, signers, request), headStore(tx)] as const,
   );
-  await kept?.keep(tenantId, demand.log, checkpoint);
+  await kept?.keep(tenantId, request.log, checkpoint);
   return checkpoint;
 }
 

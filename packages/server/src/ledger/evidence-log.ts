@@ -6,13 +6,13 @@ import type { LockedHead } from '../storage/log-heads.ts';
 import { advance } from './advance.ts';
 import { evidenceStates } from './evidence-states.ts';
 
-/** A fact with who recorded it. */
+/** A fact and its recorder. */
 export type NewFact = EvidenceFact & { recorded_by: string };
 
 /**
- * The one way to append to a tenant's log `evidence`, behind its locked head. The events are committed when the caller's transaction is, and
- * count from then on.
- * @returns the head behind them.
+ * Appends events to a tenant's log `evidence` at its locked head. They are committed, and take effect, with the caller's transaction.
+ * Nothing else writes to this log.
+ * @returns the head after them.
  */
 export function appendEvidence(tx: Transaction, head: LockedHead, facts: readonly NewFact[]): LockedHead {
   const events = facts.map(

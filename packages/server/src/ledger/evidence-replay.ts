@@ -7,10 +7,10 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { readEvidenceEvents } from '../storage/evidence-events.ts';
 import { parsedDocument } from './stored-document.ts';
 
-/** The members of an evidence document that follow from the log `evidence`. */
-const FOLLOWING = ['agent', 'approval', 'evaluation', 'open_recertifications', 'other_evaluations'] as const;
+/** The members of an evidence document that are computed from the log `evidence`. */
+const DERIVED_MEMBERS = ['agent', 'approval', 'evaluation', 'open_recertifications', 'other_evaluations'] as const;
 
-/** Computes again, in the order of the decisions, the evidence that each one was decided on. */
+/** Computes the evidence of each decision again from the log, in the order of the decisions. */
 export class EvidenceReplay {
   readonly #read: (after: number, last: number) => ReturnType<typeof readEvidenceEvents>;
   readonly #tenantId: string;
@@ -21,14 +21,14 @@ export class EvidenceReplay {
     this.#read = (after, last) => inTenantTransaction(pool, tenantId, (tx) => readEvidenceEvents(tx, after, last));
   }
 
-  /** What about a decision does not follow from the log; undefined when all does. A promise only where events must be read. */
+  /** How the evidence of a decision differs from the log; undefined if it does not. Returns a promise only if events must be read. */
   fault(decision: Record<string, unknown>, evidence: string): string | undefined | Promise<string | undefined> {
     const size = decision.evidence_size;
     if (!Number.isSafeInteger(size)) return 'the decision names no evidence_size';
     if ((size as number) < this.#state.size)
       return `evidence_size is ${size}, smaller than that of a decision before it, which is ${this.#state.size}`;
-    if (size === this.#state.size) return this.#compare(evidence);
-    return this.#readUpTo(size as number).then((fault) => fault ?? this.#compare(evidence));
+    if (size === this.#state.size) return this.#faultOfEvidence(evidence);
+    return this.#readUpTo(size as number).then((fault) => fault ?? this.#faultOfEvidence(evidence));
   }
 
   async #readUpTo(size: number): Promise<string | undefined> {
@@ -49,12 +49,14 @@ export class EvidenceReplay {
     return undefined;
   }
 
-  #compare(text: string): string | undefined {
+  #faultOfEvidence(text: string): string | undefined {
     const evidence = parsedDocument(text);
-    const { asked } = evidence as { asked: Parameters<EvidenceState['find']>[0] };
-    const found = this.#state.find(asked);
+    const { asked: question } = evidence as { asked: Parameters<EvidenceState['find']>[0] };
+    const found = this.#state.find(question);
     if (found.mismatch) return 'the id and the name that were asked for are of different agents';
-    const differing = FOLLOWING.find((member) => JSON.stringify(evidence?.[member]) !== JSON.stringify(found.evidence[member]));
+    const differing = DERIVED_MEMBERS.find(
+      (member) => JSON.stringify(evidence?.[member]) !== JSON.stringify(found.evidence[member]),
+    );
     return differing === undefined ? undefined : `${differing} of its evidence does not follow from the log of evidence`;
   }
 }

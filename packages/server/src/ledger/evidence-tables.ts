@@ -18,7 +18,7 @@ export interface TableFinding {
   table: 'agents' | 'evaluations' | 'approvals' | 'recertifications';
   /** Id of the row: of an agent, of an evaluation (for approvals too), of an incident. */
   id: string;
-  /** What is wrong with it. */
+  /** How it differs. */
   fault: string;
 }
 
@@ -36,7 +36,7 @@ export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerat
   const page = <T>(look: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>
     inTenantTransaction(pool, tenantId, async (tx) => {
       const { evidence } = await lockSealedHeads(tx, ['evidence']);
-      return look(tx, await evidenceStates.behind(tx, evidence));
+      return look(tx, await evidenceStates.atHead(tx, evidence));
     });
   for (let place = 0, isLast = false; !isLast; place += AGENTS_PER_PAGE) {
     const { findings, count } = await page(async (tx, state) => {

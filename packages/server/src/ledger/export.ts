@@ -11,26 +11,26 @@ import { storedPages } from './stored-pages.ts';
 
 /** Some rows of an export, in order. */
 export interface ExportPage {
-  /** NDJSON: a line a row, each with its end. */
+  /** NDJSON: one line per row, each with its line end. */
   lines: string;
   entries: number;
-  /** row_hash of the last row; of decisions response_sha256, of key events the event's hash. */
+  /** The hash of the last row: row_hash of an audit entry, response_sha256 of a decision, event_hash of an event. */
   head: string;
 }
 
-/** Pages in memory at once: the one that is given out, and the next one, which is read meanwhile. */
+/** Pages in memory at the same time: the returned one, and the next one, which is being read. */
 const PAGES_AHEAD = 2;
 
-/** Which rows: both ends included, by seq. Everything when left out. */
+/** A range of rows by seq, both ends included. By default all rows. */
 export interface ExportRange {
   from?: number;
   to?: number | undefined;
 }
 
 /**
- * A tenant's log as it is stored, up to the row that was the last one when it began. Documents are not parsed: what is stored is what is
- * exported (docs/formats.md, "Export", "Decisions export", "Key event").
- * @param reserve is told the bytes of the first pages before they are read, and may refuse them by throwing.
+ * Exports a tenant's log up to the last row at the start of the export. Documents are not parsed, so they are exported exactly as stored
+ * (docs/formats.md, "Export", "Decisions export", "Key event").
+ * @param reserve is called with the bytes of the first pages before they are read; it may throw to reject the export.
  */
 export function exportLog(
   pool: Pool,
@@ -41,7 +41,7 @@ export function exportLog(
 ): AsyncGenerator<ExportPage> {
   switch (log) {
     case 'audit':
-      return exported(pool, tenantId, range, {
+      return exportPages(pool, tenantId, range, {
         log,
         reserve,
         read: readAuditPage,
@@ -49,7 +49,7 @@ export function exportLog(
         hash: ({ row_hash: rowHash }) => rowHash,
       });
     case 'decisions':
-      return exported(pool, tenantId, range, {
+      return exportPages(pool, tenantId, range, {
         log,
         reserve,
         read: readDecisionsPage,
@@ -57,7 +57,7 @@ export function exportLog(
         hash: ({ responseSha256 }) => responseSha256,
       });
     case 'evidence':
-      return exported(pool, tenantId, range, {
+      return exportPages(pool, tenantId, range, {
         log,
         reserve,
         read: readEvidenceEvents,
@@ -65,7 +65,7 @@ export function exportLog(
         hash: ({ event_hash: eventHash }) => eventHash,
       });
     case 'keys':
-      return exported(pool, tenantId, range, {
+      return exportPages(pool, tenantId, range, {
         log,
         reserve,
         read: readKeyEvents,
@@ -73,7 +73,7 @@ export function exportLog(
         hash: ({ event_hash: eventHash }) => eventHash,
       });
     case 'traces':
-      return exported(pool, tenantId, range, {
+      return exportPages(pool, tenantId, range, {
         log,
         reserve,
         read: readTraceEvents,
@@ -83,8 +83,8 @@ export function exportLog(
   }
 }
 
-/** How a log's rows are read and written out. */
-interface Exported<Row> {
+/** How a log's rows are read and exported. */
+interface LogFormat<Row> {
   log: LogName;
   reserve: ((bytes: number) => void) | undefined;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
@@ -92,11 +92,11 @@ interface Exported<Row> {
   hash: (row: Row) => string;
 }
 
-async function* exported<Row extends { seq: number }>(
+async function* exportPages<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
   { from = 1, to }: ExportRange,
-  { log, reserve, read, line, hash }: Exported<Row>,
+  { log, reserve, read, line, hash }: LogFormat<Row>,
 ): AsyncGenerator<ExportPage> {
   const { firstSeq, lastSeq } = await inTenantTransaction(pool, tenantId, async (tx) => {
     const extent = await readLogExtent(tx, log);

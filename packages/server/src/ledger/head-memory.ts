@@ -16,7 +16,7 @@ export interface KeptHead {
 }
 
 /** Memory of logs outside the database and this process. */
-export interface KeptHeads {
+export interface HeadStore {
   /** The newest stored checkpoint of a log. */
   latest(tenantId: string, log: LogName): Promise<KeptHead | undefined>;
   /** Replaces the stored checkpoint. Resolves when the new one would survive a crash. */
@@ -24,7 +24,7 @@ export interface KeptHeads {
 }
 
 /** A head that this process has seen, or that was stored. Its root is computed on demand. */
-export interface Seen {
+export interface SeenHead {
   size: number;
   root: () => Uint8Array;
 }
@@ -32,11 +32,11 @@ export interface Seen {
 /** The known logs of one database. */
 interface Memory {
   /** The last committed heads that this process has seen. */
-  heads: Map<string, Seen>;
+  heads: Map<string, SeenHead>;
   /** Logs whose head was not valid when it was last read. */
   refused: Set<string>;
   /** The memory that outlives the process. */
-  kept: KeptHeads | undefined;
+  kept: HeadStore | undefined;
 }
 
 const memories = new WeakMap<Seals, Memory>();
@@ -51,20 +51,20 @@ function memoryOf(seals: Seals): Memory {
 }
 
 /** Sets the memory for the logs of a pool's database that outlives this process. */
-export function rememberBeyond(pool: Pool, kept: KeptHeads | undefined): void {
+export function setHeadStore(pool: Pool, kept: HeadStore | undefined): void {
   const seals = sealsOf(pool);
   if (seals === undefined) throw new Error('a pool without seals remembers nothing');
   memoryOf(seals).kept = kept;
 }
 
 /** Whether the logs of a pool's database have a memory that outlives this process. */
-export function remembersBeyond(pool: Pool): boolean {
+export function hasHeadStore(pool: Pool): boolean {
   const seals = sealsOf(pool);
   return seals !== undefined && memoryOf(seals).kept !== undefined;
 }
 
 /** The memory that outlives this process, for the logs of a transaction's database. */
-export const keptHeads = (tx: Transaction): KeptHeads | undefined => memoryOf(tx.seals).kept;
+export const headStore = (tx: Transaction): HeadStore | undefined => memoryOf(tx.seals).kept;
 
 /** Records whether a log's head was valid when it was read. */
 export function noteHeadState(tx: Transaction, log: LogName, isValid: boolean): void {
@@ -85,7 +85,7 @@ const keyOf = (tx: Transaction, log: LogName): string => `${tx.tenantId} ${log}`
  * The last committed head of a log that this process has seen, at first the stored one. Call it before a statement that reads the head.
  * Returns a promise only at the first use of a log, so that later statements of the same round trip are not delayed.
  */
-export function lastSeen(tx: Transaction, log: LogName): Seen | undefined | Promise<Seen | undefined> {
+export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
   const { heads, kept } = memoryOf(tx.seals);
   const seen = heads.get(keyOf(tx, log));
   if (seen !== undefined || kept === undefined) return seen;
@@ -95,11 +95,11 @@ export function lastSeen(tx: Transaction, log: LogName): Seen | undefined | Prom
 /** Remembers a committed head, unless a later one is remembered. */
 export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree): void {
   const known = memoryOf(tx.seals).heads.get(keyOf(tx, log));
-  if ((known?.size ?? -1) <= tree.size) adopt(tx, log, tree);
+  if ((known?.size ?? -1) <= tree.size) acceptHead(tx, log, tree);
 }
 
 /** Accepts a head regardless of earlier ones, after the operator has accepted a restore. */
-export function adopt(tx: Transaction, log: LogName, { size, frontier }: StoredTree): void {
+export function acceptHead(tx: Transaction, log: LogName, { size, frontier }: StoredTree): void {
   const { heads } = memoryOf(tx.seals);
   const key = keyOf(tx, log);
   heads.delete(key);
@@ -114,7 +114,7 @@ export function adopt(tx: Transaction, log: LogName, { size, frontier }: StoredT
 export async function continuityFault(
   tx: Transaction,
   log: LogName,
-  seen: Seen | undefined,
+  seen: SeenHead | undefined,
   tree: StoredTree,
 ): Promise<string | undefined> {
   if (seen === undefined || seen.size === 0) return undefined;

@@ -19,20 +19,20 @@ export const keyStates = new LogFold<KeyEvent, KeyState>({
   weightMax: 200_000,
 });
 
-/** What an event commits to of a key's secret. @param secretSha256 the hash that is stored. */
+/** The value by which an event commits to a key's secret. @param secretSha256 the stored hash. */
 export const credentialOf = (secretSha256: Uint8Array): string => hash('sha256', secretSha256, 'hex');
 
 /**
- * The key that a row is of, as the key audit trail has it; undefined, and reported, where the row is not what the trail says. A promise
- * only where the trail has events that this process has not read.
+ * The key of a row, from the key audit trail. If the row differs from the trail, it is reported and undefined is returned. Returns a
+ * promise only if the trail has events that this process has not read.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const state = keyStates.covering(requireSeals(pool), record.tenantId, record.trailSize);
-  if (state !== undefined) return compared(pool, record, state);
-  return inTenantTransaction(pool, record.tenantId, (tx) => keyStates.read(tx, (read) => compared(pool, record, read)));
+  if (state !== undefined) return matchingKey(pool, record, state);
+  return inTenantTransaction(pool, record.tenantId, (tx) => keyStates.read(tx, (read) => matchingKey(pool, record, read)));
 }
 
-function compared(pool: Pool, record: KeyRecord, state: KeyState): KnownKey | undefined {
+function matchingKey(pool: Pool, record: KeyRecord, state: KeyState): KnownKey | undefined {
   const known = state.key(record.prefix);
   if (known !== undefined && known.id === record.keyId && known.credentialSha256 === credentialOf(record.secretSha256))
     return known;

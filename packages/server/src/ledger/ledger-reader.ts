@@ -9,7 +9,7 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { findDecision, findDecisionEvidence } from '../storage/decisions.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readLeafData, type StoredCheckpoint } from '../storage/tree.ts';
-import { type AttestableDecision, type Attesting, attestStored } from './attested-decision.ts';
+import { type AttestableDecision, type AttestationKeys, attestStored } from './attested-decision.ts';
 import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
@@ -26,7 +26,7 @@ export interface ConsistencyProof {
 }
 
 /** The parts of a reader. */
-export interface ReaderParts extends Attesting {
+export interface ReaderParts extends AttestationKeys {
   pool: Pool;
   /** The newest checkpoint of the log if it covers this many rows, otherwise a new one over all rows. */
   checkpointOver: (tenantId: string, log: LogName, rows: number) => Promise<StoredCheckpoint>;

@@ -39,7 +39,7 @@ interface Fold<State> {
   state: State;
   tree: Frontier;
   /** The number of events that were compared with a sealed head. */
-  heldSize: number;
+  verifiedSize: number;
 }
 
 /**
@@ -64,10 +64,10 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   async read<T>(tx: Transaction, look: (state: State, readAt: string) => T, read?: ReadHead): Promise<T> {
     let head = read ?? (await readSealedHead(tx, this.#log.log));
     for (let reads = 1; reads <= READS_MAX; reads += 1) {
-      const known = this.#known(tx);
-      const fold = known?.state.size === head.seq ? known : await this.#bringUpTo(tx, head);
-      if (fold.state.size === head.seq) return look(this.#held(tx, fold, head), head.readAt);
-      // Another transaction has applied later events meanwhile: their moments may lie ahead of the clock that was read.
+      const known = this.#foldOf(tx);
+      const fold = known?.state.size === head.seq ? known : await this.#readUpTo(tx, head);
+      if (fold.state.size === head.seq) return look(this.#verified(tx, fold, head), head.readAt);
+      // Another transaction has applied later events. Their times may be later than the clock that was read.
       const again = await readSealedHead(tx, this.#log.log);
       if (again.seq <= head.seq) this.forget(tx); // an accepted restore: the log is shorter than it was
       head = again;
@@ -75,27 +75,27 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     throw new Error(`the log ${this.#log.log} of tenant ${tx.tenantId} has grown during ${READS_MAX} reads`);
   }
 
-  /** The state under a locked head, which no other transaction can change. Throws LogRewrittenError likewise. */
-  async behind(tx: Transaction, head: LockedHead): Promise<State> {
-    return this.#held(tx, await this.#bringUpTo(tx, head), head);
+  /** The state under a locked head, which no other transaction can change. Throws LogRewrittenError as `read` does. */
+  async atHead(tx: Transaction, head: LockedHead): Promise<State> {
+    return this.#verified(tx, await this.#readUpTo(tx, head), head);
   }
 
   /** The state in memory, if it covers at least this many verified events. */
   covering(seals: Seals, tenantId: string, size: number): State | undefined {
     const fold = this.#folds.get(seals)?.get(tenantId);
-    if (fold === undefined || fold.state.size < size || fold.heldSize !== fold.state.size) return undefined;
+    if (fold === undefined || fold.state.size < size || fold.verifiedSize !== fold.state.size) return undefined;
     return fold.state;
   }
 
   /** Applies events that this process has appended and committed, if the state is known up to them. */
   applyCommitted(tx: Transaction, before: LockedHead, events: readonly Event[], leafData: readonly Uint8Array[]): void {
-    const fold = this.#known(tx);
+    const fold = this.#foldOf(tx);
     if (fold === undefined || fold.state.size !== before.seq) return;
     events.forEach((event, index) => {
       fold.state.apply(event);
       fold.tree.append(leafData[index]!);
     });
-    if (fold.heldSize === before.seq) fold.heldSize = fold.state.size;
+    if (fold.verifiedSize === before.seq) fold.verifiedSize = fold.state.size;
   }
 
   /** Drops the state of the workspace; it is read again when it is needed. */
@@ -103,19 +103,19 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     this.#folds.get(tx.seals)?.delete(tx.tenantId);
   }
 
-  #known(tx: Transaction): Fold<State> | undefined {
+  #foldOf(tx: Transaction): Fold<State> | undefined {
     return this.#folds.get(tx.seals)?.get(tx.tenantId);
   }
 
   /** Reads the events that the state lacks. Concurrent calls are safe: each event is applied once. */
-  async #bringUpTo(tx: Transaction, head: Pick<StoredHead, 'seq'>): Promise<Fold<State>> {
+  async #readUpTo(tx: Transaction, head: Pick<StoredHead, 'seq'>): Promise<Fold<State>> {
     const fold = this.#use(tx);
     while (fold.state.size < head.seq) {
       const page = await this.#log.read(tx, fold.state.size, head.seq);
       const next = page.findIndex(({ seq }) => seq === fold.state.size + 1);
       if (next === -1 && fold.state.size < (page.at(-1)?.seq ?? head.seq))
         throw this.#rewritten(tx, `event ${fold.state.size + 1} is gone`);
-      for (const row of next === -1 ? [] : page.slice(next)) this.#add(tx, fold, row);
+      for (const row of next === -1 ? [] : page.slice(next)) this.#apply(tx, fold, row);
     }
     return fold;
   }
@@ -126,7 +126,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     this.#folds.set(tx.seals, folds);
     const known = folds.get(tx.tenantId);
     if (known === undefined) this.#dropOldest(folds);
-    const fold = known ?? { state: this.#log.create(), tree: new Frontier(sha256), heldSize: 0 };
+    const fold = known ?? { state: this.#log.create(), tree: new Frontier(sha256), verifiedSize: 0 };
     folds.delete(tx.tenantId);
     folds.set(tx.tenantId, fold);
     return fold;
@@ -142,7 +142,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     }
   }
 
-  #add(tx: Transaction, fold: Fold<State>, { seq, document }: { seq: number; document: string }): void {
+  #apply(tx: Transaction, fold: Fold<State>, { seq, document }: { seq: number; document: string }): void {
     const read = this.#log.parse(parsed(document), { seq: fold.state.size + 1, tenantId: tx.tenantId });
     if ('fault' in read) throw this.#rewritten(tx, `event ${seq}: ${read.fault}`);
     const conflicting = conflict(fold.state, read.event);
@@ -151,10 +151,10 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   }
 
   /** Returns the state if its events are those that the sealed head covers. */
-  #held(tx: Transaction, fold: Fold<State>, head: Pick<StoredHead, 'seq' | 'tree'>): State {
+  #verified(tx: Transaction, fold: Fold<State>, head: Pick<StoredHead, 'seq' | 'tree'>): State {
     const { state, tree } = fold;
     if (state.size === head.seq && sameBytes(Buffer.concat(tree.roots), head.tree.frontier)) {
-      fold.heldSize = state.size;
+      fold.verifiedSize = state.size;
       return state;
     }
     throw this.#rewritten(tx, `the ${state.size} events are not those that the head of ${head.seq} rows covers`);

@@ -19,12 +19,12 @@ export class LogRewrittenError extends ApiError {
 
   /** @param message for the operator; the caller only learns that the log was changed and where to look. */
   constructor(message: string) {
-    super('log_rewritten', [{ path: '', code: 'log_rewritten', message: SAID }]);
+    super('log_rewritten', [{ path: '', code: 'log_rewritten', message: CALLER_MESSAGE }]);
     this.message = message;
   }
 }
 
-const SAID =
+const CALLER_MESSAGE =
   'what is stored of this log is not what was signed before: rows were changed or taken out. Hold an export against the checkpoints that you kept; the operator finds the place by `countersign-server ledger verify`';
 
 /** A tree after rows were appended: the new head, and the complete subtrees to be stored. */
@@ -76,7 +76,7 @@ async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRang
   const runs = await Promise.all(runsBelow(places).map((run) => readRun(tx, log, run)));
   const nodeAt = (place: NodePlace) => {
     const below = storedBelow(place);
-    const { first, hashes } = runs.find((run) => holds(run, below))!;
+    const { first, hashes } = runs.find((run) => coversRun(run, below))!;
     return completeRoot(hashes.subarray((below.first - first) * HASH_BYTES, (below.end - first) * HASH_BYTES), sha256);
   };
   const known = new Map(places.map((place) => [`${place.level}/${place.index}`, nodeAt(place)]));
@@ -86,7 +86,7 @@ async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRang
 /** A run of adjacent hashes of one stored level. */
 type Run = ReturnType<typeof storedBelow>;
 
-const holds = (run: Run, { level, first, end }: Run): boolean => run.level === level && run.first <= first && end <= run.end;
+const coversRun = (run: Run, { level, first, end }: Run): boolean => run.level === level && run.first <= first && end <= run.end;
 
 /** The largest gap within a run. Reading a few unneeded hashes reduces about twenty statements to five. */
 const GAP_MAX = 2 ** STORED_LEVEL_STEP;

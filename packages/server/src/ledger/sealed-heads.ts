@@ -13,7 +13,7 @@ import {
   readHead,
   type StoredHead,
 } from '../storage/log-heads.ts';
-import { continuityFault, lastSeen, noteHeadState, rememberSeen, type Seen } from './head-memory.ts';
+import { continuityFault, lastSeen, noteHeadState, rememberSeen, type SeenHead } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 
 /** Creates the sealed heads of a new tenant's logs. */
@@ -44,12 +44,13 @@ export async function lockAndReadSealedHeads<L extends LogName>(
   return { locked: await verifiedLocked(tx, logs, seen, stored), read: await verified(tx, other, seen.get(other), head) };
 }
 
-type SeenHeads = Map<LogName, Seen | undefined>;
+type SeenHeads = Map<LogName, SeenHead | undefined>;
 
 /** The last seen heads of logs. Call it before a statement that reads their heads. Returns a promise only at the first use of a log. */
 function seenOf(tx: Transaction, logs: readonly LogName[]): SeenHeads | Promise<SeenHeads> {
   const found = logs.map((log) => [log, lastSeen(tx, log)] as const);
-  const isKnown = (each: (typeof found)[number]): each is readonly [LogName, Seen | undefined] => !(each[1] instanceof Promise);
+  const isKnown = (each: (typeof found)[number]): each is readonly [LogName, SeenHead | undefined] =>
+    !(each[1] instanceof Promise);
   if (found.every(isKnown)) return new Map(found);
   return Promise.all(found.map(async ([log, seen]) => [log, await seen] as const)).then((known) => new Map(known));
 }
@@ -70,7 +71,7 @@ async function verifiedLocked<L extends LogName>(
   return locked;
 }
 
-/** The head of a log, without a lock. Throws LogRewrittenError likewise. */
+/** The head of a log, without a lock. Throws LogRewrittenError in the same cases. */
 export async function readSealedHead(tx: Transaction, log: LogName): Promise<ReadHead> {
   const found = lastSeen(tx, log);
   const seen = found instanceof Promise ? await found : found;
@@ -98,7 +99,7 @@ export function sealFault(tx: Transaction, log: LogName, head: StoredHead): stri
 async function verified<H extends StoredHead>(
   tx: Transaction,
   log: LogName,
-  seen: Seen | undefined,
+  seen: SeenHead | undefined,
   head: H | undefined,
 ): Promise<H> {
   const fault =

@@ -5,8 +5,8 @@ import { listCorrectionDocuments } from '../storage/clock-corrections.ts';
 import { parsedDocument } from './stored-document.ts';
 
 /**
- * What a tenant's audit ledger allows of the times of its other logs. The entries are read as they are stored: that they are whole is
- * what verifying the audit ledger shows.
+ * The clock corrections that a tenant's audit ledger permits for its other logs. The entries are not verified here; verifying the audit
+ * ledger does that.
  */
 export const readCorrections = async (tx: Transaction): Promise<ClockCorrection[]> =>
   (await listCorrectionDocuments(tx)).flatMap((document) => correctionIn(parsedDocument(document) ?? {}) ?? []);

@@ -9,8 +9,8 @@ export function parsedDocument(document: string): Record<string, unknown> | unde
 }
 
 /**
- * The first column that says otherwise than the document beside it, which is what was hashed or signed.
- * @param names of columns that repeat members of the document; `recorded_at` has microseconds, which are zero as it was written.
+ * The first column that differs from the document of its row, which is the part that was hashed or signed.
+ * @param names of columns that repeat members of the document. The column `recorded_at` has microseconds; the last three digits are zero.
  */
 export function columnFault<Name extends string>(
   document: Record<string, unknown>,

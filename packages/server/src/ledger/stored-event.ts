@@ -20,7 +20,7 @@ type EventReader<E> = (
   digests: Pick<Digests, 'sha256Hex'>,
 ) => { event: E; canonical: string; hash: string } | { fault: string };
 
-/** The event that a row holds, if it is whole and has the expected number; otherwise what is wrong with the row. */
+/** The event of a row if it is unaltered and has the expected number; otherwise the fault of the row. */
 export function readStoredEvent<E>(
   row: StoredEvent,
   place: { seq: number; tenantId: string },

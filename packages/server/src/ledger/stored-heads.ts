@@ -8,36 +8,36 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 
-/** Which checkpoints. */
-interface StoredOf {
+/** Selects the stored checkpoints of a log. */
+interface CheckpointSelection {
   tenantId: string;
   log: LogName;
-  /** Who may have signed them; undefined to take them unsigned. */
+  /** Keys that may have signed them; undefined to skip the check of signatures. */
   keys: readonly NoteKey[] | undefined;
 }
 
-/** The stored checkpoints of a log, by size and as a walk needs them: there is one a minute, for years. */
+/** Reads the stored checkpoints of a log in pages, by size, because a log can have one per minute for years. */
 export class StoredHeads {
   readonly #pool: Pool;
-  readonly #of: StoredOf;
-  /** The largest when the walk began. */
+  readonly #selection: CheckpointSelection;
+  /** The size of the largest checkpoint at the start of the walk. */
   readonly #last: number;
   #page: KeptHead[] = [];
   #read = -1;
 
-  private constructor(pool: Pool, of: StoredOf, last: number) {
+  private constructor(pool: Pool, selection: CheckpointSelection, last: number) {
     this.#pool = pool;
-    this.#of = of;
+    this.#selection = selection;
     this.#last = last;
   }
 
-  /** To be opened before the log's extent is read: then none of these may cover more rows than there are. */
-  static async open(pool: Pool, of: StoredOf): Promise<StoredHeads> {
-    const latest = await inTenantTransaction(pool, of.tenantId, (tx) => findLatestCheckpoint(tx, of.log));
-    return new StoredHeads(pool, of, latest?.size ?? -1);
+  /** Call it before the log's extent is read, so that no valid checkpoint covers more rows than the extent. */
+  static async open(pool: Pool, selection: CheckpointSelection): Promise<StoredHeads> {
+    const latest = await inTenantTransaction(pool, selection.tenantId, (tx) => findLatestCheckpoint(tx, selection.log));
+    return new StoredHeads(pool, selection, latest?.size ?? -1);
   }
 
-  /** Those that were not returned yet, up to a size; or the first one that is not valid. */
+  /** The next checkpoints up to a size that were not returned yet, or the first invalid one. */
   async upTo(size: number): Promise<{ heads: KeptHead[]; contradiction: Contradiction | undefined }> {
     const heads: KeptHead[] = [];
     for (;;) {
@@ -50,7 +50,7 @@ export class StoredHeads {
   }
 
   async #readPage(): Promise<Contradiction | undefined> {
-    const { tenantId, log } = this.#of;
+    const { tenantId, log } = this.#selection;
     const rows = await inTenantTransaction(this.#pool, tenantId, (tx) => readCheckpointsPage(tx, log, this.#read, this.#last));
     this.#read = rows.at(-1)?.size ?? this.#last;
     for (const row of rows) {
@@ -63,7 +63,7 @@ export class StoredHeads {
   }
 
   #fault({ size, root, note }: { size: number; root: Uint8Array; note: string }): string | undefined {
-    const { tenantId, log, keys } = this.#of;
+    const { tenantId, log, keys } = this.#selection;
     const opened = keys === undefined ? unsigned(note) : openCheckpoint(note, keys, verifyEd25519, sha256);
     if ('fault' in opened) return `${opened.fault}: this installation did not sign it`;
     const { head } = opened;

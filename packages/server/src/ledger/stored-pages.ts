@@ -4,7 +4,7 @@ import { findNextSeq, type LogExtent, PAGE_ROWS } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
 /** How to read rows: a page contains the next PAGE_ROWS numbers after `after`, up to `last`, in order. */
-export interface PagesAsked<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'> {
+export interface PageQuery<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'> {
   log: LogName;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
 }
@@ -17,16 +17,16 @@ export interface PagesAsked<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'>
 export async function* storedPages<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
-  { log, read, firstSeq, lastSeq }: PagesAsked<Row>,
+  { log, read, firstSeq, lastSeq }: PageQuery<Row>,
 ): AsyncGenerator<Row[]> {
-  const ask = (after: number) => ignoreRejection(inTenantTransaction(pool, tenantId, (tx) => read(tx, after, lastSeq)));
-  for (let after = firstSeq - 1, asked = ask(after); after < lastSeq; ) {
-    const page = await asked;
-    // A gap of a whole page exists only after manipulation: continue at the row after it.
+  const readAfter = (after: number) => ignoreRejection(inTenantTransaction(pool, tenantId, (tx) => read(tx, after, lastSeq)));
+  for (let after = firstSeq - 1, pending = readAfter(after); after < lastSeq; ) {
+    const page = await pending;
+    // A gap of a whole page exists only after manipulation. Continue at the row after it.
     const next =
       page.at(-1)?.seq ?? (await inTenantTransaction(pool, tenantId, (tx) => findNextSeq(tx, log, after + PAGE_ROWS))) - 1;
     const isLast = next <= after || next >= lastSeq;
-    if (!isLast) asked = ask(next);
+    if (!isLast) pending = readAfter(next);
     if (page.length > 0) yield page;
     if (isLast) return;
     after = next;

@@ -22,7 +22,7 @@ export interface ColumnFinding {
 }
 
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
-const BEHIND_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const AFTER_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** A difference with the id of its trace. */
 interface Difference extends ColumnFinding {
@@ -35,7 +35,7 @@ interface Difference extends ColumnFinding {
  */
 export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncGenerator<ColumnFinding[]> {
   for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
-    const page: { differences: Difference[]; last: string | undefined } = await comparePage(pool, tenantId, after, BEHIND_ALL);
+    const page: { differences: Difference[]; last: string | undefined } = await comparePage(pool, tenantId, after, AFTER_ALL);
     const findings: ColumnFinding[] = [];
     for (const trace of new Set(page.differences.map((each) => each.trace))) {
       const again = await comparePage(pool, tenantId, idBefore(trace), trace);
@@ -71,7 +71,7 @@ async function comparePage(
     if (trace === undefined || submission.number > trace.row.submissionCount) continue;
     const document = parsedDocument(submission.document ?? '') as Trace | undefined;
     const name = submissionName(submission.id, submission.number);
-    if (document === undefined || !isAsKept(document, submission)) {
+    if (document === undefined || !hasSameSpans(document, submission)) {
       const fault = 'the column spans is not what its document says';
       differences.push({ table: 'trace_submissions', id: name, fault, trace: submission.id });
     }
@@ -106,7 +106,7 @@ async function* submissionsOf(pool: Pool, tenantId: string, after: string, last:
   }
 }
 
-function isAsKept({ spans }: Trace, submission: StoredSubmission): boolean {
+function hasSameSpans({ spans }: Trace, submission: StoredSubmission): boolean {
   try {
     return spansText((spans ?? []).map(factsOfSpan)) === submission.spans;
   } catch (error) {
@@ -128,15 +128,15 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
   // A log record can add an error to those of the documents.
   const hasError = expected.hasError || (row.hasError && row.hasException);
   const ofAgent = isPartial ? {} : { agentRank: AGENT_RANK.claimed, provisionalAgentName: null };
-  const said = columnsOf({ ...expected, hasError, ...ofAgent });
+  const derived = columnsOf({ ...expected, hasError, ...ofAgent });
   const stored = columnsOf({ ...row, ...(isPartial ? { agentRank: undefined, provisionalAgentName: undefined } : {}) });
-  const differing = Object.keys(said).find((column) => said[column] !== stored[column]);
+  const differing = Object.keys(derived).find((column) => derived[column] !== stored[column]);
   return differing === undefined
     ? undefined
-    : `the column ${differing} is ${shown(stored[differing])}, its documents say ${shown(said[differing])}`;
+    : `the column ${differing} is ${shown(stored[differing])}, its documents say ${shown(derived[differing])}`;
 }
 
-/** The row's agent must be one that a document names: each names the same, except pieces of OpenTelemetry traces. */
+/** The row's agent must be one that a document names: each names the same, except parts of OpenTelemetry traces. */
 const agentFault = (agentId: string | null, named: ReadonlySet<string>): string | undefined =>
   isNamedAgent(agentId, named)
     ? undefined

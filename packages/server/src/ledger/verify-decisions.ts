@@ -10,7 +10,7 @@ import { type DecisionColumns, readDecisionColumns } from '../storage/decisions.
 import { EvidenceReplay } from './evidence-replay.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { columnFault, parsedDocument } from './stored-document.ts';
-import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
+import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
 /** Derives a tenant's decision key from the master secret. */
 export type DecisionKeyOf = (tenantId: string, keyId: string) => Uint8Array;
@@ -23,13 +23,13 @@ export async function verifyDecisions(
   pool: Pool,
   tenantId: string,
   keyOf: DecisionKeyOf,
-  demand: WalkDemand = {},
+  options: WalkOptions = {},
 ): Promise<ChainReport> {
   const keys = new Map<string, Uint8Array>();
   const moments = new RowTimes('decisions', await correctionsOf(pool, tenantId));
   const replay = new EvidenceReplay(pool, tenantId);
-  const check = (row: DecisionColumns, seq: number): Checked | Promise<Checked> => {
-    const checked = (fault: string | undefined): Checked => (fault === undefined ? { hash: row.response_sha256 } : { fault });
+  const check = (row: DecisionColumns, seq: number): RowCheck | Promise<RowCheck> => {
+    const resultOf = (fault: string | undefined): RowCheck => (fault === undefined ? { hash: row.response_sha256 } : { fault });
     const fault = rowFault(
       row,
       seq,
@@ -39,11 +39,11 @@ export async function verifyDecisions(
       },
       moments,
     );
-    if (fault !== undefined || row.evidence === null) return checked(fault);
+    if (fault !== undefined || row.evidence === null) return resultOf(fault);
     const replayed = replay.fault(parsedDocument(row.document)!, row.evidence);
-    return replayed instanceof Promise ? replayed.then(checked) : checked(replayed);
+    return replayed instanceof Promise ? replayed.then(resultOf) : resultOf(replayed);
   };
-  return walkLog(pool, tenantId, { log: 'decisions', chained: false, read: readDecisionColumns, check }, demand);
+  return walkLog(pool, tenantId, { log: 'decisions', chained: false, read: readDecisionColumns, check }, options);
 }
 
 function rowFault(

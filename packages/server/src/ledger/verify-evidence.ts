@@ -10,7 +10,7 @@ import { type EvaluationFacts, readEvaluationFactsPage } from '../storage/eviden
 import { compareTables, evaluationFault, type TableFinding } from './evidence-tables.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { readStoredEvent } from './stored-event.ts';
-import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
+import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
 /** Findings that a report names. */
 const FINDINGS_MAX = 20;
@@ -25,12 +25,12 @@ export interface EvidenceReport extends ChainReport {
  * Verifies a tenant's log `evidence` in the database: hash and order of the events, head, tree and checkpoints. Then compares the tables
  * with it: every evaluation, and the current state of everything else.
  */
-export async function verifyEvidence(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<EvidenceReport> {
+export async function verifyEvidence(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<EvidenceReport> {
   const moments = new RowTimes('evidence', await correctionsOf(pool, tenantId));
   const state = new EvidenceState();
   const evaluations = new StoredEvaluations(pool, tenantId);
   const findings: TableFinding[] = [];
-  const check = (row: StoredEvidenceEvent, seq: number): Checked | Promise<Checked> => {
+  const check = (row: StoredEvidenceEvent, seq: number): RowCheck | Promise<RowCheck> => {
     const read = readStoredEvent(row, { seq, tenantId }, readEvidenceEvent);
     if ('fault' in read) return read;
     const fault = conflict(state, read.event) ?? moments.next(seq, read.event.recorded_at, 'recorded_at');
@@ -43,10 +43,10 @@ export async function verifyEvidence(pool: Pool, tenantId: string, demand: WalkD
       return { hash: row.event_hash };
     });
   };
-  const report = await walkLog(pool, tenantId, { log: 'evidence', chained: false, read: readEvidenceEvents, check }, demand);
+  const report = await walkLog(pool, tenantId, { log: 'evidence', chained: false, read: readEvidenceEvents, check }, options);
   // The tables cannot be compared with an invalid log.
   if (report.firstBad === undefined && report.contradiction === undefined) await addTableFindings(pool, tenantId, findings);
-  findings.push(...evaluations.strangers);
+  findings.push(...evaluations.unknownRows);
   const [first] = findings;
   const shown = findings.slice(0, FINDINGS_MAX);
   if (first === undefined || report.contradiction !== undefined) return { ...report, findings: shown };
@@ -66,7 +66,7 @@ async function addTableFindings(pool: Pool, tenantId: string, findings: TableFin
 /** The evaluations of agents in the order of the table, which must be that of the log. */
 class StoredEvaluations {
   /** Rows that the log does not contain at their position. */
-  readonly strangers: TableFinding[] = [];
+  readonly unknownRows: TableFinding[] = [];
   readonly #read: (after: number) => Promise<EvaluationFacts[]>;
   #rows: EvaluationFacts[] = [];
   #after = 0;
@@ -77,22 +77,26 @@ class StoredEvaluations {
 
   /** The row of an evaluation, if it is where the log has it; earlier rows are reported. */
   async take(id: string): Promise<EvaluationFacts | undefined> {
-    if (this.#rows.length === 0) await this.#readOn();
+    if (this.#rows.length === 0) await this.#readNextPage();
     let place = this.#rows.findIndex((row) => row.id === id);
     if (place === -1) {
       // The row may follow inserted rows at the end of the page.
-      await this.#readOn();
+      await this.#readNextPage();
       place = this.#rows.findIndex((row) => row.id === id);
     }
     if (place === -1) return undefined;
     const [found] = this.#rows.splice(place, 1);
-    for (const { id: stranger } of this.#rows.splice(0, place))
-      if (this.strangers.length < FINDINGS_MAX)
-        this.strangers.push({ table: 'evaluations', id: stranger, fault: 'the log has no such evaluation: the row was put in' });
+    for (const { id: unknownId } of this.#rows.splice(0, place))
+      if (this.unknownRows.length < FINDINGS_MAX)
+        this.unknownRows.push({
+          table: 'evaluations',
+          id: unknownId,
+          fault: 'the log has no such evaluation: the row was put in',
+        });
     return found;
   }
 
-  async #readOn(): Promise<void> {
+  async #readNextPage(): Promise<void> {
     const page = await this.#read(this.#after);
     this.#after = page.at(-1)?.seq ?? this.#after;
     this.#rows.push(...page);

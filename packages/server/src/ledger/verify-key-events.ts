@@ -12,20 +12,20 @@ import { lockSealedHeads } from './sealed-heads.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { columnFault } from './stored-document.ts';
 import { readStoredEvent } from './stored-event.ts';
-import { type WalkDemand, walkLog } from './walk-log.ts';
+import { type WalkOptions, walkLog } from './walk-log.ts';
 
 /**
  * Verifies a tenant's stored key audit trail: the hash of each event, the order of events, columns, gaps, head, tree and checkpoints. Then
  * it compares the rows of the keys with the trail.
  */
-export async function verifyKeyEvents(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<ChainReport> {
+export async function verifyKeyEvents(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<ChainReport> {
   const state = new KeyState();
   const moments = new RowTimes('keys', await correctionsOf(pool, tenantId));
   const check = (row: StoredKeyEvent, seq: number) => {
     const fault = rowFault(row, seq, tenantId, state) ?? moments.next(seq, row.recorded_at.replace(/000Z$/, 'Z'), 'recorded_at');
     return fault === undefined ? { hash: row.event_hash } : { fault };
   };
-  const report = await walkLog(pool, tenantId, { log: 'keys', chained: false, read: readKeyEvents, check }, demand);
+  const report = await walkLog(pool, tenantId, { log: 'keys', chained: false, read: readKeyEvents, check }, options);
   if (report.firstBad !== undefined || report.contradiction !== undefined) return report;
   const reason = await keyRowFault(pool, tenantId);
   return reason === undefined
@@ -37,7 +37,7 @@ export async function verifyKeyEvents(pool: Pool, tenantId: string, demand: Walk
 const keyRowFault = (pool: Pool, tenantId: string): Promise<string | undefined> =>
   inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockSealedHeads(tx, ['keys']);
-    const state = await keyStates.behind(tx, head);
+    const state = await keyStates.atHead(tx, head);
     const rows = await readKeyFacts(tx);
     const differing = rows.find((row) => differenceOf(row, state.key(row.prefix)) !== undefined);
     if (differing !== undefined)

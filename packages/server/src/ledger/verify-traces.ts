@@ -16,7 +16,7 @@ import { submissionName, UNREADABLE_DOCUMENT } from './row-findings.ts';
 import { correctionsOf } from './stored-corrections.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { type ColumnFinding, compareTraceColumns } from './trace-columns.ts';
-import { type Checked, type WalkDemand, walkLog } from './walk-log.ts';
+import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
 /** The largest number of findings in a report. */
 const FINDINGS_MAX = 20;
@@ -40,11 +40,11 @@ export interface TraceReport extends ChainReport {
  * Verifies a tenant's log `traces` in the database: hash and time of each event, gaps, head, tree and checkpoints. Then compares the stored
  * submissions with the events, in both directions, and the columns with the documents.
  */
-export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDemand = {}): Promise<TraceReport> {
+export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<TraceReport> {
   const moments = new RowTimes('traces', await correctionsOf(pool, tenantId));
   const findings: TraceFinding[] = [];
   let named = 0;
-  const check = (row: StoredTraceEvent, seq: number): Checked | Promise<Checked> => {
+  const check = (row: StoredTraceEvent, seq: number): RowCheck | Promise<RowCheck> => {
     const read = readStoredEvent(row, { seq, tenantId }, readTraceEvent);
     if ('fault' in read) return read;
     const fault = moments.next(seq, read.event.recorded_at, 'recorded_at');
@@ -56,11 +56,11 @@ export async function verifyTraces(pool: Pool, tenantId: string, demand: WalkDem
       return { hash: row.event_hash };
     });
   };
-  const report = await walkLog(pool, tenantId, { log: 'traces', chained: true, read: readTraceEvents, check }, demand);
+  const report = await walkLog(pool, tenantId, { log: 'traces', chained: true, read: readTraceEvents, check }, options);
   // The rows cannot be compared with an invalid log.
   if (report.firstBad !== undefined || report.contradiction !== undefined) return { ...report, findings };
   if (findings.length < FINDINGS_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, named)));
-  if (findings.length < FINDINGS_MAX) await addColumnFindings(pool, tenantId, findings, demand.rest);
+  if (findings.length < FINDINGS_MAX) await addColumnFindings(pool, tenantId, findings, options.rest);
   const shown = findings.slice(0, FINDINGS_MAX);
   const [first] = shown;
   if (first === undefined) return { ...report, findings: shown };
@@ -74,7 +74,7 @@ async function addColumnFindings(
   pool: Pool,
   tenantId: string,
   findings: TraceFinding[],
-  rest: WalkDemand['rest'],
+  rest: WalkOptions['rest'],
 ): Promise<void> {
   const named = new Set(findings.map(({ id }) => traceOf(id)));
   for await (const found of compareTraceColumns(pool, tenantId)) {
@@ -94,10 +94,10 @@ async function compareRows(pool: Pool, event: TraceEvent): Promise<TraceFinding[
   const rows = await inTenantTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
   const byName = new Map(rows.map((row) => [nameOf(row), row]));
   const findings: TraceFinding[] = [];
-  for (const said of event.submissions) {
-    const row = byName.get(nameOf(said));
-    const found = rowFault(said, event.received_at, row) ?? (await earlierAgentFault(pool, event.tenant_id, said, row!));
-    if (found !== undefined) findings.push({ ...found, id: nameOf(said) });
+  for (const logged of event.submissions) {
+    const row = byName.get(nameOf(logged));
+    const found = rowFault(logged, event.received_at, row) ?? (await earlierAgentFault(pool, event.tenant_id, logged, row!));
+    if (found !== undefined) findings.push({ ...found, id: nameOf(logged) });
   }
   return findings;
 }
@@ -109,39 +109,39 @@ async function compareRows(pool: Pool, event: TraceEvent): Promise<TraceFinding[
 async function earlierAgentFault(
   pool: Pool,
   tenantId: string,
-  said: TraceSubmission,
+  logged: TraceSubmission,
   row: SubmissionFacts,
 ): Promise<Omit<TraceFinding, 'id'> | undefined> {
-  if (said.agent_id === row.agentId) return undefined;
-  if (isNamedAgent(said.agent_id, await agentsNamedUpTo(pool, tenantId, said))) return undefined;
+  if (logged.agent_id === row.agentId) return undefined;
+  if (isNamedAgent(logged.agent_id, await agentsNamedUpTo(pool, tenantId, logged))) return undefined;
   return {
     table: 'traces',
-    fault: `agent_id was ${said.agent_id} when this submission was stored; no document up to it says so`,
+    fault: `agent_id was ${logged.agent_id} when this submission was stored; no document up to it says so`,
   };
 }
 
 function rowFault(
-  said: TraceSubmission,
+  logged: TraceSubmission,
   receivedAt: string,
   row: SubmissionFacts | undefined,
 ): Omit<TraceFinding, 'id'> | undefined {
   const table = 'trace_submissions';
   if (row === undefined) return { table, fault: 'the row is gone' };
   if (row.documentSha256 === null) return { table, fault: UNREADABLE_DOCUMENT };
-  if (row.documentSha256 !== said.document_sha256) return { table, fault: 'its document is not the one that was stored' };
-  if (row.exportSha256 !== said.export_sha256)
+  if (row.documentSha256 !== logged.document_sha256) return { table, fault: 'its document is not the one that was stored' };
+  if (row.exportSha256 !== logged.export_sha256)
     return { table, fault: 'the export that it was mapped from is gone, or is not the one that was stored' };
-  if (row.recordedBy !== said.recorded_by)
-    return { table, fault: `recorded_by is ${row.recordedBy}, the log says ${said.recorded_by}` };
+  if (row.recordedBy !== logged.recorded_by)
+    return { table, fault: `recorded_by is ${row.recordedBy}, the log says ${logged.recorded_by}` };
   if (row.receivedAt !== receivedAt.replace('Z', '000Z'))
     return { table, fault: `received_at is ${row.receivedAt}, the log says ${receivedAt}` };
-  if (row.traceId !== said.trace_id)
+  if (row.traceId !== logged.trace_id)
     return { table: 'traces', fault: row.traceId === null ? 'the row is gone' : 'trace_id is not what the log says' };
   // A later submission may set the agent of the trace, or replace it by one with a higher rank: see earlierAgentFault.
-  if (row.submissionCount === said.number && row.agentId !== said.agent_id)
-    return { table: 'traces', fault: `agent_id is ${row.agentId}, the log says ${said.agent_id}` };
-  return row.submissionCount! < said.number
-    ? { table: 'traces', fault: `submission_count is ${row.submissionCount}, the log has submission ${said.number}` }
+  if (row.submissionCount === logged.number && row.agentId !== logged.agent_id)
+    return { table: 'traces', fault: `agent_id is ${row.agentId}, the log says ${logged.agent_id}` };
+  return row.submissionCount! < logged.number
+    ? { table: 'traces', fault: `submission_count is ${row.submissionCount}, the log has submission ${logged.number}` }
     : undefined;
 }
 

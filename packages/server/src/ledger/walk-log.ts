@@ -15,7 +15,7 @@ import { StoredHeads } from './stored-heads.ts';
 import { storedPages } from './stored-pages.ts';
 
 /** What a walk compares a log with, besides the database. */
-export interface WalkDemand {
+export interface WalkOptions {
   /** The keys of the stored checkpoints; without them, the signatures are not checked. */
   keys?: readonly NoteKey[] | undefined;
   kept?: readonly KeptHead[];
@@ -26,7 +26,7 @@ export interface WalkDemand {
 }
 
 /** The fault of a row, or its hash, which is its leaf data. */
-export type Checked = { fault: string } | { hash: string };
+export type RowCheck = { fault: string } | { hash: string };
 
 /** How the rows of one log are read and checked. */
 export interface LogRows<Row> {
@@ -35,7 +35,7 @@ export interface LogRows<Row> {
   chained: boolean;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
   /** Checks the row that should have number `seq`. Returns a promise only if it must read more, because awaiting costs more than the check. */
-  check(row: Row, seq: number): Checked | Promise<Checked>;
+  check(row: Row, seq: number): RowCheck | Promise<RowCheck>;
 }
 
 const ROWS_BETWEEN_READS = 64;
@@ -48,7 +48,7 @@ export async function walkLog<Row extends { seq: number }>(
   pool: Pool,
   tenantId: string,
   { log, chained, read, check }: LogRows<Row>,
-  { keys, kept = [], progress, rest }: WalkDemand = {},
+  { keys, kept = [], progress, rest }: WalkOptions = {},
 ): Promise<ChainReport> {
   const stored = await StoredHeads.open(pool, { tenantId, log, keys });
   const extent = await inTenantTransaction(pool, tenantId, (tx) => readSealedExtent(tx, log));
@@ -60,15 +60,15 @@ export async function walkLog<Row extends { seq: number }>(
   for await (const page of storedPages(pool, tenantId, { log, read, ...extent })) {
     await addStored(tree, stored, page.at(-1)!.seq);
     const nodes: TreeNode[] = [];
-    const completed = (node: TreeNode) => nodes.push(node);
+    const collect = (node: TreeNode) => nodes.push(node);
     for (const row of page) {
-      const looking = check(row, walked.seq + 1);
-      const checked = looking instanceof Promise ? await looking : looking;
-      if ('fault' in checked) return found({ seq: walked.seq + 1, reason: checked.fault });
+      const pending = check(row, walked.seq + 1);
+      const result = pending instanceof Promise ? await pending : pending;
+      if ('fault' in result) return found({ seq: walked.seq + 1, reason: result.fault });
       walked.seq += 1;
-      walked.hash = checked.hash;
-      leaf.write(checked.hash, 'hex');
-      tree.append(leaf, completed);
+      walked.hash = result.hash;
+      leaf.write(result.hash, 'hex');
+      tree.append(leaf, collect);
       // The next page is being read meanwhile; PostgreSQL pauses while its output is not read.
       if (walked.seq % ROWS_BETWEEN_READS === 0) await setImmediate();
     }

@@ -69,10 +69,10 @@ export function rotateSigningKeyFile(dataDir: string): void {
   // The same key in both files is a rotation that was interrupted between the two writes. It is continued.
   if (existsSync(previous) && readFileSync(previous, 'utf8') !== key)
     throw new ExitError('refused', 'the key before the present one is still live; `signing-key retire` ends it');
-  writeOnce(previous, key); // synced before its successor exists: the database accepts the new key only beside the previous one
-  const aside = `${current}.${randomBytes(6).toString('hex')}`;
-  writeSyncedNow(aside, createSigningKey(), SECRET_MODE);
-  renameSync(aside, current);
+  writeOnce(previous, key); // synced before its successor exists: the database accepts the new key only together with the previous one
+  const temporary = `${current}.${randomBytes(6).toString('hex')}`;
+  writeSyncedNow(temporary, createSigningKey(), SECRET_MODE);
+  renameSync(temporary, current);
   syncNow(folder);
 }
 
@@ -114,17 +114,17 @@ export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
 export const deletePreviousSigningKeyFile = (dataDir: string): void =>
   rmSync(join(dataDir, 'secrets', 'signing-key-previous.pem'), { force: true });
 
-/** Writes a file beside its place, syncs it and links it: after a crash the file is complete or absent. Keeps an existing file. */
+/** Writes a temporary file, syncs it and links it: after a crash the file is complete or absent. Keeps an existing file. */
 function writeOnce(path: string, content: string): void {
   // A random name: an interrupted start may have left a file, and in containers even the process id is the same.
-  const aside = `${path}.${randomBytes(6).toString('hex')}`;
-  writeSyncedNow(aside, content, SECRET_MODE);
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  writeSyncedNow(temporary, content, SECRET_MODE);
   try {
-    linkSync(aside, path); // a rename would replace the file of another process that started at the same time
+    linkSync(temporary, path); // a rename would replace the file of another process that started at the same time
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  rmSync(aside);
+  rmSync(temporary);
   // The database stores the fingerprint of this secret next. The name of the file must be on disk before that.
   for (const folder of [dirname(path), dirname(dirname(path))]) syncNow(folder);
 }

@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf } from '../ledger/append.ts';
-import { adopt, continuityFault, type KeptHead, keptHeads } from '../ledger/head-memory.ts';
+import { acceptHead, continuityFault, headStore, type KeptHead } from '../ledger/head-memory.ts';
 import { openFrontier } from '../ledger/log-tree.ts';
 import { sealFault } from '../ledger/sealed-heads.ts';
 import type { ServiceAction } from '../ledger/service-actions.ts';
@@ -32,18 +32,18 @@ const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
  */
 export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
-    if (keptHeads(tx) === undefined)
+    if (headStore(tx) === undefined)
       throw new RuleViolationError('no COUNTERSIGN_MEMORY_DIR is set, so nothing is remembered that a restore could contradict');
     const logs: RestoredLogs = {};
     for (const log of LOG_NAMES) {
       const head = await sealedHead(tx, log);
-      const kept = await keptHeads(tx)!.latest(tenantId, log);
+      const kept = await headStore(tx)!.latest(tenantId, log);
       if (
         kept !== undefined &&
         (await continuityFault(tx, log, { size: kept.size, root: () => kept.root }, head.tree)) !== undefined
       )
-        logs[log] = { abandoned: named(kept), restored: named({ size: head.seq, root: openFrontier(head.tree).root() }) };
-      if (write) adopt(tx, log, head.tree);
+        logs[log] = { abandoned: entryHead(kept), restored: entryHead({ size: head.seq, root: openFrontier(head.tree).root() }) };
+      if (write) acceptHead(tx, log, head.tree);
     }
     if (Object.keys(logs).length === 0)
       throw new RuleViolationError(
@@ -65,4 +65,4 @@ async function sealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
   return head;
 }
 
-const named = ({ size, root }: KeptHead): NamedHead => ({ size, root: toBase64(root) });
+const entryHead = ({ size, root }: KeptHead): NamedHead => ({ size, root: toBase64(root) });

@@ -51,7 +51,7 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
 
 /** Revokes, in the log `evidence`, the approvals with a time in the future. */
 async function approvalsAfter(tx: Transaction, head: LockedHead, now: string): Promise<NewFact[]> {
-  const approved = (await evidenceStates.behind(tx, head)).approvedEvaluations();
+  const approved = (await evidenceStates.atHead(tx, head)).approvedEvaluations();
   return approved
     .filter(({ approval }) => approval!.decidedAt > now.replace('Z', '000Z'))
     .map(({ agentId, id }) => ({

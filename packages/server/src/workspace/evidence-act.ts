@@ -6,13 +6,13 @@ import { lockLogs } from '../ledger/advance.ts';
 import { appendEvidence } from '../ledger/evidence-log.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
-import { type Act, type AgentReference, actBehind, unknownAgent } from './governance-act.ts';
+import { type Act, type AgentReference, actAtHead, unknownAgent } from './governance-act.ts';
 
 /** An action that changes the evidence of promotion checks. */
 export interface EvidenceAct extends Act {
   /** The state of the log `evidence` before the action. Actions use it and not tables, so that changed rows have no effect. */
   evidence: EvidenceState;
-  /** The agent of a name or an id. Throws NotThere. */
+  /** The agent with a name or an ID. Throws NotFoundError. */
   requireAgent(reference: AgentReference): KnownAgent;
   /** Appends the action's one event to the log `evidence`. */
   append(fact: EvidenceFact): void;
@@ -28,11 +28,11 @@ export async function evidenceAct<T>(
   return inTenantTransaction(pool, tenantId, async (tx) => {
     const heads = await lockLogs(tx, ['audit', 'evidence']);
     const now = heads.audit.now > heads.evidence.now ? heads.audit.now : heads.evidence.now;
-    const evidence = await evidenceStates.behind(tx, heads.evidence);
+    const evidence = await evidenceStates.atHead(tx, heads.evidence);
     await requireRoleStill(tx, by);
     const name = actorName(by);
     return work({
-      ...actBehind(tx, name, { ...heads.audit, now }),
+      ...actAtHead(tx, name, { ...heads.audit, now }),
       evidence,
       requireAgent: (reference) =>
         (typeof reference === 'string' ? evidence.agentNamed(reference) : evidence.agent(reference.id)) ??

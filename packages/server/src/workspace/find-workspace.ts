@@ -9,8 +9,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const LISTED_MAX = 10;
 
 /**
- * The workspace that the operator means: by its ID, or by its name where only one workspace has it. Throws a Refusal when there is none,
- * or more than one. For the operator alone: it looks across tenants.
+ * Finds a workspace by its ID, or by its name if only one workspace has it. Throws RuleViolationError if there is none, or more than one.
+ * Only for the operator, because it reads across tenants.
  */
 export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> {
   const found = UUID.test(given)

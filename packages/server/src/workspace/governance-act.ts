@@ -17,7 +17,7 @@ export interface Act {
   /** The actor in rows. */
   by: ActorName;
   /** Appends the action's one ledger entry. */
-  record<A extends ServiceAction>(said: ServiceEntry<A>): void;
+  record<A extends ServiceAction>(entry: ServiceEntry<A>): void;
 }
 
 /**
@@ -36,16 +36,16 @@ export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, 
 /** The same in an existing transaction and without a check of the role, for a person who is joining or leaving. */
 export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   const { audit } = await lockLogs(tx, ['audit']);
-  return work(actBehind(tx, by, audit));
+  return work(actAtHead(tx, by, audit));
 }
 
 /** The context of an action with the locked head of the audit ledger. */
-export function actBehind(tx: Transaction, by: ActorName, head: LockedHead): Act {
+export function actAtHead(tx: Transaction, by: ActorName, head: LockedHead): Act {
   let isRecorded = false;
-  const record: Act['record'] = <A extends ServiceAction>(said: ServiceEntry<A>) => {
-    if (isRecorded) throw new Error('an act has one entry: a second one would be linked to the same row');
+  const record: Act['record'] = <A extends ServiceAction>(entry: ServiceEntry<A>) => {
+    if (isRecorded) throw new Error('an action has one ledger entry; a second one would be linked to the same row');
     isRecorded = true;
-    appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...said })]);
+    appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...entry })]);
   };
   return { tx, now: head.now, by, record };
 }
@@ -53,14 +53,14 @@ export function actBehind(tx: Transaction, by: ActorName, head: LockedHead): Act
 /** An agent by its name, on the command line, or by its ID, in the portal. */
 export type AgentReference = string | { id: string };
 
-/** The agent of a name or an id, or a Refusal. */
+/** The agent with a name or an ID. Throws NotFoundError. */
 export async function requireAgent(tx: Transaction, reference: AgentReference): Promise<Agent> {
   const [agent] =
     typeof reference === 'string' ? await findAgents(tx, [], [reference]) : await findAgents(tx, [reference.id], []);
   return agent ?? unknownAgent(reference);
 }
 
-/** Throws NotThere with the remedy. */
+/** Throws NotFoundError with the remedy. */
 export function unknownAgent(reference: AgentReference): never {
   if (typeof reference !== 'string') throw new NotFoundError('this workspace has no such agent');
   throw new NotFoundError(

@@ -122,7 +122,7 @@ interface KeyAct {
 async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: KeyAct) => Promise<T>): Promise<T> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockLogs(tx, ['keys']);
-    const keys = await keyStates.behind(tx, head);
+    const keys = await keyStates.atHead(tx, head);
     await requireRoleStill(tx, by);
     const recordedBy = actorName(by);
     return act({ tx, keys, record: (action, key) => append(tx, head, eventOf(tx, head, { action, key, recordedBy })) });

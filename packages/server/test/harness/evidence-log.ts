@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { evidenceStates } from '../../src/ledger/evidence-states.ts';
-import { adopt } from '../../src/ledger/head-memory.ts';
+import { acceptHead } from '../../src/ledger/head-memory.ts';
 import type { TestServer } from './test-server.ts';
 
 /** Runs SQL as the superuser. */
@@ -92,7 +92,7 @@ async function moveHead(
         WHERE tenant_id = $1 AND log = 'evidence'`,
       [tenantId, tree.size, frontier, lastMoment, seal],
     );
-    adopt(tx, 'evidence', { size: tree.size, frontier });
+    acceptHead(tx, 'evidence', { size: tree.size, frontier });
     evidenceStates.forget(tx);
   });
 }

@@ -6,7 +6,7 @@ import { type OpenDatabase, openInstance } from '../../src/app/open-database.ts'
 import { type RunningServer, type StartOptions, startServer } from '../../src/app/start-server.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import { closePools, openPools, sealWith } from '../../src/database/pools.ts';
-import { type KeptHeads, rememberBeyond } from '../../src/ledger/head-memory.ts';
+import { type HeadStore, setHeadStore } from '../../src/ledger/head-memory.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { cloneDatabase, type TestDatabase } from './test-database.ts';
@@ -82,12 +82,12 @@ export async function testServer(
 }
 
 /** Stores nothing, because tests restore older states. */
-const NO_STORED_HEADS: KeptHeads = { latest: async () => undefined, keep: async () => undefined };
+const NO_STORED_HEADS: HeadStore = { latest: async () => undefined, keep: async () => undefined };
 
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
   const pools = openPools(database.server, config.databaseConnections);
   sealWith(pools, secrets.masterSecret);
-  rememberBeyond(pools.pool, NO_STORED_HEADS);
+  setHeadStore(pools.pool, NO_STORED_HEADS);
   return {
     ...pools,
     secrets,
