@@ -35,7 +35,7 @@ export function listenFailure(error: unknown, { host, port, variable = 'COUNTERS
       return new ExitError('port_in_use', `port ${port} may not be listened on by this user; set ${variable}`);
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new ExitError('bad_configuration', `COUNTERSIGN_HOST ${host} is no address of this machine`);
+      return new ExitError('bad_configuration', `COUNTERSIGN_HOST ${host} is not an address of this machine`);
     default:
       return error;
   }

@@ -9,7 +9,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 import { setHeadStore } from '../ledger/head-memory.ts';
 import { type InstanceSigner, openSigner } from '../secrets/instance-signer.ts';
 import { checkSecrets, fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
-import { findInstance, keepInstance } from '../storage/instance.ts';
+import { ensureInstance, findInstance } from '../storage/instance.ts';
 import { newId } from '../storage/new-id.ts';
 
 /** A database that is reachable, has the right schema, and belongs to these secrets. */
@@ -19,9 +19,9 @@ export interface OpenDatabase extends Pools {
   signer: InstanceSigner;
   /** How the server's role connects. */
   address: DatabaseAddress;
-  /** For people: where the data is. */
+  /** Where the data is, as text for people. */
   where: string;
-  /** The data folder of the embedded database; undefined for an outside one. */
+  /** The data folder of the embedded database; undefined for an external one. */
   embeddedIn?: string | undefined;
   /** Names of the migrations that ran to bring the schema to this server's level. */
   migrated: readonly string[];
@@ -41,34 +41,35 @@ export interface Site {
 }
 
 /**
- * What opening may do to the database. `use`: it must exist. `set-up`: it is created if it does not exist. `migrate`: an older schema of an
- * outside database is migrated too; the other modes refuse it, because another server may be running on it. The embedded database is always
- * migrated. `reset-signing-key`: it must exist, and the given signing key replaces lost ones.
+ * What opening the database may do. `use`: it must exist. `set-up`: it is created if it does not exist. `migrate`: an older schema of an
+ * external database is migrated too; the other modes refuse it, because another server may be running on it. The embedded database is
+ * always migrated. `reset-signing-key`: it must exist, and the given signing key replaces lost ones.
  */
-export type Opening = 'use' | 'set-up' | 'migrate' | 'reset-signing-key';
+export type OpenMode = 'use' | 'set-up' | 'migrate' | 'reset-signing-key';
 
 /**
  * Opens the configured database.
  * @param say receives lines for people, for example that the embedded database is created.
  */
-export async function openDatabase(config: Config, say: (line: string) => void, opening: Opening): Promise<OpenDatabase> {
+export async function openDatabase(config: Config, say: (line: string) => void, mode: OpenMode): Promise<OpenDatabase> {
   checkSecrets(config);
-  // A configured memory folder must be usable before anything is opened. The default one lies beside the data folder, which must exist first.
-  const named = config.memoryDirNamed ? openMemoryFolder(config, say) : undefined;
+  // A configured memory folder must be usable before anything is opened. The default one is next to the data folder, which must exist
+  // first.
+  const configuredMemory = config.memoryDirNamed ? openMemoryFolder(config, say) : undefined;
   const { databaseUrl } = config;
-  const site = await openSite(config, say, opening);
+  const site = await openSite(config, say, mode);
   const pools = openPools(site.server, config.databaseConnections);
   const close = async () => {
     await closePools(pools);
     await site.release();
   };
   try {
-    const migrated = await ensureSchema(site, pools.lookupPool, databaseUrl === undefined ? 'migrate' : opening, say);
+    const migrated = await ensureSchema(site, pools.lookupPool, databaseUrl === undefined ? 'migrate' : mode, say);
     const isNew = (await findInstance(pools.lookupPool)) === undefined;
     const secrets = loadSecrets(config, isNew);
     sealWith(pools, secrets.masterSecret);
-    const signer = await openInstance(pools.lookupPool, secrets, { reset: opening === 'reset-signing-key' });
-    setHeadStore(pools.pool, named ?? openMemoryFolder(config, say));
+    const signer = await openInstance(pools.lookupPool, secrets, { reset: mode === 'reset-signing-key' });
+    setHeadStore(pools.pool, configuredMemory ?? openMemoryFolder(config, say));
     return { ...pools, secrets, signer, address: site.server, where: site.where, embeddedIn: site.embeddedIn, migrated, close };
   } catch (error) {
     await close();
@@ -77,15 +78,15 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
 }
 
 /** Finds the configured database, and starts it if it is the embedded one. */
-export const openSite = async (config: Config, say: (line: string) => void, opening: Opening): Promise<Site> =>
-  config.databaseUrl === undefined ? embeddedSite(config, say, opening) : outsideSite(config, config.databaseUrl);
+export const openSite = async (config: Config, say: (line: string) => void, mode: OpenMode): Promise<Site> =>
+  config.databaseUrl === undefined ? embeddedSite(config, say, mode) : externalSite(config, config.databaseUrl);
 
-async function embeddedSite({ dataDir }: Config, say: (line: string) => void, opening: Opening): Promise<Site> {
+async function embeddedSite({ dataDir }: Config, say: (line: string) => void, mode: OpenMode): Promise<Site> {
   try {
     const embedded = await acquireEmbeddedDatabase({
       dataDir,
       notify: say,
-      mayCreate: opening === 'set-up' || opening === 'migrate',
+      mayCreate: mode === 'set-up' || mode === 'migrate',
     });
     return {
       server: embedded.server,
@@ -101,7 +102,7 @@ async function embeddedSite({ dataDir }: Config, say: (line: string) => void, op
   }
 }
 
-function outsideSite(config: Config, url: string): Site {
+function externalSite(config: Config, url: string): Site {
   const { host, database, user } = readUrl('DATABASE_URL', url);
   const migrator = config.migrateDatabaseUrl;
   if (migrator !== undefined) readUrl('COUNTERSIGN_MIGRATE_DATABASE_URL', migrator);
@@ -128,13 +129,13 @@ function readUrl(variable: string, url: string): { host: string; database: strin
   }
 }
 
-async function ensureSchema(site: Site, pool: pg.Pool, opening: Opening, say: (line: string) => void): Promise<string[]> {
+async function ensureSchema(site: Site, pool: pg.Pool, mode: OpenMode, say: (line: string) => void): Promise<string[]> {
   const level = await schemaLevel(pool);
   if (level === 'newer') throw newerSchema();
   if (level === 'current') return [];
-  if (level === 'empty' && (opening === 'use' || opening === 'reset-signing-key')) throw notSetUp(site);
-  if (level === 'older' && opening !== 'migrate') throw olderSchema();
-  const names = await migrate(site.owner, site.serverRole, opening === 'migrate');
+  if (level === 'empty' && (mode === 'use' || mode === 'reset-signing-key')) throw notSetUp(site);
+  if (level === 'older' && mode !== 'migrate') throw olderSchema();
+  const names = await migrate(site.owner, site.serverRole, mode === 'migrate');
   say(level === 'older' ? `migrated the database: ${names.join(', ')}` : `made the tables in ${site.where}`);
   return names;
 }
@@ -147,11 +148,11 @@ const notSetUp = ({ where }: Site): ExitError =>
 
 /**
  * Opens the signer of the instance that the database belongs to.
- * @throws ExitError for other secrets: nobody could verify what a server with those signs.
+ * @throws ExitError for other secrets, because signatures made with them could not be verified.
  */
 export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { reset?: boolean } = {}): Promise<InstanceSigner> {
   const own = fingerprints(secrets);
-  const kept = await keepInstance(pool, { id: newId(), masterFingerprint: own.master, signingFingerprint: own.signing });
+  const kept = await ensureInstance(pool, { id: newId(), masterFingerprint: own.master, signingFingerprint: own.signing });
   if (kept === undefined) {
     throw new ExitError(
       'refused',

@@ -6,7 +6,7 @@ import type { OpenDatabase } from './open-database.ts';
 /** How long a probe waits for the database. Probes commonly give up after one to two seconds. */
 const WAIT_MS_MAX = 1_000;
 
-/** Whether the server can serve requests. Anybody may ask, so concurrent callers share one query. */
+/** Whether the server can serve requests. The endpoint is public, so concurrent callers share one query. */
 export class Readiness {
   readonly #check: () => Promise<string | undefined>;
 

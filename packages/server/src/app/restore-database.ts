@@ -17,8 +17,8 @@ interface Reporting {
 
 /**
  * Loads a backup into the configured database, which must be empty; the embedded one is created. Rows of an older version are migrated
- * behind that.
- * @returns the database, held open until `release`, so that the embedded one need not start twice.
+ * afterwards.
+ * @returns the database, kept running until `release`, so that the embedded one is not started twice.
  */
 export async function restoreDatabase(config: Config, reader: BackupReader, { say, progress }: Reporting): Promise<Site> {
   const count = migrationsOf(reader.manifest, knownMigrations());
@@ -43,7 +43,7 @@ export async function restoreDatabase(config: Config, reader: BackupReader, { sa
   }
 }
 
-/** Compares the secrets at hand with those of the backup, before anything is written. */
+/** Compares the configured secrets with those of the backup, before anything is written. */
 function requireSecretsOf({ manifest: { instance } }: BackupReader, secrets: Secrets): void {
   if (fingerprints(secrets).master !== instance.masterFingerprint)
     throw new ExitError('wrong_secret', 'COUNTERSIGN_MASTER_SECRET is not that of the backup; nothing was changed');

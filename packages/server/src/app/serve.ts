@@ -62,7 +62,7 @@ export async function serve(config: Config): Promise<number> {
 
 /**
  * Creates the set-up link while no person exists. Returns the text that says where it is: on the terminal, or in a file beside the embedded
- * database. With an outside database and no terminal it creates none: `workspace create` prints one.
+ * database. With an external database and no terminal it creates none: `workspace create` prints one.
  */
 async function announceSetUp(config: Config, { pool, embeddedIn }: OpenDatabase, port: number): Promise<string | undefined> {
   const isTerminal = process.stderr.isTTY === true;

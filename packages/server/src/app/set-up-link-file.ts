@@ -10,7 +10,7 @@ const NAME = 'set-up-link.txt';
 export function writeSetUpLink(dataDir: string, link: string): string {
   removeSetUpLink(dataDir);
   const path = join(dataDir, NAME);
-  // `wx` follows no symbolic link that somebody else has put there.
+  // `wx` does not follow a symbolic link that another account created there.
   writeFileSync(path, `${link}\n`, { mode: 0o600, flag: 'wx' });
   return path;
 }

@@ -33,13 +33,13 @@ import { databaseReadiness } from './readiness.ts';
 import { warningsOf } from './warnings.ts';
 import { startWatches, type Watches } from './watches.ts';
 
-/** How long requests in progress may take to end once the server is told to stop. */
-const STOP_PATIENCE_MS = 5_000;
+/** The time that requests in progress have to end after a stop was requested. */
+const STOP_TIMEOUT_MS = 5_000;
 
 /** A server that is listening. */
 export interface RunningServer {
   address: { host: string; port: number };
-  /** Where /metrics has a port of its own. */
+  /** The separate port of /metrics, if configured. */
   metricsPort: number | undefined;
   /** Compares the tables of every workspace with its log of evidence now. */
   compareTables(): Promise<void>;
@@ -47,15 +47,15 @@ export interface RunningServer {
   compareTraces(): Promise<void>;
   /** Compares the schema of the database with that of the migrations now. */
   compareSchema(): Promise<void>;
-  /** Stops accepting, waits for the requests in progress, and closes the connections. */
+  /** Accepts no more requests, waits for those in progress, and closes the connections. */
   close(): Promise<void>;
 }
 
-/** What tests and `bench/` set for a server, and operators do not. */
+/** Options for tests and `bench/`. Operators cannot set them. */
 export interface StartOptions {
   /** Registers further routes on the same parts: `bench/` compares the product with them. */
   alsoRegister?: (app: FastifyInstance, api: PublicApi) => void;
-  /** The largest age of the text of /metrics, in milliseconds. */
+  /** The maximum age of the text of /metrics, in milliseconds. */
   metricsRenderMs?: number;
   /** Prepares large bodies. */
   workers?: BodyWorkers;
@@ -197,13 +197,13 @@ function openMetrics(parts: {
   return metrics;
 }
 
-/** Stops accepting, and waits a while for the requests in progress. */
+/** Accepts no more requests, and waits for those in progress until the timeout. */
 async function closeApp(app: FastifyInstance): Promise<void> {
   const server = httpServer(app);
   const closed = app.close();
-  // A connection whose response ends after `close` would stay open as long as its client likes.
+  // A connection whose response ends after `close` would stay open until its client closes it.
   const closingIdle = setInterval(() => server.closeIdleConnections(), 50);
-  await Promise.race([closed, sleep(STOP_PATIENCE_MS, undefined, { ref: false })]);
+  await Promise.race([closed, sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]);
   clearInterval(closingIdle);
   server.closeAllConnections();
   await closed;

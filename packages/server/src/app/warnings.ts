@@ -6,7 +6,7 @@ import type { Watches } from './watches.ts';
 
 const NO_MEMORY = 'no memory of logs: an older state restored while no server runs is not noticed; set COUNTERSIGN_MEMORY_DIR';
 
-/** What a server that is ready cannot do at the moment, one line for each. Shown by /readyz. */
+/** The current restrictions of a ready server, one line each. Shown by /readyz. */
 export function warningsOf(
   { clock, pool }: Pick<Pools, 'clock' | 'pool'>,
   { space, evidence, traces, schema }: Watches,

@@ -10,18 +10,18 @@ import type { Config } from '../config/config.ts';
 import type { FreeSpace } from '../database/free-space.ts';
 import type { OpenDatabase } from './open-database.ts';
 
-/** The work that a server does beside its requests. */
+/** The background work of a server. */
 export interface Watches {
   readonly evidence: EvidenceWatch;
   readonly traces: TraceWatch;
   readonly schema: SchemaWatch;
-  /** undefined for an outside database. */
+  /** undefined for an external database. */
   readonly space: FreeSpace | undefined;
   readonly runIds: RunIdMerging;
   stop(): void;
 }
 
-/** Starts all periodic work but the checkpoints. */
+/** Starts all periodic work except the checkpoints. */
 export function startWatches(config: Config, database: OpenDatabase, log: Logger): Watches {
   const evidence = watchEvidence(database, log);
   const traces = watchTraces(database, log);

@@ -4,7 +4,7 @@ import { ownAddress, publicAddress } from '../config/public-address.ts';
 import { ownCommand } from './own-command.ts';
 import { shellWord } from './shell-word.ts';
 
-/** The text for people when the server is ready: its addresses, and what to do next. `$KEY` is meant to be typed as it is. */
+/** The text for people when the server is ready: its addresses, and what to do next. `$KEY` is typed literally. */
 export function welcome({
   port,
   where,
@@ -15,7 +15,7 @@ export function welcome({
   port: number;
   where: string;
   config: Config;
-  /** A sentence that says where the set-up link is; undefined if there is none. */
+  /** A sentence with the place of the set-up link; undefined if there is none. */
   setUp: string | undefined;
   /** An existing workspace, as an argument of `--workspace`; undefined if there is none yet. */
   workspace: string | undefined;

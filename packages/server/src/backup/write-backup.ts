@@ -16,7 +16,7 @@ import { type BackupManifest, type BackupTable, type BackupWorkspace, MANIFEST_F
 import { TableParts } from './table-parts.ts';
 
 /** What goes into a backup besides the rows. */
-export interface BackupDemand {
+export interface BackupParameters {
   madeAt: string;
   madeBy: string;
   /** Encrypts the secrets of the installation with this ID; undefined to leave them out. */
@@ -33,19 +33,19 @@ const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
  * Copies every table in one snapshot: what was committed when it began, whatever is written meanwhile. The manifest comes last.
  * @param client a connection of its own, as a role that may read the tables.
  */
-export async function writeBackup(client: Client, writer: BackupWriter, demand: BackupDemand): Promise<BackupManifest> {
+export async function writeBackup(client: Client, writer: BackupWriter, parameters: BackupParameters): Promise<BackupManifest> {
   await client.query(BEGIN);
   const instance = await findCopiedInstance(client);
   if (instance === undefined) throw new Error('the row of instance is gone');
   const tenants = await listCopiedTenants(client);
-  const tables = await copyTables(client, writer, tenants, demand.progress);
+  const tables = await copyTables(client, writer, tenants, parameters.progress);
   const workspaces: BackupWorkspace[] = [];
   for (const id of tenants) workspaces.push({ id, logs: await headsOf(client, id) });
   const manifest: BackupManifest = {
     format: 'countersign-backup',
     version: 1,
-    madeAt: demand.madeAt,
-    madeBy: demand.madeBy,
+    madeAt: parameters.madeAt,
+    madeBy: parameters.madeBy,
     migrations: await listMigrations(client),
     instance: { id: instance.id, masterFingerprint: instance.master, liveSigningKeys: await listLiveSigningKeys(client) },
     tables,
@@ -53,7 +53,7 @@ export async function writeBackup(client: Client, writer: BackupWriter, demand: 
     workspaces,
   };
   await client.query('COMMIT');
-  const sealed = demand.sealSecrets?.(instance.id);
+  const sealed = parameters.sealSecrets?.(instance.id);
   if (sealed !== undefined) {
     await writer.add(SECRETS_FILE, sealed);
     manifest.secretsSha256 = Buffer.from(sha256(sealed)).toString('hex');
@@ -67,7 +67,7 @@ async function copyTables(
   client: Client,
   writer: BackupWriter,
   tenants: readonly string[],
-  progress: BackupDemand['progress'],
+  progress: BackupParameters['progress'],
 ): Promise<BackupTable[]> {
   const copied: BackupTable[] = [];
   let before = 0;

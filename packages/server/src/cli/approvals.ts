@@ -85,8 +85,8 @@ function addDecision(group: Command, session: Session, name: string, status: 'ap
       'after',
       examples(`approvals ${name} --workspace acme --evaluation 7e5d3c1b-2a4f-4968-b7d0-1c3e5f7a9b2d --rationale "..."`),
     )
-    .action(async (asked: { workspace: string; evaluation: string; rationale: string }) => {
-      const { workspace, evaluation: evaluationId, rationale } = asked;
+    .action(async (options: { workspace: string; evaluation: string; rationale: string }) => {
+      const { workspace, evaluation: evaluationId, rationale } = options;
       await session.withWorkspace(workspace, ({ pool }, tenant) =>
         decideEvaluation(pool, tenant.id, { evaluationId, status, rationale }, 'operator'),
       );
@@ -107,8 +107,8 @@ function addWithdrawal(group: Command, session: Session): void {
       'after',
       examples('approvals withdraw --workspace acme --evaluation 7e5d3c1b-2a4f-4968-b7d0-1c3e5f7a9b2d --rationale "..."'),
     )
-    .action(async (asked: { workspace: string; evaluation: string; rationale: string }) => {
-      const { workspace, evaluation: evaluationId, rationale } = asked;
+    .action(async (options: { workspace: string; evaluation: string; rationale: string }) => {
+      const { workspace, evaluation: evaluationId, rationale } = options;
       await session.withWorkspace(workspace, ({ pool }, tenant) =>
         withdrawApproval(pool, tenant.id, { evaluationId, rationale }, 'operator'),
       );

@@ -4,7 +4,7 @@ import type { OpenDatabase } from '../app/open-database.ts';
 import { createBackup } from '../backup/backup-writer.ts';
 import type { BackupManifest } from '../backup/manifest.ts';
 import { sealSecrets } from '../backup/sealed-secrets.ts';
-import { type BackupDemand, writeBackup } from '../backup/write-backup.ts';
+import { type BackupParameters, writeBackup } from '../backup/write-backup.ts';
 import { requireZstandard } from '../backup/zstandard.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { secretTexts } from '../secrets/load-secrets.ts';
@@ -12,7 +12,7 @@ import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import { progressOn } from './progress.ts';
 import type { Session } from './session.ts';
-import { keepHeapSmall } from './small-heap.ts';
+import { limitHeapGrowth } from './small-heap.ts';
 import { verifyWorkspaces } from './verify-workspaces.ts';
 import { VERSION } from './version.ts';
 
@@ -35,16 +35,16 @@ export function addBackup(program: Command, session: Session): void {
     .action(async (options: BackupOptions) => {
       requireZstandard();
       const passphrase = options.withSecrets === true ? requiredPassphrase(session) : undefined;
-      keepHeapSmall();
+      limitHeapGrowth();
       await session.withDatabase(async (database) => {
         const progress = progressOn(session, options.progress === true);
-        const demand: BackupDemand = {
+        const parameters: BackupParameters = {
           madeAt: new Date().toISOString(),
           madeBy: VERSION,
-          progress: progress.heard,
+          progress: progress.onRows,
           sealSecrets: passphrase === undefined ? undefined : (id) => sealSecrets(secretTexts(database.secrets), passphrase, id),
         };
-        const manifest = await copyTo(options.output, database, demand).finally(progress.done);
+        const manifest = await copyTo(options.output, database, parameters).finally(progress.done);
         await report(session, options, database, manifest);
       });
     });
@@ -59,13 +59,13 @@ export function requiredPassphrase({ config: { backupPassphrase } }: Session): s
   );
 }
 
-async function copyTo(path: string, { address }: OpenDatabase, demand: BackupDemand): Promise<BackupManifest> {
-  const writer = await createBackup(path, new Date(demand.madeAt));
+async function copyTo(path: string, { address }: OpenDatabase, parameters: BackupParameters): Promise<BackupManifest> {
+  const writer = await createBackup(path, new Date(parameters.madeAt));
   const client = new pg.Client({ ...address, application_name: 'countersign-backup' });
   client.on('error', () => undefined); // the statement under way fails with the reason
   try {
     await client.connect();
-    return await writeBackup(client, writer, demand);
+    return await writeBackup(client, writer, parameters);
   } catch (error) {
     await writer.discard();
     throw error;
@@ -76,14 +76,14 @@ async function copyTo(path: string, { address }: OpenDatabase, demand: BackupDem
 
 async function report(
   session: Session,
-  { output, progress: asked }: BackupOptions,
+  { output, progress: showProgress }: BackupOptions,
   database: OpenDatabase,
   manifest: BackupManifest,
 ): Promise<void> {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   session.say(`wrote ${rows} rows of ${workspacesOf(manifest.workspaces.length)}; verifying the logs`);
-  const progress = progressOn(session, asked === true);
-  const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.heard).finally(progress.done);
+  const progress = progressOn(session, showProgress === true);
+  const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.onRows).finally(progress.done);
   session.ending = faults.length === 0 ? 'ok' : 'broken';
   const facts = { output, rows, workspaces: manifest.workspaces.length, with_secrets: manifest.secretsSha256 !== undefined };
   await session.answer(

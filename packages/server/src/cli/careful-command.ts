@@ -16,13 +16,13 @@ export class CarefulCommand extends Command {
     const [unknown] = parsed.unknown;
     // Commander's own method, which suggests the right option; its types do not declare it.
     if (unknown !== undefined) (this as unknown as { unknownOption(flag: string): void }).unknownOption(unknown);
-    const twice = this.#givenTwice(args);
+    const twice = this.#repeatedOption(args);
     if (twice !== undefined) this.error(`option '${twice}' is given twice`);
     return parsed;
   }
 
   /** The first option that is given twice although it takes one value. */
-  #givenTwice(args: readonly string[]): string | undefined {
+  #repeatedOption(args: readonly string[]): string | undefined {
     const seen = new Set<string>();
     for (let at = 0; at < args.length && args[at] !== '--'; at += 1) {
       const [name = '', value] = args[at]!.split('=', 2);

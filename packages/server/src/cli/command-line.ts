@@ -25,10 +25,10 @@ const ownTerminal = (): Terminal => ({ out: process.stdout, err: process.stderr 
 export async function runCommandLine(args: string[], terminal: Terminal = ownTerminal()): Promise<number> {
   // A reader may close the stream. Without a listener the error would end the process with a stack.
   for (const stream of [terminal.out, terminal.err]) if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);
-  const session = new Session(terminal, asksForJson(args));
+  const session = new Session(terminal, requestsJson(args));
   try {
     const program = commandLine(session, terminal);
-    await program.parseAsync(keyIdsLast(inOrder(args, program)), { from: 'user' });
+    await program.parseAsync(moveKeyIdsToEnd(arrangeArguments(args, program)), { from: 'user' });
     return statusOf(session.ending);
   } catch (error) {
     return report(error, session, terminal);
@@ -36,15 +36,15 @@ export async function runCommandLine(args: string[], terminal: Terminal = ownTer
 }
 
 /** Rearranges arguments for commander: --json after the command, `help` as an option, and no help for an unknown command. */
-function inOrder(args: readonly string[], program: Command): string[] {
+function arrangeArguments(args: readonly string[], program: Command): string[] {
   const [first, ...rest] = args;
-  const named = (word: string | undefined) => program.commands.find((command) => command.name() === word);
+  const findCommand = (word: string | undefined) => program.commands.find((command) => command.name() === word);
   if (first === '--json' && rest.length > 0) {
-    const words = named(rest[0])?.commands.length === 0 ? 1 : 2;
-    return inOrder([...rest.slice(0, words), first, ...rest.slice(words)], program);
+    const words = findCommand(rest[0])?.commands.length === 0 ? 1 : 2;
+    return arrangeArguments([...rest.slice(0, words), first, ...rest.slice(words)], program);
   }
-  if (first === 'help' && rest.length > 0) return inOrder([...rest, '--help'], program);
-  const isKnown = first === undefined || first.startsWith('-') || first === 'help' || named(first) !== undefined;
+  if (first === 'help' && rest.length > 0) return arrangeArguments([...rest, '--help'], program);
+  const isKnown = first === undefined || first.startsWith('-') || first === 'help' || findCommand(first) !== undefined;
   return isKnown ? [...args] : args.filter((arg) => arg !== '--help' && arg !== '-h');
 }
 
@@ -52,14 +52,14 @@ function inOrder(args: readonly string[], program: Command): string[] {
 const HYPHENED_KEY_ID = /^-[\w-]{42}$/;
 
 /** Puts such an ID after `--`, so that users need not know about it. */
-function keyIdsLast(args: string[]): string[] {
+function moveKeyIdsToEnd(args: string[]): string[] {
   if (args[0] !== 'signing-key' || args.includes('--')) return args;
   const ids = args.filter((arg) => HYPHENED_KEY_ID.test(arg));
   return ids.length === 0 ? args : [...args.filter((arg) => !ids.includes(arg)), '--', ...ids];
 }
 
 /** Read before parsing, so that errors of parsing are reported in the requested form too. */
-function asksForJson(args: readonly string[]): boolean {
+function requestsJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end).includes('--json');
 }
@@ -107,11 +107,11 @@ function report(error: unknown, session: Session, terminal: Terminal): number {
     : failureOf(error);
   if (session.json) terminal.err.write(JSON.stringify({ error: reason, message }) + '\n');
   else if (!isHelp) terminal.err.write(`countersign-server: ${message}\n`);
-  if (reason === 'fault' && wantsStack(session)) terminal.err.write(`${(error as Error)?.stack ?? error}\n`);
+  if (reason === 'fault' && showsStack(session)) terminal.err.write(`${(error as Error)?.stack ?? error}\n`);
   return statusOf(reason);
 }
 
-function wantsStack(session: Session): boolean {
+function showsStack(session: Session): boolean {
   try {
     return ['debug', 'trace'].includes(session.config.logLevel);
   } catch {

@@ -31,12 +31,12 @@ function addShow(group: Command, session: Session): void {
       'after',
       examples('decision-key show --workspace acme', 'decision-key show --workspace acme --key-id dk_1f2e3d4c5b6a'),
     )
-    .action(async ({ workspace, keyId: asked }: { workspace: string; keyId?: string }) => {
+    .action(async ({ workspace, keyId: requestedId }: { workspace: string; keyId?: string }) => {
       const { key, keyId } = await session.withWorkspace(workspace, async ({ pool, secrets }, tenant) => {
         const [signing, keys] = await inTenantTransaction(pool, tenant.id, (tx) =>
           Promise.all([findSigningKeyId(tx), listDecisionKeys(tx)]),
         );
-        const keyId = asked ?? signing;
+        const keyId = requestedId ?? signing;
         if (!keys.some((each) => each.keyId === keyId))
           throw new RuleViolationError(
             `this workspace has no decision key ${oneLine(JSON.stringify(keyId))}; \`decision-key list\` shows those it has`,

@@ -23,11 +23,11 @@ export function failureOf(error: unknown): Failure {
     return { reason: 'broken', message: oneLine(`${error.message}; \`ledger verify\` says what is wrong`) };
   if (error instanceof WrongInput) return { reason: 'wrong_use', message: oneLine(error.message) };
   if (error instanceof CommanderError) return { reason: 'wrong_use', message: inOneLine(error.message) };
-  const said = error instanceof Error ? error.message || error.name : String(error);
-  if (isDatabaseAway(error)) return { reason: 'database_away', message: oneLine(`the database became unavailable: ${said}`) };
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  if (isDatabaseAway(error)) return { reason: 'database_away', message: oneLine(`the database became unavailable: ${text}`) };
   return {
     reason: 'fault',
-    message: oneLine(`internal error of Countersign: ${said} (COUNTERSIGN_LOG_LEVEL=debug shows where)`),
+    message: oneLine(`internal error of Countersign: ${text} (COUNTERSIGN_LOG_LEVEL=debug shows where)`),
   };
 }
 

@@ -6,7 +6,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 /** Opens a file as a stream, `-` for standard input, while `work` runs. */
 export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<Uint8Array>) => Promise<T>): Promise<T> {
   const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 128 * 1024 });
-  // Opening may fail before anything is read; whoever reads then gets the error.
+  // Opening may fail before anything is read; the first read then gets the error.
   stream.on('error', () => undefined);
   try {
     return await usable('read', path, work(stream as AsyncIterable<Uint8Array>));
@@ -20,18 +20,18 @@ export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<U
  */
 export async function writingFile(path: string, work: (write: (text: string) => Promise<void>) => Promise<void>): Promise<void> {
   const target = await realpath(path).catch(() => path); // through a symbolic link, not over it
-  const aside = (await isNoFile(target)) ? target : `${target}.${process.pid}.partial`;
-  const file = await usable('write', path, open(aside, aside === target ? 'w' : 'wx'));
+  const temporary = (await isNoFile(target)) ? target : `${target}.${process.pid}.partial`;
+  const file = await usable('write', path, open(temporary, temporary === target ? 'w' : 'wx'));
   try {
     await work((text) => usable('write', path, file.writeFile(text)));
-    if (aside !== target)
+    if (temporary !== target)
       await usable(
         'write',
         path,
-        file.sync().then(() => rename(aside, target)),
+        file.sync().then(() => rename(temporary, target)),
       );
   } catch (error) {
-    if (aside !== target) await rm(aside, { force: true });
+    if (temporary !== target) await rm(temporary, { force: true });
     throw error;
   } finally {
     await file.close();

@@ -38,14 +38,16 @@ function addOpen(group: Command, session: Session): void {
       'after',
       examples('incidents open --workspace acme --agent support-bot --severity high --description "..." --recertify'),
     )
-    .action(async (asked: { workspace: string; agent: string; severity: Severity; description: string; recertify?: boolean }) => {
-      const { workspace, agent, severity, description, recertify = false } = asked;
-      const id = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        openIncident(pool, tenant.id, { agent, severity, description, recertify }, 'operator'),
-      );
-      await session.answer({ incident_id: id, agent, severity, recertification_required: recertify }, id);
-      session.say(`incident opened against ${JSON.stringify(agent)}${recertify ? '; it must be re-certified' : ''}`);
-    });
+    .action(
+      async (options: { workspace: string; agent: string; severity: Severity; description: string; recertify?: boolean }) => {
+        const { workspace, agent, severity, description, recertify = false } = options;
+        const id = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+          openIncident(pool, tenant.id, { agent, severity, description, recertify }, 'operator'),
+        );
+        await session.answer({ incident_id: id, agent, severity, recertification_required: recertify }, id);
+        session.say(`incident opened against ${JSON.stringify(agent)}${recertify ? '; it must be re-certified' : ''}`);
+      },
+    );
 }
 
 function addViolation(group: Command, session: Session): void {
@@ -63,8 +65,8 @@ function addViolation(group: Command, session: Session): void {
       'after',
       examples('incidents violation --workspace acme --agent support-bot --policy refunds --severity low --description "..."'),
     )
-    .action(async (asked: ViolationAsked) => {
-      const { workspace, agent, policy, severity, description, traceId = null } = asked;
+    .action(async (options: ViolationOptions) => {
+      const { workspace, agent, policy, severity, description, traceId = null } = options;
       const id = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         recordViolation(pool, tenant.id, { agent, policy, severity, description, traceId }, 'operator'),
       );
@@ -73,7 +75,7 @@ function addViolation(group: Command, session: Session): void {
     });
 }
 
-interface ViolationAsked {
+interface ViolationOptions {
   workspace: string;
   agent: string;
   policy: string;

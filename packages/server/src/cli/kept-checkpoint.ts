@@ -14,7 +14,7 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
  * Refuses to replace a checkpoint that the new one does not extend: the old one may be the only evidence of an earlier state.
  * @param size rows that the new checkpoint covers.
  */
-export async function refuseToForget(
+export async function requireExtension(
   path: string,
   database: OpenDatabase,
   { tenantId, log, size }: { tenantId: string; log: LogName; size: number },

@@ -43,7 +43,7 @@ function addMintKey(group: Command, session: Session): void {
     .option('--expires <date-time>', 'when it expires, such as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('keys mint --workspace acme --name ci --scopes telemetry,evaluations,audit,governance'))
-    .action((asked: Minting & { scopes: Scope[] }) => mint(session, asked, asked.scopes));
+    .action((options: MintOptions & { scopes: Scope[] }) => mint(session, options, options.scopes));
 }
 
 function addMintToken(group: Command, session: Session): void {
@@ -55,16 +55,16 @@ function addMintToken(group: Command, session: Session): void {
     .option('--expires <date-time>', 'when it expires, such as 2027-01-01T00:00:00Z (default: never)', parseExpiry)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('tokens mint --workspace acme --name auditor --expires 2027-01-01T00:00:00Z'))
-    .action((asked: Minting) => mint(session, asked, ['read']));
+    .action((options: MintOptions) => mint(session, options, ['read']));
 }
 
-interface Minting {
+interface MintOptions {
   workspace: string;
   name: string;
   expires?: string | null;
 }
 
-async function mint(session: Session, { workspace, name, expires = null }: Minting, scopes: NewKey['scopes']) {
+async function mint(session: Session, { workspace, name, expires = null }: MintOptions, scopes: NewKey['scopes']) {
   const key = await session.withWorkspace(workspace, ({ pool }, tenant) =>
     mintKey(pool, tenant.id, { name, scopes, expiresAt: expires }, 'operator'),
   );

@@ -21,14 +21,14 @@ import { readingFile } from './files.ts';
 import { examples } from './help.ts';
 import { type Progress, progressOn } from './progress.ts';
 import type { Session } from './session.ts';
-import { keepHeapSmall } from './small-heap.ts';
+import { limitHeapGrowth } from './small-heap.ts';
 import { shortLine } from './table.ts';
 import { keptHeads, keysGiven, repeatable, type VerificationOptions } from './verification-options.ts';
 
 /** The number of schema differences that are shown to people; JSON has all. */
 const SCHEMA_FINDINGS_MAX = 20;
 
-interface Asked extends VerificationOptions {
+interface VerifyOptions extends VerificationOptions {
   workspace?: string;
   file?: string;
   log: LogName | 'all';
@@ -69,48 +69,48 @@ export function addVerify(group: Command, session: Session): void {
     .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
     .option(...JSON_OPTION)
     .addHelpText('after', examples(...EXAMPLES) + VERIFY_NOTE)
-    .action(async (asked: Asked, command: Command) => {
-      if (asked.workspace === undefined && asked.file === undefined) command.error('give --workspace NAME or --file FILE');
-      const { log } = asked;
-      if (asked.replay !== undefined && log !== 'decisions') command.error('--replay is for --log decisions');
-      if (log === 'all' && (asked.file !== undefined || asked.checkpoint !== undefined || asked.head !== undefined))
+    .action(async (options: VerifyOptions, command: Command) => {
+      if (options.workspace === undefined && options.file === undefined) command.error('give --workspace NAME or --file FILE');
+      const { log } = options;
+      if (options.replay !== undefined && log !== 'decisions') command.error('--replay is for --log decisions');
+      if (log === 'all' && (options.file !== undefined || options.checkpoint !== undefined || options.head !== undefined))
         command.error('--log all needs --workspace and allows no --file, --checkpoint or --head, which are of one log');
-      keepHeapSmall();
-      if (log === 'all') return verifyAll(session, asked);
-      const progress = progressOn(session, asked.progress === true);
-      const report = await reportOn(session, { ...asked, log }, progress).finally(progress.done);
+      limitHeapGrowth();
+      if (log === 'all') return verifyAll(session, options);
+      const progress = progressOn(session, options.progress === true);
+      const report = await reportOn(session, { ...options, log }, progress).finally(progress.done);
       // An export of another log must not look like a broken one.
       if (report.firstBad?.misfit === true) throw new WrongInput(report.firstBad.reason);
       // Set first, so that a reader that closes the stream cannot turn a broken chain into a valid one.
-      session.ending = isWhole(report) ? 'ok' : 'broken';
-      const met = (asked.checkpoint ?? []).length + (asked.head ?? []).length;
-      const timesChecked = asked.file === undefined || asked.log === 'audit' || asked.audit !== undefined;
-      const schema = await schemaOf(session, asked);
+      session.ending = isValid(report) ? 'ok' : 'broken';
+      const keptCount = (options.checkpoint ?? []).length + (options.head ?? []).length;
+      const timesChecked = options.file === undefined || options.log === 'audit' || options.audit !== undefined;
+      const schema = await schemaOf(session, options);
       await session.answer(
-        { ...verdictOf(report, met, timesChecked), ...schema.facts },
-        sentenceOf(report, met, timesChecked) + schema.text,
+        { ...verdictOf(report, keptCount, timesChecked), ...schema.facts },
+        sentenceOf(report, keptCount, timesChecked) + schema.text,
       );
     });
 }
 
 /** Every log of a workspace, one after the other. */
-async function verifyAll(session: Session, asked: Asked): Promise<void> {
-  const progress = progressOn(session, asked.progress === true);
+async function verifyAll(session: Session, options: VerifyOptions): Promise<void> {
+  const progress = progressOn(session, options.progress === true);
   const reports: [LogName, ChainReport][] = [];
-  for (const log of LOG_NAMES) reports.push([log, await reportOn(session, { ...asked, log }, progress).finally(progress.done)]);
-  const areWhole = reports.every(([, report]) => isWhole(report));
-  session.ending = areWhole ? 'ok' : 'broken';
+  for (const log of LOG_NAMES) reports.push([log, await reportOn(session, { ...options, log }, progress).finally(progress.done)]);
+  const areValid = reports.every(([, report]) => isValid(report));
+  session.ending = areValid ? 'ok' : 'broken';
   const verdicts = Object.fromEntries(reports.map(([log, report]) => [log, verdictOf(report, 0, true)]));
   const sentences = reports.map(([log, report]) => `${log}: ${sentenceOf(report, 0, true)}`);
-  const schema = await schemaOf(session, asked);
+  const schema = await schemaOf(session, options);
   await session.answer(
-    { result: areWhole ? 'ok' : 'broken', logs: verdicts, ...schema.facts },
+    { result: areValid ? 'ok' : 'broken', logs: verdicts, ...schema.facts },
     sentences.join('\n') + schema.text,
   );
 }
 
 /** Where the schema of a workspace's database differs from the migrations. Only a warning, because the rows can be valid anyway. */
-async function schemaOf(session: Session, { workspace }: Asked): Promise<{ facts: object; text: string }> {
+async function schemaOf(session: Session, { workspace }: VerifyOptions): Promise<{ facts: object; text: string }> {
   if (workspace === undefined) return { facts: {}, text: '' };
   const findings = schemaFindings(await session.withWorkspace(workspace, ({ ledgerPool }) => readSchemaFacts(ledgerPool)));
   if (findings.length === 0) return { facts: {}, text: '' };
@@ -120,31 +120,31 @@ async function schemaOf(session: Session, { workspace }: Asked): Promise<{ facts
   return { facts: { schema_findings: findings }, text: lines.join('') };
 }
 
-async function reportOn(session: Session, asked: Asked & { log: LogName }, { heard }: Progress): Promise<ChainReport> {
-  const { workspace, file, log, tenant } = asked;
-  const keys = keysGiven(asked);
-  const kept = keptHeads(asked, keys, log);
+async function reportOn(session: Session, options: VerifyOptions & { log: LogName }, { onRows }: Progress): Promise<ChainReport> {
+  const { workspace, file, log, tenant } = options;
+  const keys = keysGiven(options);
+  const kept = keptHeads(options, keys, log);
   if ('contradiction' in kept) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...kept };
-  const options = { kept: kept.heads, progress: heard };
+  const walkOptions = { kept: kept.heads, progress: onRows };
   if (file !== undefined) {
-    const said = asked.audit === undefined ? {} : await saidByAudit(asked.audit);
+    const auditFacts = options.audit === undefined ? {} : await readAuditFacts(options.audit);
     const verified = (replay?: DecisionReplay) =>
       readingFile(file, (bytes) =>
-        verifyExport(bytes, { digests, sha256 }, { log, ...said, tenantId: tenant, replay, ...options }),
+        verifyExport(bytes, { digests, sha256 }, { log, ...auditFacts, tenantId: tenant, replay, ...walkOptions }),
       );
-    if (asked.replay === undefined) return verified();
-    return readingFile(asked.replay, (events) => verified(new DecisionReplay(events, digests)));
+    if (options.replay === undefined) return verified();
+    return readingFile(options.replay, (events) => verified(new DecisionReplay(events, digests)));
   }
   return session.withWorkspace(workspace!, async (database, { id }) => {
     const { signer, ledgerPool } = database;
     // Stored checkpoints are as old as the ledger and may be signed by any of the instance's keys. --key is for the kept ones.
     const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
-    return walk(database, id, log, { keys: listed, ...options });
+    return walk(database, id, log, { keys: listed, ...walkOptions });
   });
 }
 
 /** The corrections and restores in an export of the audit ledger, which must be valid itself. */
-async function saidByAudit(audit: string): Promise<Pick<ExportExpectation, 'corrections' | 'restores'>> {
+async function readAuditFacts(audit: string): Promise<Pick<ExportExpectation, 'corrections' | 'restores'>> {
   const {
     firstBad,
     corrections = [],
@@ -177,28 +177,32 @@ export function walk(
 }
 
 /** Whether a log is valid. */
-export const isWhole = ({ firstBad, contradiction }: ChainReport): boolean =>
+export const isValid = ({ firstBad, contradiction }: ChainReport): boolean =>
   firstBad === undefined && contradiction === undefined;
 
-function verdictOf({ tenantId, entries: count, head, firstBad, contradiction }: ChainReport, met: number, timesChecked: boolean) {
+function verdictOf(
+  { tenantId, entries: count, head, firstBad, contradiction }: ChainReport,
+  keptCount: number,
+  timesChecked: boolean,
+) {
   const of = { tenant_id: tenantId ?? null };
   if (firstBad !== undefined) return { result: 'broken', ...of, first_bad: firstBad, entries_whole_before: count };
   if (contradiction !== undefined)
     return { result: 'broken', ...of, not_met: contradiction, entries: count, head_row_hash: head };
   const facts = { entries: count, head_row_hash: head, times_checked: timesChecked };
-  return { result: 'ok', ...of, ...facts, ...(met === 0 ? {} : { heads_met: met }) };
+  return { result: 'ok', ...of, ...facts, ...(keptCount === 0 ? {} : { heads_met: keptCount }) };
 }
 
 /** A report as a line for people. */
 export function sentenceOf(
   { entries: count, head, firstBad, contradiction }: ChainReport,
-  met: number,
+  keptCount: number,
   timesChecked: boolean,
 ): string {
   if (firstBad !== undefined) return `broken at seq ${firstBad.seq}: ${shortLine(firstBad.reason, 600)}`;
   if (contradiction !== undefined) return `broken: ${shortLine(`${contradiction.source}: ${contradiction.reason}`, 900)}`;
-  const asKept = met === 0 ? '' : `, as ${met === 1 ? 'the kept head says' : `all ${met} kept heads say`}`;
-  return `whole: ${entries(count)}${head === null ? '' : `, head ${head}`}${asKept}${timesChecked ? '' : '; times were not checked: give --audit'}`;
+  const keptText = keptCount === 0 ? '' : `, as ${keptCount === 1 ? 'the kept head says' : `all ${keptCount} kept heads say`}`;
+  return `whole: ${entries(count)}${head === null ? '' : `, head ${head}`}${keptText}${timesChecked ? '' : '; times were not checked: give --audit'}`;
 }
 
 /** A number of entries, in words. */

@@ -9,7 +9,7 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION, LOG_OPTION, parseSeq, WORKSPACE_OPTION } from './arguments.ts';
 import { writingFile } from './files.ts';
 import { examples } from './help.ts';
-import { refuseToForget } from './kept-checkpoint.ts';
+import { requireExtension } from './kept-checkpoint.ts';
 import { addAcceptRestore } from './ledger-accept-restore.ts';
 import { addCorrectClock } from './ledger-correct-clock.ts';
 import { addVerify, entries } from './ledger-verify.ts';
@@ -70,13 +70,13 @@ function addCheckpoint(group: Command, session: Session): void {
     .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {
       const { size, root, note, signedAt } = await session.withWorkspace(workspace, async (database, tenant) => {
         const fresh = await checkpointOver(database, tenant.id, log);
-        if (output !== undefined) await refuseToForget(output, database, { tenantId: tenant.id, log, size: fresh.size });
+        if (output !== undefined) await requireExtension(output, database, { tenantId: tenant.id, log, size: fresh.size });
         return fresh;
       });
       if (output !== undefined) await writingFile(output, (write) => write(note));
-      const said = { log, size, root: Buffer.from(root).toString('base64'), signed_at: signedAt };
+      const facts = { log, size, root: Buffer.from(root).toString('base64'), signed_at: signedAt };
       if (session.json)
-        await session.answer({ ...said, ...(output === undefined ? { checkpoint: note } : { file: output }) }, '');
+        await session.answer({ ...facts, ...(output === undefined ? { checkpoint: note } : { file: output }) }, '');
       else if (output === undefined) await session.write(note);
       session.say(`a checkpoint of ${entries(size)} of the log ${log}`);
     });

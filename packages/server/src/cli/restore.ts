@@ -18,7 +18,7 @@ import { requiredPassphrase, workspacesOf } from './backup.ts';
 import { examples } from './help.ts';
 import { progressOn } from './progress.ts';
 import type { Session } from './session.ts';
-import { keepHeapSmall } from './small-heap.ts';
+import { limitHeapGrowth } from './small-heap.ts';
 import { verifyWorkspaces } from './verify-workspaces.ts';
 
 interface RestoreOptions {
@@ -47,7 +47,7 @@ export function addRestore(program: Command, session: Session): void {
       if (secretsOutput !== undefined && !withSecrets) command.error('--secrets-output needs --with-secrets');
       if (withSecrets && secretsOutput === undefined && session.config.databaseUrl !== undefined)
         command.error('--with-secrets needs --secrets-output FOLDER with DATABASE_URL');
-      keepHeapSmall();
+      limitHeapGrowth();
       const reader = await openBackup(options.input);
       try {
         await restore(session, options, reader);
@@ -63,7 +63,7 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
   const config =
     options.withSecrets === true ? await restoreSecrets(session, options, reader) : await requireSecrets(session, reader);
   const progress = progressOn(session, options.progress === true);
-  const site = await restoreDatabase(config, reader, { say: session.say, progress: progress.heard }).finally(progress.done);
+  const site = await restoreDatabase(config, reader, { say: session.say, progress: progress.onRows }).finally(progress.done);
   try {
     const database = await openDatabase(config, session.say, 'use');
     try {
@@ -102,14 +102,14 @@ async function restoreSecrets(session: Session, { secretsOutput }: RestoreOption
 
 async function report(
   session: Session,
-  { input, progress: asked }: RestoreOptions,
+  { input, progress: showProgress }: RestoreOptions,
   database: OpenDatabase,
   { manifest }: BackupReader,
 ): Promise<void> {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   session.say(`restored ${rows} rows of ${workspacesOf(manifest.workspaces.length)}; verifying the logs`);
-  const progress = progressOn(session, asked === true);
-  const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.heard).finally(progress.done);
+  const progress = progressOn(session, showProgress === true);
+  const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.onRows).finally(progress.done);
   const older: string[] = [];
   for (const { id } of manifest.workspaces) if (await isOlderThanRemembered(database, id)) older.push(id);
   session.ending = faults.length === 0 ? 'ok' : 'broken';

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { type OpenDatabase, type Opening, openDatabase } from '../app/open-database.ts';
+import { type OpenDatabase, type OpenMode, openDatabase } from '../app/open-database.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { describeBroken } from '../database/broken-seals.ts';
 import { requireSeals } from '../database/seals.ts';
@@ -81,9 +81,9 @@ export class Session {
   }
 
   /** Opens the configured database while `work` runs. Only some commands create one, so that a wrong folder is noticed. */
-  async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, opening: Opening = 'use'): Promise<T> {
+  async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, mode: OpenMode = 'use'): Promise<T> {
     this.#sayUnknownVariables();
-    const database = await openDatabase(this.config, this.say, opening);
+    const database = await openDatabase(this.config, this.say, mode);
     requireSeals(database.pool).broken.listen((row) => this.say(oneLine(describeBroken(row))));
     try {
       return await work(database);
@@ -92,7 +92,7 @@ export class Session {
     }
   }
 
-  /** Once, however often a command opens the database. */
+  /** Reports unknown variables once, even if a command opens the database several times. */
   #sayUnknownVariables(): void {
     if (this.#hasOpened) return;
     this.#hasOpened = true;

@@ -70,8 +70,8 @@ function addRetire(group: Command, session: Session): void {
     .addHelpText('after', examples('signing-key retire kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'))
     .action(async (kid: string) => {
       const { databaseUrl, dataDir, previousSigningKey } = session.config;
-      const isAtHand = await session.withDatabase((database) => retire(database, kid));
-      if (isAtHand && databaseUrl === undefined) deletePreviousSigningKeyFile(dataDir);
+      const isPreviousKey = await session.withDatabase((database) => retire(database, kid));
+      if (isPreviousKey && databaseUrl === undefined) deletePreviousSigningKeyFile(dataDir);
       await session.answer({ kid, retired: true }, '');
       const unset = previousSigningKey === undefined ? '' : '; unset COUNTERSIGN_SIGNING_KEY_PREVIOUS';
       session.say(`signing key ${kid} is retired${unset}; restart every server, because a running one still signs with it`);
@@ -89,15 +89,15 @@ async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string
   const key = keys.find((each) => each.kid === kid);
   if (key === undefined)
     throw new RuleViolationError(`there is no signing key ${oneLine(JSON.stringify(kid))}; \`signing-key show\` lists the keys`);
-  const isAtHand = secrets.previousSigningKey !== undefined && signingKeyId(secrets.previousSigningKey) === kid;
-  if (key.retiredAt !== null && !isAtHand)
+  const isPreviousKey = secrets.previousSigningKey !== undefined && signingKeyId(secrets.previousSigningKey) === kid;
+  if (key.retiredAt !== null && !isPreviousKey)
     throw new RuleViolationError(`signing key ${kid} was retired on ${key.retiredAt} already`);
   if (keys.find((each) => each.kid === signer.keys[0]!.keyid)?.signsSince == null)
     throw new RuleViolationError(
       `no server has been started with the key that follows ${kid}: restart every server first. Otherwise they go on signing with the retired key, and no verifier accepts that.`,
     );
   await markSigningKeyRetired(ledgerPool, kid);
-  return isAtHand;
+  return isPreviousKey;
 }
 
 const published = async ({ ledgerPool, signer }: OpenDatabase) =>

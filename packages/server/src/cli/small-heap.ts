@@ -5,6 +5,6 @@ import { setFlagsFromString } from 'node:v8';
  * while a verification needs 17 MB. New objects get no more space than at the start, and old ones are collected whenever they have grown by
  * half. That costs almost no time (docs/performance.md).
  */
-export function keepHeapSmall(): void {
+export function limitHeapGrowth(): void {
   for (const flag of ['--semi-space-growth-factor=1', '--heap-growing-percent=50']) setFlagsFromString(flag);
 }

@@ -4,7 +4,7 @@ import type { BackupManifest } from '../backup/manifest.ts';
 import { noteKeysOf } from '../secrets/instance-signer.ts';
 import { LOG_NAMES } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
-import { isWhole, sentenceOf, walk } from './ledger-verify.ts';
+import { isValid, sentenceOf, walk } from './ledger-verify.ts';
 
 /** The result of verifying every log of a backup. */
 export interface LogsVerified {
@@ -32,7 +32,7 @@ export async function verifyWorkspaces(
       const report = await walk(database, id, log, { keys, kept, progress: heard });
       found.logs += 1;
       found.rows += report.entries;
-      if (!isWhole(report)) found.faults.push(`workspace ${id}, log ${log}: ${sentenceOf(report, kept.length, true)}`);
+      if (!isValid(report)) found.faults.push(`workspace ${id}, log ${log}: ${sentenceOf(report, kept.length, true)}`);
     }
   }
   return found;

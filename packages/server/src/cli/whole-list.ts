@@ -5,7 +5,7 @@ const PAGE_ROWS = 1000;
 
 /**
  * Reads a list of the portal to its end, in one transaction.
- * @param page reads the rows behind a place.
+ * @param page reads the rows after a place.
  * @param placeOf the place of a row.
  */
 export const wholeList = <Row, Place>(

@@ -5,15 +5,18 @@ import type { PoolClient } from 'pg';
  * once per connection, and a table may have no statistics yet.
  */
 
-/** The setting of each connection: one plan per statement, for any values. Planning a promotion check each time takes three times its execution. */
+/**
+ * The setting of each connection: one plan per statement, for any values. Planning a promotion check each time takes three times its
+ * execution.
+ */
 export const GENERIC_PLANS = 'SET plan_cache_mode = force_generic_plan';
 
 /** The setting of a transaction that reads lists: a plan for the given values, because a list has optional filters. */
 export const PLANS_FOR_VALUES = 'SET LOCAL plan_cache_mode = force_custom_plan';
 
 /**
- * Put at the end of a subquery: the planner does not merge the subquery into the statement around it. `CROSS JOIN LATERAL (SELECT ... OFFSET
- * 0)` so remains one index look-up for each outer row. As a plain join or `= ANY`, a table without statistics is scanned as a whole.
+ * Put at the end of a subquery: the planner does not merge the subquery into the statement around it. `CROSS JOIN LATERAL (SELECT ...
+ * OFFSET 0)` so remains one index look-up for each outer row. As a plain join or `= ANY`, a table without statistics is scanned as a whole.
  */
 export const FENCE = 'OFFSET 0';
 
@@ -38,8 +41,8 @@ interface PlanState {
 const planStates = new WeakMap<PoolClient, PlanState>();
 
 /**
- * Tells whether a connection must plan again: its plans are two seconds old, or half as old as the connection if that is less. Called at the
- * start of each transaction, which then sends `DISCARD_PLANS`.
+ * Tells whether a connection must plan again: its plans are two seconds old, or half as old as the connection if that is less. Called at
+ * the start of each transaction, which then sends `DISCARD_PLANS`.
  *
  * PostgreSQL keeps plans per connection. For a table that was empty when the plan was made, an index over all rows of the tenant looks as
  * cheap as the one for the requested row. Until autovacuum has analysed the table (a minute), each look-up, including those of foreign

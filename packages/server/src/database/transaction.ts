@@ -25,7 +25,10 @@ export interface Statements {
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
   /** Sends a statement whose rows are not needed. If it fails, COMMIT fails with its error. */
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
-  /** Sends COMMIT directly after the last statement, and resolves when it has succeeded. Rejects with the error of the first failed statement. */
+  /**
+   * Sends COMMIT directly after the last statement, and resolves when it has succeeded. Rejects with the error of the first failed
+   * statement.
+   */
   commit(): Promise<void>;
   /** Runs work after the commit; not if it fails or its outcome is unknown. The work must not fail. */
   afterCommit(work: () => void): void;

@@ -72,7 +72,10 @@ export async function writeDecisions(
  * Both logs use the later of their two times, so that a decision is never recorded before its approval, which is an entry of the other log.
  * So a withdrawal knows whether the approval was used.
  */
-function withSameTime({ audit, decisions }: Record<'audit' | 'decisions', LockedHead>): Record<'audit' | 'decisions', LockedHead> {
+function withSameTime({
+  audit,
+  decisions,
+}: Record<'audit' | 'decisions', LockedHead>): Record<'audit' | 'decisions', LockedHead> {
   const now = audit.now > decisions.now ? audit.now : decisions.now;
   return { audit: { ...audit, now }, decisions: { ...decisions, now } };
 }

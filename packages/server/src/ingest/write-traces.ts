@@ -9,7 +9,7 @@ import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { reserveTraceEvent } from '../ledger/trace-log.ts';
 import { findAgents } from '../storage/agents.ts';
 import { readClock } from '../storage/clock.ts';
-import { carryMergedSpans } from '../storage/merged-spans.ts';
+import { initializeMergedSpans } from '../storage/merged-spans.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertRunIds } from '../storage/run-id-segments.ts';
 import { insertTraceSubmissions, insertTraces, type KnownTrace, lockTraces } from '../storage/traces.ts';
@@ -79,7 +79,7 @@ function insertRows(tx: Transaction, receivedAt: string, accepted: readonly Reso
   const runs = fresh.map(({ id, item }) => ({ id, traceIds: [item.traceId] }));
   insertTraces(tx, receivedAt, rows);
   insertRunIds(tx, 'trace', runs);
-  if (known.length > 0) carryMergedSpans(tx, known);
+  if (known.length > 0) initializeMergedSpans(tx, known);
   insertTraceSubmissions(
     tx,
     receivedAt,

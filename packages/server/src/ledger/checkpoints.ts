@@ -70,8 +70,8 @@ export async function makeCheckpoint(
 const isYounger = ({ ageSeconds }: StoredCheckpoint, seconds: number): boolean => ageSeconds >= 0 && ageSeconds < seconds;
 
 /**
- * A checkpoint is stored with its first signature. A newer key adds its signature when the checkpoint is read, so that a reader who only has
- * the newer key can verify a log without new rows.
+ * A checkpoint is stored with its first signature. A newer key adds its signature when the checkpoint is read, so that a reader who only
+ * has the newer key can verify a log without new rows.
  */
 const signedByAll = (checkpoint: StoredCheckpoint, signers: readonly NoteSigner[]): StoredCheckpoint => ({
   ...checkpoint,

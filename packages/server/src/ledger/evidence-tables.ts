@@ -29,8 +29,8 @@ const AGENTS_PER_PAGE = 250;
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Compares the tables of a workspace with its log `evidence`: all agents, the evaluations that promotion checks can use, their approvals, and
- * the open re-certifications. Each page locks the head of the log, so that nothing changes meanwhile and there are no false findings.
+ * Compares the tables of a workspace with its log `evidence`: all agents, the evaluations that promotion checks can use, their approvals,
+ * and the open re-certifications. Each page locks the head of the log, so that nothing changes meanwhile and there are no false findings.
  */
 export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerator<TableFinding> {
   const page = <T>(look: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>

@@ -108,8 +108,8 @@ export function acceptHead(tx: Transaction, log: LogName, { size, frontier }: St
 }
 
 /**
- * Why a head does not continue the log that this process has seen; undefined if it does. A seal shows that the server has written a head, but
- * not that it is the newest one. This comparison detects an older state of the database, restored with its seals.
+ * Why a head does not continue the log that this process has seen; undefined if it does. A seal shows that the server has written a head,
+ * but not that it is the newest one. This comparison detects an older state of the database, restored with its seals.
  */
 export async function continuityFault(
   tx: Transaction,

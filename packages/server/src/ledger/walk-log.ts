@@ -34,7 +34,9 @@ export interface LogRows<Row> {
   /** Whether the head contains the hash of the last row. */
   chained: boolean;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
-  /** Checks the row that should have number `seq`. Returns a promise only if it must read more, because awaiting costs more than the check. */
+  /**
+   * Checks the row that should have number `seq`. Returns a promise only if it must read more, because awaiting costs more than the check.
+   */
   check(row: Row, seq: number): RowCheck | Promise<RowCheck>;
 }
 

@@ -55,8 +55,8 @@ export async function lockFailingTraces(
 
 /**
  * Stores log records, and joins those that waited for the traces of this transaction. A trace with an exception is marked, in any order of
- * arrival. Another transaction may be inserting an unknown trace. It moves the head of the log `traces` before it reads log records, so this
- * transaction locks the head before it marks traces.
+ * arrival. Another transaction may be inserting an unknown trace. It moves the head of the log `traces` before it reads log records, so
+ * this transaction locks the head before it marks traces.
  * @param written trace ids of the traces that this transaction writes, after the head was moved.
  */
 export async function writeLogRecords(

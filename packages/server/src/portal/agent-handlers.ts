@@ -1,7 +1,7 @@
 import { MIN_PASS_RATE_DEFAULT } from '@countersign/core/contract/promotion-check';
 import { POLICY, roundedHours } from '@countersign/core/domain/promotion';
 import { inReadTransaction } from '../database/transaction.ts';
-import { countOfAgent, findSeenAgents, listAgentsPage, listPassRates } from '../storage/portal/agents.ts';
+import { countOfAgent, findAgentsWithActivity, listAgentsPage, listPassRates } from '../storage/portal/agents.ts';
 import { setRiskLevel } from '../workspace/agent-risk.ts';
 import { archiveAgent } from '../workspace/archive-agent.ts';
 import { handlers } from './handler.ts';
@@ -34,7 +34,7 @@ export const agentHandlers = handlers({
 
   'agents.read': async ({ workspace, params, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
-      const [agents, counts] = await Promise.all([findSeenAgents(tx, [params.agent]), countOfAgent(tx, params.agent)]);
+      const [agents, counts] = await Promise.all([findAgentsWithActivity(tx, [params.agent]), countOfAgent(tx, params.agent)]);
       const [summary] = await summariesOf(tx, [found(agents[0])]);
       return { ...summary!, ...counts };
     }),
@@ -43,7 +43,7 @@ export const agentHandlers = handlers({
     const most = query.points === undefined ? POINTS_DEFAULT : Number(query.points);
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const [agents, points] = await Promise.all([
-        findSeenAgents(tx, [params.agent]),
+        findAgentsWithActivity(tx, [params.agent]),
         listPassRates(tx, params.agent, idOf(query.harness_id), most + 1),
       ]);
       found(agents[0]);

@@ -1,5 +1,5 @@
 import { inReadTransaction } from '../database/transaction.ts';
-import { readable } from '../storage/document-segments.ts';
+import { requireReadable } from '../storage/document-segments.ts';
 import { listFindings, listRecordsOfSpan } from '../storage/portal/log-records.ts';
 import {
   findEvent,
@@ -103,7 +103,7 @@ export const runHandlers = handlers({
         readDocuments(tx, params.trace, [span.submission]),
         listRecordsOfSpan(tx, params.trace, query.span_id),
       ]);
-      return { ...span, records, document: readable(found(kept).document) };
+      return { ...span, records, document: requireReadable(found(kept).document) };
     });
     return { span_id: query.span_id, submission, payload: payloadOf(withRecords(spanIn(document, ordinal), records), 'span') };
   },
@@ -115,7 +115,7 @@ export const runHandlers = handlers({
       room.reserve(file.bytes);
       if (file.export !== null) return { file, content: found(await findExportBody(tx, file.export)) };
       const [kept] = await readDocuments(tx, params.trace, [number]);
-      return { file, content: readable(found(kept).document) };
+      return { file, content: requireReadable(found(kept).document) };
     });
     const isJson = file.media_type === 'application/json';
     const name = `trace-${params.trace}-${number}.${isJson ? 'json' : 'binpb'}`;

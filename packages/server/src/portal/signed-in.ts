@@ -48,7 +48,7 @@ export async function whoAsks(
 function personOf(parts: PortalParts, session: LiveSession | undefined): SignedInPerson {
   if (session === undefined) throw new ApiError('not_signed_in');
   // Does not delay the request. This failure belongs to no single request, so it is logged and not returned.
-  if (session.isUnnoted && clockOf(parts.pool).fault() === undefined)
+  if (session.needsTouch && clockOf(parts.pool).fault() === undefined)
     touchSession(parts.pool, session.sessionId).catch(() => undefined);
   const { personId: id, email, name, hasPassword, sessionId, expiresAt } = session;
   return { id, email, name, hasPassword, session: { id: sessionId, expiresAt } };

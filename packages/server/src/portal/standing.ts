@@ -4,7 +4,7 @@ import { decidePromotion, type Evidence } from '@countersign/core/domain/promoti
 import type { AgentSummary, EvaluationSummary, Standing } from '@countersign/core/portal/agent-facts';
 import type { Transaction } from '../database/transaction.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
-import type { SeenAgent } from '../storage/portal/agents.ts';
+import type { AgentWithActivity } from '../storage/portal/agents.ts';
 
 /** The default criteria of the promotion check. */
 export const DEFAULT_DEMAND = { minPassRate: MIN_PASS_RATE_DEFAULT, maxAgeHours: MAX_AGE_HOURS_DEFAULT };
@@ -38,7 +38,7 @@ export function evaluationOf({ evaluation, approval }: Evidence): EvaluationSumm
 }
 
 /** An agent in lists. */
-export const summaryOf = (agent: SeenAgent, evidence: Evidence): AgentSummary => ({
+export const summaryOf = (agent: AgentWithActivity, evidence: Evidence): AgentSummary => ({
   ...agent,
   latest_evaluation: evaluationOf(evidence),
   open_recertifications: evidence.openRecertifications,
@@ -46,7 +46,7 @@ export const summaryOf = (agent: SeenAgent, evidence: Evidence): AgentSummary =>
 });
 
 /** Several agents in lists, with their evidence read together, in the given order. */
-export async function summariesOf(tx: Transaction, agents: readonly SeenAgent[]): Promise<AgentSummary[]> {
+export async function summariesOf(tx: Transaction, agents: readonly AgentWithActivity[]): Promise<AgentSummary[]> {
   const evidence = await evidenceOn(
     tx,
     agents.map(({ id }) => id),

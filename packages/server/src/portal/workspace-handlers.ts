@@ -2,7 +2,7 @@ import { REASONS } from '@countersign/core/contract/promotion-check';
 import type { UsageDay } from '@countersign/core/portal/workspace-routes';
 import type { Transaction } from '../database/transaction.ts';
 import { inReadTransaction } from '../database/transaction.ts';
-import { countAgents, findSeenAgents, listAgentIds } from '../storage/portal/agents.ts';
+import { countAgents, findAgentsWithActivity, listAgentIds } from '../storage/portal/agents.ts';
 import { countPendingApprovals, listApprovalQueue } from '../storage/portal/approvals.ts';
 import { listDecisions } from '../storage/portal/decisions.ts';
 import { countOpenRecertifications, listLongestOpen } from '../storage/portal/incidents.ts';
@@ -93,7 +93,7 @@ async function agentsStanding(tx: Transaction) {
   const shown = [...blocked.slice(0, blockedShown), ...promotable].slice(0, AGENTS_SHOWN);
   const seen = new Map(
     (
-      await findSeenAgents(
+      await findAgentsWithActivity(
         tx,
         shown.map(({ id }) => id),
       )

@@ -21,8 +21,8 @@ export interface Secrets {
 }
 
 /**
- * Reads the configured secrets. With the embedded database, missing ones are created beside the data (mode 0600) on the first start. With an
- * external database they must be configured, because all servers need the same ones.
+ * Reads the configured secrets. With the embedded database, missing ones are created beside the data (mode 0600) on the first start. With
+ * an external database they must be configured, because all servers need the same ones.
  * @param mayCreate false if the database belongs to secrets already.
  * @throws ExitError if a secret is missing or malformed.
  */

@@ -13,11 +13,11 @@ export interface Agent {
 // One index look-up for each ID and each name: see FENCE.
 const FIND = sql<Agent>(
   'find_agents',
-  `SELECT found.* FROM unnest($2::uuid[]) AS asked (id) CROSS JOIN LATERAL (
-     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = asked.id ${FENCE}) AS found
+  `SELECT found.* FROM unnest($2::uuid[]) AS input (id) CROSS JOIN LATERAL (
+     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = input.id ${FENCE}) AS found
    UNION
-   SELECT found.* FROM unnest($3::text[]) AS asked (name) CROSS JOIN LATERAL (
-     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.name = asked.name ${FENCE}) AS found`,
+   SELECT found.* FROM unnest($3::text[]) AS input (name) CROSS JOIN LATERAL (
+     SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.name = input.name ${FENCE}) AS found`,
 );
 
 /** The agents with one of these ids or names. */

@@ -12,7 +12,7 @@ export interface ApprovalRequest {
 const REQUEST = sql(
   'request_approvals',
   `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_by)
-   SELECT $1, evaluation_id, agent_id, 'pending', requested_by FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS asked (evaluation_id, agent_id, requested_by)
+   SELECT $1, evaluation_id, agent_id, 'pending', requested_by FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS input (evaluation_id, agent_id, requested_by)
     ORDER BY evaluation_id ON CONFLICT (tenant_id, evaluation_id) DO NOTHING`,
 );
 
@@ -74,8 +74,8 @@ export const decideApproval = (tx: Transaction, made: ApprovalDecision): Promise
   tx.run(DECIDE, [tx.tenantId, made.evaluationId, made.agentId, made.status, made.decidedAt, made.decidedBy, made.rationale]);
 
 /**
- * SQL of the first decision that the approval `p` has allowed, or NULL. Earlier allowed decisions did not need the approval, because the agent
- * was not high-risk then.
+ * SQL of the first decision that the approval `p` has allowed, or NULL. Earlier allowed decisions did not need the approval, because the
+ * agent was not high-risk then.
  */
 export const USED_BY = `(SELECT d.id FROM countersign.decisions AS d
   WHERE d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND p.status = 'approved' AND d.seq > p.decisions_size

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from '../database/transaction.ts';
 import { PAGE_ROWS } from './ledger.ts';
 
-/** The largest total size of the documents of a page, in bytes. A longer document is a page of its own. */
+/** The largest total size of the documents of a page, in bytes. A longer document has its own page. */
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 // A range of seq instead of a LIMIT (docs/decisions/0056). The page is cut by bytes before the documents are read: a thousand rows of one
@@ -17,7 +17,7 @@ const PAGE = `FROM countersign.audit_entries
                                     FROM countersign.audit_entries WHERE ${RANGE}) AS sized WHERE bytes_before < ${PAGE_BYTES_MAX}) END
     ORDER BY seq`;
 
-/** A stored row with the columns that repeat what its document says. */
+/** A stored row with the columns that repeat members of its document. */
 export interface StoredEntry {
   seq: number;
   id: string;

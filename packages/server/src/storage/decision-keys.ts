@@ -27,23 +27,23 @@ const LIST = sql<RawRow>(
 );
 
 /** The rows with valid seals, oldest first, with microseconds; and whether there are rows with invalid seals. */
-async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecisionKey[]; isWhole: boolean }> {
+async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecisionKey[]; areAllValid: boolean }> {
   const rows = await tx.run(LIST, [tx.tenantId]);
   const keys = rows.flatMap((raw) => tx.seals.openRow(DECISION_KEYS, tx.tenantId, raw) ?? []);
   keys.sort((one, other) => (one.createdAt + one.keyId < other.createdAt + other.keyId ? -1 : 1));
-  return { keys, isWhole: keys.length === rows.length };
+  return { keys, areAllValid: keys.length === rows.length };
 }
 
 /**
- * The id of the signing key: the oldest current one. A second current key does not sign until the older one is retired, so that gates can get
- * it first. A workspace always has a key; throws if there is none.
+ * The id of the signing key: the oldest current one. A second current key does not sign until the older one is retired, so that gates can
+ * get it first. A workspace always has a key; throws if there is none.
  * @throws BrokenSealError if all rows were written outside the server.
  */
 export async function findSigningKeyId(tx: Transaction): Promise<string> {
-  const { keys, isWhole } = await readDecisionKeys(tx);
+  const { keys, areAllValid } = await readDecisionKeys(tx);
   const signing = keys.find(({ retiredAt }) => retiredAt === null);
   if (signing !== undefined) return signing.keyId;
-  throw isWhole ? new Error(`tenant ${tx.tenantId} has no live decision key`) : new BrokenSealError('decision_keys');
+  throw areAllValid ? new Error(`tenant ${tx.tenantId} has no live decision key`) : new BrokenSealError('decision_keys');
 }
 
 const INSERT = sql(

@@ -35,7 +35,7 @@ export function insertSegments(tx: Transaction, segments: readonly Segment[]): v
   ]);
 }
 
-/** The columns of a table whose rows have a document of their own or one in a segment. */
+/** The columns of a table whose rows contain a document or refer to one in a segment. */
 export const PLACE_COLUMNS = 'segment, segment_offset, segment_length';
 
 /** Parameters for the columns of `PLACE_COLUMNS`: `uuid[]`, `integer[]`, `integer[]`. */
@@ -53,7 +53,7 @@ export const documentColumns = (row: string, column: 'document' | 'body' = 'docu
 export const documentBytes = (row: string, column: 'document' | 'body' = 'document'): string =>
   `coalesce(${row}.segment_length, octet_length(${row}.${column}))`;
 
-/** What a row says about its document: itself, or where it is. */
+/** The document of a row, or its place in a segment. */
 export type StoredDocument = { segment: string | null; offset: number | null; length: number | null } & (
   | { document: string | null }
   | { body: Buffer | null }
@@ -61,12 +61,12 @@ export type StoredDocument = { segment: string | null; offset: number | null; le
 
 const READ = sql<Segment>(
   'read_document_segments',
-  `SELECT s.id, s.bytes, s.compressed FROM unnest($2::uuid[]) AS asked (id)
-     JOIN countersign.document_segments AS s ON s.tenant_id = $1 AND s.id = asked.id`,
+  `SELECT s.id, s.bytes, s.compressed FROM unnest($2::uuid[]) AS input (id)
+     JOIN countersign.document_segments AS s ON s.tenant_id = $1 AND s.id = input.id`,
 );
 
-/** The document, or an error if it cannot be read. */
-export function readable<T extends Buffer | string>(document: T | undefined): T {
+/** Returns the document. Throws if it could not be read. */
+export function requireReadable<T extends Buffer | string>(document: T | undefined): T {
   if (document === undefined) throw new ApiError('log_rewritten', [{ path: '', code: 'log_rewritten', message: UNREADABLE }]);
   return document;
 }
@@ -75,12 +75,12 @@ const UNREADABLE =
   'a stored document cannot be read: the database was changed outside the server. ' +
   'The operator finds its row with `countersign-server ledger verify --log traces`';
 
-/** Segments that are read by one statement: each may have some 512 KiB. */
+/** The number of segments read by one statement. Each can have about 512 KiB. */
 const SEGMENTS_AT_ONCE = 8;
 
 /**
- * The documents of rows, in order; undefined where the segment is gone or damaged, which only somebody with write access to the database
- * can cause. The caller bounds their bytes.
+ * The documents of rows, in order; undefined if the segment is missing or damaged, which requires write access to the database. The caller
+ * limits their bytes.
  */
 export async function readDocumentsOf(tx: Transaction, rows: readonly StoredDocument[]): Promise<(Buffer | undefined)[]> {
   const documents = rows.map((row) => inRow(row));

@@ -14,7 +14,7 @@ export interface EvaluationRow {
   status: EvaluationStatus;
   passRate: number | null;
   severityThreshold: number | null;
-  /** When it was run, as its sender says: microseconds since 1970. */
+  /** The time of the run, given by its sender: microseconds since 1970. */
   evaluatedAt: bigint | null;
   /** Name of the suite. */
   suite: string | null;
@@ -37,7 +37,7 @@ const INSERT = sql(
     ORDER BY place`,
 );
 
-/** Stores evaluations in the order given, with the moment of their events. The caller holds the head of the log `evidence`. */
+/** Stores evaluations in the given order, with the time of their events. The caller holds the head of the log `evidence`. */
 export function insertEvaluations(tx: Transaction, recordedAt: string, rows: readonly EvaluationRow[]): void {
   tx.send(INSERT, [
     tx.tenantId,
@@ -59,7 +59,7 @@ export function insertEvaluations(tx: Transaction, recordedAt: string, rows: rea
   ]);
 }
 
-/** An evaluation and whose it is. */
+/** The agent of an evaluation. */
 export interface EvaluatedAgent {
   agentId: string | null;
   agentName: string | null;

@@ -41,6 +41,6 @@ const READ_PAGE = sql<StoredEvidenceEvent>(
      FROM countersign.evidence_events WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + ${PAGE_ROWS}) ORDER BY seq`,
 );
 
-/** The events with the next PAGE_ROWS numbers behind `after`, up to `last`, in order. */
+/** The events with the next PAGE_ROWS numbers after `after`, up to `last`, in order. */
 export const readEvidenceEvents = (tx: Transaction, after: number, last: number): Promise<StoredEvidenceEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);

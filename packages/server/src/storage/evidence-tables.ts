@@ -15,8 +15,8 @@ export interface AgentFacts {
 const READ_AGENTS = sql<AgentFacts>(
   'read_agent_facts',
   `SELECT a.id, a.name, a.risk_level AS "riskLevel", latest.id AS "latestId"
-     FROM unnest($2::uuid[]) AS asked (id)
-     JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = asked.id
+     FROM unnest($2::uuid[]) AS input (id)
+     JOIN countersign.agents AS a ON a.tenant_id = $1 AND a.id = input.id
      LEFT JOIN LATERAL (SELECT e.id FROM countersign.evaluations AS e
        WHERE e.tenant_id = $1 AND e.agent_id = a.id ORDER BY e.seq DESC LIMIT 1) AS latest ON true`,
 );
@@ -58,7 +58,7 @@ const EVALUATION = `e.seq, e.id, e.agent_id AS "agentId", e.harness_id AS "harne
 
 const READ_EVALUATIONS = sql<EvaluationFacts>(
   'read_evaluation_facts',
-  `SELECT ${EVALUATION} FROM unnest($2::uuid[]) AS asked (id) JOIN countersign.evaluations AS e ON e.tenant_id = $1 AND e.id = asked.id`,
+  `SELECT ${EVALUATION} FROM unnest($2::uuid[]) AS input (id) JOIN countersign.evaluations AS e ON e.tenant_id = $1 AND e.id = input.id`,
 );
 
 /** The rows of evaluations by their ids. */
@@ -86,8 +86,8 @@ export interface ApprovalFacts {
 const READ_APPROVALS = sql<ApprovalFacts>(
   'read_approval_facts',
   `SELECT p.evaluation_id AS "evaluationId", p.agent_id AS "agentId", p.status, ${exactInstantText('p.decided_at')} AS "decidedAt"
-     FROM unnest($2::uuid[]) AS asked (id)
-     JOIN countersign.approvals AS p ON p.tenant_id = $1 AND p.evaluation_id = asked.id WHERE p.status <> 'pending'`,
+     FROM unnest($2::uuid[]) AS input (id)
+     JOIN countersign.approvals AS p ON p.tenant_id = $1 AND p.evaluation_id = input.id WHERE p.status <> 'pending'`,
 );
 
 /** The approvals of evaluations, by their ids. */
@@ -96,8 +96,8 @@ export const readApprovalFacts = (tx: Transaction, evaluationIds: readonly strin
 
 const READ_OPEN = sql<{ agentId: string; incidentId: string }>(
   'read_open_recertification_facts',
-  `SELECT r.agent_id AS "agentId", r.incident_id AS "incidentId" FROM unnest($2::uuid[]) AS asked (id)
-     JOIN countersign.recertifications AS r ON r.tenant_id = $1 AND r.agent_id = asked.id WHERE r.closed_at IS NULL`,
+  `SELECT r.agent_id AS "agentId", r.incident_id AS "incidentId" FROM unnest($2::uuid[]) AS input (id)
+     JOIN countersign.recertifications AS r ON r.tenant_id = $1 AND r.agent_id = input.id WHERE r.closed_at IS NULL`,
 );
 
 /** The open re-certifications of agents, by the ids of the agents. */

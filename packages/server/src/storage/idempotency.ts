@@ -42,11 +42,11 @@ export const IDEMPOTENCY_KEYS: SealedTable<SealedAnswer> = {
 };
 
 // One index look-up for each key: see FENCE.
-const FIND = sql<RawRow & { asked: string }>(
+const FIND = sql<RawRow & { input: string }>(
   'find_answers',
-  `SELECT asked.key AS asked, found.* FROM unnest($3::text[]) AS asked (key) CROSS JOIN LATERAL (
+  `SELECT input.key AS input, found.* FROM unnest($3::text[]) AS input (key) CROSS JOIN LATERAL (
      SELECT ${sealedColumns(IDEMPOTENCY_KEYS, 'kept')}
-       FROM countersign.idempotency_keys AS kept WHERE kept.tenant_id = $1 AND kept.path = $2 AND kept.key = asked.key ${FENCE}) AS found`,
+       FROM countersign.idempotency_keys AS kept WHERE kept.tenant_id = $1 AND kept.path = $2 AND kept.key = input.key ${FENCE}) AS found`,
 );
 
 const DELETE_KEYS = sql(
@@ -67,13 +67,13 @@ export async function findAnswers(
 ): Promise<Map<string, StoredAnswer | BrokenSealError>> {
   if (keys.length === 0) return new Map();
   const rows = await tx.run(FIND, [tx.tenantId, path, textArray(keys)]);
-  const lived = sealedInstant(new Date(tx.clock.now().getTime() - HOURS_24_MS));
+  const oldestValid = sealedInstant(new Date(tx.clock.now().getTime() - HOURS_24_MS));
   const found = new Map<string, StoredAnswer | BrokenSealError>();
   const expired: string[] = [];
-  for (const { asked: key, ...raw } of rows) {
+  for (const { input: key, ...raw } of rows) {
     const kept = tx.seals.openRow(IDEMPOTENCY_KEYS, tx.tenantId, raw, { path, key });
     if (kept === undefined) found.set(key, new BrokenSealError('idempotency_keys'));
-    else if (kept.createdAt <= lived) expired.push(key);
+    else if (kept.createdAt <= oldestValid) expired.push(key);
     else found.set(key, { key, bodySha256: kept.bodySha256.toString('hex'), answer: kept.answer, headers: kept.headers });
   }
   // A new response replaces an expired one.
@@ -90,8 +90,8 @@ const INSERT = sql(
 );
 
 /**
- * Stores responses. If another server is about to commit the same key, it waits and then fails with a unique violation. The batch is retried
- * and finds the response of that server.
+ * Stores responses. If another server is about to commit the same key, it waits and then fails with a unique violation. The batch is
+ * retried and finds the response of that server.
  */
 export function insertAnswers(tx: Transaction, path: string, answers: readonly StoredAnswer[]): void {
   if (answers.length === 0) return;

@@ -15,8 +15,8 @@ export interface KeyRecord {
 }
 
 /**
- * The keys with these prefixes, of all tenants: the lookups of many requests in one statement. They are never cached, so a revoked or rotated
- * key is refused by every server at once.
+ * The keys with these prefixes, of all tenants: the lookups of many requests in one statement. They are never cached, so a revoked or
+ * rotated key is refused by every server at once.
  */
 export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
   const { rows } = await pool.query<KeyRecord>({

@@ -30,7 +30,7 @@ export interface StoredInstance extends Instance {
  * Stores the facts of a new installation, or returns the stored ones: the first server to start decides. Returns undefined if the row is
  * gone: a database that has signing keys or workspaces is not new.
  */
-export async function keepInstance(pool: Pool, instance: Instance): Promise<StoredInstance | undefined> {
+export async function ensureInstance(pool: Pool, instance: Instance): Promise<StoredInstance | undefined> {
   const seals = requireSeals(pool);
   const raw = (await readInstance(pool)) ?? (await insertInstance(pool, instance));
   if (raw === undefined) return undefined;
@@ -61,7 +61,7 @@ async function readInstance(pool: Pool): Promise<(RawRow & Instance) | undefined
 
 const INSTANCE_COLUMNS = `i.id, i.master_secret_fingerprint AS "masterFingerprint", i.signing_key_fingerprint AS "signingFingerprint"`;
 
-/** The stored facts; undefined before the first start. They are not verified: see `keepInstance`. */
+/** The stored facts; undefined before the first start. They are not verified: see `ensureInstance`. */
 export async function findInstance(pool: Pool): Promise<Instance | undefined> {
   const { rows } = await pool.query<Instance>(`SELECT ${INSTANCE_COLUMNS} FROM countersign.instance AS i`);
   return rows[0];

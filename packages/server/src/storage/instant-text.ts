@@ -1,16 +1,16 @@
-/** SQL that writes a timestamptz as the service shows instants: UTC with milliseconds, `2026-11-20T09:30:00.123Z`. */
+/** SQL that formats a timestamptz as the service shows times: UTC with milliseconds, `2026-11-20T09:30:00.123Z`. */
 export const instantText = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** SQL that writes a timestamptz whole: UTC with microseconds, `2026-11-20T09:30:00.123456Z`. */
+/** SQL that formats a timestamptz with full precision: UTC with microseconds, `2026-11-20T09:30:00.123456Z`. */
 export const exactInstantText = (column: string): string =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** Microseconds since 1970 written likewise, `2026-11-20T09:30:00.123456Z`. */
+/** Microseconds since 1970 in the same format, `2026-11-20T09:30:00.123456Z`. */
 export function exactText(micros: bigint): string {
   const milliseconds = micros / 1000n - (micros % 1000n < 0n ? 1n : 0n);
   const rest = String(micros - milliseconds * 1000n).padStart(3, '0');
   return new Date(Number(milliseconds)).toISOString().replace('Z', `${rest}Z`);
 }
 
-/** SQL that says whether a moment lies in the future by more than two nodes' clocks differ: the clock was wrong when it was written. */
+/** SQL that is true for a time further in the future than the clocks of two nodes may differ: a clock was wrong when it was written. */
 export const isInFuture = (column: string): string => `${column} > clock_timestamp() + interval '5 seconds'`;

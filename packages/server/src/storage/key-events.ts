@@ -36,7 +36,7 @@ export const insertKeyEvent = (tx: Transaction, row: KeyEventRow): void =>
     row.document,
   ]);
 
-/** A stored event with the columns that repeat what its document says. */
+/** A stored event with the columns that repeat members of its document. */
 export interface StoredKeyEvent {
   seq: number;
   id: string;
@@ -56,6 +56,6 @@ const READ_PAGE = sql<StoredKeyEvent>(
      FROM countersign.key_events WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
 );
 
-/** The events with the next 1,000 numbers behind `after`, up to `last`, in order. */
+/** The events with the next 1,000 numbers after `after`, up to `last`, in order. */
 export const readKeyEvents = (tx: Transaction, after: number, last: number): Promise<StoredKeyEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);

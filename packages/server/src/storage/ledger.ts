@@ -30,7 +30,7 @@ export function insertAuditEntries(tx: Transaction, rows: readonly ChainedRow[])
   ]);
 }
 
-/** Most rows of a page. */
+/** The maximum number of rows of a page. */
 export const PAGE_ROWS = 1000;
 
 const nextSeqOf = (log: LogName, table: string) =>
@@ -51,9 +51,9 @@ const NEXT_SEQ = {
 export const findNextSeq = async (tx: Transaction, log: LogName, after: number): Promise<number> =>
   (await tx.run(NEXT_SEQ[log], [tx.tenantId, after]))[0]?.seq ?? 0;
 
-/** How far a log goes: what its head says, and what its rows say. */
+/** The extent of a log, by its head and by its rows. */
 export interface LogExtent {
-  /** Undefined when the head's row is gone. */
+  /** Undefined if the head's row is missing. */
   head: StoredHead | undefined;
   /** The lowest and the highest seq stored; 1 and 0 without rows. */
   firstSeq: number;
@@ -97,7 +97,7 @@ const SUM_DOCUMENT_BYTES = {
 export const sumDocumentBytes = async (tx: Transaction, log: LogName, first: number, last: number): Promise<number> =>
   (await tx.run(SUM_DOCUMENT_BYTES[log], [tx.tenantId, first, last]))[0]!.bytes;
 
-/** Both read in one statement, so of one moment: an append between the two would look like tampering. */
+/** Reads both in one statement, because an append between two statements would look like tampering. */
 export async function readLogExtent(tx: Transaction, log: LogName): Promise<LogExtent> {
   const [row] = await tx.run(READ_EXTENT[log], [tx.tenantId]);
   const { first_seq: firstSeq, last_seq: lastSeq } = row!;

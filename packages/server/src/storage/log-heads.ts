@@ -22,11 +22,11 @@ export interface StoredHead extends ChainHead {
   seal: Uint8Array | null;
 }
 
-/** The clock when a head was read. */
+/** The clock at the time a head was read. */
 interface ReadClock {
   /** The time of the rows that are appended: by the database's clock, never before the last row's. UTC with milliseconds. */
   now: string;
-  /** The database's clock, likewise. */
+  /** The database's clock in the same format. */
   clock: string;
 }
 
@@ -52,7 +52,7 @@ export interface HeadRow {
   last_moment: string | null;
 }
 
-/** A row as the rest of the server has it. */
+/** Converts a row to a StoredHead. */
 export const storedHead = (row: HeadRow): StoredHead => ({
   seq: row.seq,
   rowHash: row.row_hash,
@@ -88,7 +88,7 @@ const READ = sql<HeadRow & { read_at: string }>(
 /** A head with the database's clock when it was read, UTC with microseconds: after every moment in the log, unless a clock was wrong. */
 export type ReadHead = StoredHead & { readAt: string };
 
-/** A log's head as it is, not locked: number, hash and tree of one moment. */
+/** A log's head without a lock. Number, hash and tree are of the same time. */
 export async function readHead(tx: Transaction, log: LogName): Promise<ReadHead | undefined> {
   const [row] = await tx.run(READ, [tx.tenantId, log]);
   return row === undefined ? undefined : { ...storedHead(row), readAt: row.read_at };
@@ -107,12 +107,13 @@ const MOVE = sql('move_log_head', `UPDATE countersign.log_heads ${SET} WHERE ten
 /** The new state of a head. */
 export type MovedHead = ChainHead & { tree: StoredTree; now: string };
 
-/** Moves a head behind the rows just appended. `rowHash` is null for the logs whose rows are not chained to each other. */
+/** Moves a head to the rows just appended. `rowHash` is null for the logs whose rows are not chained to each other. */
 export function moveHead(tx: Transaction, log: LogName, head: MovedHead, seal: Uint8Array): void {
   tx.send(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now, head.tree.size, head.tree.frontier, seal]);
 }
 
-// Fails by a division by zero if the head is not the guessed one. A plain statement has no other way to fail, and the pipeline must not go on.
+// Fails by a division by zero if the head is not the guessed one. A plain statement cannot fail in another way, and the rest of the
+// pipeline must not run.
 const MOVE_GUESSED = sql(
   'move_guessed_log_head',
   `WITH moved AS (

@@ -26,8 +26,8 @@ export const WAITING_MAX = 10_000;
 
 const KNOWN = sql<{ trace_id: string }>(
   'find_known_trace_ids',
-  `SELECT asked.trace_id FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
-     SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = asked.trace_id ${FENCE}) AS known`,
+  `SELECT input.trace_id FROM unnest($2::text[]) AS input (trace_id) CROSS JOIN LATERAL (
+     SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = input.trace_id ${FENCE}) AS known`,
 );
 
 /** Those of these trace ids that are stored. */
@@ -91,8 +91,8 @@ const JOIN = sql(
   'join_log_records',
   `WITH joined AS (
      UPDATE countersign.log_records AS kept SET joined = true
-       FROM (SELECT found.ctid AS place FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
-               SELECT ctid FROM countersign.log_records AS l WHERE l.tenant_id = $1 AND l.trace_id = asked.trace_id AND NOT l.joined
+       FROM (SELECT found.ctid AS place FROM unnest($2::text[]) AS input (trace_id) CROSS JOIN LATERAL (
+               SELECT ctid FROM countersign.log_records AS l WHERE l.tenant_id = $1 AND l.trace_id = input.trace_id AND NOT l.joined
                 ${FENCE}) AS found) AS waiting
       WHERE kept.tenant_id = $1 AND kept.ctid = waiting.place RETURNING kept.trace_id, kept.kind)
    ${markFailing(`SELECT DISTINCT trace_id FROM joined WHERE kind = 'exception'`)}`,

@@ -70,14 +70,14 @@ export const findRole = async (tx: Transaction, personId: string): Promise<Role 
   return raw === undefined ? undefined : roleIn(tx, raw, personId);
 };
 
-const HOLD_ROLE = sql<RawRow>(
+const LOCK_ROLE = sql<RawRow>(
   'hold_role',
   `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.person_id = $2 FOR SHARE`,
 );
 
 /** The same, and locks the membership until this transaction ends. */
-export const holdRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
-  const [raw] = await tx.run(HOLD_ROLE, [tx.tenantId, personId]);
+export const lockRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
+  const [raw] = await tx.run(LOCK_ROLE, [tx.tenantId, personId]);
   return raw === undefined ? undefined : roleIn(tx, raw, personId);
 };
 
@@ -130,7 +130,7 @@ const DELETE = sql('delete_membership', `DELETE FROM countersign.memberships WHE
 export const deleteMembership = (tx: Transaction, personId: string): Promise<unknown> => tx.run(DELETE, [tx.tenantId, personId]);
 
 /** The workspaces of a person. */
-export interface Belonging {
+export interface PersonWorkspace {
   workspaceId: string;
   workspaceName: string;
   role: Role;
@@ -144,35 +144,35 @@ const OF_PERSON = sql<RawRow & { workspaceId: string }>(
 );
 
 /** The role in a raw row; undefined if its seal is invalid. If the workspace's name is not valid, its ID is used. */
-function belongingIn(
+function workspaceIn(
   seals: Seals,
   { workspaceId, ...raw }: RawRow & { workspaceId: string },
   personId: string,
-): Belonging | undefined {
+): PersonWorkspace | undefined {
   const membership = seals.openRow(MEMBERSHIPS, workspaceId, raw, { personId });
   return membership && { workspaceId, workspaceName: tenantIn(seals, raw, workspaceId).name, role: membership.role };
 }
 
 /** The workspaces that the transaction's person belongs to, by name. Row-level security lets a person see these, and only these. */
-export const membershipsOf = async (tx: PersonTransaction): Promise<Belonging[]> =>
-  (await tx.run(OF_PERSON, [tx.personId])).flatMap((raw) => belongingIn(tx.seals, raw, tx.personId) ?? []);
+export const membershipsOf = async (tx: PersonTransaction): Promise<PersonWorkspace[]> =>
+  (await tx.run(OF_PERSON, [tx.personId])).flatMap((raw) => workspaceIn(tx.seals, raw, tx.personId) ?? []);
 
 const SEE_PERSON = sql('see_person', `SELECT set_config('countersign.person_id', $1, true)`);
 
 /** The workspaces of a person, read in a tenant's transaction. Row-level security allows these rows for this statement only. */
-export const workspacesOf = async (tx: Transaction, personId: string): Promise<Belonging[]> =>
-  (await belongingsOf(tx, personId)).flatMap((belonging) => belonging ?? []);
+export const workspacesOf = async (tx: Transaction, personId: string): Promise<PersonWorkspace[]> =>
+  (await verifiedWorkspacesOf(tx, personId)).flatMap((workspace) => workspace ?? []);
 
 /** The same. @throws BrokenSealError if a row was changed outside the server, because the list may be incomplete. */
-export async function allWorkspacesOf(tx: Transaction, personId: string): Promise<Belonging[]> {
-  const found = await belongingsOf(tx, personId);
-  return found.map((belonging) => {
-    if (belonging === undefined) throw new BrokenSealError('memberships');
-    return belonging;
+export async function allWorkspacesOf(tx: Transaction, personId: string): Promise<PersonWorkspace[]> {
+  const found = await verifiedWorkspacesOf(tx, personId);
+  return found.map((workspace) => {
+    if (workspace === undefined) throw new BrokenSealError('memberships');
+    return workspace;
   });
 }
 
-async function belongingsOf(tx: Transaction, personId: string): Promise<(Belonging | undefined)[]> {
+async function verifiedWorkspacesOf(tx: Transaction, personId: string): Promise<(PersonWorkspace | undefined)[]> {
   const [, found] = await Promise.all([tx.run(SEE_PERSON, [personId]), tx.run(OF_PERSON, [personId]), tx.run(SEE_PERSON, [''])]);
-  return found.map((raw) => belongingIn(tx.seals, raw, personId));
+  return found.map((raw) => workspaceIn(tx.seals, raw, personId));
 }

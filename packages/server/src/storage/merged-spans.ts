@@ -28,42 +28,42 @@ const USAGE_COLUMNS = USAGE.join(', ');
 const SUM_COLUMNS = USAGE.flatMap((member) => [member, `${member}_reported`]).join(', ');
 
 /** Traces that have no sums yet. */
-const UNMERGED = `(SELECT trace FROM unnest($2::uuid[]) AS asked (trace)
-  WHERE NOT EXISTS (SELECT FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = asked.trace) ${FENCE}) AS unmerged`;
+const UNMERGED = `(SELECT trace FROM unnest($2::uuid[]) AS input (trace)
+  WHERE NOT EXISTS (SELECT FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = input.trace) ${FENCE}) AS unmerged`;
 
-const CARRY = sql(
+const INITIALIZE = sql(
   'carry_merged_spans',
-  `WITH carried AS (
+  `WITH inserted AS (
      INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
      SELECT $1, unmerged.trace, span.span_id, span.submission, ${USAGE.map((member) => `span.${member}`).join(', ')} FROM ${UNMERGED}
       CROSS JOIN LATERAL (SELECT * FROM countersign.spans AS s WHERE s.tenant_id = $1 AND s.trace = unmerged.trace ${FENCE}) AS span
      RETURNING trace, ${USAGE_COLUMNS})
    INSERT INTO countersign.merged_traces (tenant_id, trace, span_count, ${SUM_COLUMNS})
-   SELECT $1, unmerged.trace, count(carried.trace),
-          ${USAGE.map((member) => `coalesce(sum(carried.${member}), 0), count(carried.${member})`).join(', ')}
-     FROM ${UNMERGED} LEFT JOIN carried ON carried.trace = unmerged.trace GROUP BY unmerged.trace`,
+   SELECT $1, unmerged.trace, count(inserted.trace),
+          ${USAGE.map((member) => `coalesce(sum(inserted.${member}), 0), count(inserted.${member})`).join(', ')}
+     FROM ${UNMERGED} LEFT JOIN inserted ON inserted.trace = unmerged.trace GROUP BY unmerged.trace`,
 );
 
 /**
  * Stores the spans of these traces as rows with their sums, unless that was done before. A trace needs them from its second submission on.
  * Call it before the next submission is inserted.
  */
-export function carryMergedSpans(tx: Transaction, traces: readonly string[]): void {
-  if (traces.length > 0) tx.send(CARRY, [tx.tenantId, uuidArray(traces)]);
+export function initializeMergedSpans(tx: Transaction, traces: readonly string[]): void {
+  if (traces.length > 0) tx.send(INITIALIZE, [tx.tenantId, uuidArray(traces)]);
 }
 
 // The fences keep the look-up of each span_id by the primary key.
 // The replaced row is read from the snapshot of the statement, so it is the row before `written` changes it.
 const MERGE = sql<SpanSums>(
   'merge_spans',
-  `WITH asked AS (SELECT * FROM unnest($2::uuid[], $3::integer[]) AS asked (trace, number)),
+  `WITH input AS (SELECT * FROM unnest($2::uuid[], $3::integer[]) AS input (trace, number)),
    sent AS (
-     SELECT asked.trace, asked.number, span.said ->> 0 AS span_id, (span.said ->> 6)::bigint AS prompt_tokens,
-            (span.said ->> 7)::bigint AS completion_tokens, (span.said ->> 8)::bigint AS total_tokens, (span.said ->> 9)::numeric AS cost_usd
-       FROM asked
+     SELECT input.trace, input.number, span.fields ->> 0 AS span_id, (span.fields ->> 6)::bigint AS prompt_tokens,
+            (span.fields ->> 7)::bigint AS completion_tokens, (span.fields ->> 8)::bigint AS total_tokens, (span.fields ->> 9)::numeric AS cost_usd
+       FROM input
       CROSS JOIN LATERAL (SELECT s.spans FROM countersign.trace_submissions AS s
-        WHERE s.tenant_id = $1 AND s.trace = asked.trace AND s.number = asked.number ${FENCE}) AS submission
-      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (said)),
+        WHERE s.tenant_id = $1 AND s.trace = input.trace AND s.number = input.number ${FENCE}) AS submission
+      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (fields)),
    replaced AS (
      SELECT sent.trace, ${USAGE.map((member) => `kept.${member}`).join(', ')} FROM sent
       CROSS JOIN LATERAL (SELECT * FROM countersign.merged_spans AS m
@@ -74,14 +74,14 @@ const MERGE = sql<SpanSums>(
      ON CONFLICT (tenant_id, trace, span_id) DO UPDATE SET submission = excluded.submission,
        ${USAGE.map((member) => `${member} = excluded.${member}`).join(', ')}),
    change AS (
-     SELECT asked.trace, coalesce(sum(sign), 0) AS span_count,
+     SELECT input.trace, coalesce(sum(sign), 0) AS span_count,
             ${USAGE.map(
               (member) => `coalesce(sum(sign * ${member}), 0) AS ${member},
             coalesce(sum(sign) FILTER (WHERE ${member} IS NOT NULL), 0) AS ${member}_reported`,
             ).join(',\n            ')}
-       FROM asked LEFT JOIN (
+       FROM input LEFT JOIN (
          SELECT trace, 1 AS sign, ${USAGE_COLUMNS} FROM sent UNION ALL SELECT trace, -1, ${USAGE_COLUMNS} FROM replaced) AS moved USING (trace)
-      GROUP BY asked.trace)
+      GROUP BY input.trace)
    UPDATE countersign.merged_traces AS kept SET span_count = kept.span_count + change.span_count,
      ${USAGE.flatMap((member) => [member, `${member}_reported`])
        .map((column) => `${column} = kept.${column} + change.${column}`)

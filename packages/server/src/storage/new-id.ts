@@ -19,7 +19,7 @@ export function newId(): string {
   const random = bytes.subarray(used, used + ID_BYTES);
   used += ID_BYTES;
   const msecs = Date.now();
-  // Within a millisecond, and after a small step back of the clock, the sequence number counts on; when it is used up, the time does. A
+  // Within a millisecond, and after a small step back of the clock, the sequence number is incremented, and after its maximum the time. A
   // larger step back is followed: ids later than the moments of their rows would be missed by a query for a time range.
   if (msecs > last.msecs || msecs < last.msecs - BACKWARD_STEP_MS) last = { msecs, seq: random.readUInt32BE(6) >>> 1 };
   else if (last.seq === 0xffff_ffff) last = { msecs: last.msecs + 1, seq: 0 };

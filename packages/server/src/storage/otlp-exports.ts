@@ -2,7 +2,7 @@ import { boolArray, byteaArray, textArray, uuidArray } from '../database/binary-
 import { sql, type Transaction } from '../database/transaction.ts';
 import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
-/** An export of OpenTelemetry as it came. */
+/** An OpenTelemetry export as received. */
 export interface StoredExport {
   id: string;
   signal: string;

@@ -48,8 +48,8 @@ export const PEOPLE: SealedTable<SealedPerson> = {
 const ACCOUNT = `SELECT ${sealedColumns(PEOPLE, 'p')} FROM countersign.people AS p`;
 
 /** The account in a row of `ACCOUNT`; undefined if there is none, or its seal is invalid. */
-function accountIn(seals: Seals, [raw]: readonly RawRow[], asked: Partial<SealedPerson>): Account | undefined {
-  const person = raw === undefined ? undefined : seals.openRow(PEOPLE, '', raw, asked);
+function accountIn(seals: Seals, [raw]: readonly RawRow[], expected: Partial<SealedPerson>): Account | undefined {
+  const person = raw === undefined ? undefined : seals.openRow(PEOPLE, '', raw, expected);
   return person === undefined ? undefined : { ...person, hasPassword: person.password !== null };
 }
 
@@ -83,7 +83,7 @@ const INSERT = sql<{ id: string }>(
        ON CONFLICT (email) DO NOTHING RETURNING id`,
 );
 
-/** Stores a new person; false if the address was registered meanwhile. */
+/** Stores a new person; false if the address was registered concurrently. */
 export async function insertPerson(
   tx: Statements,
   { id, email, name, password }: Pick<Account, 'id' | 'email' | 'name' | 'password'>,
@@ -120,7 +120,7 @@ function laterThan(before: string | null, now: Date): string {
   return sealedInstant(new Date(Date.parse(shownInstant(before)) + 1));
 }
 
-/** Stores a new hash of the same password with another cost, unless the password was changed meanwhile. */
+/** Stores a new hash of the same password with another cost, unless the password was changed concurrently. */
 export const replaceHash = (pool: Pool, personId: string, from: string, to: string): Promise<void> =>
   inPersonTransaction(pool, personId, (tx) =>
     changePerson(tx, personId, ({ password }) => ({ password: password === from ? to : password })),

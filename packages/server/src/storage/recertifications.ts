@@ -6,11 +6,11 @@ const OPEN = sql(
    SELECT tenant_id, id, agent_id, opened_at, seq FROM countersign.incidents WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** Demands a re-certification for an incident, on an evaluation recorded after the incident was opened. */
+/** Requires a re-certification for an incident, with an evaluation recorded after the incident was opened. */
 export const openRecertification = (tx: Transaction, incidentId: string): Promise<unknown> =>
   tx.run(OPEN, [tx.tenantId, incidentId]);
 
-/** What closes re-certifications. */
+/** The closing of the open re-certifications of an agent. */
 export interface Closing {
   agentId: string;
   evaluationId: string;

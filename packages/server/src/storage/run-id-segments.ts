@@ -18,8 +18,8 @@ const INSERT = sql(
 );
 
 /**
- * Adds new runs to the index by trace_id, as one segment. Call it once for each source in the transaction that stores them, so that every run
- * is in exactly one segment.
+ * Adds new runs to the index by trace_id, as one segment. Call it once for each source in the transaction that stores them, so that every
+ * run is in exactly one segment.
  */
 export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly SearchedRun[]): void {
   if (runs.length === 0) return;
@@ -32,7 +32,9 @@ export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly 
 
 /** The size of a merged segment, in runs. */
 const MERGED_RUNS = 512;
-/** A segment with fewer runs is merged. At most half of MERGED_RUNS, so that no merged one is small again; the index has the same number. */
+/**
+ * A segment with fewer runs is merged. At most half of MERGED_RUNS, so that no merged one is small again; the index has the same number.
+ */
 const SMALL_RUNS = 256;
 /** The smallest number of small segments to merge. */
 const MERGED_MIN = 16;

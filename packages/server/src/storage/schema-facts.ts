@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** One object of the schema and what must be so of it. */
+/** One object of the schema and its required state. */
 export interface SchemaFact {
   kind: 'table' | 'column' | 'constraint' | 'unique index' | 'trigger' | 'rule' | 'policy' | 'function';
   /** `table`, `table.name`, or a function with its argument types. */
@@ -10,7 +10,7 @@ export interface SchemaFact {
 
 /**
  * Only columns whose text is the same in every supported version of PostgreSQL: names, codes, types, and a function's own source. The
- * condition of a policy is the one expression that is compared; its text is stripped of what versions write differently.
+ * condition of a policy is the one expression that is compared; parts of its text that versions write differently are removed.
  */
 const FACTS = `
 WITH ours AS (SELECT oid, relname, relkind, relpersistence, relrowsecurity, relforcerowsecurity FROM pg_catalog.pg_class
@@ -60,7 +60,7 @@ facts (kind, name, detail) AS (
 )
 SELECT kind, name, detail FROM facts ORDER BY kind COLLATE "C", name COLLATE "C"`;
 
-/** The facts of the schema as the database's catalogue has them now, in a fixed order. */
+/** The current facts of the schema from the catalogue of the database, in a fixed order. */
 export async function readSchemaFacts(queryable: Pick<pg.Pool, 'query'>): Promise<SchemaFact[]> {
   const { rows } = await queryable.query<SchemaFact>(FACTS);
   return rows;

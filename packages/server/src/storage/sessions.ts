@@ -20,7 +20,7 @@ export interface LiveSession {
   name: string;
   hasPassword: boolean;
   /** Whether its last use was recorded more than a minute ago. */
-  isUnnoted: boolean;
+  needsTouch: boolean;
 }
 
 /** The sealed columns of a session. */
@@ -47,7 +47,7 @@ export const SESSIONS: SealedTable<SealedSession> = {
 };
 
 const LIVE = `${sealedColumns(SESSIONS, 's')}, ${sealedColumns(PEOPLE, 'p')},
-  s.last_used_at < clock_timestamp() - interval '1 minute' AS "isUnnoted"`;
+  s.last_used_at < clock_timestamp() - interval '1 minute' AS "needsTouch"`;
 const FROM_LIVE = `FROM countersign.sessions AS s JOIN countersign.people AS p ON p.id = s.person_id`;
 /** Bounds are the parameters from `first` on (expiry-clock.ts). */
 const isLive = (first: number): string => `s.expires_at > ${expiryClock(first)}`;
@@ -60,8 +60,8 @@ function liveIn({ seals, clock }: { seals: Seals; clock: Clock }, raw: RawRow | 
   if (person === undefined) return undefined;
   const { id: sessionId, expiresAt } = session;
   const { id: personId, email, name, password } = person;
-  const isUnnoted = raw.isUnnoted === true;
-  return { sessionId, expiresAt: shownInstant(expiresAt), personId, email, name, hasPassword: password !== null, isUnnoted };
+  const needsTouch = raw.needsTouch === true;
+  return { sessionId, expiresAt: shownInstant(expiresAt), personId, email, name, hasPassword: password !== null, needsTouch };
 }
 
 /** The session with a token's hash. It is read for every request, so an ended session is refused on every server at once. */

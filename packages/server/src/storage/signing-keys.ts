@@ -47,7 +47,7 @@ export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
 
 /**
  * The rows with valid seals in the chain from the first key of the installation, with microseconds. The row of the installation names that
- * key, and has a seal of its own.
+ * key, and has its own seal.
  */
 async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   const { rows } = await pool.query<RawRow>(
@@ -120,5 +120,5 @@ async function changeSigningKey(
     ]);
     if (rowCount === 1) return true;
   }
-  throw new Error(`the row of signing_keys with kid ${kid} does not change: something in the database keeps it as it is`);
+  throw new Error(`the row of signing_keys with kid ${kid} does not change: something in the database prevents the change`);
 }

@@ -35,9 +35,9 @@ export const similarTo = (asWritten: string, caseless: string, condition = ''): 
 
 const FIND = sql<{ place: number; name: string }>(
   'find_similar_agents',
-  `SELECT asked.place, found.name
-     FROM unnest($2::integer[], $3::bytea[], $4::bytea[]) AS asked (place, as_written, caseless)
-    CROSS JOIN LATERAL (${similarTo('asked.as_written', 'asked.caseless')}) AS found`,
+  `SELECT input.place, found.name
+     FROM unnest($2::integer[], $3::bytea[], $4::bytea[]) AS input (place, as_written, caseless)
+    CROSS JOIN LATERAL (${similarTo('input.as_written', 'input.caseless')}) AS found`,
 );
 
 /** For each of these digests, in order, the names of the agents that look alike, oldest first. */

@@ -34,14 +34,14 @@ export const factsOfSpan = (span: Span): SpanFacts => ({
 const instantOf = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));
 
 /**
- * The facts of a submission's spans as the text that is stored with its document: a JSON array of arrays, in the order of the columns of the
- * view `countersign.spans` from span_id on (migration 000008). One row for each span would cost more than the rest of the trace.
+ * The facts of a submission's spans as the text that is stored with its document: a JSON array of arrays, in the order of the columns of
+ * the view `countersign.spans` from span_id on (migration 000008). One row for each span would cost more than the rest of the trace.
  */
 export const spansText = (spans: readonly SpanFacts[]): string => `[${spans.map(spanText).join(',')}]`;
 
 function spanText({ spanId, kind, name, status, model, provider, usage, latencyMs, startedAt, endedAt }: SpanFacts): string {
   const { promptTokens, completionTokens, totalTokens, costUsd } = usage;
-  const said = [spanId, kind, name, status, model, provider, promptTokens, completionTokens, totalTokens, costUsd, latencyMs];
+  const fields = [spanId, kind, name, status, model, provider, promptTokens, completionTokens, totalTokens, costUsd, latencyMs];
   // Written manually: JSON.stringify rejects a bigint, and a double cannot represent all microseconds.
-  return `${JSON.stringify(said).slice(0, -1)},${startedAt},${endedAt}]`;
+  return `${JSON.stringify(fields).slice(0, -1)},${startedAt},${endedAt}]`;
 }

@@ -11,7 +11,7 @@ export interface StoredTrace extends TraceColumns {
   agentId: string | null;
   agentRank: number;
   provisionalAgentName: string | null;
-  /** Whether an exception of one of its spans came as a log record. */
+  /** Whether a log record reported an exception of one of its spans. */
   hasException: boolean;
   /** `digestOfSpans` of its rows in `merged_spans`. */
   stepsDigest: string | null;
@@ -33,7 +33,7 @@ const usage = (prefix: string): string =>
   `json_build_array(${['prompt_tokens', 'completion_tokens', 'total_tokens'].map((member) => `${prefix}${member}::text`).join(', ')},
     trim_scale(${prefix}cost_usd)::text)`;
 
-/** Traces that are compared at once. */
+/** The number of traces compared in one page. */
 const PAGE_TRACES = 100;
 
 const LIST = sql<Row>(
@@ -49,7 +49,7 @@ const LIST = sql<Row>(
      FROM countersign.traces AS t WHERE tenant_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT ${PAGE_TRACES}`,
 );
 
-/** The rows of the next traces behind an id and up to another one, in order. */
+/** The rows of the next traces after an ID, up to another one, in order. */
 export const listTraceColumns = async (tx: Transaction, after: string, last: string): Promise<StoredTrace[]> =>
   (await tx.run(LIST, [tx.tenantId, after, last])).map((row) => ({
     ...row,
@@ -67,17 +67,17 @@ const usageOfRow = ([prompt, completion, total, costUsd]: UsageRow): TraceColumn
   costUsd,
 });
 
-/** A submission with the facts that are kept beside its document. */
+/** A submission with the facts that are stored with its document. */
 export interface StoredSubmission extends SubmissionPlace {
   isPartial: boolean;
   receivedAt: string;
-  /** Undefined where it cannot be read from its segment. */
+  /** Undefined if it cannot be read from its segment. */
   document: string | undefined;
-  /** What `spansText` has made of its spans. */
+  /** The result of `spansText` for its spans. */
   spans: string;
 }
 
-/** Submissions read at once, and about how many bytes of them. Few, because a running server parses a page without a pause. */
+/** The maximum number and approximate bytes of the submissions of a page. Small, because a running server parses a page without a pause. */
 const PAGE_SUBMISSIONS = 50;
 const PAGE_BYTES = 1024 * 1024;
 
@@ -93,7 +93,7 @@ const READ = sql<Omit<StoredSubmission, 'document'> & StoredDocument>(
     WHERE bytes_before < ${PAGE_BYTES} ORDER BY id, number`,
 );
 
-/** The next submissions behind a place, up to a trace, in order; none when there are no more. */
+/** The next submissions after a place, up to a trace, in order; none if there are no more. */
 export async function readTraceSubmissions(tx: Transaction, after: SubmissionPlace, last: string): Promise<StoredSubmission[]> {
   const rows = await tx.run(READ, [tx.tenantId, after.id, after.number, last]);
   const documents = await readDocumentsOf(tx, rows);

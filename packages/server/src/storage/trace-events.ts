@@ -26,7 +26,7 @@ export interface StoredTraceEvent {
   document: string;
 }
 
-/** Events of a page; one names up to some hundred submissions. */
+/** The maximum number of events of a page. An event can name several hundred submissions. */
 const PAGE_EVENTS = PAGE_ROWS / 10;
 
 const READ_PAGE = sql<StoredTraceEvent>(
@@ -35,6 +35,6 @@ const READ_PAGE = sql<StoredTraceEvent>(
      FROM countersign.trace_events WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + ${PAGE_EVENTS}) ORDER BY seq`,
 );
 
-/** The events with the next PAGE_EVENTS numbers behind `after`, up to `last`, in order. */
+/** The events with the next PAGE_EVENTS numbers after `after`, up to `last`, in order. */
 export const readTraceEvents = (tx: Transaction, after: number, last: number): Promise<StoredTraceEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);

@@ -12,11 +12,11 @@ export interface SubmissionFacts {
   number: number;
   receivedAt: string;
   recordedBy: string;
-  /** Null where the document cannot be read from its segment. */
+  /** Null if the document cannot be read from its segment. */
   documentSha256: string | null;
-  /** Null where no export is named, it is gone, or its body cannot be read. */
+  /** Null if no export is named, it is missing, or its body cannot be read. */
   exportSha256: string | null;
-  /** Null where the trace is gone. */
+  /** Null if the trace is missing. */
   traceId: string | null;
   agentId: string | null;
   submissionCount: number | null;
@@ -28,15 +28,15 @@ const READ = sql<Row>(
   'read_submission_facts',
   `SELECT s.trace AS id, s.number, ${exactInstantText('s.received_at')} AS "receivedAt", s.recorded_by AS "recordedBy",
           ${documentColumns('s')}, s.export, t.trace_id AS "traceId", t.agent_id AS "agentId", t.submission_count AS "submissionCount"
-     FROM unnest($2::uuid[], $3::integer[]) AS asked (trace, number)
-     JOIN countersign.trace_submissions AS s ON s.tenant_id = $1 AND s.trace = asked.trace AND s.number = asked.number
+     FROM unnest($2::uuid[], $3::integer[]) AS input (trace, number)
+     JOIN countersign.trace_submissions AS s ON s.tenant_id = $1 AND s.trace = input.trace AND s.number = input.number
      LEFT JOIN countersign.traces AS t ON t.tenant_id = $1 AND t.id = s.trace`,
 );
 
 const READ_EXPORTS = sql<StoredDocument & { id: string }>(
   'read_exports_of_submissions',
-  `SELECT e.id, ${documentColumns('e', 'body')} FROM unnest($2::uuid[]) AS asked (id)
-     JOIN countersign.otlp_exports AS e ON e.tenant_id = $1 AND e.id = asked.id`,
+  `SELECT e.id, ${documentColumns('e', 'body')} FROM unnest($2::uuid[]) AS input (id)
+     JOIN countersign.otlp_exports AS e ON e.tenant_id = $1 AND e.id = input.id`,
 );
 
 /** The stored submissions with these places. Reads their documents, and the exports that they were mapped from. */
@@ -46,8 +46,8 @@ export async function readSubmissionFacts(
 ): Promise<SubmissionFacts[]> {
   const ids = uuidArray(places.map(({ id }) => id));
   const rows = await tx.run(READ, [tx.tenantId, ids, int4Array(places.map(({ number }) => number))]);
-  const named = [...new Set(rows.flatMap((row) => row.export ?? []))];
-  const exports = named.length === 0 ? [] : await tx.run(READ_EXPORTS, [tx.tenantId, uuidArray(named)]);
+  const exportIds = [...new Set(rows.flatMap((row) => row.export ?? []))];
+  const exports = exportIds.length === 0 ? [] : await tx.run(READ_EXPORTS, [tx.tenantId, uuidArray(exportIds)]);
   const digests = (await readDocumentsOf(tx, [...rows, ...exports])).map((document) =>
     document === undefined ? null : hash('sha256', document, 'hex'),
   );
@@ -65,13 +65,13 @@ const COUNT = sql<{ rows: number; seq: number | null }>(
           (SELECT seq FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'traces') AS seq`,
 );
 
-/** How many submissions are stored, and the number of the log's last event at the same moment. */
+/** The number of stored submissions, and the number of the log's last event, both at the same time. */
 export const countSubmissions = async (tx: Transaction): Promise<{ rows: number; seq: number }> => {
   const [row] = await tx.run(COUNT, [tx.tenantId]);
   return { rows: row!.rows, seq: row!.seq ?? 0 };
 };
 
-/** A place behind which places are listed. */
+/** The position of a submission in the list. */
 export interface SubmissionPlace {
   id: string;
   number: number;
@@ -83,6 +83,6 @@ const LIST = sql<SubmissionPlace>(
     WHERE tenant_id = $1 AND (trace, number) > ($2::uuid, $3::integer) ORDER BY trace, number LIMIT ${PAGE_ROWS}`,
 );
 
-/** The places of the next PAGE_ROWS submissions behind one, in order. */
+/** The places of the next PAGE_ROWS submissions after one, in order. */
 export const listSubmissionPlaces = (tx: Transaction, after: SubmissionPlace): Promise<SubmissionPlace[]> =>
   tx.run(LIST, [tx.tenantId, after.id, after.number]);

@@ -38,10 +38,10 @@ const LOCK = sql<{
 }>(
   'lock_traces',
   // One index look-up for each ID. FOR UPDATE has the effect of a FENCE.
-  `SELECT known.* FROM unnest($2::text[]) AS asked (trace_id) CROSS JOIN LATERAL (
+  `SELECT known.* FROM unnest($2::text[]) AS input (trace_id) CROSS JOIN LATERAL (
      SELECT id, trace_id, agent_id, agent_rank, submission_count, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens,
             trim_scale(supplied_cost_usd)::text AS supplied_cost_usd
-       FROM countersign.traces AS kept WHERE kept.tenant_id = $1 AND kept.trace_id = asked.trace_id FOR UPDATE) AS known`,
+       FROM countersign.traces AS kept WHERE kept.tenant_id = $1 AND kept.trace_id = input.trace_id FOR UPDATE) AS known`,
 );
 
 /** Locks and returns those of these traces that exist, in the same order everywhere. Call it before anything is written to them. */
@@ -71,7 +71,7 @@ export interface TraceFacts extends Omit<TraceColumns, 'submissionCount' | 'rece
   agentRank: number;
   /** A provisional agent name. */
   provisionalAgentName: string | null;
-  /** Whether its spans came by OpenTelemetry, so that more may follow. */
+  /** Whether its spans were sent by OpenTelemetry, so that more may follow. */
   isPartial: boolean;
 }
 
@@ -147,7 +147,9 @@ const UPDATE = sql(
     WHERE kept.tenant_id = $1 AND kept.ctid = locked.place`,
 );
 
-/** Merges submissions into traces that lockTraces has locked. Members that were not sent do not change. `supplied` and `totals` are merged. */
+/**
+ * Merges submissions into traces that lockTraces has locked. Members that were not sent do not change. `supplied` and `totals` are merged.
+ */
 export function updateTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
   if (traces.length > 0) tx.send(UPDATE, [...factColumns(tx.tenantId, traces), receivedAt]);
 }

@@ -4,8 +4,8 @@ const HOLD = sql('hold_turn', 'SELECT pg_advisory_xact_lock($1::integer, $2::int
 const AWAIT = sql('await_turn', 'SELECT pg_advisory_xact_lock_shared($1::integer, $2::integer)');
 
 /**
- * Takes a numbered turn of the tenant until the transaction ends. The order that turns give is no guarantee, only a means against
- * needless failures: two tenants may share a number, and a turn that nobody holds is not waited for.
+ * Takes a numbered turn of the tenant until the transaction ends. Turns only avoid needless failures and guarantee no order: two tenants
+ * may share a number, and a turn without a holder is not awaited.
  */
 export const holdTurn = (tx: Transaction, turn: number): void => tx.send(HOLD, [groupOf(tx), turn | 0]);
 

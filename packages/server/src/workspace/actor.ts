@@ -1,6 +1,6 @@
 import { mayActAs, type Role } from '@countersign/core/portal/route';
 import type { Transaction } from '../database/transaction.ts';
-import { holdRole } from '../storage/memberships.ts';
+import { lockRole } from '../storage/memberships.ts';
 import { RuleViolationError } from './rule-violation.ts';
 
 /** The actor of an action in rows: `operator` on the command line, `user:<uuid>` in the portal. Never an address. */
@@ -27,7 +27,7 @@ export const personName = (personId: string): `user:${string}` => `user:${person
  */
 export async function requireRoleStill(tx: Transaction, actor: Actor): Promise<void> {
   if (actor === 'operator') return;
-  const role = await holdRole(tx, actor.personId);
+  const role = await lockRole(tx, actor.personId);
   if (role === undefined) throw new RuleViolationError('you are no longer a member of this workspace');
   if (!mayActAs(role, actor.role))
     throw new RuleViolationError(`this needs the role ${actor.role}; yours in this workspace is ${role} by now`);

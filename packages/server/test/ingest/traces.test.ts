@@ -4,7 +4,7 @@ import { OUTCOME_RANK } from '@countersign/core/domain/merged-trace';
 import type { Usage } from '@countersign/core/domain/usage';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction, sql } from '../../src/database/transaction.ts';
-import { carryMergedSpans, mergeSpans } from '../../src/storage/merged-spans.ts';
+import { initializeMergedSpans, mergeSpans } from '../../src/storage/merged-spans.ts';
 import { type KnownTrace, lockTraces, type TraceFacts, updateTraces } from '../../src/storage/traces.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -219,7 +219,7 @@ test('a batch finds its traces by their keys and does not scan a workspace that 
     expect(known.map(({ traceId }) => traceId)).toEqual(['run-12', 'run-4000', 'run-7']);
     const summing = await costOf(async () => {
       const merged = known.map(({ id }) => ({ trace: id, number: 1 }));
-      carryMergedSpans(
+      initializeMergedSpans(
         tx,
         known.map(({ id }) => id),
       );

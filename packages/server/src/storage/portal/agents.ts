@@ -6,8 +6,8 @@ import { instantText } from '../instant-text.ts';
 import { similarTo } from '../similar-agents.ts';
 import { lookUp } from './fragments.ts';
 
-/** An agent as it is stored, when anything of it came last, and agents whose names look like its name. */
-export interface SeenAgent {
+/** A stored agent with the time of its last record, and agents with similar names. */
+export interface AgentWithActivity {
   id: string;
   name: string;
   risk_level: RiskLevel;
@@ -23,15 +23,15 @@ const lastOf = (table: string, order: string): string =>
 /** Agents that are not archived with a name that looks like that of `a`. */
 const SIMILAR = similarTo('a.name_skeleton', 'a.name_skeleton_caseless', ' AND other.id <> a.id AND other.archived_at IS NULL');
 
-const SEEN = `a.id, a.name, a.risk_level, ${instantText('a.created_at')} AS created_at,
+const COLUMNS = `a.id, a.name, a.risk_level, ${instantText('a.created_at')} AS created_at,
   ${instantText('a.archived_at')} AS archived_at,
   ${instantText(`greatest(${lastOf('traces', 'x.id DESC')}, ${lastOf('telemetry_events', 'x.submission DESC, x.ordinal DESC')},
     (SELECT e.recorded_at FROM countersign.evaluations AS e WHERE e.tenant_id = $1 AND e.agent_id = a.id ORDER BY e.seq DESC LIMIT 1))`)} AS last_seen_at,
   coalesce((SELECT json_agg(json_build_object('id', found.id, 'name', found.name)) FROM (${SIMILAR}) AS found), '[]') AS similar_to`;
 
-const LIST = sql<SeenAgent>(
+const LIST = sql<AgentWithActivity>(
   'portal_list_agents',
-  `SELECT ${SEEN} FROM (
+  `SELECT ${COLUMNS} FROM (
      SELECT * FROM countersign.agents AS a
       WHERE a.tenant_id = $1 AND ($2::text IS NULL OR a.name > $2) AND ($3::text IS NULL OR a.risk_level = $3)
         AND ($4::text IS NULL OR strpos(lower(a.name), lower($4)) > 0)
@@ -39,21 +39,21 @@ const LIST = sql<SeenAgent>(
       ORDER BY a.name LIMIT $6) AS a ORDER BY a.name`,
 );
 
-/** Agents by name behind a name, those with a part of it if one is given, upper and lower case alike. `archived` null: all. */
+/** Agents by name, after a name. Optionally only those whose name contains a text, ignoring case. `archived` null: all. */
 export const listAgentsPage = (
   tx: Transaction,
   filter: { search: string | null; riskLevel: RiskLevel | null; archived: boolean | null },
   after: string | null,
   limit: number,
-): Promise<SeenAgent[]> => tx.run(LIST, [tx.tenantId, after, filter.riskLevel, filter.search, filter.archived, limit]);
+): Promise<AgentWithActivity[]> => tx.run(LIST, [tx.tenantId, after, filter.riskLevel, filter.search, filter.archived, limit]);
 
-const FIND = sql<SeenAgent>(
+const FIND = sql<AgentWithActivity>(
   'portal_find_agents',
-  `SELECT ${SEEN} FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = ANY ($2::uuid[])`,
+  `SELECT ${COLUMNS} FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = ANY ($2::uuid[])`,
 );
 
-/** The agents of these ids, in no order. */
-export const findSeenAgents = (tx: Transaction, ids: readonly string[]): Promise<SeenAgent[]> =>
+/** The agents with these IDs, in no order. */
+export const findAgentsWithActivity = (tx: Transaction, ids: readonly string[]): Promise<AgentWithActivity[]> =>
   tx.run(FIND, [tx.tenantId, uuidArray(ids)]);
 
 const IDS_BY_NAME = sql<{ id: string }>(
@@ -61,11 +61,11 @@ const IDS_BY_NAME = sql<{ id: string }>(
   `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND strpos(lower(name), lower($2)) > 0 ORDER BY name LIMIT 50`,
 );
 
-/** Up to 50 agents that have a text in their name, upper and lower case alike. */
+/** Up to 50 agents whose name contains a text, ignoring case. */
 export const findAgentIdsByName = async (tx: Transaction, text: string): Promise<string[]> =>
   (await tx.run(IDS_BY_NAME, [tx.tenantId, text])).map(({ id }) => id);
 
-/** The harnesses that an agent's page offers are those of this many of its latest evaluations. */
+/** The number of latest evaluations whose harnesses an agent's page offers. */
 const HARNESS_EVALUATIONS_MAX = 500;
 
 /** What an agent's page counts. */
@@ -108,7 +108,7 @@ const COUNT = sql<{ agents: number }>(
   `SELECT count(*) AS agents FROM countersign.agents WHERE tenant_id = $1 AND archived_at IS NULL`,
 );
 
-/** How many agents the tenant has that are not archived. */
+/** The number of agents of the tenant that are not archived. */
 export const countAgents = async (tx: Transaction): Promise<number> => (await tx.run(COUNT, [tx.tenantId]))[0]!.agents;
 
 const FIRST_IDS = sql<{ id: string; name: string }>(

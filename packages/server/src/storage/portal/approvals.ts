@@ -11,7 +11,7 @@ const approvalColumns = (
 ) => `p.status, ${instantText('p.requested_at')} AS requested_at, p.requested_by, ${instantText('p.decided_at')} AS decided_at,
   p.decided_by, ${rationale} AS rationale, ${USED_BY} AS used_by`;
 
-/** Where a page ends: the number that it is ordered by, and the evaluation. Approvals from before they were numbered may share one. */
+/** The end of a page: the number of the last approval in its order, and its evaluation. Old approvals may share a number. */
 export interface ApprovalPlace {
   seq: number;
   evaluationId: string;
@@ -40,7 +40,7 @@ const QUEUE = listOf(
   'p.requested_seq, p.evaluation_id',
 );
 
-/** Those that wait, oldest first, behind a place. */
+/** Pending approvals, oldest first, after a place. */
 export const listApprovalQueue = (
   tx: Transaction,
   agentId: string | null,
@@ -58,7 +58,7 @@ const DECIDED = listOf(
   'p.decided_seq DESC, p.evaluation_id DESC',
 );
 
-/** Those that were decided so, latest first, behind a place. */
+/** Approvals with this decision, latest first, after a place. */
 export const listDecidedApprovals = (
   tx: Transaction,
   status: Exclude<ApprovalStatus, 'pending'>,
@@ -79,7 +79,7 @@ const ALL_WITH_TEXTS = listOf(
   'p.rationale',
 );
 
-/** All approvals behind a place in the order of their requests, with whole texts: for the command line. */
+/** All approvals after a place in the order of their requests, with complete texts, for the command line. */
 export const listApprovalsWithTexts = (tx: Transaction, after: ApprovalPlace | null, limit: number): Promise<PlacedApproval[]> =>
   tx.run(ALL_WITH_TEXTS, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, limit]);
 
@@ -100,7 +100,7 @@ const LAST_APPROVED = sql<{ evaluation_id: string }>(
     ORDER BY p.decided_seq DESC LIMIT 1`,
 );
 
-/** The evaluation of an agent that was approved last, of those recorded before another one. */
+/** The last approved evaluation of an agent that was recorded before another one. */
 export const findLastApproved = async (tx: Transaction, agentId: string, beforeSeq: number): Promise<string | undefined> =>
   (await tx.run(LAST_APPROVED, [tx.tenantId, agentId, beforeSeq]))[0]?.evaluation_id;
 
@@ -109,6 +109,6 @@ const COUNT_PENDING = sql<{ pending: number }>(
   `SELECT count(*) AS pending FROM (SELECT FROM countersign.approvals WHERE tenant_id = $1 AND status = 'pending' LIMIT 1000) AS waiting`,
 );
 
-/** How many wait, counted up to 1,000. */
+/** The number of pending approvals, counted up to 1,000. */
 export const countPendingApprovals = async (tx: Transaction): Promise<number> =>
   (await tx.run(COUNT_PENDING, [tx.tenantId]))[0]!.pending;

@@ -6,7 +6,7 @@ import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, lookUp } from './fragments.ts';
 
-/** Which decisions of the list, by number: behind `after` (exclusive, downwards), down to `first`. Null lets everything through. */
+/** A filter of decisions, by number: below `end`, down to `first`. Null does not filter. */
 export interface DecisionFilter {
   agentId: string | null;
   evaluationId: string | null;
@@ -20,15 +20,15 @@ export interface DecisionFilter {
 const LISTED = `d.id, d.seq, ${instantText('d.recorded_at')} AS decided_at, d.recorded_by AS asked_by, ${agentJson('a')} AS agent, d.evaluation_id,
   d.allowed, d.reason, d.event, CASE WHEN d.agent_id IS NULL THEN d.document END AS unknown_document`;
 
-/** A decision as it is read. The name of an agent that is not known is in the signed document alone. */
+/** A row of a decision. The name of an unknown agent is only in the signed document. */
 type DecisionRow = Omit<ListedDecision, 'asked_for'> & { unknown_document: string | null };
 
 function listed<Row extends DecisionRow>({ unknown_document: document, ...row }: Row) {
-  return { ...row, asked_for: document === null ? null : askedIn(document) };
+  return { ...row, asked_for: document === null ? null : requestedAgentIn(document) };
 }
 
-/** Also null if the document was altered so that it is not a decision any more; the page of the decision reports that. */
-function askedIn(document: string): string | null {
+/** Also null if the document was altered and is no longer a decision. The page of the decision reports that. */
+function requestedAgentIn(document: string): string | null {
   try {
     return askedAgent(JSON.parse(document) as PromotionDecision);
   } catch {
@@ -48,7 +48,7 @@ const LIST = sql<DecisionRow>(
       ORDER BY d.seq DESC LIMIT $7) AS d ${AGENT} ORDER BY d.seq DESC`,
 );
 
-// One walk a reason, each in the order of the index, and the heads of all are merged: `reason = ANY` over one index would sort all of them.
+// One index scan for each reason; the first rows of all are merged. `reason = ANY` over one index would sort all decisions.
 const LIST_BY_REASON = sql<DecisionRow>(
   'portal_list_decisions_by_reason',
   `SELECT ${LISTED} FROM (
@@ -68,7 +68,7 @@ export async function listDecisions(tx: Transaction, filter: DecisionFilter, lim
   return (await rows).map(listed);
 }
 
-/** The texts of one decision: what was signed, and its evidence. */
+/** The texts of one decision: the signed document and its evidence. */
 interface DecisionTexts {
   document: string;
   evidence: string | null;

@@ -6,14 +6,14 @@ import { instantText } from '../instant-text.ts';
 import { agentJson, evaluationColumns, instantKey, lookUp } from './fragments.ts';
 import type { TimeRange } from './id-time.ts';
 
-/** Which evaluations of the list. Null lets everything through. */
+/** A filter of evaluations. Null does not filter. */
 export interface EvaluationFilter extends TimeRange {
   agentId: string | null;
   status: EvaluationStatus | null;
   harnessId: string | null;
 }
 
-/** Where a page ends: the last evaluation's moment to the microsecond, and its number. */
+/** The end of a page: the time of the last evaluation to the microsecond, and its number. */
 export interface EvaluationPlace {
   recordedAt: string;
   seq: number;
@@ -35,7 +35,7 @@ const listBy = (name: string, behind: string, range: string, order: (of: string)
       ORDER BY ${order('e')}`,
   );
 
-// The place's moment is a parameter of both, so that both take the same values.
+// The time of the place is a parameter of both statements, so that both take the same values.
 const LIST = listBy(
   'portal_list_evaluations',
   `($2::timestamptz IS NULL OR true) AND e.seq < coalesce($3::bigint, '9223372036854775807')`,
@@ -49,7 +49,7 @@ const LIST_IN_RANGE = listBy(
   (of) => `${of}.recorded_at DESC, ${of}.seq DESC`,
 );
 
-/** Evaluations behind a place, the one recorded last first. Those of a range of time are in the order of their moments. */
+/** Evaluations after a place, last recorded first. With a time range they are ordered by time. */
 export function listEvaluations(
   tx: Transaction,
   { agentId, status, harnessId, from, to }: EvaluationFilter,
@@ -67,7 +67,7 @@ export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'details' | 'run
   evaluated_at: string | null;
   /** To the microsecond. */
   recorded_key: string;
-  /** When the agent's evaluation before this one was recorded, of those with an earlier moment; null for its first. */
+  /** The time of the agent's last evaluation with an earlier time; null if there is none. */
   before_key: string | null;
 };
 
@@ -97,6 +97,6 @@ const LATEST = sql<EvaluationSummary>(
     WHERE e.tenant_id = $1 AND e.agent_id = $2 ORDER BY e.seq DESC LIMIT 1`,
 );
 
-/** The evaluation of an agent that was recorded last; undefined without one. */
+/** The last recorded evaluation of an agent; undefined without one. */
 export const findLatestSummary = async (tx: Transaction, agentId: string): Promise<EvaluationSummary | undefined> =>
   (await tx.run(LATEST, [tx.tenantId, agentId]))[0];

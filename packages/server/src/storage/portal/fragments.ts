@@ -33,15 +33,15 @@ export const evaluationJson = (e: string, approval: string): string =>
 /** An exact amount of dollars as text, without zeros at its end. */
 export const dollarsText = (amount: string): string => `trim_scale(${amount})::text`;
 
-/** An instant to the microsecond, for cursors: what is shown has milliseconds, and two rows may share one. */
+/** A time to the microsecond, for cursors. Displayed times have milliseconds, which two rows may share. */
 export const instantKey = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /**
- * Joins the one row of a table that has an id, or nothing: one look-up for each row of the page. Without the fence the planner would read
- * the whole table and hash it.
+ * Joins the row of a table with an ID, if any: one look-up for each row of the page. Without the fence the planner would read and hash the
+ * whole table.
  */
 export const lookUp = (table: string, as: string, column: string, id: string): string =>
   `LEFT JOIN LATERAL (SELECT * FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.${column} = ${id} ${FENCE}) AS ${as} ON true`;
 
-/** The beginning of a text that people wrote, as lists show it. PostgreSQL reads no more of a long text than that. */
+/** The beginning of a text, as shown in lists. PostgreSQL does not read the rest of a long text. */
 export const beginningOf = (column: string): string => `left(${column}, 500)`;

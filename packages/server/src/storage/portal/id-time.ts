@@ -1,7 +1,7 @@
 /**
  * Ids are UUIDs of version 7 (new-id.ts): their first 48 bits are milliseconds, so a range of time is a range of the primary key. The
- * clock of the server that made an id need not be that of the database, which wrote `received_at`: the range is wider by a minute on each
- * side, and `received_at` decides within it.
+ * clock of the server that made an ID can differ from that of the database, which wrote `received_at`. So the range of IDs is wider by a
+ * minute on each side, and `received_at` decides within it.
  */
 const SKEW_MS = 60_000;
 
@@ -14,7 +14,7 @@ export interface TimeRange {
   to: string | null;
 }
 
-/** No id of what was received in the range is below the first or above the second. */
+/** The lowest and the highest ID that a record received in the range can have. */
 export const idRange = ({ from, to }: TimeRange): [string, string] => [
   from === null ? LOWEST_ID : idAt(Date.parse(from) - SKEW_MS, '0'),
   to === null ? HIGHEST_ID : idAt(Date.parse(to) + SKEW_MS, 'f'),

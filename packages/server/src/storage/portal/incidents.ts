@@ -3,7 +3,7 @@ import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, beginningOf, lookUp } from './fragments.ts';
 
-/** Where a page ends: the last incident's number and its id. Incidents from before they were numbered may share one. */
+/** The end of a page: the number and ID of the last incident. Old incidents may share a number. */
 export interface IncidentPlace {
   seq: number;
   id: string;
@@ -37,13 +37,13 @@ const listAll = (name: string, shown: string) =>
 const LIST = listAll('portal_list_incidents', LISTED_COLUMNS);
 const LIST_WITH_TEXTS = listAll('list_incidents_with_texts', columns(asStored));
 
-/** Which incidents of the list. Null lets everything through. */
+/** A filter of incidents. Null does not filter. */
 export interface IncidentFilter {
   agentId: string | null;
   severity: Severity | null;
 }
 
-/** Incidents behind a place, latest first. */
+/** Incidents after a place, latest first. */
 export const listIncidentsPage = (
   tx: Transaction,
   { agentId, severity }: IncidentFilter,
@@ -51,7 +51,7 @@ export const listIncidentsPage = (
   limit: number,
 ): Promise<PlacedIncident[]> => tx.run(LIST, [tx.tenantId, after?.seq ?? null, after?.id ?? null, agentId, severity, limit]);
 
-/** The same for all agents and severities, with whole texts: for the command line. */
+/** The same for all agents and severities, with complete texts, for the command line. */
 export const listIncidentsWithTexts = (tx: Transaction, after: IncidentPlace | null, limit: number): Promise<PlacedIncident[]> =>
   tx.run(LIST_WITH_TEXTS, [tx.tenantId, after?.seq ?? null, after?.id ?? null, null, null, limit]);
 
@@ -72,7 +72,7 @@ const listOpen = (name: string, order: 'ASC' | 'DESC') =>
 const OPEN = listOpen('portal_list_open_recertifications', 'DESC');
 const LONGEST_OPEN = listOpen('portal_list_longest_open_recertifications', 'ASC');
 
-/** Incidents whose re-certification is open, behind a place, latest first. */
+/** Incidents with an open re-certification, after a place, latest first. */
 export const listOpenRecertifications = (
   tx: Transaction,
   { agentId, severity }: IncidentFilter,
@@ -107,6 +107,6 @@ const COUNT_OPEN = sql<{ open: number }>(
   `SELECT count(*) AS open FROM (SELECT FROM countersign.recertifications WHERE tenant_id = $1 AND closed_at IS NULL LIMIT 1000) AS waiting`,
 );
 
-/** How many re-certifications are open, counted up to 1,000. */
+/** The number of open re-certifications, counted up to 1,000. */
 export const countOpenRecertifications = async (tx: Transaction): Promise<number> =>
   (await tx.run(COUNT_OPEN, [tx.tenantId]))[0]!.open;

@@ -5,7 +5,7 @@ import { expiryClock } from '../expiry-clock.ts';
 import { instantText } from '../instant-text.ts';
 import { instantKey, lookUp } from './fragments.ts';
 
-/** Where a page of keys ends. */
+/** The end of a page of keys. */
 export interface KeyPlace {
   at: string;
   prefix: string;
@@ -29,7 +29,7 @@ const LIST = sql<PlacedKey>(
       ORDER BY k.created_at DESC, k.prefix DESC LIMIT $5) AS k ${LAST_USE} ORDER BY k.created_at DESC, k.prefix DESC`,
 );
 
-/** Keys of either kind behind a place, newest first, revoked ones too. */
+/** Keys of both kinds after a place, newest first, including revoked ones. */
 export const listKeysPage = (
   tx: Transaction,
   kind: KeyKind | null,
@@ -43,7 +43,7 @@ const FIND = sql<PlacedKey>(
   `SELECT ${columns(3)} FROM countersign.ingestion_keys AS k ${LAST_USE} WHERE k.tenant_id = $1 AND k.prefix = $2`,
 );
 
-/** The key of a prefix; undefined when the tenant has none. */
+/** The key with a prefix; undefined if the tenant has none. */
 export const findListedKey = async (tx: Transaction, prefix: string): Promise<PlacedKey | undefined> =>
   (await tx.run(FIND, [tx.tenantId, prefix, ...tx.clock.expiryBounds()]))[0];
 

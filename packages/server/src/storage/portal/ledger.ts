@@ -4,7 +4,7 @@ import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, lookUp } from './fragments.ts';
 
-/** Which entries of the list, by number as for decisions. Null lets everything through. */
+/** A filter of entries, by number as for decisions. Null does not filter. */
 export interface EntryFilter {
   actor: string | null;
   action: string | null;
@@ -52,13 +52,13 @@ const LIST = sql<PortalEntry>(
 );
 
 /**
- * Entries in a range of numbers, latest first. Behind PAGE_BYTES of documents the rest come without theirs: a page ends there
+ * Entries in a range of numbers, latest first. After PAGE_BYTES of documents, the others have an empty document, and the page ends there
  * (`isLeftOut`).
  */
 export const listEntries = (tx: Transaction, filter: EntryFilter, limit: number): Promise<PortalEntry[]> =>
   tx.run(LIST, [tx.tenantId, filter.end, filter.first, filter.actor, filter.action, filter.agentId, filter.traceId, limit]);
 
-/** Whether an entry of the list came without its document. */
+/** Whether an entry of the list has no document, because the page was full. */
 export const isLeftOut = ({ document }: PortalEntry): boolean => document === '';
 
 const FIND = sql<PortalEntry>(
@@ -76,10 +76,10 @@ const NEIGHBOURS = sql<Neighbour>(
      FROM countersign.audit_entries WHERE tenant_id = $1 AND seq IN ($2::bigint - 1, $2::bigint + 1)`,
 );
 
-/** The entries before and behind a number, those of them that are there. */
+/** The existing entries directly before and after a number. */
 export const findNeighbours = (tx: Transaction, seq: number): Promise<Neighbour[]> => tx.run(NEIGHBOURS, [tx.tenantId, seq]);
 
-// From one action to the next by the index, a step for each: the entries themselves are not walked.
+// Steps from one action to the next in the index, without reading the entries.
 const ACTIONS = sql<{ action: string }>(
   'portal_list_actions',
   `WITH RECURSIVE named AS (
@@ -116,9 +116,9 @@ const SEQ_AT = {
 };
 
 /**
- * The number of the first row of a log behind row `below` that was recorded at a moment or after it; one above the last when there is
- * none. Halves the range by the primary key: some 20 look-ups for a million rows, and no index to be written. The times behind `below`
- * must step back only where all rows before the step are at the moment or after it.
+ * The number of the first row of a log after row `below` that was recorded at a time or later; one above the last row if there is none. A
+ * binary search in the primary key: about 20 look-ups for a million rows, without another index. After row `below`, times may step back
+ * only where all rows before the step are at that time or later.
  */
 export const findSeqAt = async (tx: Transaction, log: 'audit' | 'decisions', at: string, below: number): Promise<number> =>
   (await tx.run(SEQ_AT[log], [tx.tenantId, at, below]))[0]!.seq;

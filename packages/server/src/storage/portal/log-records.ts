@@ -2,13 +2,13 @@ import { textArray } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 
-/** A log record of a step, without what it says of findings. */
+/** A log record of a step that is not a finding. */
 export interface RecordOfSpan {
   kind: 'content' | 'exception';
   document: string;
 }
 
-/** Records of one step that are read: no conversation is longer. */
+/** The maximum number of records read for one step. Conversations are shorter. */
 const RECORDS_MAX = 1000;
 
 const OF_SPAN = sql<RecordOfSpan>(
@@ -19,14 +19,14 @@ const OF_SPAN = sql<RecordOfSpan>(
     ORDER BY happened_at, place LIMIT ${RECORDS_MAX}`,
 );
 
-/** Longest record that is shown. */
+/** The size of the longest displayed record. */
 const DOCUMENT_BYTES_MAX = 1024 * 1024;
 
 /** The log records of a step of a trace, in order. */
 export const listRecordsOfSpan = (tx: Transaction, trace: string, spanId: string): Promise<RecordOfSpan[]> =>
   tx.run(OF_SPAN, [tx.tenantId, trace, spanId, DOCUMENT_BYTES_MAX]);
 
-/** Which steps have log records, and the first error among those. */
+/** A step with log records, and the first error in them. */
 export interface SpanWithRecords {
   span_id: string;
   has_content: boolean;
@@ -37,17 +37,17 @@ const OF_SPANS = sql<SpanWithRecords>(
   'portal_list_spans_with_log_records',
   `SELECT l.span_id, bool_or(l.kind = 'content') AS has_content,
           min(left(l.document::json ->> 'error', 2000)) FILTER (WHERE l.kind = 'exception') AS error
-     FROM unnest($3::text[]) AS asked (span_id)
-     JOIN countersign.log_records AS l ON l.tenant_id = $1 AND l.span_id = asked.span_id
+     FROM unnest($3::text[]) AS input (span_id)
+     JOIN countersign.log_records AS l ON l.tenant_id = $1 AND l.span_id = input.span_id
       AND l.trace_id = (SELECT t.trace_id FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = $2)
     WHERE l.kind <> 'finding' GROUP BY l.span_id`,
 );
 
-/** Those of these steps of a trace that have log records. */
+/** The steps among these that have log records. */
 export const listSpansWithRecords = (tx: Transaction, trace: string, spanIds: readonly string[]): Promise<SpanWithRecords[]> =>
   tx.run(OF_SPANS, [tx.tenantId, trace, textArray(spanIds)]);
 
-/** A finding of a run as it is kept. */
+/** A stored finding of a run. */
 export interface StoredFinding {
   span_id: string;
   at: string | null;

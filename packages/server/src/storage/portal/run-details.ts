@@ -2,7 +2,7 @@ import type { RunSummary } from '@countersign/core/portal/run-facts';
 import type { EventDetail, Submission, TraceDetail } from '@countersign/core/portal/run-routes';
 import { int4Array } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
-import { documentBytes, documentColumns, readable, readDocumentsOf, type StoredDocument } from '../document-segments.ts';
+import { documentBytes, documentColumns, readDocumentsOf, requireReadable, type StoredDocument } from '../document-segments.ts';
 import { instantText } from '../instant-text.ts';
 import { lookUp } from './fragments.ts';
 import { EVENT_COLUMNS, TRACE_COLUMNS } from './runs.ts';
@@ -21,7 +21,7 @@ const FIND = sql<StoredTrace>(
 export const findTrace = async (tx: Transaction, id: string): Promise<StoredTrace | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];
 
-/** A submission, and the size of its document as it was mapped. */
+/** A submission, and the size of its mapped document. */
 export type StoredSubmission = Submission & { document_bytes: number };
 
 const LIST_SUBMISSIONS = sql<StoredSubmission>(
@@ -37,7 +37,7 @@ const LIST_SUBMISSIONS = sql<StoredSubmission>(
 export const listSubmissions = (tx: Transaction, trace: string, limit: number): Promise<StoredSubmission[]> =>
   tx.run(LIST_SUBMISSIONS, [tx.tenantId, trace, limit]);
 
-/** What came as a submission: its size, its media type, and the export that it is in. */
+/** The original of a submission: its size, its media type, and its export. */
 export interface SubmissionFile {
   bytes: number;
   media_type: string;
@@ -64,7 +64,7 @@ const FIND_EXPORT_BODY = sql<StoredDocument>(
 export async function findExportBody(tx: Transaction, id: string): Promise<Buffer | undefined> {
   const rows = await tx.run(FIND_EXPORT_BODY, [tx.tenantId, id]);
   const [body] = await readDocumentsOf(tx, rows);
-  return rows.length === 0 ? undefined : readable(body);
+  return rows.length === 0 ? undefined : requireReadable(body);
 }
 
 /** One submission's number and its document. */
@@ -133,5 +133,5 @@ const FIND_EVENT_SUBMISSION = sql<StoredDocument>(
 export async function findEventSubmission(tx: Transaction, id: string): Promise<string | undefined> {
   const rows = await tx.run(FIND_EVENT_SUBMISSION, [tx.tenantId, id]);
   const [document] = await readDocumentsOf(tx, rows);
-  return rows.length === 0 ? undefined : readable(document).toString();
+  return rows.length === 0 ? undefined : requireReadable(document).toString();
 }

@@ -2,9 +2,9 @@ import type { RunSource } from '@countersign/core/portal/run-facts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import type { RunPlace } from './runs.ts';
 
-/** The newest runs whose trace_id has a text. */
+/** The newest runs whose trace_id contains a text. */
 export interface FoundRuns {
-  /** Newest first. All runs with the text that are newer than the last of these are among them. */
+  /** Newest first. The list has every run with the text that is newer than its last one. */
   places: RunPlace[];
   /** Whether the list is complete. */
   complete: boolean;
@@ -12,13 +12,13 @@ export interface FoundRuns {
   newest: string;
 }
 
-/** More runs than this with one text are common enough to be found by walking the list. */
+/** Above this number, a text is common enough to search the list of runs instead. */
 const FOUND_MAX = 2000;
 
-/** Segments that are looked through first: a common text is found FOUND_MAX times in them. */
+/** The number of segments searched first. A common text occurs FOUND_MAX times in them. */
 const FIRST_SEGMENTS = 64;
 
-// The text is compared above the LIMIT: the planner does not know what reading a segment costs, and would read all of them to sort them.
+// The text is compared outside the LIMIT. The planner does not know the cost of reading a segment, and would read all of them to sort them.
 const FIND = sql<{ segment: string; run: string; ordinal: number }>(
   'portal_find_runs_by_trace_id',
   `SELECT s.last_run AS segment, found.run, found.ordinal
@@ -34,7 +34,7 @@ const FIND = sql<{ segment: string; run: string; ordinal: number }>(
     LIMIT ${FOUND_MAX + 1}`,
 );
 
-/** The newest runs of a source behind a place with a text in their trace_id, upper and lower case alike, in a range of ids. */
+/** The newest runs of a source after a place whose trace_id contains a text, ignoring case, in a range of IDs. */
 export async function findRunsByTraceId(
   tx: Transaction,
   query: { source: RunSource; text: string; range: readonly [lowest: string, highest: string]; after: RunPlace },
@@ -43,7 +43,7 @@ export async function findRunsByTraceId(
   const find = (segmentsMax: number | null) =>
     tx.run(FIND, [tx.tenantId, source, ...range, after.id, after.ordinal, text, segmentsMax]);
   let rows = await find(FIRST_SEGMENTS);
-  // All of them in one statement: between two, segments may be merged.
+  // All segments in one statement, because segments may be merged between two statements.
   if (rows.length <= FOUND_MAX) rows = await find(null);
   const complete = rows.length <= FOUND_MAX;
   // Segments may overlap. Runs newer than the newest run of the last segment have been read, in any segment.

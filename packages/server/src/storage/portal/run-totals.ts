@@ -6,7 +6,7 @@ import { dollarsText } from './fragments.ts';
 import { idRange, type TimeRange } from './id-time.ts';
 import { isCurrentSpan } from './spans.ts';
 
-/** Token sums stay text in SQL: they may be beyond bigint, and a number is near enough for a sum that people look at. */
+/** Token sums are text in SQL, because they may exceed bigint. For display, a number is precise enough. */
 interface TotalsRow extends Omit<RunTotals, 'total_tokens'> {
   total_tokens: string;
 }
@@ -31,13 +31,13 @@ const BY_DAY = sql<TotalsRow & { day: string }>(
     GROUP BY 1 ORDER BY 1`,
 );
 
-/** The runs received since a moment, summed by day in UTC; days without runs are left out. */
+/** Sums by day in UTC of the runs received since a time. Days without runs are omitted. */
 export async function sumRunsByDay(tx: Transaction, from: string): Promise<UsageDay[]> {
   const [lowest] = idRange({ from, to: null });
   return (await tx.run(BY_DAY, [tx.tenantId, lowest, from])).map(totalsOf);
 }
 
-/** Most runs of each kind that the totals of an agent count. */
+/** The maximum number of runs of each kind in the totals of an agent. */
 export const COUNTED_RUNS_MAX = 10_000;
 
 const runsOfAgent = (table: string, id: string, columns: string, limit: number): string =>
@@ -61,7 +61,7 @@ export async function sumRunsOfAgent(tx: Transaction, agentId: string, range: Ti
   return totalsOf(row!);
 }
 
-/** Runs of each kind whose models are looked at; of each trace its latest submissions; and the bytes of facts of their steps in all. */
+/** Limits of the search for models: runs of each kind, latest submissions of each trace, and total bytes of the facts of their steps. */
 const MODEL_RUNS_MAX = 200;
 const MODEL_SUBMISSIONS_MAX = 50;
 const MODEL_BYTES_MAX = 4 * 1024 * 1024;
@@ -70,15 +70,15 @@ const MODEL_BYTES_MAX = 4 * 1024 * 1024;
 const MODELS = sql<RunsBehind['models'][number]>(
   'portal_list_models_of_agent',
   `SELECT model, count(*) AS steps FROM (
-     SELECT span.said ->> 4 AS model FROM (
+     SELECT span.fields ->> 4 AS model FROM (
        SELECT t.id AS trace, t.submission_count, s.number, s.spans,
               sum(octet_length(s.spans)) OVER (ORDER BY t.id DESC, s.number DESC) - octet_length(s.spans) AS bytes_before
          FROM ${runsOfAgent('traces', 'id', 'r.id, r.submission_count', MODEL_RUNS_MAX)} AS t
         CROSS JOIN LATERAL (SELECT number, spans FROM countersign.trace_submissions AS x WHERE x.tenant_id = $1 AND x.trace = t.id
                              ORDER BY number DESC LIMIT ${MODEL_SUBMISSIONS_MAX}) AS s) AS submission
-      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (said)
-      WHERE submission.bytes_before < ${MODEL_BYTES_MAX} AND span.said ->> 4 IS NOT NULL
-        AND (submission.submission_count = 1 OR ${isCurrentSpan('submission.trace', 'span.said ->> 0', 'submission.number')})
+      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (fields)
+      WHERE submission.bytes_before < ${MODEL_BYTES_MAX} AND span.fields ->> 4 IS NOT NULL
+        AND (submission.submission_count = 1 OR ${isCurrentSpan('submission.trace', 'span.fields ->> 0', 'submission.number')})
      UNION ALL
      SELECT e.model FROM ${runsOfAgent('telemetry_events', 'submission', 'r.model', MODEL_RUNS_MAX)} AS e WHERE e.model IS NOT NULL) AS named
     GROUP BY model ORDER BY steps DESC, model LIMIT 50`,

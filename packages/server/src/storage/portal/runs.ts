@@ -6,7 +6,7 @@ import { instantText } from '../instant-text.ts';
 import { agentJson, dollarsText, lookUp } from './fragments.ts';
 import { HIGHEST_ID, idRange, type TimeRange } from './id-time.ts';
 
-/** Which runs of the list. Null lets everything through. */
+/** A filter of runs. Null does not filter. */
 export interface RunFilter extends TimeRange {
   source: RunSource | null;
   agentId: string | null;
@@ -14,7 +14,7 @@ export interface RunFilter extends TimeRange {
   sessionId: string | null;
 }
 
-/** Where a page of runs ends: its last run. The ordinal of a trace is 0. */
+/** The end of a page: its last run. The ordinal of a trace is 0. */
 export interface RunPlace {
   id: string;
   ordinal: number;
@@ -23,14 +23,14 @@ export interface RunPlace {
 /** The place before all runs. */
 export const FIRST_PLACE: RunPlace = { id: HIGHEST_ID, ordinal: 0 };
 
-/** How long after its last span a trace without its root is incomplete. */
+/** The time after its last span when a trace without its root becomes incomplete. */
 const ARRIVING = `interval '15 minutes'`;
 const IS_ARRIVING = `r.outcome IS NULL AND r.last_span_at > clock_timestamp() - ${ARRIVING}`;
 
-/** A trace's outcome as it is now: of one without its root `incomplete`, or null while spans still arrive. */
+/** A trace's current outcome. Without its root: null while spans still arrive, then `incomplete`. */
 const TRACE_OUTCOME = `CASE WHEN r.outcome IS NOT NULL THEN r.outcome WHEN NOT (${IS_ARRIVING}) THEN 'incomplete' END AS outcome`;
 
-/** What both kinds of runs have, of a row `r` with its agent `a`. */
+/** The columns of both kinds of runs, for a row `r` with its agent `a`. */
 const SHARED_COLUMNS = `r.trace_id, ${agentJson('a')} AS agent, r.has_error, r.session_id, r.external_user_id, r.latency_ms,
   r.prompt_tokens, r.completion_tokens, r.total_tokens, ${dollarsText('r.cost_usd')} AS cost_usd, ${instantText('r.started_at')} AS started_at,
   ${instantText('r.ended_at')} AS ended_at, ${instantText('r.received_at')} AS received_at`;
@@ -52,8 +52,8 @@ const EVENTS = `r.tenant_id = $1 AND coalesce($2::text, 'telemetry') = 'telemetr
   AND r.submission >= $5 AND r.submission <= $6 AND ${FILTERS}
   AND ($10::text IS NULL OR r.outcome = $10)`;
 
-// Each half is cut to the page in the order of its own index before the two are merged. The plan is made for the given values (inReadTransaction), so a
-// filter that is not given is no condition, and the partial indexes can be used.
+// Each half is limited to the page in the order of its own index before both are merged. The plan is made for the given values
+// (inReadTransaction), so an absent filter adds no condition, and the partial indexes can be used.
 const both = (traces: string, events: string): string =>
   `SELECT * FROM (
      (SELECT 'trace' AS source, r.id, NULL::integer AS ordinal, ${TRACE_COLUMNS}, r.span_count, NULL::bigint AS tool_count, NULL AS model
@@ -68,7 +68,7 @@ const LIST = sql<RunSummary>(
   both(`FROM countersign.traces AS r WHERE ${TRACES}`, `FROM countersign.telemetry_events AS r WHERE ${EVENTS}`),
 );
 
-/** Traces and telemetry events behind a place, newest first, at most `limit`. */
+/** Traces and telemetry events after a place, newest first, at most `limit`. */
 export const listRuns = (tx: Transaction, filter: RunFilter, after: RunPlace, limit: number): Promise<RunSummary[]> =>
   tx.run(LIST, listValues(tx, filter, after, limit));
 
@@ -82,7 +82,7 @@ const LIST_WITH_TEXT = sql<RunSummary>(
   ),
 );
 
-/** The same of those with a text in their trace_id and an id up to `newest`, found by walking the list: for a text that many runs have. */
+/** The same for runs up to the ID `newest` whose trace_id contains a text. Reads the list in order, so use it for common texts. */
 export const walkRunsWithText = (
   tx: Transaction,
   filter: RunFilter,
@@ -91,16 +91,16 @@ export const walkRunsWithText = (
   limit: number,
 ): Promise<RunSummary[]> => tx.run(LIST_WITH_TEXT, [...listValues(tx, filter, after, limit, newest), text]);
 
-// Each agent's rows are walked in the order of its index, as many as a page holds.
+// For each agent, at most one page of rows is read, in the order of the index.
 const ofAgents = (table: string, condition: string, order: string): string =>
-  `FROM unnest($13::uuid[]) AS wanted (agent_id) CROSS JOIN LATERAL (
-     SELECT * FROM countersign.${table} AS r WHERE ${condition} AND r.agent_id = wanted.agent_id ORDER BY ${order} LIMIT $12) AS r`;
+  `FROM unnest($13::uuid[]) AS input (agent_id) CROSS JOIN LATERAL (
+     SELECT * FROM countersign.${table} AS r WHERE ${condition} AND r.agent_id = input.agent_id ORDER BY ${order} LIMIT $12) AS r`;
 const LIST_OF_AGENTS = sql<RunSummary>(
   'portal_list_runs_of_agents',
   both(ofAgents('traces', TRACES, 'r.id DESC'), ofAgents('telemetry_events', EVENTS, 'r.submission DESC, r.ordinal DESC')),
 );
 
-/** The same of those of some agents. */
+/** The same for the runs of some agents. */
 export const listRunsOfAgents = (
   tx: Transaction,
   filter: RunFilter,
@@ -120,7 +120,7 @@ const AT_PLACES = sql<RunSummary>(
   ),
 );
 
-/** The same of those at some places of one source. */
+/** The same for the runs at some places of one source. */
 export const listRunsAtPlaces = (
   tx: Transaction,
   filter: RunFilter & { source: RunSource },

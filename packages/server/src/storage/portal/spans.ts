@@ -13,7 +13,7 @@ export interface SpanInDocument extends SpanPlace {
   document_bytes: number;
 }
 
-/** Behind which step a page begins. */
+/** The step after which a page begins. */
 export interface SpanPlace {
   submission: number;
   ordinal: number;
@@ -39,35 +39,38 @@ export const listSubmissionSizes = (tx: Transaction, trace: string, from: number
 
 /**
  * SQL that is true for a step that no later submission of its trace replaces. A trace with one submission has no rows in `merged_spans`.
- * A look-up for each step: the view `countersign.spans` reads all submissions of a trace to answer the same.
+ * A look-up for each step: the view `countersign.spans` would read all submissions of the trace.
  */
 export const isCurrentSpan = (trace: string, spanId: string, submission: string): string =>
   `coalesce((SELECT m.submission FROM countersign.merged_spans AS m
      WHERE m.tenant_id = $1 AND m.trace = ${trace} AND m.span_id = ${spanId}), ${submission}) = ${submission}`;
 
-/** SQL for a step's place in its submission's document, of its facts and their place in the text. */
-const ordinalOf = (said: string, place: string): string => `coalesce((${said} ->> 13)::integer, ${place}::integer - 1)`;
+/**
+ * SQL for the index of a step in the document of its submission.
+ * @param fields the facts of the step.
+ * @param place their place in the text.
+ */
+const ordinalOf = (fields: string, place: string): string => `coalesce((${fields} ->> 13)::integer, ${place}::integer - 1)`;
 
 const instantOf = (micros: string): string => instantText(`countersign.instant_of((${micros})::bigint)`);
 
 // The columns of the view `countersign.spans` (migration 8).
 const LIST = sql<StoredSpan>(
   'portal_list_spans',
-  `SELECT p.said ->> 0 AS span_id, p.said ->> 1 AS kind, p.said ->> 2 AS name, p.said ->> 3 AS status, p.said ->> 4 AS model,
-          p.said ->> 5 AS provider, (p.said ->> 6)::bigint AS prompt_tokens, (p.said ->> 7)::bigint AS completion_tokens,
-          (p.said ->> 8)::bigint AS total_tokens, ${dollarsText('(p.said ->> 9)::numeric')} AS cost_usd, (p.said ->> 10)::bigint AS latency_ms,
-          ${instantOf('p.said ->> 11')} AS started_at, ${instantOf('p.said ->> 12')} AS ended_at,
+  `SELECT p.fields ->> 0 AS span_id, p.fields ->> 1 AS kind, p.fields ->> 2 AS name, p.fields ->> 3 AS status, p.fields ->> 4 AS model,
+          p.fields ->> 5 AS provider, (p.fields ->> 6)::bigint AS prompt_tokens, (p.fields ->> 7)::bigint AS completion_tokens,
+          (p.fields ->> 8)::bigint AS total_tokens, ${dollarsText('(p.fields ->> 9)::numeric')} AS cost_usd, (p.fields ->> 10)::bigint AS latency_ms,
+          ${instantOf('p.fields ->> 11')} AS started_at, ${instantOf('p.fields ->> 12')} AS ended_at,
           p.submission, p.ordinal, p.document_bytes
-     FROM (SELECT s.number AS submission, span.said, ${ordinalOf('span.said', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
-             FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (said, place)
+     FROM (SELECT s.number AS submission, span.fields, ${ordinalOf('span.fields', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
+             FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (fields, place)
             WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number BETWEEN $3 AND $5 ${FENCE}) AS p
-    WHERE (p.submission, p.ordinal) > ($3::integer, $4::integer) AND ${isCurrentSpan('$2', 'p.said ->> 0', 'p.submission')}
+    WHERE (p.submission, p.ordinal) > ($3::integer, $4::integer) AND ${isCurrentSpan('$2', 'p.fields ->> 0', 'p.submission')}
     ORDER BY p.submission, p.ordinal LIMIT $6`,
 );
 
 /**
- * The merged steps of a trace behind a place, up to a submission and in the order in which they came. Reads all steps of these
- * submissions.
+ * The merged steps of a trace after a place, up to a submission, in the order of their arrival. Reads all steps of these submissions.
  */
 export const listSpans = (
   tx: Transaction,
@@ -81,9 +84,9 @@ export const listSpans = (
 // A trace without rows in `merged_spans` has one submission.
 const FIND = sql<SpanInDocument>(
   'portal_find_span',
-  `SELECT s.number AS submission, ${ordinalOf('span.said', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
-     FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (said, place)
-    WHERE s.tenant_id = $1 AND s.trace = $2 AND span.said ->> 0 = $3
+  `SELECT s.number AS submission, ${ordinalOf('span.fields', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
+     FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (fields, place)
+    WHERE s.tenant_id = $1 AND s.trace = $2 AND span.fields ->> 0 = $3
       AND s.number = coalesce(
         (SELECT m.submission FROM countersign.merged_spans AS m WHERE m.tenant_id = $1 AND m.trace = $2 AND m.span_id = $3), 1)`,
 );
