@@ -10,8 +10,8 @@ export const roles = { superuser: 'countersign_superuser', owner: 'countersign_o
 export const databaseName = 'countersign';
 
 /**
- * Writes who may connect: over the Unix socket only, and only the users named here, whom the kernel vouches for. Written anew at
- * every start, outside the cluster, so that what PostgreSQL's user may have changed there does not count.
+ * Writes the access rules: connections only over the Unix socket, and only by these users, whose identity the kernel reports. The files are
+ * written at every start and outside the cluster, so that changes by PostgreSQL's user have no effect.
  */
 export function writeAccessRules(dataDir: string, account: Account): { hbaFile: string; identFile: string } {
   const self = currentAccount();
@@ -25,12 +25,12 @@ export function writeAccessRules(dataDir: string, account: Account): { hbaFile: 
   return { hbaFile, identFile };
 }
 
-/** In quotes no character of a user's name (a leading slash, a keyword, a space) has a meaning of its own. */
+/** Quotes a user's name, so that a leading slash, a keyword or a space has no special meaning. */
 function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Whole or not at all, readable for PostgreSQL's user whatever the umask. */
+/** Replaces a file atomically. PostgreSQL's user can read it, whatever the umask is. */
 function replaceFile(path: string, content: string): void {
   writeFileSync(`${path}.new`, content);
   chmodSync(`${path}.new`, 0o644);

@@ -26,9 +26,9 @@ export interface Binaries {
   readonly version: string;
 }
 
-const remedy = 'use an outside PostgreSQL by setting DATABASE_URL=postgres://...';
+const remedy = 'use an external PostgreSQL by setting DATABASE_URL=postgres://...';
 
-/** The programs npm has brought, in a place where `account` can run them: their own, or a copy below the data folder. */
+/** The programs of the npm package where `account` can run them: in the package, or in a copy below the data folder. */
 export function binariesFor(account: Account, dataDir: string, { native, version } = findPackage()): Binaries {
   if (linkLibraries(native) && runs(native, account)) return programs(native, version);
   if (isMusl()) {
@@ -44,7 +44,7 @@ export function binariesFor(account: Account, dataDir: string, { native, version
   throw new EmbeddedDatabaseError('start_failed', `the embedded PostgreSQL does not run here (${failure}): ${remedy}`);
 }
 
-/** Where npm has put the package of this platform. */
+/** The folder and version of the npm package for this platform. */
 export function findPackage(
   platform: string = process.platform,
   arch: string = process.arch,
@@ -59,14 +59,14 @@ export function findPackage(
     throw new EmbeddedDatabaseError(
       'unsupported_platform',
       `there is no embedded PostgreSQL for ${platform}-${arch}: the optional dependency ${name} is not installed ` +
-        `(was npm told to omit optional dependencies?). Install it, or ${remedy}`,
+        `(does npm omit optional dependencies?). Install it, or ${remedy}`,
     );
   }
 }
 
 /**
- * Makes the links between library names that the package's install script would have made, had npm run it. Does nothing where
- * they are; false if they are missing and the folder is not ours to write.
+ * Creates the links between library names that the install script of the package creates, because npm may not have run it. Existing links
+ * are kept. Returns false if links are missing and the folder is not writable.
  */
 export function linkLibraries(native: string): boolean {
   const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
@@ -75,7 +75,7 @@ export function linkLibraries(native: string): boolean {
     try {
       if (!existsSync(link)) symlinkSync(basename(source), link);
     } catch (error) {
-      // Another process has just made it.
+      // Another process has just created it.
       if (errno(error) === 'EEXIST') continue;
       return false;
     }
@@ -83,11 +83,11 @@ export function linkLibraries(native: string): boolean {
   return true;
 }
 
-/** A copy for an account that cannot reach the package, or for a package that cannot be written to. Whole or not at all. */
+/** Copies the package atomically, for an account that cannot reach it, or if the package is not writable. */
 function copyOut(native: string, copy: string): void {
   const parent = dirname(copy);
   for (const name of readdirSync(parent)) {
-    // Copies of other versions, and of a start that was cut off.
+    // Copies of other versions, and of an interrupted start.
     if (name.startsWith('postgresql-')) rmSync(join(parent, name), { recursive: true, force: true });
   }
   const unfinished = mkdtempSync(join(parent, 'postgresql-unfinished-'));
@@ -101,7 +101,7 @@ function copyOut(native: string, copy: string): void {
   rmSync(unfinished, { recursive: true, force: true });
 }
 
-/** Every user may read and run the copy, whatever the modes of the source and the umask are. */
+/** Copies so that every user may read and run the files, whatever the modes of the source and the umask are. */
 function copyReadable(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   chmodSync(to, 0o755);
@@ -123,7 +123,7 @@ function runs(native: string, account: Account): boolean {
   return failureOf(native, account) === undefined;
 }
 
-/** Asks for the version: that alone needs the folder, the program, its libraries and the system's C library. */
+/** Runs `postgres --version`, which needs the folder, the program, its libraries and the C library of the system. */
 function failureOf(native: string, account: Account): string | undefined {
   const options = { ...runAs(account), cwd: '/', env: postgresEnvironment, encoding: 'utf8' } as const;
   const result = spawnSync(join(native, 'bin', 'postgres'), ['--version'], options);

@@ -22,12 +22,12 @@ import { postgresEnvironment } from './postgres-settings.ts';
 
 const initdbArguments = [
   ...['--username', roles.superuser, '--encoding=UTF8', '--data-checksums', '--no-instructions'],
-  // Sorts by code point on every machine and version alike; a system's locale may change with its C library and break indexes.
+  // Sorts by code point on every machine and version. A locale of the system may change with its C library and break indexes.
   ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
   ...['--auth-local=peer', '--auth-host=reject'],
 ];
 
-/** One statement a line. The server's role gets its rights on tables from the migrations. */
+/** One statement per line. The server's role gets its rights on tables from the migrations. */
 const firstStatements = [
   `CREATE ROLE ${roles.owner} LOGIN`,
   `CREATE ROLE ${roles.server} LOGIN`,
@@ -51,12 +51,12 @@ export function clusterExists(dataDir: string, binaries: Binaries): boolean {
 }
 
 /**
- * Makes the cluster with its roles and its database: in a folder of its own, synced to disk, and put in place by a rename as the
- * last step, so that a cluster that is there is whole. Only for the registered keeper.
+ * Creates the cluster with its roles and its database in a temporary folder, syncs it to disk, and renames the folder last. So an existing
+ * cluster is always complete. Only for the registered keeper.
  */
 export async function createCluster(dataDir: string, account: Account, binaries: Binaries): Promise<void> {
   for (const name of readdirSync(dataDir)) {
-    // Of a first start that was cut off. Its initdb may still be writing; then the rest goes at the next start.
+    // Left by an interrupted first start. If its initdb still writes, the rest is removed at the next start.
     if (name.startsWith('postgres-new-')) removeIfPossible(join(dataDir, name));
   }
   const unfinished = mkdtempSync(join(dataDir, 'postgres-new-'));

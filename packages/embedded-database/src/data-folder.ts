@@ -32,8 +32,8 @@ export function folderHash(folder: string): string {
 }
 
 /**
- * Chooses the folder for the data and creates it. Calls `notify` when it is not the requested one.
- * @param mayCreate false: nothing is created where there is no database.
+ * Chooses the folder for the data and creates it. Calls `notify` if it is not the requested one.
+ * @param mayCreate false: nothing is created if there is no database.
  */
 export function resolveDataFolder(requested: string, notify: (line: string) => void, mayCreate: boolean): DataFolder {
   const absolute = resolve(requested);
@@ -120,7 +120,7 @@ function ownerOf(folder: string, self: Account): Account {
   );
 }
 
-/** Creates the folder if missing. Root's umask may be 077, which would shut PostgreSQL's user out. */
+/** Creates the folder if missing. Root's umask may be 077, with which PostgreSQL's user could not enter it. */
 function makeReachableFolder(folder: string): void {
   const made = makeFolders(folder);
   if (process.geteuid?.() === 0) for (const each of made) chmodSync(each, 0o755);

@@ -10,12 +10,12 @@ export interface Account {
   readonly gid: number;
 }
 
-/** In this order: who the packages of PostgreSQL create on Linux and on macOS, then who exists everywhere. */
+/** In order of preference: the users that packages of PostgreSQL create on Linux and on macOS, then a user of every system. */
 const candidateAccountNames = ['postgres', '_postgres', 'nobody'];
 
-const outsideDatabase = 'or use an outside PostgreSQL by setting DATABASE_URL';
+const externalDatabase = 'or use an external PostgreSQL by setting DATABASE_URL';
 
-/** Who this process is. PostgreSQL and peer authentication need a name for the uid, so one without a name is an error. */
+/** The user of this process. A uid without a name is an error, because PostgreSQL and peer authentication need the name. */
 export function currentAccount(): Account {
   try {
     const { username, uid, gid } = userInfo();
@@ -23,12 +23,12 @@ export function currentAccount(): Account {
   } catch {
     throw new EmbeddedDatabaseError(
       'no_account',
-      `the uid ${process.geteuid?.()} has no name on this machine and PostgreSQL needs one: add it to /etc/passwd, ${outsideDatabase}`,
+      `the uid ${process.geteuid?.()} has no name on this machine and PostgreSQL needs one: add it to /etc/passwd, ${externalDatabase}`,
     );
   }
 }
 
-/** The user PostgreSQL runs as when this process is root, which it refuses to run as. */
+/** The user of PostgreSQL if this process is root, because PostgreSQL refuses to run as root. */
 export function unprivilegedAccount(): Account {
   const accounts = readPasswd();
   for (const name of candidateAccountNames) {
@@ -37,7 +37,7 @@ export function unprivilegedAccount(): Account {
   }
   throw new EmbeddedDatabaseError(
     'no_account',
-    `PostgreSQL does not run as root, and /etc/passwd has no user "postgres" or "nobody" to run it as: create one, ${outsideDatabase}`,
+    `PostgreSQL does not run as root, and /etc/passwd has no user "postgres" or "nobody" to run it as: create one, ${externalDatabase}`,
   );
 }
 
@@ -48,20 +48,20 @@ export function accountOf(uid: number): Account {
   if (found === undefined) {
     throw new EmbeddedDatabaseError(
       'no_account',
-      `the uid ${uid} owns the database but is not in /etc/passwd: add it, ${outsideDatabase}`,
+      `the uid ${uid} owns the database but is not in /etc/passwd: add it, ${externalDatabase}`,
     );
   }
   return found;
 }
 
-/** Whether the account can reach the folder. The kernel decides: only it knows modes, access lists and mounts. */
+/** Whether the account can reach the folder. Asks the kernel, which checks modes, access lists and mounts. */
 export function canReach(account: Account, folder: string): boolean {
   if (account.uid === process.geteuid?.()) return true;
   const result = spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { ...runAs(account), cwd: '/', stdio: 'ignore' });
   return result.status === 0;
 }
 
-/** The options of a child process that is to run as the account. Only root can, and needs to, change who a child is. */
+/** The options of a child process that runs as the account. Only root can, and must, change the user of a child. */
 export function runAs(account: Account): { uid?: number; gid?: number } {
   return account.uid === process.geteuid?.() ? {} : { uid: account.uid, gid: account.gid };
 }

@@ -1,4 +1,4 @@
-/** Why the embedded database is not available, for programs. The message explains it to people, with the remedy. */
+/** The reason why the embedded database is not available, for programs. The message has the explanation and the remedy for people. */
 export type EmbeddedDatabaseErrorCode =
   | 'unsupported_platform'
   | 'unreachable_folder'
@@ -8,7 +8,7 @@ export type EmbeddedDatabaseErrorCode =
   | 'cluster_missing'
   | 'start_failed';
 
-/** The embedded PostgreSQL is not available. The next start repairs whatever was left half done. */
+/** The embedded PostgreSQL is not available. The next start repairs an incomplete state. */
 export class EmbeddedDatabaseError extends Error {
   readonly code: EmbeddedDatabaseErrorCode;
 
@@ -19,7 +19,7 @@ export class EmbeddedDatabaseError extends Error {
   }
 }
 
-/** What to do about a failed system call on `path`: the cause decides, not the file that happened to be touched. */
+/** The remedy for a failed system call on `path`. It depends on the cause and not on the file. */
 export function remedyFor(path: string, code: string | undefined): string {
   switch (code) {
     case 'EROFS':

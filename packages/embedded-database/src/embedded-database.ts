@@ -6,7 +6,7 @@ import { acquireLease } from './lease.ts';
 
 export { EmbeddedDatabaseError, type EmbeddedDatabaseErrorCode } from './embedded-database-error.ts';
 
-/** How to connect: what `pg` takes. There is no password: the kernel reports the user of each connection. */
+/** Connection settings for `pg`. There is no password, because the kernel reports the user of each connection. */
 export interface ConnectionSettings {
   /** The folder of the Unix socket. */
   readonly host: string;
@@ -17,7 +17,7 @@ export interface ConnectionSettings {
 
 /** A lease on the embedded PostgreSQL. */
 export interface EmbeddedDatabase {
-  /** Owns the database `countersign`, migrates. */
+  /** The role that owns and migrates the database `countersign`. */
   readonly owner: ConnectionSettings;
   /** The server's everyday role: neither owner nor superuser. */
   readonly server: ConnectionSettings;
@@ -44,7 +44,7 @@ export interface EmbeddedDatabaseOptions {
 }
 
 /**
- * Pauses between attempts to get a lost lease back. They stay short: the cause, such as a full disk, may end at any moment.
+ * Pauses between attempts to get a lost lease back. They stay short, because the cause, such as a full disk, may end at any time.
  */
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
@@ -54,7 +54,7 @@ const reportEveryMs = 60_000;
 
 /**
  * Acquires the embedded PostgreSQL of a data folder: creates it if missing, starts it if stopped, and shares it with every process that
- * has acquired it. The end of this process, by whatever cause, releases the lease.
+ * has acquired it. The end of this process, for any reason, releases the lease.
  */
 export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   const { notify, settings = {}, mayCreate = true } = options;

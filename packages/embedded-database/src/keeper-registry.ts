@@ -19,9 +19,9 @@ export interface Registration {
 
 /** The content of a `lease-<n>`. */
 interface Entry {
-  /** The identity of the keeper's folder itself: a copy has another, the same folder under another name (a mount) has not. */
+  /** The identity of the keeper's folder. A copy has another identity; the same folder under another name (a mount) has the same. */
   readonly folder: string;
-  /** Relative to the keeper's folder where it is in there, for the same reason. */
+  /** The path of the socket, relative if it is inside the keeper's folder, for the same reason. */
   readonly socket: string;
 }
 
@@ -31,19 +31,19 @@ export function newestRegistration(keeperDir: string): Registration | undefined 
   for (;;) {
     const number = Math.max(0, ...registeredNumbers(keeperDir));
     if (number === 0) return undefined;
-    // A folder that is still there without its file lost it when the machine went down, and its keeper ended with the machine.
+    // A folder without its file lost it in a crash of the machine, which also ended its keeper.
     if (number === missing) return { number, socketPath: undefined };
     try {
       return { number, socketPath: socketOf(keeperDir, readFileSync(join(keeperDir, `lease-${number}`, 'keeper.json'), 'utf8')) };
     } catch (error) {
       if (errno(error) !== 'ENOENT') throw error;
-      // Most likely superseded and removed between the two calls: look again.
+      // It was probably superseded and removed between the two calls, so read again.
       missing = number;
     }
   }
 }
 
-/** The socket that an entry names. A file that lost its content when the machine went down names none. */
+/** The socket that an entry names; undefined for a file that lost its content in a crash of the machine. */
 function socketOf(keeperDir: string, text: string): string | undefined {
   try {
     const entry = JSON.parse(text) as Entry;
@@ -54,7 +54,7 @@ function socketOf(keeperDir: string, text: string): string | undefined {
   }
 }
 
-/** A connection to the registered keeper, or undefined when it is dead. */
+/** A connection to the registered keeper, or undefined if it is dead. */
 export function connectTo({ socketPath }: Registration): Promise<Socket | undefined> {
   if (socketPath === undefined) return Promise.resolve(undefined);
   return new Promise((connected, reject) => {
@@ -64,14 +64,14 @@ export function connectTo({ socketPath }: Registration): Promise<Socket | undefi
       connected(socket);
     });
     socket.once('error', (error) => {
-      // Anything else is no sign of death: a full backlog (EAGAIN) is a busy keeper.
+      // Other errors do not mean that it is dead: a full backlog (EAGAIN) means a busy keeper.
       if (['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes(errno(error) ?? '')) connected(undefined);
       else reject(error);
     });
   });
 }
 
-/** Registers a keeper that listens on `socketPath` already, after the newest one, seen dead. Undefined: another was first. */
+/** Registers a keeper that already listens on `socketPath`, after the newest one, which is dead. Undefined if another was first. */
 export function register(keeperDir: string, socketPath: string, dead: Registration | undefined): Registration | undefined {
   const number = (dead?.number ?? 0) + 1;
   const prepared = mkdtempSync(join(keeperDir, 'lease-new-'));
@@ -82,13 +82,13 @@ export function register(keeperDir: string, socketPath: string, dead: Registrati
     renameSync(prepared, join(keeperDir, `lease-${number}`));
   } catch (error) {
     rmSync(prepared, { recursive: true, force: true });
-    // ENOTEMPTY, EEXIST, ENOENT: another keeper registered the number, or cleared this candidate away.
+    // ENOTEMPTY, EEXIST, ENOENT: another keeper registered the number, or removed this candidate.
     if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(errno(error) ?? '')) return undefined;
     throw error;
   }
   const mine = { number, socketPath };
   if (isNewest(keeperDir, mine)) return mine;
-  // The number was free only because its keeper has been superseded and cleared away meanwhile.
+  // The number was free only because its keeper was superseded and removed in between.
   rmSync(join(keeperDir, `lease-${number}`), { recursive: true, force: true });
   return undefined;
 }
@@ -98,7 +98,7 @@ export function isNewest(keeperDir: string, mine: Registration): boolean {
   return Math.max(0, ...registeredNumbers(keeperDir)) === mine.number;
 }
 
-/** Clears away what earlier keepers, and candidates that died or lost, have left. Only for the keeper that is registered. */
+/** Removes the files of earlier keepers, and of candidates that died or lost. Only for the registered keeper. */
 export function clearSuperseded(keeperDir: string, socketDir: string, mine: Registration): void {
   for (const name of readdirSync(keeperDir)) {
     const number = numberOf(name);

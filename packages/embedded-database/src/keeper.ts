@@ -16,7 +16,7 @@ import { type Postmaster, startPostmaster } from './postmaster.ts';
 import { RestartPolicy } from './restart-policy.ts';
 import { makePostgresSocketFolder } from './socket-folder.ts';
 
-/** How long a keeper that failed stays to report the failure to a client that has not connected yet. */
+/** The time that a failed keeper waits, to report the failure to a client that has not connected yet. */
 const failureNoticeMs = 3_000;
 
 /**

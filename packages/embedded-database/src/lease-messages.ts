@@ -17,11 +17,11 @@ export interface KeeperConfiguration {
   readonly account: { readonly name: string; readonly uid: number; readonly gid: number };
   /** Extra settings for PostgreSQL. */
   readonly settings: Readonly<Record<string, string>>;
-  /** False: the database must be there already. */
+  /** False: the database must exist. */
   readonly mayCreate: boolean;
 }
 
-/** Sends one message. A client that has just disconnected is no error. */
+/** Sends one message. A client that has just disconnected is not an error. */
 export function sendMessage(socket: Socket, message: KeeperMessage): void {
   if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
 }

@@ -15,7 +15,7 @@ import { EmbeddedDatabaseError, errno, remedyFor } from './embedded-database-err
 
 const largestLogBytes = 16 * 1024 * 1024;
 
-/** Opens the log to append to. Not through a symbolic link, which would let root be sent to write elsewhere. */
+/** Opens the log for appending. Does not follow a symbolic link, which could redirect the writes of root. */
 export function openLog(path: string, owner: Account): number {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
   try {
@@ -41,10 +41,10 @@ export function writeLogLine(line: string): void {
   }
 }
 
-/** Closes what `openLog` opened. */
+/** Closes a descriptor of `openLog`. */
 export const closeLog = closeSync;
 
-/** Bounds the log: what is over stays as `<path>.1`. In place, because the processes that write it keep it open. */
+/** Limits the size of the log; older lines are kept as `<path>.1`. The file is cut in place, because its writers keep it open. */
 export function boundLog(path: string): void {
   try {
     if (statSync(path).size < largestLogBytes) return;

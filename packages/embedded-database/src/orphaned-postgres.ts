@@ -13,14 +13,14 @@ const stopSignals = [
   ['SIGKILL', 10_000],
 ] as const;
 
-/** A process of a PostgreSQL: its first, the postmaster, or one of those the postmaster has started. */
+/** A process of a PostgreSQL: the postmaster, or a process that the postmaster has started. */
 interface PostgresProcess {
   readonly pid: number;
   readonly isPostmaster: boolean;
 }
 
 /**
- * Stops the PostgreSQL of a keeper that was killed, and removes its lock files. Only for the registered keeper: no other may run a
+ * Stops the PostgreSQL of a keeper that was killed, and removes its lock files. Only for the registered keeper: only it may run a
  * PostgreSQL in this folder, so one that runs there is orphaned.
  */
 export async function stopOrphanedPostgres(cluster: string, socketFolder: string, notify: (line: string) => void): Promise<void> {
@@ -28,7 +28,7 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
   if (remaining.some(({ isPostmaster }) => isPostmaster))
     notify('PostgreSQL of an earlier run is still running: stopping it first');
   for (const [signal, timeoutMs] of stopSignals) {
-    // The others end by themselves when they see that the postmaster is gone; only the last resort is for all of them.
+    // The other processes end by themselves after the postmaster. Only the last signal is sent to all of them.
     for (const { pid, isPostmaster } of remaining) if (isPostmaster || signal === 'SIGKILL') kill(pid, signal);
     const deadline = Date.now() + timeoutMs;
     while (remaining.length > 0 && Date.now() < deadline) {
@@ -40,35 +40,35 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
     const pids = remaining.map(({ pid }) => pid).join(', ');
     throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be ended: end the processes ${pids}`);
   }
-  // PostgreSQL believes a lock file whose process exists. But its number may belong to another process by now, or to a dead one
-  // that nobody has reaped yet (some containers never do), and that nothing runs on this cluster has just been seen.
+  // PostgreSQL respects a lock file if a process with its number exists. That can be another process by now, or a dead one that was not
+  // reaped (some containers never do). The check above shows that no process runs on this cluster.
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
   for (const name of readdirSync(socketFolder))
     if (name.startsWith('.s.PGSQL.')) rmSync(join(socketFolder, name), { force: true });
 }
 
-/** The living processes of a PostgreSQL on this cluster: all of them have it as their working directory. */
+/** The processes of a PostgreSQL on this cluster. All of them have it as their working directory. */
 function processesIn(cluster: string): PostgresProcess[] {
   if (process.platform !== 'linux') return postmasterByLockFile(cluster);
   const ours = statSync(cluster);
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     try {
-      // The folder itself and not its name: in a container, or through a mount, it has another one.
+      // Compares the folder and not its name, because in a container or through a mount the name differs.
       const inside = statSync(`/proc/${name}/cwd`);
       if (inside.ino !== ours.ino || inside.dev !== ours.dev) return [];
       // Not a shell whose working directory is the cluster.
       if (!/\/postgres( \(deleted\))?$/.test(readlinkSync(`/proc/${name}/exe`))) return [];
-      // The others replace their command line by what they do.
+      // The other processes replace their command line by their task.
       return [{ pid: Number(name), isPostmaster: readFileSync(`/proc/${name}/cmdline`, 'utf8').includes('\0-D\0') }];
     } catch {
-      // Gone, dead and not yet reaped, or of another user, who cannot have opened the cluster.
+      // It has ended, is not reaped yet, or belongs to another user, who cannot have opened the cluster.
       return [];
     }
   });
 }
 
-/** Without /proc: the process that the lock file names, if the cluster stands in its command line. */
+/** Without /proc: the process that the lock file names, if its command line contains the cluster. */
 function postmasterByLockFile(cluster: string): PostgresProcess[] {
   try {
     const pid = Number.parseInt(readFileSync(join(cluster, 'postmaster.pid'), 'utf8'), 10);

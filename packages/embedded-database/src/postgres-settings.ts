@@ -3,15 +3,15 @@ export const port = 5432;
 
 const MIB = 1024 * 1024;
 
-/** Bounds of the write-ahead log between two checkpoints. On a small disk it must not take what the data needs. */
+/** Limits of the write-ahead log between two checkpoints. On a small disk it must leave space for the data. */
 const LARGEST_WAL_BYTES = 2048 * MIB;
 const SMALLEST_WAL_BYTES = 64 * MIB;
 
-/** How large the write-ahead log may grow on a disk of this size: a sixteenth of it, within bounds. */
+/** The maximum size of the write-ahead log on a disk of this size: a sixteenth of it, within the limits. */
 export const maxWalBytes = (diskBytes: number): number =>
   Math.min(LARGEST_WAL_BYTES, Math.max(SMALLEST_WAL_BYTES, diskBytes / 16));
 
-/** What PostgreSQL is started with, for a small machine. What keeps a commit through a power failure is never weakened. */
+/** Settings for a small machine. Settings that protect commits from a power failure are never weakened. */
 const settings = {
   listen_addresses: '',
   port: String(port),
@@ -21,15 +21,15 @@ const settings = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  // A table that is being filled gets statistics within seconds: without them plans walk more than they need.
+  // A growing table gets statistics within seconds. Without them, plans read more rows than needed.
   autovacuum_naptime: '10s',
   checkpoint_timeout: '15min',
-  // Costs more than it saves on statements as short as ours.
+  // Costs more than it saves for short statements.
   jit: 'off',
   wal_compression: 'off',
-  // Logical replication is not used: one process less.
+  // Logical replication is not used; this saves a process.
   max_logical_replication_workers: '0',
-  // To standard error, which is the log file: its descriptor outlives the keeper, a pipe would not.
+  // Standard error is the log file. Its descriptor outlives the keeper, and a pipe would not.
   logging_collector: 'off',
   log_destination: 'stderr',
   log_checkpoints: 'off',
@@ -50,7 +50,7 @@ export function postgresArguments(
   const all = {
     ...settings,
     max_wal_size: `${maxWalMib}MB`,
-    // PostgreSQL keeps 80 MB of old files for reuse unless told otherwise.
+    // PostgreSQL keeps 80 MB of old files for reuse by default.
     min_wal_size: `${Math.min(80, Math.floor(maxWalMib / 2))}MB`,
     unix_socket_directories: files.socketFolder,
     hba_file: files.hbaFile,
@@ -60,5 +60,5 @@ export function postgresArguments(
   return ['-D', cluster, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-/** The environment of PostgreSQL's programs: nothing of the caller's, in which PG* variables would change what they do. */
+/** The environment of PostgreSQL's programs, without the caller's, whose PG* variables would change their behaviour. */
 export const postgresEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };

@@ -9,7 +9,7 @@ import { startWatchdog } from './watchdog.ts';
 
 /** A running PostgreSQL, child of the keeper. */
 export interface Postmaster {
-  /** Resolves when it has ended, with how. */
+  /** Resolves when it has ended, with its exit status or signal. */
   readonly ended: Promise<string>;
   /** Resolves to true when it accepts connections, to false if it ended before. */
   readonly ready: Promise<boolean>;

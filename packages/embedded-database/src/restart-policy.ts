@@ -4,18 +4,18 @@ import { lastLines } from './log-file.ts';
 /** A PostgreSQL that ends sooner than this has failed to start. */
 const quickFailureMs = 10_000;
 
-/** The pauses after failures in a row. */
+/** The pauses after consecutive failures. */
 const pausesMs = [50, 200, 1_000];
 
-/** The pause after that. Short, because the cause, such as a full disk, may be gone at any moment. */
+/** The pause after further failures. It is short, because the cause, such as a full disk, may end at any time. */
 const longestPauseMs = 1_000;
 
-/** How often an outage that lasts is reported. */
+/** How often a continuing outage is reported. */
 const reportEveryMs = 60_000;
 
 /**
- * Decides when a keeper restarts its PostgreSQL. One that never accepted connections fails after a few attempts: its settings or files
- * are at fault. One that did is restarted without limit, because the cause is outside and may end at any moment.
+ * Decides when a keeper restarts its PostgreSQL. One that never accepted connections fails after a few attempts, because its settings
+ * or files are wrong. One that did is restarted without limit, because the cause is external and may end at any time.
  */
 export class RestartPolicy {
   /** Whether PostgreSQL has accepted connections before. */
@@ -35,7 +35,7 @@ export class RestartPolicy {
 
   /**
    * Counts a failure. Returns the pause before the next start, and the line to report, if any.
-   * @throws EmbeddedDatabaseError when a restart cannot help.
+   * @throws EmbeddedDatabaseError if a restart cannot help.
    */
   recordFailure(how: string, startedAt: number): { pauseMs: number; report: string | undefined } {
     this.#failures = Date.now() - startedAt < quickFailureMs ? this.#failures + 1 : 1;

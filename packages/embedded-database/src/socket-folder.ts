@@ -12,8 +12,8 @@ const longestSocketPath = 103;
 const longestName = '/socket/.s.PGSQL.5432';
 
 /**
- * The folders in which this data folder's sockets may be, best first. In the data folder itself, because every client sees that
- * one, also a service with a private /tmp; elsewhere when its path is too long or its file system has no sockets.
+ * The folders in which this data folder's sockets may be, in order of preference. The data folder is first, because every client can see
+ * it, even a service with a private /tmp. The others are used if its path is too long or its file system has no sockets.
  */
 export function socketFolders(dataDir: string): string[] {
   const name = `countersign-${folderHash(dataDir)}`;
@@ -28,7 +28,7 @@ export function makeSocketFolder(folder: string): void {
   makePrivateFolder(folder, mode, process.geteuid?.() ?? -1);
 }
 
-/** Creates the folder of PostgreSQL's socket, 0700 of PostgreSQL's user: other users cannot even attempt to connect. */
+/** Creates the folder of PostgreSQL's socket, with mode 0700 for PostgreSQL's user, so that other users cannot even attempt to connect. */
 export function makePostgresSocketFolder(socketFolder: string, account: Account): string {
   const folder = join(socketFolder, 'socket');
   if (makeFolder(folder) && process.geteuid?.() === 0) chownSync(folder, account.uid, account.gid);
@@ -48,7 +48,7 @@ function makePrivateFolder(folder: string, mode: number, owner: number): void {
   if ((stats.mode & 0o777) !== mode) chmodSync(folder, mode);
 }
 
-/** True if it was not there. */
+/** Creates a folder; false if it existed. */
 function makeFolder(folder: string): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });

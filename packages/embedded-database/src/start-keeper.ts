@@ -8,7 +8,7 @@ import type { KeeperConfiguration } from './lease-messages.ts';
 import { closeLog, openLog } from './log-file.ts';
 import { postgresEnvironment } from './postgres-settings.ts';
 
-/** The TypeScript source in the repository; in a packed server, a separate entry beside the bundle. */
+/** The TypeScript source in the repository; in a packed server, a separate entry next to the bundle. */
 const keeperFile = fileURLToPath(new URL(`./keeper${extname(import.meta.url)}`, import.meta.url));
 
 /**

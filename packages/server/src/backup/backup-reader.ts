@@ -17,14 +17,14 @@ import { decompress } from './zstandard.ts';
 /** A backup that can be read, one bounded file at a time. */
 export interface BackupReader {
   readonly manifest: BackupManifest;
-  /** The file of a part, as it is stored, if its SHA-256 is that of the manifest. */
+  /** The file of a part, as stored. Throws if its SHA-256 differs from the manifest. */
   read(part: BackupPart): Promise<Uint8Array>;
-  /** The encrypted secrets; undefined where there are none. */
+  /** The encrypted secrets; undefined if there are none. */
   secrets(): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
 }
 
-/** Reads a file of the backup; throws when it is missing or longer than `bytesMax`. */
+/** Reads a file of the backup; throws if it is missing or longer than `bytesMax`. */
 type ReadFile = (name: string, bytesMax: number) => Promise<Buffer>;
 
 const SECRETS_BYTES_MAX = 64 * 1024;
@@ -87,7 +87,7 @@ async function fromTar(file: FileHandle): Promise<ReadFile> {
   };
 }
 
-/** Where each file of an archive begins. Reads the headers alone. */
+/** The place of each file in an archive. Reads only the headers. */
 async function indexTar(file: FileHandle): Promise<Map<string, { at: number; bytes: number }>> {
   const places = new Map<string, { at: number; bytes: number }>();
   const block = Buffer.alloc(TAR_BLOCK);
@@ -100,7 +100,7 @@ async function indexTar(file: FileHandle): Promise<Map<string, { at: number; byt
   }
 }
 
-/** Decompresses a part. @throws where it is not as long as the manifest says. */
+/** Decompresses a part. @throws if its length differs from the manifest. */
 export async function decompressPart({ file, rawBytes }: BackupPart, compressed: Uint8Array): Promise<Uint8Array> {
   const raw = await decompress(compressed, rawBytes).catch((error: Error) => {
     throw damaged(`${file} cannot be decompressed: ${error.message}`);

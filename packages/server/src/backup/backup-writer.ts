@@ -7,18 +7,18 @@ import { paddingOf, TAR_BLOCK, tarHeader } from './tar-format.ts';
 /** Only this account can read a backup. */
 const OWNER_ONLY = 0o600;
 
-/** Where the files of a backup go: a folder, or one tar archive. */
+/** The target of a backup: a folder, or one tar archive. */
 export interface BackupWriter {
   add(name: string, content: Uint8Array): Promise<void>;
-  /** Returns when everything would survive a crash. */
+  /** Resolves when all files would survive a crash. */
   finish(): Promise<void>;
-  /** Removes what was written. */
+  /** Removes the written files. */
   discard(): Promise<void>;
 }
 
 /**
- * Opens a new backup: in an empty folder, or one that the path names by a slash at its end, else as one file. Nothing that exists is
- * overwritten, because it may be the only good backup.
+ * Creates a backup: in an existing empty folder, in a new folder if the path ends in a slash, or as one file. Existing files are never
+ * overwritten, because they may be the only good backup.
  */
 export async function createBackup(path: string, modifiedAt: Date): Promise<BackupWriter> {
   try {
@@ -55,8 +55,8 @@ async function folderWriter(path: string, exists: boolean): Promise<BackupWriter
 }
 
 async function tarWriter(path: string, modifiedAt: Date): Promise<BackupWriter> {
-  const aside = `${path}.${process.pid}.partial`;
-  const file = await open(aside, 'wx', OWNER_ONLY);
+  const temporary = `${path}.${process.pid}.partial`;
+  const file = await open(temporary, 'wx', OWNER_ONLY);
   const write = (bytes: Uint8Array) =>
     file.writeFile(bytes).catch((error: unknown) => {
       throw cannotWrite(path, error);
@@ -71,12 +71,12 @@ async function tarWriter(path: string, modifiedAt: Date): Promise<BackupWriter> 
       await write(Buffer.alloc(2 * TAR_BLOCK));
       await file.sync();
       await file.close();
-      await rename(aside, path);
+      await rename(temporary, path);
       await syncFolder(dirname(path));
     },
     discard: async () => {
       await file.close().catch(() => undefined);
-      await rm(aside, { force: true });
+      await rm(temporary, { force: true });
     },
   };
 }

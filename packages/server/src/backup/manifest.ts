@@ -1,6 +1,6 @@
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** A bounded piece of a table: binary COPY data, compressed by Zstandard, in a file of its own. */
+/** A part of a table with limited size: binary COPY data, compressed by Zstandard, in a separate file. */
 export interface BackupPart {
   file: string;
   rows: number;
@@ -25,7 +25,7 @@ export interface BackupWorkspace {
   logs: Record<string, { size: number; root: string }>;
 }
 
-/** What a backup says of itself, in manifest.json. It is written last, so a folder without it is no backup. */
+/** The content of manifest.json. It is written last, so a folder without it is not a backup. */
 export interface BackupManifest {
   format: 'countersign-backup';
   version: 1;
@@ -46,7 +46,7 @@ export const MANIFEST_FILE = 'manifest.json';
 /** Name of the file that holds the encrypted secrets. */
 export const SECRETS_FILE = 'secrets.json';
 
-/** A manifest of 10,000 workspaces and 1 TB has less. */
+/** A manifest of 10,000 workspaces and 1 TB is smaller. */
 export const MANIFEST_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Name of a part's file. */
@@ -55,10 +55,10 @@ export const partFile = (table: string, number: number): string => `${table}.${S
 const PART_FILE = /^[a-z][a-z0-9_]*\.\d{6,}\.zst$/;
 const NAME = /^[a-z][a-z0-9_]*$/;
 
-/** What is wrong with a backup, as an error of the command. */
+/** The error of the command for a damaged backup. */
 export const damaged = (what: string): ExitError => new ExitError('broken', `the backup is damaged: ${what}`);
 
-/** Reads a manifest. Only what decides which file or table is touched is checked: the rest is compared when the rows are loaded. */
+/** Reads a manifest. Checks only members that select files and tables; the others are compared when the rows are loaded. */
 export function parseManifest(text: string): BackupManifest {
   let manifest: BackupManifest;
   try {

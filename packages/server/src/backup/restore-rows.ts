@@ -12,7 +12,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 import { type BackupReader, decompressPart } from './backup-reader.ts';
 import { type BackupManifest, type BackupTable, damaged } from './manifest.ts';
 
-/** How many of the known migrations the backup's schema has. @throws where it is that of another or a newer version. */
+/** The number of known migrations in the backup's schema. @throws if the schema is that of another or a newer version. */
 export function migrationsOf({ migrations }: BackupManifest, known: readonly string[]): number {
   const unknown = migrations.find((name) => !known.includes(name));
   if (unknown !== undefined)
@@ -31,7 +31,7 @@ export async function checkParts(reader: BackupReader): Promise<void> {
   await reader.secrets();
 }
 
-/** Refuses a database that holds rows, or tables of another level than the backup's. The role must own the tables. */
+/** Rejects a database with rows, or with tables of another version than the backup. The role must own the tables. */
 export async function requireEmpty(client: Client, manifest: BackupManifest): Promise<void> {
   const filled = await findFilledTable(client, await listCopiedTables(client));
   if (filled !== undefined)
@@ -50,8 +50,8 @@ export async function requireEmpty(client: Client, manifest: BackupManifest): Pr
 const BEGIN = `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0`;
 
 /**
- * Loads every row in one transaction: all of them are there afterwards, or none.
- * @param client a connection of its own, as the role that owns the tables.
+ * Loads all rows in one transaction, or none.
+ * @param client a separate connection, as the role that owns the tables.
  */
 export async function restoreRows(
   client: Client,
@@ -83,7 +83,7 @@ export async function restoreRows(
   await analyzeTables(client);
 }
 
-/** The same columns, and in the same order: binary rows have no names. */
+/** Requires the same columns in the same order, because binary rows have no names. */
 function requireSameColumns(table: CopiedTable, source: BackupTable): void {
   if (source.columns.join() !== table.columns.join()) throw damaged(`the columns of ${table.name} are others than its schema's`);
 }

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:
 import { ExitError } from '../errors/exit-codes.ts';
 import { damaged, SECRETS_FILE } from './manifest.ts';
 
-/** The secrets of an installation as a backup holds them: texts as in the environment or in data/secrets. */
+/** The secrets of an installation in a backup: texts as in the environment or in data/secrets. */
 export interface BackupSecrets {
   masterSecret: string;
   signingKey: string;
@@ -36,7 +36,7 @@ export function sealSecrets(secrets: BackupSecrets, passphrase: string, instance
   return Buffer.from(`${JSON.stringify(sealed)}\n`);
 }
 
-/** Decrypts the secrets. @throws wrong_secret where the passphrase is another one. */
+/** Decrypts the secrets. @throws wrong_secret for another passphrase. */
 export function openSecrets(file: Uint8Array, passphrase: string, instanceId: string): BackupSecrets {
   const { kdf, salt, nonce, ciphertext, tag } = parse(file);
   if (kdf !== 'scrypt') throw damaged(`${SECRETS_FILE} is encrypted in an unknown way`);
@@ -59,8 +59,8 @@ export function openSecrets(file: Uint8Array, passphrase: string, instanceId: st
 function parse(file: Uint8Array): SealedSecrets {
   try {
     const sealed = JSON.parse(Buffer.from(file).toString('utf8'));
-    const isWhole = ['salt', 'nonce', 'ciphertext', 'tag'].every((member) => typeof sealed[member] === 'string');
-    if (isWhole && Buffer.from(sealed.tag, 'base64').length === 16) return sealed;
+    const isComplete = ['salt', 'nonce', 'ciphertext', 'tag'].every((member) => typeof sealed[member] === 'string');
+    if (isComplete && Buffer.from(sealed.tag, 'base64').length === 16) return sealed;
   } catch {
     // Reported below.
   }

@@ -3,10 +3,10 @@ import type { BackupWriter } from './backup-writer.ts';
 import { type BackupPart, partFile } from './manifest.ts';
 import { compress } from './zstandard.ts';
 
-/** Rows are collected up to this size before they are compressed; a longer row is a part of its own. */
+/** Rows are collected up to this size before they are compressed; a longer row has its own part. */
 export const PART_BYTES = 4 * 1024 * 1024;
 
-/** How binary COPY data begins: signature, flags, no extension. */
+/** The start of binary COPY data: signature, flags, no extension. */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const TRAILER = Buffer.from([0xff, 0xff]);
 
@@ -25,17 +25,17 @@ export class TableParts {
     this.#writer = writer;
   }
 
-  /** How many rows it has taken. */
+  /** The number of rows taken. */
   get rows(): number {
     return this.parts.reduce((sum, part) => sum + part.rows, this.#rows);
   }
 
-  /** Takes what one message of COPY holds: a row, with the header before the first one, or the trailer. */
+  /** Takes one message of COPY: a row, with the header before the first one, or the trailer. */
   take(message: Uint8Array, isFirst: boolean): Promise<void> | undefined {
     const row = isFirst ? message.subarray(HEADER.length) : message;
     if (row.length === 0 || (row.length === 2 && row[0] === 0xff && row[1] === 0xff)) return undefined;
-    const room = this.#buffer.length - this.#length - TRAILER.length;
-    const full = this.#rows > 0 && row.length > room ? this.#flush() : undefined;
+    const free = this.#buffer.length - this.#length - TRAILER.length;
+    const full = this.#rows > 0 && row.length > free ? this.#flush() : undefined;
     if (this.#rows === 0) this.#begin(row.length);
     this.#buffer.set(row, this.#length);
     this.#length += row.length;
@@ -50,7 +50,7 @@ export class TableParts {
     this.#length = HEADER.length;
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining rows. */
   async end(): Promise<void> {
     if (this.#rows > 0) this.#flush();
     await this.#written;

@@ -4,7 +4,7 @@ export const TAR_BLOCK = 512;
 const SIZE = { at: 124, length: 12 };
 const CHECKSUM = { at: 148, length: 8 };
 
-/** The header block of a regular file, readable for its owner alone. */
+/** The header block of a regular file, readable only by its owner. */
 export function tarHeader(name: string, bytes: number, modifiedAt: Date): Buffer {
   const header = Buffer.alloc(TAR_BLOCK);
   header.write(name, 0, 100, 'utf8');
@@ -19,10 +19,10 @@ export function tarHeader(name: string, bytes: number, modifiedAt: Date): Buffer
   return header;
 }
 
-/** Bytes behind a file's content up to the next block. */
+/** The number of padding bytes after a file's content. */
 export const paddingOf = (bytes: number): number => (TAR_BLOCK - (bytes % TAR_BLOCK)) % TAR_BLOCK;
 
-/** The name and length that a header block gives; undefined for the end of the archive, or for a block that is no header. */
+/** The name and length that a header block gives; undefined for the end of the archive, or for a block that is not a header. */
 export function readTarHeader(block: Buffer): { name: string; bytes: number } | undefined {
   const stored = Number.parseInt(block.toString('latin1', CHECKSUM.at, CHECKSUM.at + CHECKSUM.length), 8);
   if (stored !== checksumOf(block)) return undefined;
@@ -33,7 +33,7 @@ export function readTarHeader(block: Buffer): { name: string; bytes: number } | 
 
 const octal = (value: number, length: number): string => `${value.toString(8).padStart(length - 1, '0')}\0`;
 
-/** The sum over the block, with spaces in the place of the checksum. */
+/** The sum over the block, with spaces in place of the checksum. */
 function checksumOf(block: Buffer): number {
   let sum = 0;
   for (let at = 0; at < TAR_BLOCK; at += 1) sum += at >= CHECKSUM.at && at < CHECKSUM.at + CHECKSUM.length ? 0x20 : block[at]!;

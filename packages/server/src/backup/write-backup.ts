@@ -15,23 +15,23 @@ import type { BackupWriter } from './backup-writer.ts';
 import { type BackupManifest, type BackupTable, type BackupWorkspace, MANIFEST_FILE, SECRETS_FILE } from './manifest.ts';
 import { TableParts } from './table-parts.ts';
 
-/** What goes into a backup besides the rows. */
+/** The parameters of a backup. */
 export interface BackupParameters {
   madeAt: string;
   madeBy: string;
   /** Encrypts the secrets of the installation with this ID; undefined to leave them out. */
   sealSecrets: ((instanceId: string) => Uint8Array) | undefined;
-  /** Hears how many rows are copied. */
+  /** Called with the number of copied rows. */
   progress: ((rows: number) => void) | undefined;
 }
 
-// The settings of the pools end long statements; this connection has none of them. A role may have its own.
+// This connection lacks the pools' timeouts for statements, but a role may have its own.
 const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0`;
 
 /**
- * Copies every table in one snapshot: what was committed when it began, whatever is written meanwhile. The manifest comes last.
- * @param client a connection of its own, as a role that may read the tables.
+ * Copies every table in one snapshot: the rows that were committed at its start. The manifest is written last.
+ * @param client a separate connection, as a role that may read the tables.
  */
 export async function writeBackup(client: Client, writer: BackupWriter, parameters: BackupParameters): Promise<BackupManifest> {
   await client.query(BEGIN);
@@ -73,8 +73,8 @@ async function copyTables(
   let before = 0;
   for (const table of await listCopiedTables(client)) {
     const parts = new TableParts(table.name, writer);
-    const heard = () => progress?.(before + parts.rows);
-    for (const tenantId of table.byTenant ? tenants : [undefined]) await copyRows(client, table, tenantId, parts, heard);
+    const onRows = () => progress?.(before + parts.rows);
+    for (const tenantId of table.byTenant ? tenants : [undefined]) await copyRows(client, table, tenantId, parts, onRows);
     await parts.end();
     before += parts.rows;
     copied.push({ name: table.name, columns: table.columns, rows: parts.rows, parts: parts.parts });
@@ -87,20 +87,20 @@ async function copyRows(
   table: CopiedTable,
   tenantId: string | undefined,
   parts: TableParts,
-  heard: () => void,
+  onRows: () => void,
 ): Promise<void> {
   const before = parts.rows;
   let isFirst = true;
   const rows = await copyTableOut(client, table, tenantId, (message) => {
     const full = parts.take(message, isFirst);
     isFirst = false;
-    if (full !== undefined) heard();
+    if (full !== undefined) onRows();
     return full;
   });
   if (parts.rows - before !== rows) throw new Error(`COPY of ${table.name} sent ${parts.rows - before} rows and counted ${rows}`);
 }
 
-/** The heads of a workspace's logs. One whose stored tree is damaged is left out: the verification reports it. */
+/** The heads of a workspace's logs. A log with a damaged tree is omitted; the verification reports it. */
 async function headsOf(client: Client, tenantId: string): Promise<BackupWorkspace['logs']> {
   const logs: BackupWorkspace['logs'] = {};
   for (const { log, size, frontier } of await listHeads(client, tenantId)) {

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** Level 3 compresses recorded runs about ten times; higher levels take much longer for little more. */
+/** Level 3 compresses recorded runs about ten times; higher levels take much longer and save little. */
 const LEVEL = 3;
 
 /** Refuses a Node.js without Zstandard: the packed server runs on Node 20 too. */
@@ -11,7 +11,7 @@ export function requireZstandard(): void {
     throw new ExitError('wrong_use', `backup and restore need Node.js 22.15 or later, and this is ${process.version}`);
 }
 
-/** Compresses bytes on a thread of its own. */
+/** Compresses bytes on a thread of Node's pool. */
 export const compress = (raw: Uint8Array): Promise<Buffer> =>
   promisify(zlib.zstdCompress)(raw, { params: { [zlib.constants.ZSTD_c_compressionLevel]: LEVEL } });
 

@@ -52,9 +52,9 @@ export class LedgerReader {
     tenantId: string,
     log: Exclude<LogName, 'keys'>,
     range: { from: number; to?: number | undefined },
-    room: { reserve(bytes: number): void },
+    memory: { reserve(bytes: number): void },
   ): Promise<AsyncIterable<string>> {
-    const pages = exportLog(this.#parts.pool, tenantId, log, range, (bytes) => room.reserve(bytes));
+    const pages = exportLog(this.#parts.pool, tenantId, log, range, (bytes) => memory.reserve(bytes));
     // The first page is read before the response begins, so that an unreachable database still gives 503.
     const first = await pages.next();
     return (async function* () {

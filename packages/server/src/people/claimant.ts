@@ -12,7 +12,7 @@ import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.
 export type Claimant = { id: string } & ({ known: Account } | { newcomer: Pick<Account, 'id' | 'email' | 'name' | 'password'> });
 
 /**
- * Identifies the person at an address. An existing account requires its password, so that whoever made the link cannot take it over.
+ * Identifies the person at an address. An existing account requires its password, so that the maker of the link cannot take it over.
  * Otherwise an account is created with the given name and password.
  */
 export async function claimantOf(pool: Pool, claim: Claim & { name: string | undefined }, caller: Caller): Promise<Claimant> {
@@ -27,13 +27,13 @@ export async function claimantOf(pool: Pool, claim: Claim & { name: string | und
 }
 
 /** Creates or locks the claimant's account in the transaction in which they join. */
-export async function admit(tx: Statements, claimant: Claimant): Promise<void> {
+export async function claimAccount(tx: Statements, claimant: Claimant): Promise<void> {
   if ('known' in claimant) {
     const account = await lockAccount(tx, claimant.id);
     if (account?.passwordChangedAt !== claimant.known.passwordChangedAt) throw signInFailed();
     return;
   }
-  // The address was registered meanwhile, so its password is required from now on.
+  // The address was registered by a concurrent request, so its password is required now.
   if (!(await insertPerson(tx, claimant.newcomer))) throw signInFailed();
   await endSetUp(tx);
 }

@@ -10,21 +10,21 @@ import { personName } from '../workspace/actor.ts';
 import { createWorkspaceBy } from '../workspace/create-workspace.ts';
 import { type Act, actIn } from '../workspace/governance-act.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
-import { admit, type Claimant, claimantOf } from './claimant.ts';
-import { heldLink } from './one-time-links.ts';
+import { type Claimant, claimAccount, claimantOf } from './claimant.ts';
+import { requireLink } from './one-time-links.ts';
 import { hashPassword } from './password-hash.ts';
 import { replacePassword } from './passwords.ts';
 import { newSession } from './sessions.ts';
 import type { Caller } from './sign-in.ts';
 
 /** A new session: its token for the cookie, and the workspace to open. */
-export interface Entered {
+export interface StartedSession {
   token: string;
   workspaceId: string | null;
 }
 
 /** The input of a person who opens a link. */
-export interface Typed {
+export interface LinkInput {
   token: string;
   name?: string | undefined;
   password: string;
@@ -33,42 +33,49 @@ export interface Typed {
 /** Creates the first admin: of a new workspace by the link for the instance, or of the workspace of the link. */
 export async function setUp(
   pool: Pool,
-  typed: Typed & { email: string; workspaceName?: string | undefined },
+  input: LinkInput & { email: string; workspaceName?: string | undefined },
   caller: Caller,
-): Promise<Entered> {
-  const link = await heldLink(pool, typed.token, 'set_up');
-  const { workspaceName } = typed;
+): Promise<StartedSession> {
+  const link = await requireLink(pool, input.token, 'set_up');
+  const { workspaceName } = input;
   if (link.workspaceId === null && workspaceName === undefined)
     throw validationFailed({ path: '/workspace_name', code: 'required', message: 'workspace_name is required' });
-  const claimant = await claimantOf(pool, { ...typed, name: typed.name }, caller);
-  const entering = async (act: Act) => {
+  const claimant = await claimantOf(pool, { ...input, name: input.name }, caller);
+  const join = async (act: Act) => {
     if (link.workspaceId === null) await lockSetUp(act.tx);
     await link.use(act.tx);
-    return enter(act, claimant, 'admin', { by: 'set_up' }, caller);
+    return startMembership(act, claimant, 'admin', { by: 'set_up' }, caller);
   };
   const by = personName(claimant.id);
   return link.workspaceId === null
-    ? createWorkspaceBy(pool, workspaceName!, by, entering)
-    : inTenantTransaction(pool, link.workspaceId, (tx) => actIn(tx, by, entering));
+    ? createWorkspaceBy(pool, workspaceName!, by, join)
+    : inTenantTransaction(pool, link.workspaceId, (tx) => actIn(tx, by, join));
 }
 
 /** Joins the workspace of an invitation, in its role. */
-export async function acceptInvitation(pool: Pool, typed: Typed, caller: Caller): Promise<Entered> {
-  const link = await heldLink(pool, typed.token, 'invitation');
+export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Caller): Promise<StartedSession> {
+  const link = await requireLink(pool, input.token, 'invitation');
   const { email, role, workspaceId } = link;
-  if (email === null || role === null || workspaceId === null) throw new Error(`invitation ${link.id} is for nobody`);
-  const claimant = await claimantOf(pool, { ...typed, email, name: typed.name }, caller);
-  const entering = async (act: Act) => {
+  if (email === null || role === null || workspaceId === null)
+    throw new Error(`invitation ${link.id} has no address, role or workspace`);
+  const claimant = await claimantOf(pool, { ...input, email, name: input.name }, caller);
+  const join = async (act: Act) => {
     await link.use(act.tx);
     await voidInvitations(act.tx, email);
-    return enter(act, claimant, role, { by: 'invitation', invitation_id: link.id }, caller);
+    return startMembership(act, claimant, role, { by: 'invitation', invitation_id: link.id }, caller);
   };
-  return inTenantTransaction(pool, workspaceId, (tx) => actIn(tx, personName(claimant.id), entering));
+  return inTenantTransaction(pool, workspaceId, (tx) => actIn(tx, personName(claimant.id), join));
 }
 
 /** Makes a claimant a member, with an entry in the ledger, and starts their session. */
-async function enter(act: Act, claimant: Claimant, role: Role, how: Record<string, string>, caller: Caller): Promise<Entered> {
-  await admit(act.tx, claimant);
+async function startMembership(
+  act: Act,
+  claimant: Claimant,
+  role: Role,
+  how: Record<string, string>,
+  caller: Caller,
+): Promise<StartedSession> {
+  await claimAccount(act.tx, claimant);
   await makeMember(act, claimant.id, role, how);
   const { token, row } = newSession(claimant.id, caller.userAgent);
   await insertSession(act.tx, row);
@@ -93,8 +100,8 @@ export async function makeMember(
 }
 
 /** Sets a new password by a link. All sessions of the person end, and a new one starts. */
-export async function resetPassword(pool: Pool, { token, password }: Typed, caller: Caller): Promise<Entered> {
-  const link = await heldLink(pool, token, 'password_reset');
+export async function resetPassword(pool: Pool, { token, password }: LinkInput, caller: Caller): Promise<StartedSession> {
+  const link = await requireLink(pool, token, 'password_reset');
   const hash = await hashPassword(password);
   const personId = link.personId!;
   return inPersonTransaction(pool, personId, async (tx) => {
@@ -105,8 +112,8 @@ export async function resetPassword(pool: Pool, { token, password }: Typed, call
 }
 
 /** Signs in by a link. */
-export async function signInByLink(pool: Pool, token: string, caller: Caller): Promise<Entered> {
-  const link = await heldLink(pool, token, 'sign_in');
+export async function signInByLink(pool: Pool, token: string, caller: Caller): Promise<StartedSession> {
+  const link = await requireLink(pool, token, 'sign_in');
   const personId = link.personId!;
   const { token: sessionToken, row } = newSession(personId, caller.userAgent);
   return inPersonTransaction(pool, personId, async (tx) => {

@@ -45,7 +45,7 @@ export const changeRole = (pool: Pool, tenantId: string, personId: string, to: R
   governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const from = await findRole(tx, personId);
     if (from === undefined || from === to) return from !== undefined;
-    if (from === 'admin') await admitNoMoreAsAdmin(tx, personId);
+    if (from === 'admin') await endAdminRights(tx, personId);
     await changeRoleOf(tx, personId, to);
     record({ action: 'member.role_changed', subject: personName(personId), metadata: { from, to } });
     return true;
@@ -64,7 +64,7 @@ export const leave = (pool: Pool, tenantId: string, personId: string): Promise<b
 async function endMembership({ tx, record }: Act, personId: string): Promise<boolean> {
   const role = await findRole(tx, personId);
   if (role === undefined) return false;
-  if (role === 'admin') await admitNoMoreAsAdmin(tx, personId);
+  if (role === 'admin') await endAdminRights(tx, personId);
   await deleteMembership(tx, personId);
   // Every request checks the membership. A person without any workspace is signed out.
   if ((await workspacesOf(tx, personId)).length === 0) await deleteSessionsOf(tx, personId);
@@ -73,7 +73,7 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
 }
 
 /** Requires another admin, and ends this admin's links, so that no invitation brings them back. */
-async function admitNoMoreAsAdmin(tx: Transaction, personId: string): Promise<void> {
+async function endAdminRights(tx: Transaction, personId: string): Promise<void> {
   if ((await countAdmins(tx)) === 1)
     throw new RuleViolationError('the last admin of a workspace must stay admin; make another member admin first');
   await lockAccount(tx, personId); // A concurrent reset link of another workspace waits, or was made before.

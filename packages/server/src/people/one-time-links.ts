@@ -26,7 +26,7 @@ const LIFE_SECONDS: Record<LinkPurpose, number> = {
   sign_in: HOUR_SECONDS,
 };
 
-/** A link as it is handed out, only once. */
+/** A new link, which is shown only once. */
 export interface IssuedLink {
   id: string;
   /** Path and fragment, after the address of the portal. */
@@ -42,8 +42,8 @@ export async function issueLink(
 ): Promise<IssuedLink> {
   const { token, tokenSha256 } = newToken();
   const id = newId();
-  const nobody = { workspaceId: null, personId: null, email: null, role: null };
-  const expiresAt = await insertLink(tx, { ...nobody, ...made, id, tokenSha256, madeBy, seconds: LIFE_SECONDS[made.purpose] });
+  const noTarget = { workspaceId: null, personId: null, email: null, role: null };
+  const expiresAt = await insertLink(tx, { ...noTarget, ...made, id, tokenSha256, madeBy, seconds: LIFE_SECONDS[made.purpose] });
   return { id, path: `${LINK_PAGE}#${token}`, expiresAt };
 }
 
@@ -65,14 +65,14 @@ export async function endSetUp(tx: Statements): Promise<void> {
   await Promise.all([lockSetUp(tx), voidSetUpLinks(tx)]);
 }
 
-/** A valid link of a caller. */
-export interface HeldLink extends LiveLink {
-  /** Uses it up in the transaction of its purpose. @throws ApiError `link_not_valid` if it was used meanwhile. */
+/** A valid link. */
+export interface UsableLink extends LiveLink {
+  /** Uses the link in the transaction of its purpose. @throws ApiError `link_not_valid` if it has been used since. */
   use(tx: Statements): Promise<void>;
 }
 
 /** The link of a token, of one purpose if given. @throws ApiError `link_not_valid` */
-export async function heldLink(pool: Pool, token: string, purpose?: LinkPurpose): Promise<HeldLink> {
+export async function requireLink(pool: Pool, token: string, purpose?: LinkPurpose): Promise<UsableLink> {
   const tokenSha256 = hashOfToken(token);
   const link = tokenSha256 === undefined ? undefined : await findLink(pool, tokenSha256);
   if (tokenSha256 === undefined || link === undefined || (purpose !== undefined && link.purpose !== purpose)) throw notValid();

@@ -9,7 +9,7 @@ const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
 /** A parsed PHC string. */
-interface Hashed extends Argon2Cost {
+interface PasswordHash extends Argon2Cost {
   salt: Buffer;
   tag: Buffer;
 }
@@ -20,26 +20,26 @@ const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Z
 const AT_ONCE = 2;
 /** The number of queued hashes, a second or two of work; beyond it 503. */
 const WAITING_MAX = 64;
-const turns = new Slots(AT_ONCE);
-let asked = 0;
+const slots = new Slots(AT_ONCE);
+let pending = 0;
 
 /** Limits concurrent hashes, so that a flood of sign-ins fills a queue and not the machine's memory and threads. */
-async function inTurn(work: () => Promise<Buffer>): Promise<Buffer> {
-  if (asked >= AT_ONCE + WAITING_MAX) throw unavailable('too many passwords are being checked');
-  asked += 1;
-  const release = await turns.take();
+async function withSlot(work: () => Promise<Buffer>): Promise<Buffer> {
+  if (pending >= AT_ONCE + WAITING_MAX) throw unavailable('too many passwords are being checked');
+  pending += 1;
+  const release = await slots.take();
   try {
     return await work();
   } finally {
     release();
-    asked -= 1;
+    pending -= 1;
   }
 }
 
 /** Hashes a password with a new salt. Returns the PHC string: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  return written({ ...COST, salt, tag: await inTurn(() => argon2id(bytesOf(password), salt, TAG_BYTES, COST)) });
+  return phcString({ ...COST, salt, tag: await withSlot(() => argon2id(bytesOf(password), salt, TAG_BYTES, COST)) });
 }
 
 /**
@@ -47,8 +47,8 @@ export async function hashPassword(password: string): Promise<string> {
  * time reveals nothing.
  */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
-  const { salt, tag, ...cost } = hash === null ? NOBODYS : read(hash);
-  const made = await inTurn(() => argon2id(bytesOf(password), salt, tag.length, cost));
+  const { salt, tag, ...cost } = hash === null ? HASH_WITHOUT_ACCOUNT : read(hash);
+  const made = await withSlot(() => argon2id(bytesOf(password), salt, tag.length, cost));
   return timingSafeEqual(made, tag) && hash !== null;
 }
 
@@ -58,19 +58,19 @@ export function isOutdated(hash: string): boolean {
   return memoryKiB !== COST.memoryKiB || passes !== COST.passes || lanes !== COST.lanes;
 }
 
-const NOBODYS: Hashed = { ...COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
+const HASH_WITHOUT_ACCOUNT: PasswordHash = { ...COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) };
 
 /** NFKC, because the same characters can be typed as different code points (NIST SP 800-63B-4, section 3.1.1.2). */
 const bytesOf = (password: string): Buffer => Buffer.from(password.normalize('NFKC'), 'utf8');
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
 
-const written = ({ memoryKiB, passes, lanes, salt, tag }: Hashed): string =>
+const phcString = ({ memoryKiB, passes, lanes, salt, tag }: PasswordHash): string =>
   `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${unpadded(salt)}$${unpadded(tag)}`;
 
-function read(hash: string): Hashed {
+function read(hash: string): PasswordHash {
   const [, memory, passes, lanes, salt, tag] = PHC.exec(hash) ?? [];
-  if (salt === undefined || tag === undefined) throw new Error('the stored password is no argon2id hash in PHC string form');
+  if (salt === undefined || tag === undefined) throw new Error('the stored password is not an argon2id hash in PHC string form');
   return {
     memoryKiB: Number(memory),
     passes: Number(passes),

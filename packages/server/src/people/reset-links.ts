@@ -24,7 +24,7 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
       throw new RuleViolationError(
         'your own password is changed on the page of your account; if it is lost, another admin or the operator makes the link',
       );
-    // If the person joins another workspace meanwhile, or the admin loses the role elsewhere, that waits and then ends this link.
+    // If the person concurrently joins another workspace, or the admin loses the role elsewhere, that waits and then ends this link.
     await lockAccounts(tx, [personId, adminId]);
     await requireAdminOfAll(tx, personId, adminId);
     const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, madeBy);

@@ -7,7 +7,7 @@ import { archiveAgent } from '../workspace/archive-agent.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, wholeOf } from './query.ts';
-import { DEFAULT_DEMAND, evaluationOf, evidenceOn, standingOf, summariesOf } from './standing.ts';
+import { DEFAULT_CRITERIA, evaluationOf, evidenceOn, standingOf, summariesOf } from './standing.ts';
 
 const POINTS_DEFAULT = 200;
 
@@ -52,9 +52,9 @@ export const agentHandlers = handlers({
   },
 
   'agents.promotion_preview': async ({ workspace, params, query, parts }) => {
-    const demand = {
-      minPassRate: query.min_pass_rate === undefined ? DEFAULT_DEMAND.minPassRate : Number(query.min_pass_rate),
-      maxAgeHours: wholeOf('max_age_hours', query.max_age_hours, { minimum: 1, maximum: 8760 }) ?? DEFAULT_DEMAND.maxAgeHours,
+    const criteria = {
+      minPassRate: query.min_pass_rate === undefined ? DEFAULT_CRITERIA.minPassRate : Number(query.min_pass_rate),
+      maxAgeHours: wholeOf('max_age_hours', query.max_age_hours, { minimum: 1, maximum: 8760 }) ?? DEFAULT_CRITERIA.maxAgeHours,
     };
     const [evidence] = await inReadTransaction(parts.readPool, workspace, (tx) =>
       evidenceOn(tx, [params.agent], idOf(query.harness_id)),
@@ -62,12 +62,12 @@ export const agentHandlers = handlers({
     const { id } = found(evidence!.agent ?? undefined);
     const age = evidence!.evaluation?.ageHours;
     return {
-      ...standingOf(evidence!, demand),
+      ...standingOf(evidence!, criteria),
       agent_id: id,
       policy: POLICY,
-      required_threshold: demand.minPassRate,
+      required_threshold: criteria.minPassRate,
       actual_threshold: evidence!.evaluation?.pass_rate ?? null,
-      max_age_hours: demand.maxAgeHours,
+      max_age_hours: criteria.maxAgeHours,
       evaluation: evaluationOf(evidence!),
       evaluation_age: age === undefined ? null : roundedHours(age),
     };

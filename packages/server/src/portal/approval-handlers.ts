@@ -6,7 +6,7 @@ import { findStoredEvaluation, type StoredEvaluation } from '../storage/portal/e
 import { decideEvaluation, mayBecome } from '../workspace/decide-evaluation.ts';
 import { withdrawApproval } from '../workspace/withdraw-approval.ts';
 import { changesBetween } from './changes.ts';
-import { detailsOf, notesOf, runsBehind } from './evaluation-handlers.ts';
+import { detailsOf, notesOf, runsBetweenEvaluations } from './evaluation-handlers.ts';
 import { handlers } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf } from './query.ts';
@@ -57,7 +57,7 @@ export const approvalHandlers = handlers({
   },
 });
 
-/** A later time is in the future, and not only that of another node's clock. */
+/** A difference above this is a time in the future, and not the difference between the clocks of two nodes. */
 const FUTURE_MS_MIN = 5_000;
 
 async function approvalDetail(
@@ -67,7 +67,7 @@ async function approvalDetail(
 ): Promise<ApprovalDetail> {
   const [approval, runs, evidence, last] = await Promise.all([
     findApproval(tx, evaluation.id),
-    runsBehind(tx, agent.id, evaluation),
+    runsBetweenEvaluations(tx, agent.id, evaluation),
     evidenceOn(tx, [agent.id]),
     lastApproved(tx, agent.id, evaluation),
   ]);
@@ -99,7 +99,7 @@ async function lastApproved(tx: Transaction, agentId: string, evaluation: Stored
   if (id === undefined) return null;
   const [stored, approval] = await Promise.all([findStoredEvaluation(tx, id), findApproval(tx, id)]);
   if (stored === undefined || approval === undefined) return null;
-  return { stored, approval, runs: await runsBehind(tx, agentId, stored) };
+  return { stored, approval, runs: await runsBetweenEvaluations(tx, agentId, stored) };
 }
 
 const summaryOf = (evaluation: StoredEvaluation): EvaluationSummary => {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of the built pages: beside this package in a checkout, inside it when packed. */
+/** The folder of the built pages: next to this package in a checkout, inside it when packed. */
 export const PAGES_FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../../portal/dist/' : '../portal/', import.meta.url),
 );
@@ -44,11 +44,17 @@ export function readBuiltPages(folder: string): ReadonlyMap<string, BuiltFile> {
     const file = join(entry.parentPath, entry.name);
     const plain = readFileSync(file);
     const path = `/${file.slice(folder.length).replaceAll('\\', '/').replace(/^\//, '')}`;
-    files.set(path, { contentType, etag: etagOf(plain), plain, br: ifThere(`${file}.br`), gzip: ifThere(`${file}.gz`) });
+    files.set(path, {
+      contentType,
+      etag: etagOf(plain),
+      plain,
+      br: readIfPresent(`${file}.br`),
+      gzip: readIfPresent(`${file}.gz`),
+    });
   }
   return files;
 }
 
-const ifThere = (file: string): Buffer | undefined => (existsSync(file) ? readFileSync(file) : undefined);
+const readIfPresent = (file: string): Buffer | undefined => (existsSync(file) ? readFileSync(file) : undefined);
 
 const etagOf = (bytes: Buffer): string => `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;

@@ -3,7 +3,7 @@ import type { RunsBehind } from '@countersign/core/portal/evaluation-routes';
 import type { StoredEvaluation } from '../storage/portal/evaluations.ts';
 
 /** The facts by which two evaluations are compared. */
-type Compared = Pick<
+type ComparedFacts = Pick<
   StoredEvaluation,
   'name' | 'pass_rate' | 'status' | 'category' | 'harness_id' | 'severity_threshold' | 'recorded_by'
 > &
@@ -12,7 +12,7 @@ type Compared = Pick<
 const FACTS = ['pass_rate', 'status', 'name', 'harness_id', 'category', 'severity_threshold', 'recorded_by'] as const;
 
 /** The differences between two evaluations: what was reported, by whom, and the models of the runs. */
-export function changesBetween(before: Compared, now: Compared): Change[] {
+export function changesBetween(before: ComparedFacts, now: ComparedFacts): Change[] {
   const facts = FACTS.map((what) => changeOf(what, before[what], now[what]));
   return [...facts, changeOf('models', modelsOf(before), modelsOf(now))].filter((change) => change !== undefined);
 }
@@ -24,7 +24,7 @@ function changeOf(what: Change['what'], before: string | number | null, now: str
 }
 
 /** Sorted, whatever their use; null if the runs name none. */
-const modelsOf = ({ models }: Compared): string | null =>
+const modelsOf = ({ models }: ComparedFacts): string | null =>
   models.length === 0
     ? null
     : models

@@ -40,7 +40,7 @@ export const evaluationHandlers = handlers({
       } = found(await findStoredEvaluation(tx, params.evaluation));
       const [approval, runs] = await Promise.all([
         findApproval(tx, params.evaluation),
-        evaluation.agent === null ? null : runsBehind(tx, evaluation.agent.id, { recorded_key, before_key }),
+        evaluation.agent === null ? null : runsBetweenEvaluations(tx, evaluation.agent.id, { recorded_key, before_key }),
       ]);
       return {
         ...evaluation,
@@ -52,7 +52,7 @@ export const evaluationHandlers = handlers({
     }),
 });
 
-/** The details that the public endpoint does not accept; the time as the database read it. */
+/** The details that the public endpoint does not accept. The time is as the database parsed it. */
 export function detailsOf({
   document,
   evaluated_at,
@@ -79,7 +79,7 @@ export const notesOf = ({ document }: Pick<StoredEvaluation, 'document'>): strin
   (JSON.parse(document) as { notes?: string | null }).notes ?? null;
 
 /** The agent's runs between the previous evaluation and this one. */
-export async function runsBehind(
+export async function runsBetweenEvaluations(
   tx: Transaction,
   agentId: string,
   { recorded_key: to, before_key: from }: Pick<StoredEvaluation, 'recorded_key' | 'before_key'>,

@@ -14,15 +14,15 @@ export interface SignedInPerson {
   session: { id: string; expiresAt: string };
 }
 
-/** The caller, as the route's rule guarantees: anyone, a person, or a member with at least the role of the rule. */
-export type Asking<A extends Access> = A extends 'anyone'
+/** The requester that the rule of a route guarantees: anyone, a person, or a member with at least the role of the rule. */
+export type RequesterOf<A extends Access> = A extends 'anyone'
   ? object
   : A extends Role
     ? { person: SignedInPerson; workspace: string; role: Role; actor: ActingMember }
     : { person: SignedInPerson };
 
 /** A request for a handler. The access rule holds, and parameters, query and body match the route. */
-export type Asked<R extends PortalRoute> = Asking<R['access']> & {
+export type HandlerRequest<R extends PortalRoute> = RequesterOf<R['access']> & {
   /** IDs are UUIDs in lower case. The handler checks whether the object exists (404). */
   params: ParametersOf<R>;
   query: QueryOf<R>;
@@ -31,7 +31,7 @@ export type Asked<R extends PortalRoute> = Asking<R['access']> & {
   sessionToken: string | undefined;
   caller: Caller;
   /** Reserves memory for documents before they are read. */
-  room: ResponseMemory;
+  memory: ResponseMemory;
   parts: PortalParts;
 };
 
@@ -51,7 +51,7 @@ export class Reply<Body> {
     return new Reply<Body>(body, headers, true);
   }
 
-  /** A file, whole or in pages; `name` is the file name for the browser. */
+  /** A file, complete or in pages; `name` is the file name for the browser. */
   static file(content: string | Buffer | AsyncIterable<string>, contentType: string, name?: string): Reply<never> {
     const disposition = name === undefined ? {} : { 'content-disposition': `attachment; filename="${name}"` };
     return new Reply<never>(content, { 'content-type': contentType, ...disposition }, false);
@@ -60,7 +60,7 @@ export class Reply<Body> {
 
 /** Handles a route: returns JSON of its schema or a Reply. Throws an ApiError, a RuleViolationError (409) or a WrongInput (422). */
 export type Handler<N extends RouteName> = (
-  asked: Asked<RouteOf<N>>,
+  request: HandlerRequest<RouteOf<N>>,
 ) => Promise<AnswerOf<RouteOf<N>> | Reply<AnswerOf<RouteOf<N>>>>;
 
 /** Handlers of some routes by name; an unknown name does not compile. */

@@ -85,12 +85,12 @@ async function closingOf(tx: Transaction, agent: { id: string; name: string }): 
 /** Other systems can write entries with this action too, with any metadata. */
 function violationOf({ seq, id, agent, trace_id, recorded_at, recorded_by, document }: PortalEntry): Violation {
   const { rationale, metadata } = JSON.parse(document) as { rationale: string | null; metadata: Record<string, unknown> | null };
-  const said = (name: string): string | null => (typeof metadata?.[name] === 'string' ? metadata[name] : null);
+  const textOf = (name: string): string | null => (typeof metadata?.[name] === 'string' ? metadata[name] : null);
   return {
     ...{ seq, agent, trace_id, recorded_at, recorded_by },
-    id: said('violation_id') ?? id,
-    policy: said('policy'),
-    severity: SEVERITIES.find((severity) => severity === said('severity')) ?? null,
+    id: textOf('violation_id') ?? id,
+    policy: textOf('policy'),
+    severity: SEVERITIES.find((severity) => severity === textOf('severity')) ?? null,
     description: rationale,
   };
 }

@@ -90,6 +90,10 @@ function expiryOf(text: string | null): string | null {
 }
 
 function eventOf({ event_hash, document }: { event_hash: string; document: string }): KeyEvent {
-  const { version: _version, tenant_id: _tenant, ...said } = JSON.parse(document) as KeyEvent & { version: 1; tenant_id: string };
-  return { ...said, event_hash, document };
+  const {
+    version: _version,
+    tenant_id: _tenant,
+    ...members
+  } = JSON.parse(document) as KeyEvent & { version: 1; tenant_id: string };
+  return { ...members, event_hash, document };
 }

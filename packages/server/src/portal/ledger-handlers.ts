@@ -19,7 +19,7 @@ const SIZE_BOUNDS = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 const RATIONALE_SHOWN = 500;
 
 /** The members of an entry's canonical text that are not columns. */
-interface Said {
+interface EntryMembers {
   subject: string | null;
   rationale: string | null;
   framework: string | null;
@@ -59,7 +59,7 @@ export const ledgerHandlers = handlers({
       Promise.all([findEntry(tx, seq), findNeighbours(tx, seq)]),
     );
     const { document, prev_hash } = found(entry);
-    const { framework, retention_until, metadata, rationale } = JSON.parse(document) as Said;
+    const { framework, retention_until, metadata, rationale } = JSON.parse(document) as EntryMembers;
     return {
       ...listed(entry!),
       ...{ rationale, framework, retention_until, metadata, prev_hash, document },
@@ -73,9 +73,9 @@ export const ledgerHandlers = handlers({
     return { tenant_id: workspace, seq: head.seq, row_hash: head.rowHash };
   },
 
-  'ledger.export': async ({ workspace, query, parts, room }) => {
+  'ledger.export': async ({ workspace, query, parts, memory }) => {
     const range = { from: wholeOf('from', query.from, SEQ_BOUNDS) ?? 1, to: wholeOf('to', query.to, SEQ_BOUNDS) };
-    const lines = await parts.reader.entries(workspace, 'audit', range, room);
+    const lines = await parts.reader.entries(workspace, 'audit', range, memory);
     return Reply.file(lines, NDJSON, `ledger-${workspace}.ndjson`);
   },
 
@@ -116,6 +116,6 @@ async function statusOf(tx: Transaction, log: LogName): Promise<LogStatus> {
 }
 
 function listed({ document, prev_hash: _, ...columns }: PortalEntry): ListedEntry {
-  const { subject, rationale } = JSON.parse(document) as Said;
+  const { subject, rationale } = JSON.parse(document) as EntryMembers;
   return { ...columns, subject, rationale: rationale?.slice(0, RATIONALE_SHOWN).toWellFormed() ?? null };
 }

@@ -1,16 +1,16 @@
-import { acceptInvitation, type Entered, resetPassword, setUp, signInByLink } from '../people/join.ts';
-import { heldLink } from '../people/one-time-links.ts';
+import { acceptInvitation, resetPassword, type StartedSession, setUp, signInByLink } from '../people/join.ts';
+import { requireLink } from '../people/one-time-links.ts';
 import { findAccount } from '../storage/people.ts';
 import { handlers } from './handler.ts';
-import { signedInBy } from './session-answer.ts';
+import { signInAnswer } from './session-answer.ts';
 
-const answer = (asked: Parameters<typeof signedInBy>[0], { token, workspaceId }: Entered) =>
-  signedInBy(asked, token, workspaceId);
+const answer = (request: Parameters<typeof signInAnswer>[0], { token, workspaceId }: StartedSession) =>
+  signInAnswer(request, token, workspaceId);
 
 /** One-time links, for their holders. */
 export const linkHandlers = handlers({
   'links.show': async ({ body, parts }) => {
-    const { purpose, workspaceId, workspaceName, email, role, expiresAt } = await heldLink(parts.readPool, body.token);
+    const { purpose, workspaceId, workspaceName, email, role, expiresAt } = await requireLink(parts.readPool, body.token);
     const account = email === null ? undefined : await findAccount(parts.readPool, email);
     return {
       purpose,
@@ -22,14 +22,16 @@ export const linkHandlers = handlers({
     };
   },
 
-  'links.set_up': async (asked) => {
-    const { body, caller, parts } = asked;
-    return answer(asked, await setUp(parts.pool, { ...body, workspaceName: body.workspace_name }, caller));
+  'links.set_up': async (request) => {
+    const { body, caller, parts } = request;
+    return answer(request, await setUp(parts.pool, { ...body, workspaceName: body.workspace_name }, caller));
   },
 
-  'links.accept_invitation': async (asked) => answer(asked, await acceptInvitation(asked.parts.pool, asked.body, asked.caller)),
+  'links.accept_invitation': async (request) =>
+    answer(request, await acceptInvitation(request.parts.pool, request.body, request.caller)),
 
-  'links.reset_password': async (asked) => answer(asked, await resetPassword(asked.parts.pool, asked.body, asked.caller)),
+  'links.reset_password': async (request) =>
+    answer(request, await resetPassword(request.parts.pool, request.body, request.caller)),
 
-  'links.sign_in': async (asked) => answer(asked, await signInByLink(asked.parts.pool, asked.body.token, asked.caller)),
+  'links.sign_in': async (request) => answer(request, await signInByLink(request.parts.pool, request.body.token, request.caller)),
 });

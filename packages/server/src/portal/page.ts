@@ -65,4 +65,4 @@ export async function pageOf<Row>(
 }
 
 /** The cursor after a page that ended early by itself. */
-export const cursorBehind = writeCursor;
+export const cursorAfter = writeCursor;

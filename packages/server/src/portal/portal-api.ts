@@ -16,7 +16,7 @@ import type { PortalParts } from './portal-parts.ts';
 import { inputReader } from './read-input.ts';
 import { wrongRoutes } from './route-table.ts';
 import { sessionHandlers } from './session-handlers.ts';
-import { type WhoAsks, whoAsks } from './signed-in.ts';
+import { authorize, type Requester } from './signed-in.ts';
 
 /** Every route needs a handler and every handler a route, or this does not compile. */
 const HANDLERS: { [N in RouteName]: Handler<N> } = {
@@ -27,7 +27,7 @@ const HANDLERS: { [N in RouteName]: Handler<N> } = {
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: each handler accepts the request of its own route; the table above links them by name.
-type AnyHandler = (asked: any) => Promise<unknown>;
+type AnyHandler = (request: any) => Promise<unknown>;
 
 /**
  * Registers the portal's API from the table of its routes. The order of the checks is the same for all: session, membership and role,
@@ -38,7 +38,7 @@ export function registerPortalApi(app: FastifyInstance, parts: PortalParts): voi
   const wrong = wrongRoutes(PORTAL_ROUTES, HANDLERS);
   if (wrong.length > 0) throw new Error(`the table of the portal's routes is wrong: ${wrong.join('; ')}`);
   for (const name of names) registerRoute(app, parts, name, PORTAL_ROUTES[name], HANDLERS[name]);
-  refuseMethodsBeside(app, Object.values(PORTAL_ROUTES), parts);
+  rejectUnsupportedMethods(app, Object.values(PORTAL_ROUTES), parts);
 }
 
 function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName, route: PortalRoute, handler: AnyHandler): void {
@@ -51,22 +51,22 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
       void reply.headers(parts.headers.api);
       try {
         const params = readParameters(request.params as Record<string, string>);
-        const ask = () => whoAsks(parts, route.access, request.headers, params);
-        const letIn = await ask();
+        const authorizeRequest = () => authorize(parts, route.access, request.headers, params);
+        const requester = await authorizeRequest();
         if (route.method !== 'GET') {
           parts.sameOrigin.require(request.headers);
-          requireSamePerson(request.headers, letIn);
+          requireSamePerson(request.headers, requester);
           if (route.usesReserve !== true) parts.space?.requireSpace();
         }
-        const { query, body } = await readInput(request, letIn);
+        const { query, body } = await readInput(request, requester);
         requireForms(params);
-        // A body may take a minute to arrive, and the caller may have been signed out, demoted or removed since.
-        const who = route.body === undefined ? letIn : await ask();
+        // A body may take a minute to arrive. Meanwhile the person may have been signed out, demoted or removed.
+        const current = route.body === undefined ? requester : await authorizeRequest();
         const sessionToken = parts.cookie.read(request.headers.cookie);
         const caller = callerOf(request, parts);
-        const response = parts.outgoing.begin(reply, accountOf(who));
+        const response = parts.outgoing.begin(reply, accountOf(current));
         return await response.during(async () => {
-          const answer = await handler({ ...who, params, query, body, sessionToken, caller, parts, room: response });
+          const answer = await handler({ ...current, params, query, body, sessionToken, caller, parts, memory: response });
           return send(reply, { route, response, answer }, parts);
         });
       } catch (error) {
@@ -76,8 +76,8 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
   });
 }
 
-/** Rejects a page that shows another person than the one who is signed in now. A page that does not name a person is accepted. */
-function requireSamePerson({ [SIGNED_IN_AS]: shown }: IncomingHttpHeaders, { person }: WhoAsks): void {
+/** Rejects a page that was opened for a person who is not signed in any more. A page that does not name a person is accepted. */
+function requireSamePerson({ [SIGNED_IN_AS]: shown }: IncomingHttpHeaders, { person }: Requester): void {
   if (shown === undefined || person === undefined || shown === person.id) return;
   const message = `${person.name} has signed in in this browser since this page was opened; reload it and repeat the action`;
   throw new ApiError('refused', [{ path: '', code: 'refused', message }]);
@@ -94,7 +94,7 @@ function callerOf({ headers, ip }: FastifyRequest, { behindProxy }: PortalParts)
 }
 
 /** Whose share of the response memory a response uses: the workspace's, or the person's if there is none. */
-function accountOf({ workspace, person }: WhoAsks): string {
+function accountOf({ workspace, person }: Requester): string {
   return workspace ?? person?.id ?? 'nobody';
 }
 
@@ -127,7 +127,7 @@ async function compressed(reply: FastifyReply, text: string, { compressor }: Por
 }
 
 /** A known path with an unsupported method is a 405, not a page. */
-function refuseMethodsBeside(app: FastifyInstance, routes: readonly PortalRoute[], { headers }: PortalParts): void {
+function rejectUnsupportedMethods(app: FastifyInstance, routes: readonly PortalRoute[], { headers }: PortalParts): void {
   const taken = new Map<string, string[]>();
   for (const { path, method } of routes) taken.set(path, [...(taken.get(path) ?? []), method]);
   for (const [url, methods] of taken) rejectOtherMethods(app, [url], methods, headers.api);

@@ -7,7 +7,7 @@ import { parseJson } from '../http/parse-json.ts';
 import { readBody } from '../http/read-body.ts';
 import { issueFinder } from '../http/validate-body.ts';
 import type { PortalParts } from './portal-parts.ts';
-import type { WhoAsks } from './signed-in.ts';
+import type { Requester } from './signed-in.ts';
 
 /** Query and body of a request, validated by the route's schemas. */
 export interface Input {
@@ -19,9 +19,9 @@ export interface Input {
  * Creates a function that reads and validates query and body of a route, compiled once. It reports all issues together, each with its
  * field.
  */
-export function inputReader(route: PortalRoute, parts: PortalParts): (request: FastifyRequest, who: WhoAsks) => Promise<Input> {
-  const query = route.query === undefined ? noQuery : checked(route.query);
-  const body = route.body === undefined ? undefined : checked(route.body);
+export function inputReader(route: PortalRoute, parts: PortalParts): (request: FastifyRequest, who: Requester) => Promise<Input> {
+  const query = route.query === undefined ? noQuery : validator(route.query);
+  const body = route.body === undefined ? undefined : validator(route.body);
   return async (request, who) => ({
     query: query(request.query),
     body: body === undefined ? undefined : body(await jsonOf(request, who, parts)),
@@ -39,7 +39,7 @@ const noQuery = (query: unknown): unknown => {
   });
 };
 
-function checked(schema: TSchema): (value: unknown) => unknown {
+function validator(schema: TSchema): (value: unknown) => unknown {
   const issuesOf = issueFinder(schema);
   return (value) => {
     const issues = issuesOf(value);
@@ -49,18 +49,18 @@ function checked(schema: TSchema): (value: unknown) => unknown {
 }
 
 /** The bodies of callers who are not signed in are counted together. */
-const NOBODY = 'nobody';
+const ANONYMOUS = 'nobody';
 
 /**
  * The maximum body of a caller who is not signed in. It is enough for the longest names, address, password and link, with each character
  * escaped.
  */
-const NOBODYS_BYTES_MAX = 32 * 1024;
+const ANONYMOUS_BYTES_MAX = 32 * 1024;
 
-async function jsonOf(request: FastifyRequest, { person }: WhoAsks, { bytesMax, reading }: PortalParts): Promise<unknown> {
+async function jsonOf(request: FastifyRequest, { person }: Requester, { bytesMax, reading }: PortalParts): Promise<unknown> {
   const limits =
     person === undefined
-      ? { bytesMax: Math.min(bytesMax, NOBODYS_BYTES_MAX), tenantId: NOBODY }
+      ? { bytesMax: Math.min(bytesMax, ANONYMOUS_BYTES_MAX), tenantId: ANONYMOUS }
       : { bytesMax, tenantId: person.id };
   const { document, leave } = await readBody(request.raw, { ...limits, admission: reading });
   try {

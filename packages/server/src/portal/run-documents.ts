@@ -15,14 +15,14 @@ const ERROR_SHOWN = 2000;
 
 /** The members of a payload. All others are columns, or unknown to the contract. */
 const PAYLOAD_MEMBERS = ['input', 'output', 'messages', 'tool_arguments', 'tool_result', 'error', 'metadata'] as const;
-/** The members that make a payload worth opening; the error is in the row already. */
+/** The members for which the page offers to open the payload. The row already shows the error. */
 const OPENED_MEMBERS = PAYLOAD_MEMBERS.filter((name) => name !== 'error');
 
 const NAMED = { span: new Set(Object.keys(SpanSchema.properties)), event: new Set(Object.keys(EventSchema.properties)) };
 
 /** The payload of a step or an event. `null` means the same as not sent. */
-export function payloadOf(said: object, kind: keyof typeof NAMED): Payload {
-  const members = Object.entries(said).filter(([, value]) => value !== null);
+export function payloadOf(sent: object, kind: keyof typeof NAMED): Payload {
+  const members = Object.entries(sent).filter(([, value]) => value !== null);
   const named = members.filter(([name]) => (PAYLOAD_MEMBERS as readonly string[]).includes(name));
   const others = members.filter(([name]) => !NAMED[kind].has(name));
   return { ...Object.fromEntries(named), ...(others.length > 0 ? { others: Object.fromEntries(others) } : {}) };
@@ -52,11 +52,11 @@ export function differingRows(
 
 /** The steps of the tree, from columns and documents. Each document is parsed once. */
 export function spanRows(spans: readonly StoredSpan[], documents: readonly SubmissionDocument[], first: number): SpanRow[] {
-  const said = new Map(
+  const spansBySubmission = new Map(
     documents.flatMap(({ number, document }) => (document === undefined ? [] : [[number, spansIn(document)]])),
   );
   return spans.map(({ submission, ordinal, document_bytes: _, ...columns }, index) => {
-    const span = said.get(submission)?.[ordinal];
+    const span = spansBySubmission.get(submission)?.[ordinal];
     return {
       ...columns,
       parent_span_id: span?.parent_span_id ?? null,
@@ -71,9 +71,9 @@ const shortened = (text: string | null): string | null =>
   text === null || text.length <= ERROR_SHOWN ? text : [...text.slice(0, 2 * ERROR_SHOWN)].slice(0, ERROR_SHOWN).join('');
 
 /** The last detail, error and metadata in submissions, which are in order. */
-export function lastSaid(documents: readonly SubmissionDocument[]): Pick<TraceDetail, 'detail' | 'error' | 'metadata'> {
-  const said = documents.flatMap(({ document }) => (document === undefined ? [] : [JSON.parse(document) as Trace]));
+export function lastReported(documents: readonly SubmissionDocument[]): Pick<TraceDetail, 'detail' | 'error' | 'metadata'> {
+  const traces = documents.flatMap(({ document }) => (document === undefined ? [] : [JSON.parse(document) as Trace]));
   const last = <M extends 'detail' | 'error' | 'metadata'>(member: M): Trace[M] | null =>
-    said.findLast((trace) => (trace[member] ?? null) !== null)?.[member] ?? null;
+    traces.findLast((trace) => (trace[member] ?? null) !== null)?.[member] ?? null;
   return { detail: last('detail') ?? null, error: last('error') ?? null, metadata: last('metadata') ?? null };
 }

@@ -17,7 +17,7 @@ import { findSpan } from '../storage/portal/spans.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf } from './query.ts';
-import { differingRows, eventIn, lastSaid, payloadOf, spanIn } from './run-documents.ts';
+import { differingRows, eventIn, lastReported, payloadOf, spanIn } from './run-documents.ts';
 import { findingRow, withRecords } from './run-log-records.ts';
 import { placeOf, searchRuns } from './run-search.ts';
 import { readSpanPage, withinBytes } from './span-pages.ts';
@@ -26,8 +26,8 @@ const EVENTS_SHOWN = 50;
 const SUBMISSIONS_SHOWN = 200;
 const FINDINGS_SHOWN = 200;
 /** The number and bytes of submissions in which the last detail, error and metadata are searched. */
-const SAID_SUBMISSIONS_MAX = 20;
-const SAID_BYTES_MAX = 8 * 1024 * 1024;
+const REPORTED_SUBMISSIONS_MAX = 20;
+const REPORTED_BYTES_MAX = 8 * 1024 * 1024;
 
 const JSON_FILE = 'application/json; charset=utf-8';
 
@@ -56,7 +56,7 @@ export const runHandlers = handlers({
     );
   },
 
-  'runs.trace': async ({ workspace, params, parts, room }) =>
+  'runs.trace': async ({ workspace, params, parts, memory }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
       const trace = found(await findTrace(tx, params.trace));
       const [submissions, telemetry, findings] = await Promise.all([
@@ -65,11 +65,11 @@ export const runHandlers = handlers({
         listFindings(tx, trace.trace_id, FINDINGS_SHOWN),
       ]);
       const latest = withinBytes(
-        submissions.slice(0, SAID_SUBMISSIONS_MAX),
+        submissions.slice(0, REPORTED_SUBMISSIONS_MAX),
         ({ document_bytes }) => document_bytes,
-        SAID_BYTES_MAX,
+        REPORTED_BYTES_MAX,
       );
-      room.reserve(latest.reduce((sum, { document_bytes }) => sum + document_bytes, 0));
+      memory.reserve(latest.reduce((sum, { document_bytes }) => sum + document_bytes, 0));
       const documents = await readDocuments(
         tx,
         trace.id,
@@ -77,7 +77,7 @@ export const runHandlers = handlers({
       );
       return {
         ...trace,
-        ...lastSaid(documents),
+        ...lastReported(documents),
         submissions: submissions.map(({ document_bytes: _, ...each }) => each).reverse(),
         findings: findings.map(findingRow),
         telemetry,
@@ -85,20 +85,20 @@ export const runHandlers = handlers({
       };
     }),
 
-  'runs.spans': async ({ workspace, params, query, parts, room }) => {
+  'runs.spans': async ({ workspace, params, query, parts, memory }) => {
     const after = readCursor(query.cursor, ['place', 'place', 'whole']);
     const place = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
     const start = { after: place, position: Number(after?.[2] ?? 0) };
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       if (after === null) found(await findTrace(tx, params.trace));
-      return readSpanPage(tx, params.trace, start, room);
+      return readSpanPage(tx, params.trace, start, memory);
     });
   },
 
-  'runs.span': async ({ workspace, params, query, parts, room }) => {
+  'runs.span': async ({ workspace, params, query, parts, memory }) => {
     const { submission, ordinal, document, records } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
       const span = found(await findSpan(tx, params.trace, query.span_id));
-      room.reserve(span.document_bytes);
+      memory.reserve(span.document_bytes);
       const [[kept], records] = await Promise.all([
         readDocuments(tx, params.trace, [span.submission]),
         listRecordsOfSpan(tx, params.trace, query.span_id),
@@ -108,11 +108,11 @@ export const runHandlers = handlers({
     return { span_id: query.span_id, submission, payload: payloadOf(withRecords(spanIn(document, ordinal), records), 'span') };
   },
 
-  'runs.submission': async ({ workspace, params, parts, room }) => {
+  'runs.submission': async ({ workspace, params, parts, memory }) => {
     const number = Number(params.number);
     const { content, file } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
       const file = found(await findSubmissionFile(tx, params.trace, number));
-      room.reserve(file.bytes);
+      memory.reserve(file.bytes);
       if (file.export !== null) return { file, content: found(await findExportBody(tx, file.export)) };
       const [kept] = await readDocuments(tx, params.trace, [number]);
       return { file, content: requireReadable(found(kept).document) };
@@ -122,19 +122,19 @@ export const runHandlers = handlers({
     return Reply.file(content, isJson ? JSON_FILE : file.media_type, name);
   },
 
-  'runs.event': async ({ workspace, params, parts, room }) => {
+  'runs.event': async ({ workspace, params, parts, memory }) => {
     const { document, event } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { document_bytes, ...event } = found(await findEvent(tx, params.submission, Number(params.ordinal)));
-      room.reserve(document_bytes);
+      memory.reserve(document_bytes);
       return { event, document: found(await findEventSubmission(tx, params.submission)) };
     });
-    const said = eventIn(document, event.ordinal);
-    return { ...event, detail: said.detail ?? null, payload: payloadOf(said, 'event') };
+    const sent = eventIn(document, event.ordinal);
+    return { ...event, detail: sent.detail ?? null, payload: payloadOf(sent, 'event') };
   },
 
-  'runs.event_submission': async ({ workspace, params, parts, room }) => {
+  'runs.event_submission': async ({ workspace, params, parts, memory }) => {
     const document = await inReadTransaction(parts.readPool, workspace, async (tx) => {
-      room.reserve(found(await findEventSubmissionBytes(tx, params.submission)));
+      memory.reserve(found(await findEventSubmissionBytes(tx, params.submission)));
       return findEventSubmission(tx, params.submission);
     });
     return Reply.file(found(document), JSON_FILE, `telemetry-${params.submission}.json`);

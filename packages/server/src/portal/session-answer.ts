@@ -5,15 +5,15 @@ import { ApiError } from '../errors/api-error.ts';
 import { hashOfToken } from '../people/secret-token.ts';
 import { membershipsOf } from '../storage/memberships.ts';
 import { deleteSessionOfToken, findSession, type LiveSession } from '../storage/sessions.ts';
-import { type Asked, Reply } from './handler.ts';
+import { type HandlerRequest, Reply } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
 
 /**
- * The response to a sign-in: the person, their workspaces and the cookie. The session of the replaced cookie ends, because nobody could
- * sign out of it any more.
+ * The response to a sign-in: the person, their workspaces and the cookie. The session of the replaced cookie ends, because
+ * without its cookie the person could not sign out of it.
  */
-export async function signedInBy(
-  { parts, sessionToken }: Pick<Asked<PortalRoute>, 'parts' | 'sessionToken'>,
+export async function signInAnswer(
+  { parts, sessionToken }: Pick<HandlerRequest<PortalRoute>, 'parts' | 'sessionToken'>,
   token: string,
   workspaceId: string | null = null,
 ): Promise<Reply<SignedIn>> {

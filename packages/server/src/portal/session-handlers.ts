@@ -5,7 +5,7 @@ import { signIn } from '../people/sign-in.ts';
 import { renamePerson } from '../storage/people.ts';
 import { deleteSession, listSessions } from '../storage/sessions.ts';
 import { handlers, Reply, type SignedInPerson } from './handler.ts';
-import { sessionAnswer, signedInBy } from './session-answer.ts';
+import { sessionAnswer, signInAnswer } from './session-answer.ts';
 
 const live = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
   personId: id,
@@ -17,7 +17,7 @@ const live = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
 
 /** Signing in and out, and the caller's account. */
 export const sessionHandlers = handlers({
-  'session.sign_in': async (asked) => signedInBy(asked, await signIn(asked.parts.pool, asked.body, asked.caller)),
+  'session.sign_in': async (request) => signInAnswer(request, await signIn(request.parts.pool, request.body, request.caller)),
 
   'session.show': async ({ person, parts }) => sessionAnswer(parts, live(person)),
 
@@ -51,9 +51,9 @@ export const sessionHandlers = handlers({
     return sessionAnswer(parts, { ...live(person), name: body.name });
   },
 
-  'account.change_password': async (asked) => {
-    const { person, body, caller, parts } = asked;
+  'account.change_password': async (request) => {
+    const { person, body, caller, parts } = request;
     const claim = { email: person.email, password: body.current_password };
-    return signedInBy(asked, await changePassword(parts.pool, claim, body.new_password, caller));
+    return signInAnswer(request, await changePassword(parts.pool, claim, body.new_password, caller));
   },
 });

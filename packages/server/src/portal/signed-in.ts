@@ -9,8 +9,8 @@ import type { ActingMember } from '../workspace/actor.ts';
 import type { SignedInPerson } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
 
-/** The caller, as far as the route's rule needs to know. */
-export interface WhoAsks {
+/** The requester, with the facts that the rule of the route needs. */
+export interface Requester {
   person?: SignedInPerson;
   workspace?: string;
   role?: Role;
@@ -25,12 +25,12 @@ export const isRole = (access: PortalRoute['access']): access is Role => (ROLES 
  * Checks a request against the rule of its route: session (401), membership in the workspace of the path (404, which does not reveal
  * whether it exists), role (403). All are read for every request and never cached.
  */
-export async function whoAsks(
+export async function authorize(
   parts: PortalParts,
   access: PortalRoute['access'],
   headers: IncomingHttpHeaders,
   params: Readonly<Record<string, string>>,
-): Promise<WhoAsks> {
+): Promise<Requester> {
   if (access === 'anyone') return {};
   const tokenSha256 = hashOfToken(parts.cookie.read(headers.cookie) ?? '');
   if (tokenSha256 === undefined) throw new ApiError('not_signed_in');
@@ -47,14 +47,14 @@ export async function whoAsks(
 
 function personOf(parts: PortalParts, session: LiveSession | undefined): SignedInPerson {
   if (session === undefined) throw new ApiError('not_signed_in');
-  // Does not delay the request. This failure belongs to no single request, so it is logged and not returned.
+  // Does not delay the request. A failure is ignored, because the next request records the use again.
   if (session.needsTouch && clockOf(parts.pool).fault() === undefined)
     touchSession(parts.pool, session.sessionId).catch(() => undefined);
   const { personId: id, email, name, hasPassword, sessionId, expiresAt } = session;
   return { id, email, name, hasPassword, session: { id: sessionId, expiresAt } };
 }
 
-const forbidden = (role: Role, asked: Role): ApiError =>
+const forbidden = (role: Role, required: Role): ApiError =>
   new ApiError('forbidden', [
-    { path: '', code: 'refused', message: `this needs the role ${asked}; yours in this workspace is ${role}` },
+    { path: '', code: 'refused', message: `this needs the role ${required}; yours in this workspace is ${role}` },
   ]);

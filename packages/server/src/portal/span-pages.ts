@@ -4,7 +4,7 @@ import type { ResponseMemory } from '../http/outgoing.ts';
 import { listSpansWithRecords } from '../storage/portal/log-records.ts';
 import { readDocuments } from '../storage/portal/run-details.ts';
 import { listSpans, listSubmissionSizes, type SpanPlace, type StoredSpan, type SubmissionSize } from '../storage/portal/spans.ts';
-import { cursorBehind } from './page.ts';
+import { cursorAfter } from './page.ts';
 import { spanRows } from './run-documents.ts';
 import { rowsWithRecords } from './run-log-records.ts';
 
@@ -17,7 +17,7 @@ const SPAN_BYTES_MAX = 2 * 1024 * 1024;
 /** The bytes of facts that one statement reads: about 1,000 steps. */
 const STATEMENT_BYTES_MAX = 128 * 1024;
 /** Greater than the index of any step in its submission: the largest number in a cursor. */
-const BEHIND_ALL = 0x7fff_ffff;
+const AFTER_ALL = 0x7fff_ffff;
 
 /** The start of a page of a trace's steps, and the position of its first step. */
 export interface SpanPageStart {
@@ -30,7 +30,7 @@ export async function readSpanPage(
   tx: Transaction,
   trace: string,
   { after, position }: SpanPageStart,
-  room: ResponseMemory,
+  memory: ResponseMemory,
 ): Promise<SpanPage> {
   const sizes = await listSubmissionSizes(tx, trace, after?.submission ?? 0, SUBMISSIONS_MAX);
   const submissions = withinBytes(sizes, ({ span_bytes }) => span_bytes, SPAN_BYTES_MAX);
@@ -40,14 +40,14 @@ export async function readSpanPage(
     const group = submissions.splice(0, withinBytes(submissions, ({ span_bytes }) => span_bytes, STATEMENT_BYTES_MAX).length);
     const last: SubmissionSize = group.at(-1)!;
     found.push(...(await listSpans(tx, trace, end, last.number, SPANS_MAX + 1 - found.length)));
-    end = { submission: last.number, ordinal: BEHIND_ALL };
+    end = { submission: last.number, ordinal: AFTER_ALL };
     if (withinDocumentBytes(found).length < found.length) break;
   }
   const items = withinDocumentBytes(found.slice(0, SPANS_MAX));
   const isCut = items.length < found.length;
-  // A submission that arrived meanwhile may have replaced steps that are left out above; the next page has them.
+  // A concurrent submission may have replaced steps that are omitted above; the next page has them.
   const bytes = new Map(items.map(({ submission, document_bytes }) => [submission, document_bytes]));
-  room.reserve(sum(bytes.values()));
+  memory.reserve(sum(bytes.values()));
   const [documents, later, records] = await Promise.all([
     readDocuments(tx, trace, [...bytes.keys()]),
     isCut || end === null ? [] : listSubmissionSizes(tx, trace, end.submission + 1, 1),
@@ -61,7 +61,7 @@ export async function readSpanPage(
   const next = end !== null && (isCut || later.length > 0) ? [end.submission, end.ordinal, position + items.length] : null;
   return {
     items: rowsWithRecords(spanRows(items, documents, position), records),
-    next: next === null ? null : cursorBehind(next),
+    next: next === null ? null : cursorAfter(next),
   };
 }
 

@@ -7,11 +7,11 @@ import { evidenceStates } from '../ledger/evidence-states.ts';
 import type { AgentWithActivity } from '../storage/portal/agents.ts';
 
 /** The default criteria of the promotion check. */
-export const DEFAULT_DEMAND = { minPassRate: MIN_PASS_RATE_DEFAULT, maxAgeHours: MAX_AGE_HOURS_DEFAULT };
+export const DEFAULT_CRITERIA = { minPassRate: MIN_PASS_RATE_DEFAULT, maxAgeHours: MAX_AGE_HOURS_DEFAULT };
 
 /** The result of the promotion check's rules for this evidence. */
-export function standingOf(evidence: Evidence, demand = DEFAULT_DEMAND): Standing {
-  const { allowed, ...verdict } = decidePromotion(evidence, { ...demand, agentLabel: evidence.agent?.name ?? '' });
+export function standingOf(evidence: Evidence, criteria = DEFAULT_CRITERIA): Standing {
+  const { allowed, ...verdict } = decidePromotion(evidence, { ...criteria, agentLabel: evidence.agent?.name ?? '' });
   return { promotable: allowed, ...verdict };
 }
 

@@ -52,10 +52,10 @@ export const workspaceHandlers = handlers({
   'overview.usage': async ({ workspace, query, parts }) => {
     const days = query.days === undefined ? DAYS_DEFAULT : Number(query.days);
     const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-    const wanted = Array.from({ length: days }, (_, index) => new Date(today - (days - 1 - index) * DAY_MS).toISOString());
-    const sums = await inReadTransaction(parts.readPool, workspace, (tx) => sumRunsByDay(tx, wanted[0]!));
+    const starts = Array.from({ length: days }, (_, index) => new Date(today - (days - 1 - index) * DAY_MS).toISOString());
+    const sums = await inReadTransaction(parts.readPool, workspace, (tx) => sumRunsByDay(tx, starts[0]!));
     const byDay = new Map(sums.map((sum) => [sum.day, sum]));
-    return { days: wanted.map((at) => byDay.get(at.slice(0, 10)) ?? noRuns(at.slice(0, 10))) };
+    return { days: starts.map((at) => byDay.get(at.slice(0, 10)) ?? noRuns(at.slice(0, 10))) };
   },
 
   'workspace.read': async ({ workspace, parts }) => workspaceNow(parts, workspace),
