@@ -49,7 +49,7 @@ export async function serve(config: Config): Promise<number> {
       log.info({ ...running.address, metricsPort: running.metricsPort, data: database.where }, 'ready');
       await stop;
       log.info('stopping');
-      endAtTheLatest(log);
+      exitAfterTimeout(log);
     } finally {
       await running.close();
     }
@@ -81,7 +81,7 @@ async function announceSetUp(config: Config, { pool, embeddedIn }: OpenDatabase,
  * Ends the process when the stop takes too long, for example because the database hangs. The keeper still stops the embedded database.
  * Everything acknowledged is committed, so the exit status is 0.
  */
-function endAtTheLatest(log: Logger): void {
+function exitAfterTimeout(log: Logger): void {
   const end = () => {
     log.warn('the database connections do not close; ending without waiting for them');
     process.exit(0);

@@ -36,14 +36,14 @@ export interface BackupManifest {
   tables: BackupTable[];
   sequences: { name: string; last: number }[];
   workspaces: BackupWorkspace[];
-  /** SHA-256 of the file of encrypted secrets; absent where the backup holds none. */
+  /** SHA-256 of the file of encrypted secrets; absent if the backup has none. */
   secretsSha256?: string;
 }
 
-/** Name of the file that holds the manifest. */
+/** Name of the manifest file. */
 export const MANIFEST_FILE = 'manifest.json';
 
-/** Name of the file that holds the encrypted secrets. */
+/** Name of the file of encrypted secrets. */
 export const SECRETS_FILE = 'secrets.json';
 
 /** A manifest of 10,000 workspaces and 1 TB is smaller. */

@@ -3,7 +3,7 @@ import { parseKeyPrefix } from '@countersign/core/domain/ingestion-key';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { InvalidArgumentError, Option } from 'commander';
 import { isEmailAddress } from '../people/email-address.ts';
-import { WrongInput } from '../workspace/wrong-input.ts';
+import { InvalidInputError } from '../workspace/wrong-input.ts';
 
 /** The options that many commands share, as arguments of `.option(...)`. */
 export const JSON_OPTION = ['--json', 'machine-readable output; errors as JSON on stderr'] as const;
@@ -41,8 +41,8 @@ export function parseExpiry(text: string): string {
 }
 
 /**
- * A key's prefix, with or without `aa_live_`. The argument may be a whole key, so it is not repeated: a WrongInput, because commander's own
- * error would quote it.
+ * A key's prefix, with or without `aa_live_`. The argument may be a whole key, so it is not repeated: an InvalidInputError, because
+ * commander's own error would quote it.
  */
 export function parsePrefix(text: string): string {
   const prefix = parseKeyPrefix(text);
@@ -50,7 +50,7 @@ export function parsePrefix(text: string): string {
   const remedy = text.includes('.')
     ? 'give only the part before the dot, never the secret'
     : '`keys list` and `tokens list` show them';
-  throw new WrongInput(`a prefix is 12 lower-case hex digits, with or without aa_live_ (aa_read_); ${remedy}`);
+  throw new InvalidInputError(`a prefix is 12 lower-case hex digits, with or without aa_live_ (aa_read_); ${remedy}`);
 }
 
 /** An e-mail address. */

@@ -12,7 +12,7 @@ import { addLedger } from './ledger.ts';
 import { addMembers } from './members.ts';
 import { addRestore } from './restore.ts';
 import { addServe } from './serve.ts';
-import { OutputClosed, Session, type Terminal } from './session.ts';
+import { OutputClosedError, Session, type Terminal } from './session.ts';
 import { addSigningKey } from './signing-key.ts';
 import { addTrust } from './trust.ts';
 import { VERSION } from './version.ts';
@@ -99,7 +99,7 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
 }
 
 function report(error: unknown, session: Session, terminal: Terminal): number {
-  if (error instanceof OutputClosed) return statusOf(session.ending);
+  if (error instanceof OutputClosedError) return statusOf(session.ending);
   if (error instanceof CommanderError && error.exitCode === 0) return statusOf('ok');
   const isHelp = error instanceof CommanderError && error.code === 'commander.help';
   const { reason, message } = isHelp

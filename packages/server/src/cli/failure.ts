@@ -5,7 +5,7 @@ import { isDatabaseAway } from '../database/pool.ts';
 import { EXIT_CODES, ExitError, type ExitReason } from '../errors/exit-codes.ts';
 import { LogRewrittenError } from '../ledger/log-tree.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
-import { WrongInput } from '../workspace/wrong-input.ts';
+import { InvalidInputError } from '../workspace/wrong-input.ts';
 import { oneLine } from './table.ts';
 
 /** Why a command failed: the name of its exit code, and one line for people. */
@@ -21,7 +21,7 @@ export function failureOf(error: unknown): Failure {
     return { reason: 'refused', message: oneLine(error.message) };
   if (error instanceof LogRewrittenError)
     return { reason: 'broken', message: oneLine(`${error.message}; \`ledger verify\` says what is wrong`) };
-  if (error instanceof WrongInput) return { reason: 'wrong_use', message: oneLine(error.message) };
+  if (error instanceof InvalidInputError) return { reason: 'wrong_use', message: oneLine(error.message) };
   if (error instanceof CommanderError) return { reason: 'wrong_use', message: inOneLine(error.message) };
   const text = error instanceof Error ? error.message || error.name : String(error);
   if (isDatabaseAway(error)) return { reason: 'database_away', message: oneLine(`the database became unavailable: ${text}`) };

@@ -15,7 +15,7 @@ import { noteKeysOf } from '../secrets/instance-signer.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { readSchemaFacts } from '../storage/schema-facts.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
-import { WrongInput } from '../workspace/wrong-input.ts';
+import { InvalidInputError } from '../workspace/wrong-input.ts';
 import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
 import { readingFile } from './files.ts';
 import { examples } from './help.ts';
@@ -80,7 +80,7 @@ export function addVerify(group: Command, session: Session): void {
       const progress = progressOn(session, options.progress === true);
       const report = await reportOn(session, { ...options, log }, progress).finally(progress.done);
       // An export of another log must not look like a broken one.
-      if (report.firstBad?.misfit === true) throw new WrongInput(report.firstBad.reason);
+      if (report.firstBad?.misfit === true) throw new InvalidInputError(report.firstBad.reason);
       // Set first, so that a reader that closes the stream cannot turn a broken chain into a valid one.
       session.ending = isValid(report) ? 'ok' : 'broken';
       const keptCount = (options.checkpoint ?? []).length + (options.head ?? []).length;
@@ -151,7 +151,7 @@ async function readAuditFacts(audit: string): Promise<Pick<ExportExpectation, 'c
     restores = [],
   } = await readingFile(audit, (bytes) => verifyExport(bytes, { digests, sha256 }));
   if (firstBad !== undefined)
-    throw new WrongInput(`--audit ${JSON.stringify(audit)} is broken at seq ${firstBad.seq}: ${firstBad.reason}`);
+    throw new InvalidInputError(`--audit ${JSON.stringify(audit)} is broken at seq ${firstBad.seq}: ${firstBad.reason}`);
   return { corrections, restores };
 }
 

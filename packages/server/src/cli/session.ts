@@ -18,8 +18,8 @@ export interface Terminal {
 }
 
 /** The reader of standard output closed it (`| head`), so the command ends silently. */
-export class OutputClosed extends Error {
-  override name = 'OutputClosed';
+export class OutputClosedError extends Error {
+  override name = 'OutputClosedError';
 }
 
 /** What the commands share during one run. */
@@ -107,6 +107,6 @@ export class Session {
 
 function outputError(error: Error): Error {
   const { code } = error as { code?: string };
-  if (code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return new OutputClosed('standard output was closed');
+  if (code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return new OutputClosedError('standard output was closed');
   return new ExitError('wrong_use', `cannot write to standard output: ${error.message}`, { cause: error });
 }

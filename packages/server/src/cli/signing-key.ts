@@ -79,7 +79,7 @@ function addRetire(group: Command, session: Session): void {
 }
 
 /**
- * Retires a key; returns whether its private half is the previous key's file. Repeating it is no error, because the command may have been
+ * Retires a key; returns whether its private half is the previous key's file. It may be repeated, because the command may have been
  * interrupted before the file was deleted.
  */
 async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string): Promise<boolean> {

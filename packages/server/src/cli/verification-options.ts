@@ -8,7 +8,7 @@ import { isTrustFile, readTrustFile } from '@countersign/core/domain/trust-file'
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { sha256, verifyEd25519 } from '../crypto/digests.ts';
 import { ExitError } from '../errors/exit-codes.ts';
-import { WrongInput } from '../workspace/wrong-input.ts';
+import { InvalidInputError } from '../workspace/wrong-input.ts';
 
 /** The options with kept checkpoints, heads and keys. */
 export interface VerificationOptions {
@@ -33,13 +33,15 @@ function keysOf(given: string): NoteKey[] {
   if (key !== undefined) return [key];
   const text = readSmall(given, 'a verifier key (name+id+base64), nor a file that can be read');
   const file = isTrustFile(text) ? readTrustFile(text, SUCCESSION_CHECKS) : undefined;
-  if (file !== undefined && 'fault' in file) throw new WrongInput(`${JSON.stringify(given)} ${file.fault}`);
+  if (file !== undefined && 'fault' in file) throw new InvalidInputError(`${JSON.stringify(given)} ${file.fault}`);
   if (file !== undefined) return file.keys.map(({ noteKey }) => noteKey);
   const keys = trustedKeys(text, sha256);
   if (keys === undefined)
-    throw new WrongInput(`${JSON.stringify(given)} contains neither verifier keys, one a line, nor a JWKS with note_key members`);
+    throw new InvalidInputError(
+      `${JSON.stringify(given)} contains neither verifier keys, one a line, nor a JWKS with note_key members`,
+    );
   const fault = text.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
-  if (fault !== undefined) throw new WrongInput(`${JSON.stringify(given)} contradicts itself: ${fault}`);
+  if (fault !== undefined) throw new InvalidInputError(`${JSON.stringify(given)} contradicts itself: ${fault}`);
   return keys;
 }
 
@@ -52,12 +54,12 @@ export function keptHeads(
   log: TreeLog,
 ): { heads: KeptHead[] } | { contradiction: Contradiction } {
   if (checkpoint.length > 0 && keys === undefined)
-    throw new WrongInput('--checkpoint needs --key: the public key that you kept says whose checkpoint it is');
+    throw new InvalidInputError('--checkpoint needs --key: the public key that you kept says whose checkpoint it is');
   const heads = head.map((text) => headGiven(text, log));
   for (const path of checkpoint) {
     const note = readSmall(path, 'a file that can be read');
     const misfit = checkpointMisfit(note, log);
-    if (misfit !== undefined) throw new WrongInput(`${JSON.stringify(path)} ${misfit}`);
+    if (misfit !== undefined) throw new InvalidInputError(`${JSON.stringify(path)} ${misfit}`);
     const opened = openCheckpoint(note, keys!, verifyEd25519, sha256);
     if ('fault' in opened) return { contradiction: { source: path, size: 0, reason: opened.fault } };
     heads.push({ source: path, ...opened.head });
@@ -68,9 +70,10 @@ export function keptHeads(
 function headGiven(text: string, log: TreeLog): KeptHead {
   const heads = parseUnsignedHeads(text);
   if (heads === undefined)
-    throw new WrongInput('--head must be a Countersign-Checkpoint header, such as audit;size=6;root=:IDJ0...FpY=:');
+    throw new InvalidInputError('--head must be a Countersign-Checkpoint header, such as audit;size=6;root=:IDJ0...FpY=:');
   const head = heads.get(log);
-  if (head === undefined) throw new WrongInput(`--head says nothing of the log ${log}; it has ${[...heads.keys()].join(', ')}`);
+  if (head === undefined)
+    throw new InvalidInputError(`--head says nothing of the log ${log}; it has ${[...heads.keys()].join(', ')}`);
   return { source: `the kept head of size ${head.size}`, ...head };
 }
 

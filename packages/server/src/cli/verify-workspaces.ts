@@ -7,7 +7,7 @@ import { listSigningKeys } from '../storage/signing-keys.ts';
 import { isValid, sentenceOf, walk } from './ledger-verify.ts';
 
 /** The result of verifying every log of a backup. */
-export interface LogsVerified {
+export interface VerificationSummary {
   logs: number;
   rows: number;
   /** One line for each log that is not valid. */
@@ -19,17 +19,17 @@ export async function verifyWorkspaces(
   database: OpenDatabase,
   { workspaces, madeAt }: BackupManifest,
   progress: ((rows: number) => void) | undefined,
-): Promise<LogsVerified> {
+): Promise<VerificationSummary> {
   const keys = noteKeysOf(database.signer.instanceId, await listSigningKeys(database.ledgerPool));
-  const found: LogsVerified = { logs: 0, rows: 0, faults: [] };
+  const found: VerificationSummary = { logs: 0, rows: 0, faults: [] };
   for (const { id, logs } of workspaces) {
     for (const log of LOG_NAMES) {
       const head = logs[log];
       const source = `the head in the backup of ${madeAt}`;
       const kept =
         head === undefined || head.size === 0 ? [] : [{ source, size: head.size, root: fromBase64(head.root) ?? NO_ROOT }];
-      const heard = progress === undefined ? undefined : (rows: number) => progress(found.rows + rows);
-      const report = await walk(database, id, log, { keys, kept, progress: heard });
+      const onRows = progress === undefined ? undefined : (rows: number) => progress(found.rows + rows);
+      const report = await walk(database, id, log, { keys, kept, progress: onRows });
       found.logs += 1;
       found.rows += report.entries;
       if (!isValid(report)) found.faults.push(`workspace ${id}, log ${log}: ${sentenceOf(report, kept.length, true)}`);

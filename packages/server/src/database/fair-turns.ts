@@ -14,7 +14,7 @@ interface Waiter {
 }
 
 interface Owner {
-  held: number;
+  turns: number;
   queue: Waiter[];
 }
 
@@ -42,7 +42,7 @@ export class FairTurns {
 
   /** Waits for a turn; the returned function ends it. Rejects with 503 if the queue is full or the wait takes too long. */
   take(name: string): Promise<() => void> {
-    const owner = this.#owners.get(name) ?? { held: 0, queue: [] };
+    const owner = this.#owners.get(name) ?? { turns: 0, queue: [] };
     this.#owners.set(name, owner);
     return new Promise((resolve, reject) => {
       if (!this.#makeRoom(owner)) {
@@ -95,7 +95,7 @@ export class FairTurns {
       const waiter = owner.queue.shift()!;
       this.#waiting -= 1;
       this.#free -= 1;
-      owner.held += 1;
+      owner.turns += 1;
       this.#owners.delete(name);
       this.#owners.set(name, owner);
       waiter.grant(this.#releaser(name, owner));
@@ -105,9 +105,9 @@ export class FairTurns {
   #nextOwner(): [string, Owner] | undefined {
     let next: [string, Owner] | undefined;
     for (const entry of this.#owners)
-      if (entry[1].queue.length > 0 && (next === undefined || entry[1].held < next[1].held)) next = entry;
+      if (entry[1].queue.length > 0 && (next === undefined || entry[1].turns < next[1].turns)) next = entry;
     const isReserved = this.#free === 1 && this.#bounds.size > 1;
-    return isReserved && next !== undefined && next[1].held > 0 ? undefined : next;
+    return isReserved && next !== undefined && next[1].turns > 0 ? undefined : next;
   }
 
   #releaser(name: string, owner: Owner): () => void {
@@ -116,13 +116,13 @@ export class FairTurns {
       if (released) return;
       released = true;
       this.#free += 1;
-      owner.held -= 1;
+      owner.turns -= 1;
       this.#forgetIdle(name, owner);
       this.#grantNext();
     };
   }
 
   #forgetIdle(name: string, owner: Owner): void {
-    if (owner.held === 0 && owner.queue.length === 0) this.#owners.delete(name);
+    if (owner.turns === 0 && owner.queue.length === 0) this.#owners.delete(name);
   }
 }

@@ -90,7 +90,7 @@ class KeyLookups {
     this.#pool = pool;
   }
 
-  /** The key with a prefix, as it is in the database after this call. */
+  /** The key with a prefix. The database is read after this call. */
   async find(prefix: string): Promise<KeyRecord | undefined> {
     this.#next ??= this.#prepare();
     this.#next.prefixes.add(prefix);

@@ -14,12 +14,12 @@ export interface BodyReservation {
  */
 export function reserveDeclared(admission: Admission, tenantId: string, bytes: number): BodyReservation {
   admission.enter(tenantId, bytes);
-  let held = bytes;
+  let reserved = bytes;
   return {
     cover: () => undefined,
     release: () => {
-      admission.leave(tenantId, held);
-      held = 0;
+      admission.leave(tenantId, reserved);
+      reserved = 0;
     },
   };
 }
@@ -38,18 +38,18 @@ export function reserveGrowing(
   tenantId: string,
   { bytesMax, compressedBytes = 0 }: { bytesMax: number; compressedBytes?: number | undefined },
 ): BodyReservation {
-  let held = Math.min(bytesMax, Math.max(FIRST_STEP_BYTES, compressedBytes * EXPECTED_EXPANSION));
-  admission.enterGrowing(tenantId, held, 'start');
+  let reserved = Math.min(bytesMax, Math.max(FIRST_STEP_BYTES, compressedBytes * EXPECTED_EXPANSION));
+  admission.enterGrowing(tenantId, reserved, 'start');
   return {
     cover: (bytes) => {
-      if (bytes <= held) return;
-      const step = Math.max(bytes, Math.min(bytesMax, held * 2)) - held;
+      if (bytes <= reserved) return;
+      const step = Math.max(bytes, Math.min(bytesMax, reserved * 2)) - reserved;
       admission.enterGrowing(tenantId, step, 'growth');
-      held += step;
+      reserved += step;
     },
     release: () => {
-      admission.leaveGrowing(tenantId, held);
-      held = 0;
+      admission.leaveGrowing(tenantId, reserved);
+      reserved = 0;
     },
   };
 }

@@ -25,23 +25,23 @@ const [brotliAsync, gzipAsync] = [promisify(brotliCompress), promisify(gzip)];
 
 /** Compresses responses on Node's threads within limits of size and concurrency. Beyond them a response is sent uncompressed. */
 export class Compressor {
-  #underWay = 0;
+  #inProgress = 0;
 
   /** The compressed text in a coding that the client accepts; undefined to send it uncompressed. */
   async compress(
     text: string,
     acceptEncoding: string | undefined,
   ): Promise<{ encoding: ContentEncoding; bytes: Buffer } | undefined> {
-    if (text.length < BYTES_MIN || text.length > BYTES_MAX || this.#underWay >= AT_ONCE_MAX) return undefined;
+    if (text.length < BYTES_MIN || text.length > BYTES_MAX || this.#inProgress >= AT_ONCE_MAX) return undefined;
     const encoding = preferredEncoding(acceptEncoding, ENCODINGS);
     if (encoding === undefined) return undefined;
     const bytes = Buffer.from(text);
-    this.#underWay += 1;
+    this.#inProgress += 1;
     try {
       const compressed = await (encoding === 'br' ? brotliAsync(bytes, QUICK.br(bytes.length)) : gzipAsync(bytes, QUICK.gzip));
       return compressed.length < bytes.length ? { encoding, bytes: compressed } : undefined;
     } finally {
-      this.#underWay -= 1;
+      this.#inProgress -= 1;
     }
   }
 }

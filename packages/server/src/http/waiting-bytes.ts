@@ -10,7 +10,7 @@ export interface WaitingInput {
  */
 export class WaitingBytes {
   readonly #bytesMax: number;
-  readonly #heldBy = new Map<WaitingInput, number>();
+  readonly #bytesOf = new Map<WaitingInput, number>();
   #total = 0;
 
   constructor(bytesMax: number) {
@@ -20,21 +20,21 @@ export class WaitingBytes {
   /** Counts bytes of an input, which may close it or another one. */
   add(input: WaitingInput, bytes: number): void {
     this.#total += bytes;
-    this.#heldBy.set(input, (this.#heldBy.get(input) ?? 0) + bytes);
+    this.#bytesOf.set(input, (this.#bytesOf.get(input) ?? 0) + bytes);
     while (this.#total > this.#bytesMax) this.#endLargest();
   }
 
   /** Releases bytes of an input. */
   remove(input: WaitingInput, bytes: number): void {
-    const left = (this.#heldBy.get(input) ?? 0) - bytes;
+    const left = (this.#bytesOf.get(input) ?? 0) - bytes;
     this.#total -= bytes;
-    if (left > 0) this.#heldBy.set(input, left);
-    else this.#heldBy.delete(input);
+    if (left > 0) this.#bytesOf.set(input, left);
+    else this.#bytesOf.delete(input);
   }
 
   #endLargest(): void {
     let [largest, most]: [WaitingInput | undefined, number] = [undefined, 0];
-    for (const [input, held] of this.#heldBy) if (held > most) [largest, most] = [input, held];
+    for (const [input, bytes] of this.#bytesOf) if (bytes > most) [largest, most] = [input, bytes];
     largest?.end();
   }
 }

@@ -15,6 +15,6 @@ export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agen
   claim: AgentClaim;
   /** The result of `spansText` for its spans. A text and not rows, because it waits in the queue. */
   spans: string;
-  /** The OpenTelemetry export that it came in: `otlp_exports.id`, and the SHA-256 of the stored body. */
+  /** The OpenTelemetry export that contains it: `otlp_exports.id`, and the SHA-256 of the stored body. */
   export?: { id: string; sha256: string };
 }

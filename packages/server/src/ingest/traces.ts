@@ -45,7 +45,7 @@ function prepareTrace(request: IngestRequest, trace: Trace): PreparedBody {
 /** Keeps two requests for one trace out of one batch. */
 export const traceFoldKey = (traceId: string): string => `trace:${traceId}`;
 
-/** The facts of a trace in the form of this endpoint, whichever endpoint brought it. */
+/** The facts of a trace in the form of this endpoint, for traces of every endpoint. */
 export function traceFacts(trace: Trace, principal: IngestRequest['principal']) {
   const spans = trace.spans ?? undefined;
   const supplied = suppliedUsage(trace);

@@ -18,7 +18,7 @@ export async function lockLogs<L extends LogName>(tx: Transaction, logs: readonl
   return heads;
 }
 
-/** The same, and the head of another log as it is under these locks. Appends to that other log are not blocked. */
+/** The same, and reads the head of another log after locking. Appends to the other log are not blocked. */
 export async function lockLogsAndRead<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],

@@ -4,7 +4,7 @@ import type { LockedHead } from '../storage/log-heads.ts';
 const REMEMBERED_MS = 60_000;
 
 /** The largest drift between wall clock and monotonic clock before a head is read again. More than NTP corrects gradually. */
-const STRAY_MS = 1_000;
+const CLOCK_DRIFT_MAX_MS = 1_000;
 
 /** After a wrong guess, another process appends to this log too. Every batch then reads the head for this time. */
 const SHARED_MS = 1_000;
@@ -50,7 +50,7 @@ export class RememberedHeads {
     const now = this.#clock();
     const { head, readAt, clockAhead, wallAhead } = memory;
     if (head === undefined || now - readAt > REMEMBERED_MS) return undefined;
-    if (Math.abs(this.#wallClock() - now - wallAhead) > STRAY_MS) return undefined;
+    if (Math.abs(this.#wallClock() - now - wallAhead) > CLOCK_DRIFT_MAX_MS) return undefined;
     const moment = new Date(now + clockAhead).toISOString();
     if (moment < head.now) return undefined; // the head is read, and the clock waited for
     return { ...head, now: moment, guessed: { seq: head.seq, rowHash: head.rowHash } };

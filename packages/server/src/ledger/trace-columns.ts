@@ -142,7 +142,7 @@ const agentFault = (agentId: string | null, named: ReadonlySet<string>): string 
     ? undefined
     : `agent_id is ${agentId}, its documents name ${[...named].join(' or ') || 'no agent'}`;
 
-/** What differs in the steps that are merged from several submissions. A trace with one submission has no such rows. */
+/** The differences in the steps that are merged from several submissions. A trace with one submission has no such rows. */
 function stepFaults(row: StoredTrace, merged: MergedTrace): Pick<ColumnFinding, 'table' | 'fault'>[] {
   const expected = row.submissionCount === 1 ? null : digestOfSpans(merged.spans);
   const faults: Pick<ColumnFinding, 'table' | 'fault'>[] = [];

@@ -7,8 +7,8 @@ import type { Pool } from 'pg';
 import { digests } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import {
-  type ColumnsBeside,
   columnsText,
+  type EntryColumns,
   EntryInOneText,
   readAuditPage,
   readAuditTexts,
@@ -33,7 +33,7 @@ export async function verifyDatabase(pool: Pool, tenantId: string, options: Walk
 }
 
 /** The values that the columns of a document must have. */
-const columnsOf = (entry: EntryText, seq: number, prevHash: string | null): ColumnsBeside => ({
+const columnsOf = (entry: EntryText, seq: number, prevHash: string | null): EntryColumns => ({
   seq,
   prev_hash: prevHash,
   id: entry.value('id')!,

@@ -1,7 +1,7 @@
 import { OTLP_OPERATIONS } from '@countersign/core/contract/otlp-operations';
 
 /** The records of an export that were not stored, or were changed. */
-export interface Shortfall {
+export interface PartialSuccess {
   /** Records that are not stored. */
   rejected: number;
   /** One sentence for each reason. */
@@ -9,7 +9,7 @@ export interface Shortfall {
 }
 
 /** The response to an export as OTLP/JSON. `partialSuccess` is set only if something was rejected or changed. */
-export function exportAnswer(signal: keyof typeof OTLP_OPERATIONS, { rejected, reasons }: Shortfall): string {
+export function exportAnswer(signal: keyof typeof OTLP_OPERATIONS, { rejected, reasons }: PartialSuccess): string {
   if (rejected === 0 && reasons.length === 0) return '{}';
   const count = rejected === 0 ? {} : { [OTLP_OPERATIONS[signal].rejected]: String(rejected) };
   return JSON.stringify({ partialSuccess: { ...count, errorMessage: reasons.join(' ') } });

@@ -5,7 +5,7 @@ import type { Principal } from '../ingest/ingest-request.ts';
 import type { PreparedTrace } from '../ingest/prepared-trace.ts';
 import type { Replayable } from '../ingest/replays.ts';
 import type { KeptLogRecord } from '../storage/log-records.ts';
-import type { Shortfall } from './answers.ts';
+import type { PartialSuccess } from './answers.ts';
 
 /** The encodings of OTLP/HTTP. */
 export type MediaType = (typeof OTLP_MEDIA_TYPES)[number];
@@ -45,7 +45,7 @@ export interface PreparedExport extends Replayable {
   traces: TraceOfExport[];
   logs: LogOfExport[];
   /** The records that are not stored because of their content. */
-  shortfall: Shortfall;
+  shortfall: PartialSuccess;
 }
 
 /** An export in the queue of its writer, with the bytes to store. */

@@ -5,7 +5,7 @@ import { newId } from '../storage/new-id.ts';
 import { accountOf, insertPerson } from '../storage/people.ts';
 import { governanceAct } from '../workspace/governance-act.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
-import { requireLabel, WrongInput } from '../workspace/wrong-input.ts';
+import { InvalidInputError, requireLabel } from '../workspace/wrong-input.ts';
 import { comparedEmail } from './email-address.ts';
 import { makeMember } from './join.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
@@ -13,7 +13,7 @@ import { isPersonName, PERSON_NAME_RULE } from './person-name.ts';
 
 /**
  * Makes a person a member without asking them, and returns a link that signs them in. Without an account they get one without a password,
- * which a link of `operatorsResetLink` sets. Only for the operator. A person with a password is invited instead: an account does not prove
+ * which a link of `resetLinkByOperator` sets. Only for the operator. A person with a password is invited instead: an account does not prove
  * that its address belongs to the person, and an invitation needs both link and password.
  */
 export async function addMember(
@@ -23,7 +23,7 @@ export async function addMember(
   by: 'operator',
 ): Promise<IssuedLink> {
   requireLabel('the name', name);
-  if (!isPersonName(name)) throw new WrongInput(`the name must be ${PERSON_NAME_RULE}`);
+  if (!isPersonName(name)) throw new InvalidInputError(`the name must be ${PERSON_NAME_RULE}`);
   const email = comparedEmail(given);
   return governanceAct(pool, tenantId, by, async (act) => {
     const newcomer = { id: newId(), email, name, password: null };

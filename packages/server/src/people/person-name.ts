@@ -1,5 +1,5 @@
 /** Invisible characters, and those that change the direction of text: format (U+200B, U+202E …), private use, line ends. */
-const UNSEEN = /[\p{Cf}\p{Co}\p{Zl}\p{Zp}]/u;
+const INVISIBLE = /[\p{Cf}\p{Co}\p{Zl}\p{Zp}]/u;
 /** Joiners are part of some scripts and emoji, and hide nothing between letters. */
 const JOINER = /(?<=\S)[\u200c\u200d](?=\S)/gu;
 /** The names of other actors in rows and pages (workspace/actor.ts). */
@@ -10,7 +10,7 @@ const RESERVED = /^(operator|system|promotion[ -]gate|a former member)$|^key |^(
  * Names need not be unique; pages distinguish people.
  */
 export function isPersonName(text: string): boolean {
-  if (text !== text.trim() || text === '' || UNSEEN.test(text.replace(JOINER, ''))) return false;
+  if (text !== text.trim() || text === '' || INVISIBLE.test(text.replace(JOINER, ''))) return false;
   const plain = text.normalize('NFKC').replace(/\s+/gu, ' ');
   return /[\p{L}\p{N}\p{S}]/u.test(plain) && !RESERVED.test(plain);
 }

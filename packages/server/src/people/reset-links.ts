@@ -47,7 +47,7 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
  * The same by the operator, for any account. A removed person who has lost the password could otherwise never accept an invitation again.
  * The ledger of each workspace of the person records it before there is a link.
  */
-export async function operatorsResetLink(pool: Pool, email: string): Promise<IssuedLink> {
+export async function resetLinkByOperator(pool: Pool, email: string): Promise<IssuedLink> {
   const account = await findAccount(pool, comparedEmail(email));
   if (account === undefined)
     throw new RuleViolationError('there is no account with this e-mail address; `members list` shows those of a workspace');

@@ -12,10 +12,10 @@ const PER_ADDRESS_MAX = 50;
 /**
  * Counts an attempt before its password is checked: against its address, then against the account, whether or not it exists. The order
  * keeps rejected clients from locking the accounts of others. Counted in the database, so that all servers share it. A successful attempt
- * is uncounted, so that frequent sign-ins are no problem.
+ * is not counted, so that frequent sign-ins are possible.
  * @throws ApiError `rate_limited`, without checking the password.
  */
-export async function countTry(pool: Pool, email: string, address: string): Promise<{ takeBack(): Promise<unknown> }> {
+export async function countSignInAttempt(pool: Pool, email: string, address: string): Promise<{ takeBack(): Promise<unknown> }> {
   const [place, account] = [subjectOf('address', networkOf(address)), subjectOf('account', email)];
   await countAgainst(pool, place, PER_ADDRESS_MAX);
   await countAgainst(pool, account, PER_ACCOUNT_MAX);

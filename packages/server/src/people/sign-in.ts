@@ -5,7 +5,7 @@ import { insertSessionByPassword } from '../storage/sessions.ts';
 import { comparedEmail } from './email-address.ts';
 import { hashPassword, isOutdated, isPassword } from './password-hash.ts';
 import { newSession } from './sessions.ts';
-import { countTry } from './sign-in-limit.ts';
+import { countSignInAttempt } from './sign-in-limit.ts';
 
 /** The origin of a request. */
 export interface Caller {
@@ -29,7 +29,7 @@ export const signInFailed = (): ApiError => new ApiError('sign_in_failed');
  */
 export async function provenAccount(pool: Pool, { email, password }: Claim, { address }: Caller): Promise<Account> {
   const compared = comparedEmail(email);
-  const counted = await countTry(pool, compared, address);
+  const counted = await countSignInAttempt(pool, compared, address);
   const account = await findAccount(pool, compared);
   const good = await isPassword(password, account?.password ?? null);
   if (account === undefined || account.password === null || !good) throw signInFailed();
@@ -43,7 +43,7 @@ export async function signIn(pool: Pool, claim: Claim, caller: Caller): Promise<
   const account = await provenAccount(pool, claim, caller);
   const { token, row } = newSession(account.id, caller.userAgent);
   // The password was changed while it was being checked, so the old one is not valid any more.
-  const isBegun = await insertSessionByPassword(pool, row, account.passwordChangedAt);
-  if (!isBegun) throw signInFailed();
+  const isStarted = await insertSessionByPassword(pool, row, account.passwordChangedAt);
+  if (!isStarted) throw signInFailed();
   return token;
 }

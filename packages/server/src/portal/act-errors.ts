@@ -1,12 +1,12 @@
 import { ApiError, validationFailed } from '../errors/api-error.ts';
 import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.ts';
-import { WrongInput } from '../workspace/wrong-input.ts';
+import { InvalidInputError } from '../workspace/wrong-input.ts';
 
 /** Maps the errors of actions, which the command line shares, to those of the portal; other errors are returned unchanged. */
 export function asPortalError(error: unknown): unknown {
   if (error instanceof NotFoundError) return new ApiError('not_found');
   if (error instanceof RuleViolationError)
     return new ApiError('refused', [{ path: '', code: 'refused', message: error.message }]);
-  if (error instanceof WrongInput) return validationFailed({ path: '', code: 'bad_characters', message: error.message });
+  if (error instanceof InvalidInputError) return validationFailed({ path: '', code: 'bad_characters', message: error.message });
   return error;
 }

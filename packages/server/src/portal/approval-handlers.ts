@@ -3,7 +3,7 @@ import type { ApprovalDetail } from '@countersign/core/portal/approval-routes';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
 import { findApproval, findLastApproved, listApprovalQueue, listDecidedApprovals } from '../storage/portal/approvals.ts';
 import { findStoredEvaluation, type StoredEvaluation } from '../storage/portal/evaluations.ts';
-import { decideEvaluation, mayBecome } from '../workspace/decide-evaluation.ts';
+import { canChangeTo, decideEvaluation } from '../workspace/decide-evaluation.ts';
 import { withdrawApproval } from '../workspace/withdraw-approval.ts';
 import { changesBetween } from './changes.ts';
 import { detailsOf, notesOf, runsBetweenEvaluations } from './evaluation-handlers.ts';
@@ -87,8 +87,8 @@ async function approvalDetail(
     changes: last === null ? [] : changesBetween({ ...last.stored, ...last.runs }, { ...evaluation, ...runs }),
     standing: standingOf(evidence[0]!),
     may: {
-      approve: isHighRisk && mayBecome(standing, 'approved'),
-      reject: isHighRisk && mayBecome(standing, 'rejected'),
+      approve: isHighRisk && canChangeTo(standing, 'approved'),
+      reject: isHighRisk && canChangeTo(standing, 'rejected'),
       withdraw: approval?.status === 'approved' && approval.used_by === null,
     },
   };

@@ -58,7 +58,7 @@ export class Reply<Body> {
   }
 }
 
-/** Handles a route: returns JSON of its schema or a Reply. Throws an ApiError, a RuleViolationError (409) or a WrongInput (422). */
+/** Handles a route: returns JSON of its schema or a Reply. Throws an ApiError, a RuleViolationError (409) or an InvalidInputError (422). */
 export type Handler<N extends RouteName> = (
   request: HandlerRequest<RouteOf<N>>,
 ) => Promise<AnswerOf<RouteOf<N>> | Reply<AnswerOf<RouteOf<N>>>>;

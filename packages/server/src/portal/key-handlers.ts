@@ -40,12 +40,12 @@ export const keyHandlers = handlers({
 
   'keys.revoke': async ({ workspace, params, actor, parts }) => {
     await revokeKey(parts.pool, workspace, params.prefix, actor);
-    return keyNow(parts, workspace, params.prefix);
+    return readKey(parts, workspace, params.prefix);
   },
 
   'keys.change_scopes': async ({ workspace, params, body, actor, parts }) => {
     await changeScopes(parts.pool, workspace, { prefix: params.prefix, scopes: body.scopes }, actor);
-    return keyNow(parts, workspace, params.prefix);
+    return readKey(parts, workspace, params.prefix);
   },
 
   'key_events.list': async ({ workspace, query, parts }) => {
@@ -64,7 +64,7 @@ export const keyHandlers = handlers({
 
 const shownOnce = (key: string): { key: string; prefix: string } => ({ key, prefix: parseIngestionKey(key)!.prefix });
 
-async function keyNow({ readPool }: PortalParts, workspace: string, prefix: string) {
+async function readKey({ readPool }: PortalParts, workspace: string, prefix: string) {
   const { place_at: _, ...key } = found(await inReadTransaction(readPool, workspace, (tx) => findListedKey(tx, prefix)));
   return key;
 }

@@ -31,7 +31,7 @@ export const workspaceHandlers = handlers({
       const everyDecision = { agentId: null, evaluationId: null, reasons: REASONS, first: 1, end: Number.MAX_SAFE_INTEGER };
       const [agents, agents_total, approvals_pending, approvals, recertifications_open, recertifications, decisions, has] =
         await Promise.all([
-          agentsStanding(tx),
+          countPromotable(tx),
           countAgents(tx),
           countPendingApprovals(tx),
           listApprovalQueue(tx, null, null, WAITING_SHOWN),
@@ -58,15 +58,15 @@ export const workspaceHandlers = handlers({
     return { days: starts.map((at) => byDay.get(at.slice(0, 10)) ?? noRuns(at.slice(0, 10))) };
   },
 
-  'workspace.read': async ({ workspace, parts }) => workspaceNow(parts, workspace),
+  'workspace.read': async ({ workspace, parts }) => readWorkspace(parts, workspace),
 
   'workspace.rename': async ({ workspace, body, actor, parts }) => {
     await renameWorkspace(parts.pool, workspace, body.name, actor);
-    return workspaceNow(parts, workspace);
+    return readWorkspace(parts, workspace);
   },
 });
 
-async function workspaceNow({ readPool }: PortalParts, workspace: string) {
+async function readWorkspace({ readPool }: PortalParts, workspace: string) {
   const { id, name, createdAt } = found(await inReadTransaction(readPool, workspace, findOwnTenant));
   return { id, name, created_at: createdAt };
 }
@@ -82,7 +82,7 @@ const noRuns = (day: string): UsageDay => ({
 });
 
 /** How many agents could be promoted now, and the first of them, blocked ones first. */
-async function agentsStanding(tx: Transaction) {
+async function countPromotable(tx: Transaction) {
   const ids = (await listAgentIds(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);
   const standings = (await evidenceOn(tx, ids)).map((evidence, index) => {
     return { id: ids[index]!, evidence, promotable: standingOf(evidence).promotable };

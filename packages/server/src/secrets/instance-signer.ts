@@ -69,7 +69,8 @@ export async function openSigner(
 }
 
 /**
- * All listed keys. A key that is stored but not listed has a broken seal, unless another server stored it since: so the list is read again.
+ * All listed keys. A key that is stored but not listed has a broken seal, unless another server has stored it since. So the list is read
+ * again.
  * @throws ExitError if the row of the key `kid` has a broken seal.
  */
 async function listWith(pool: Pool, kid: string): Promise<StoredSigningKey[]> {

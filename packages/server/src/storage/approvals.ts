@@ -67,7 +67,7 @@ const DECIDE = sql(
 );
 
 /**
- * Stores a decision. If nobody requested it, the person who decides is stored as the requester. The caller holds the head of the audit log,
+ * Stores a decision. Without a request, the person who decides is stored as the requester. The caller holds the head of the audit log,
  * which promotion checks lock first, so the stored size of the decisions log is the one from which the approval counts.
  */
 export const decideApproval = (tx: Transaction, made: ApprovalDecision): Promise<unknown> =>
@@ -96,7 +96,7 @@ const WITHDRAW = sql(
     WHERE tenant_id = $1 AND evaluation_id = $2 AND status = 'approved'`,
 );
 
-/** Makes an approved evaluation pending again. The caller holds the lock. */
+/** Makes an approved evaluation pending again. The caller has locked it. */
 export const withdrawApproved = (tx: Transaction, evaluationId: string): Promise<unknown> =>
   tx.run(WITHDRAW, [tx.tenantId, evaluationId]);
 
@@ -105,7 +105,7 @@ const COUNT_APPROVED_AFTER = sql<{ count: number }>(
   `SELECT count(*) AS count FROM countersign.approvals WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
 );
 
-/** The number of approvals with a time after a moment. */
+/** The number of approvals with a time after a given time. */
 export const countApprovedAfter = async (tx: Transaction, moment: string): Promise<number> =>
   (await tx.run(COUNT_APPROVED_AFTER, [tx.tenantId, moment]))[0]!.count;
 
@@ -115,6 +115,6 @@ const REOPEN_AFTER = sql(
     WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
 );
 
-/** Makes evaluations pending again whose approval has a time after a moment. The caller holds the head of the audit log. */
+/** Makes evaluations pending again whose approval has a time after a given time. The caller has locked the head of the audit log. */
 export const reopenApprovedAfter = (tx: Transaction, moment: string): Promise<unknown> =>
   tx.run(REOPEN_AFTER, [tx.tenantId, moment]);

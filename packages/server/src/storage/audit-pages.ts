@@ -64,7 +64,7 @@ export class EntryInOneText {
 }
 
 /** The columns in columnsText. */
-export type ColumnsBeside = Omit<StoredEntry, 'row_hash' | 'document'>;
+export type EntryColumns = Omit<StoredEntry, 'row_hash' | 'document'>;
 
 /**
  * Separators: before each column, and for null. Valid columns contain neither, because labels of the contract have no control characters.
@@ -98,7 +98,7 @@ export const readAuditTexts = async (tx: Transaction, after: number, last: numbe
  * The text after the document of a row with these columns; undefined if a column contains a separator.
  * The instant must have milliseconds.
  */
-export function columnsText(columns: ColumnsBeside): string | undefined {
+export function columnsText(columns: EntryColumns): string | undefined {
   const { prev_hash, id, recorded_at, recorded_by, actor, action, trace_id, agent_id, seq } = columns;
   if (EITHER.test(recorded_by + actor + action + trace_id)) return undefined;
   const seconds = `${Math.floor(Date.parse(recorded_at) / 1000)}.${recorded_at.slice(20, 23)}000`;

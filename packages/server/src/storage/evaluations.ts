@@ -37,7 +37,7 @@ const INSERT = sql(
     ORDER BY place`,
 );
 
-/** Stores evaluations in the given order, with the time of their events. The caller holds the head of the log `evidence`. */
+/** Stores evaluations in the given order, with the time of their events. The caller has locked the head of the log `evidence`. */
 export function insertEvaluations(tx: Transaction, recordedAt: string, rows: readonly EvaluationRow[]): void {
   tx.send(INSERT, [
     tx.tenantId,

@@ -16,7 +16,7 @@ const INSERT = sql(
    SELECT $1, seq, event_hash, document FROM unnest($2::bigint[], $3::bytea[], $4::text[]) AS made (seq, event_hash, document)`,
 );
 
-/** Appends to the log `evidence`. The caller holds its head locked. */
+/** Appends to the log `evidence`. The caller has locked its head. */
 export function insertEvidenceEvents(tx: Transaction, rows: readonly EvidenceEventRow[]): void {
   if (rows.length === 0) return;
   tx.send(INSERT, [

@@ -40,7 +40,7 @@ export async function ensureInstance(pool: Pool, instance: Instance): Promise<St
   return { ...(opened ?? { id, masterFingerprint, signingFingerprint }), isSealed: opened !== undefined };
 }
 
-/** Inserts the row unless another server was first or the database is not new, and returns what is stored then. */
+/** Inserts the row unless another server was first or the database is not new. Returns the stored row. */
 async function insertInstance(pool: Pool, instance: Instance): Promise<(RawRow & Instance) | undefined> {
   await pool.query(
     `INSERT INTO countersign.instance (id, master_secret_fingerprint, signing_key_fingerprint, seal)

@@ -85,7 +85,7 @@ const READ = sql<HeadRow & { read_at: string }>(
      FROM countersign.log_heads AS head WHERE head.tenant_id = $1 AND head.log = $2`,
 );
 
-/** A head with the database's clock when it was read, UTC with microseconds: after every moment in the log, unless a clock was wrong. */
+/** A head with the database's clock when it was read, UTC with microseconds: later than every time in the log, unless a clock was wrong. */
 export type ReadHead = StoredHead & { readAt: string };
 
 /** A log's head without a lock. Number, hash and tree are of the same time. */

@@ -25,6 +25,6 @@ const CLOSE = sql(
     WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL`,
 );
 
-/** Closes all that are open for the agent. The caller holds the head of the log `evidence`. */
+/** Closes all open re-certifications of the agent. The caller has locked the head of the log `evidence`. */
 export const closeOpenRecertifications = (tx: Transaction, closing: Closing): Promise<unknown> =>
   tx.run(CLOSE, [tx.tenantId, closing.agentId, closing.evaluationId, closing.closedAt, closing.closedBy, closing.rationale]);

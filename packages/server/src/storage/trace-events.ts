@@ -14,7 +14,7 @@ const INSERT = sql(
   `INSERT INTO countersign.trace_events (tenant_id, seq, event_hash, document) VALUES ($1, $2, decode($3, 'hex'), $4)`,
 );
 
-/** Appends to the log `traces`. The caller holds its head locked. */
+/** Appends to the log `traces`. The caller has locked its head. */
 export const insertTraceEvent = (tx: Transaction, { seq, eventHash, document }: TraceEventRow): void =>
   tx.send(INSERT, [tx.tenantId, seq, eventHash, document]);
 

@@ -30,7 +30,7 @@ export async function decideEvaluation(
     const stored = await lockApproval(tx, evaluationId);
     const logged = evidence.evaluationOf(agent.id, evaluationId)?.approval;
     const standing = logged == null ? stored : { status: logged.status, inFuture: stored?.inFuture ?? false };
-    if (!mayBecome(standing, status)) {
+    if (!canChangeTo(standing, status)) {
       throw new RuleViolationError(
         `evaluation ${evaluationId} is ${standing?.status} already; record a new evaluation and decide on that one`,
       );
@@ -48,7 +48,7 @@ export async function decideEvaluation(
 }
 
 /** Whether an approval can change to a status. One with a time in the future does not count and can be approved again. */
-export const mayBecome = (standing: StandingApproval | undefined, status: EvaluationDecision['status']): boolean =>
+export const canChangeTo = (standing: StandingApproval | undefined, status: EvaluationDecision['status']): boolean =>
   standing?.status !== 'rejected' && (standing?.status !== status || standing.inFuture);
 
 /** The agent of an evaluation, with the risk level from the log `evidence`. The evaluation's event must name the same agent. */

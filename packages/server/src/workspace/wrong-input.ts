@@ -1,8 +1,8 @@
 import { LABEL_LENGTH_MAX, TEXT_LENGTH_MAX } from '@countersign/core/contract/scalars';
 
 /** An argument of an action is malformed. The message names it and its form. */
-export class WrongInput extends Error {
-  override name = 'WrongInput';
+export class InvalidInputError extends Error {
+  override name = 'InvalidInputError';
 }
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
@@ -15,15 +15,15 @@ function isLonger(text: string, max: number): boolean {
 
 /** Checks a name: 1 to 512 characters, no control characters, no lone surrogates. Returns it. */
 export function requireLabel(what: string, text: string): string {
-  if (text === '') throw new WrongInput(`${what} must not be empty`);
-  if (isLonger(text, LABEL_LENGTH_MAX)) throw new WrongInput(`${what} must have at most ${LABEL_LENGTH_MAX} characters`);
-  if (CONTROL.test(text)) throw new WrongInput(`${what} must not contain control characters (no line breaks, no tabs)`);
+  if (text === '') throw new InvalidInputError(`${what} must not be empty`);
+  if (isLonger(text, LABEL_LENGTH_MAX)) throw new InvalidInputError(`${what} must have at most ${LABEL_LENGTH_MAX} characters`);
+  if (CONTROL.test(text)) throw new InvalidInputError(`${what} must not contain control characters (no line breaks, no tabs)`);
   return requireWhole(what, text);
 }
 
 /** Checks a label that a person types: surrounding white space would make a different name that looks the same. Returns it. */
 export function requireName(what: string, text: string): string {
-  if (text !== text.trim()) throw new WrongInput(`${what} must not begin or end with white space`);
+  if (text !== text.trim()) throw new InvalidInputError(`${what} must not begin or end with white space`);
   return requireLabel(what, text);
 }
 
@@ -32,13 +32,13 @@ export function requireName(what: string, text: string): string {
  * cannot store U+0000. Returns it unchanged.
  */
 export function requireText(what: string, text: string): string {
-  if (text.trim() === '') throw new WrongInput(`${what} must not be empty`);
-  if (isLonger(text, TEXT_LENGTH_MAX)) throw new WrongInput(`${what} must have at most 65,536 characters`);
-  if (text.includes('\u0000')) throw new WrongInput(`${what} must not hold the character U+0000`);
+  if (text.trim() === '') throw new InvalidInputError(`${what} must not be empty`);
+  if (isLonger(text, TEXT_LENGTH_MAX)) throw new InvalidInputError(`${what} must have at most 65,536 characters`);
+  if (text.includes('\u0000')) throw new InvalidInputError(`${what} must not hold the character U+0000`);
   return requireWhole(what, text);
 }
 
 function requireWhole(what: string, text: string): string {
-  if (!text.isWellFormed()) throw new WrongInput(`${what} holds half of a surrogate pair; give whole characters`);
+  if (!text.isWellFormed()) throw new InvalidInputError(`${what} holds half of a surrogate pair; give whole characters`);
   return text;
 }

@@ -3,7 +3,7 @@ import { inPersonTransaction } from '../../src/database/transaction.ts';
 import { addMember } from '../../src/people/add-member.ts';
 import { setUpLink } from '../../src/people/one-time-links.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
-import { operatorsResetLink } from '../../src/people/reset-links.ts';
+import { resetLinkByOperator } from '../../src/people/reset-links.ts';
 import { lockAccount, setPassword } from '../../src/storage/people.ts';
 import { waitingForALock } from '../harness/lock-wait.ts';
 import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
@@ -33,7 +33,7 @@ describe('the set-up link of the first start', () => {
     const guest = { email: 'guest@example.com', name: 'Guest', role: 'viewer' } as const;
     await addMember(pool, workspace, guest, 'operator');
     expect(outcome(await use('show', first, {}))).toBe('200 ok');
-    expect(outcome(await use('reset-password', await operatorsResetLink(pool, guest.email), { password: NEW }))).toBe('200 ok');
+    expect(outcome(await use('reset-password', await resetLinkByOperator(pool, guest.email), { password: NEW }))).toBe('200 ok');
     expect(outcome(await use('show', first, {}))).toBe('410 link_not_valid');
     admin = await person(server, { [workspace]: 'admin' });
   });

@@ -8,7 +8,7 @@ import { decideEvaluation } from '../../src/workspace/decide-evaluation.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { openIncident } from '../../src/workspace/open-incident.ts';
 import { RuleViolationError } from '../../src/workspace/rule-violation.ts';
-import { WrongInput } from '../../src/workspace/wrong-input.ts';
+import { InvalidInputError } from '../../src/workspace/wrong-input.ts';
 import { person } from '../harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -61,7 +61,7 @@ async function rowCounts(): Promise<unknown> {
 async function expectRefusedAndUnchanged(
   act: () => Promise<unknown>,
   message: RegExp,
-  kind: typeof RuleViolationError | typeof WrongInput = RuleViolationError,
+  kind: typeof RuleViolationError | typeof InvalidInputError = RuleViolationError,
 ) {
   const before = await rowCounts();
   const error = await act().then(
@@ -257,9 +257,9 @@ describe('texts by people', () => {
     const id = await evaluate('worded');
     await risk('worded', 'high');
     await incident('worded');
-    await expectRefusedAndUnchanged(() => decide(id, 'approved', text), message, WrongInput);
-    await expectRefusedAndUnchanged(() => close('worded', text), message, WrongInput);
-    await expectRefusedAndUnchanged(() => incident('worded', { description: text }), message, WrongInput);
+    await expectRefusedAndUnchanged(() => decide(id, 'approved', text), message, InvalidInputError);
+    await expectRefusedAndUnchanged(() => close('worded', text), message, InvalidInputError);
+    await expectRefusedAndUnchanged(() => incident('worded', { description: text }), message, InvalidInputError);
   });
 
   test('stores every other character unchanged in the ledger', async () => {
@@ -288,7 +288,7 @@ describe('texts by people', () => {
       () => incident(name),
       () => close(name),
     ]) {
-      await expect(act()).rejects.toBeInstanceOf(WrongInput);
+      await expect(act()).rejects.toBeInstanceOf(InvalidInputError);
     }
   });
 });

@@ -52,8 +52,8 @@ const LIST = sql<DecisionRow>(
 const LIST_BY_REASON = sql<DecisionRow>(
   'portal_list_decisions_by_reason',
   `SELECT ${LISTED} FROM (
-     SELECT d.* FROM unnest($4::text[]) AS asked (reason)
-      CROSS JOIN LATERAL (SELECT * FROM countersign.decisions AS d WHERE ${RANGE} AND d.reason = asked.reason ORDER BY d.seq DESC LIMIT $5) AS d
+     SELECT d.* FROM unnest($4::text[]) AS input (reason)
+      CROSS JOIN LATERAL (SELECT * FROM countersign.decisions AS d WHERE ${RANGE} AND d.reason = input.reason ORDER BY d.seq DESC LIMIT $5) AS d
       ORDER BY d.seq DESC LIMIT $5) AS d ${AGENT} ORDER BY d.seq DESC`,
 );
 
