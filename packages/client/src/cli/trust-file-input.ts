@@ -1,5 +1,5 @@
 import { followSuccessors, type SuccessionChecks } from '@countersign/core/domain/signing-key-succession';
-import { readTrustFile, renewal, type TrustFileContent, vouchingKeys } from '@countersign/core/domain/trust-file';
+import { liveKeys, readTrustFile, renewCommand, type TrustFileContent } from '@countersign/core/domain/trust-file';
 import { sha256, verifyEd25519 } from '../verification/cryptography.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
@@ -50,7 +50,7 @@ export interface PublishedKeyResult {
 /** Asks a service for its keys, and follows the signatures from those of the trust file. Unsigned keys are ignored. */
 export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
   const published = await publishedKeys(session, address);
-  const { proven, refused } = followSuccessors(vouchingKeys(file), published, SUCCESSION_CHECKS);
+  const { proven, refused } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);
   const followed = proven.length === 0 ? undefined : { ...file, keys: [...file.keys, ...proven] };
   const live = refused.find(({ key: { retiredAt } }) => retiredAt === undefined);
   return { followed, problem: problemOf(published, file, live?.fault) };
@@ -58,7 +58,7 @@ export async function askForSuccessors(session: Session, address: string, file: 
 
 function problemOf(published: readonly PublishedKey[], file: TrustFileInput, unproven: string | undefined): string | undefined {
   const why = unproven === undefined ? '' : ` (${unproven})`;
-  const renew = `renew it with \`${renewal(file.workspace.name)}\` on the server, not from this address`;
+  const renew = `renew it with \`${renewCommand(file.workspace.name)}\` on the server, not from this address`;
   const instances = new Set(published.map(({ note_key: key = '' }) => key.split('+')[0]!));
   if (instances.size > 0 && file.keys.every(({ noteKey }) => !instances.has(noteKey.name)))
     return `the trust file is of another instance: ${file.source} is of ${file.keys[0]!.noteKey.name}, but the service is ${[...instances].join(', ')}`;

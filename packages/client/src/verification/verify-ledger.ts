@@ -1,4 +1,4 @@
-import { checkpointMisfit, openCheckpoint, parseUnsignedHeads, type TreeHead } from '@countersign/core/domain/checkpoint';
+import { checkpointMismatch, openCheckpoint, parseUnsignedHeads, type TreeHead } from '@countersign/core/domain/checkpoint';
 import { DecisionReplay } from '@countersign/core/domain/decision-replay';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import type { NoteKey } from '@countersign/core/domain/signed-note';
@@ -115,7 +115,7 @@ function* keptHeads(
   if (checkpoints.length === 0) return;
   const keys = readKeys(publicKeys);
   for (const [index, note] of checkpoints.entries()) {
-    const misfit = checkpointMisfit(note, log);
+    const misfit = checkpointMismatch(note, log);
     if (misfit !== undefined) throw new ConfigurationError(`checkpoints[${index}] ${misfit}`);
     const opened = openCheckpoint(note, keys, verifyEd25519, sha256);
     yield 'fault' in opened ? opened : { source: `checkpoint ${index + 1}`, ...opened.head };

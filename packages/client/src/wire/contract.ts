@@ -115,7 +115,7 @@ export interface TraceAccepted {
   cost_usd: number | null;
 }
 
-/** The lightweight summary of one run. Traces say more. */
+/** The lightweight summary of one run. Traces contain more detail. */
 export interface TelemetryEvent {
   /** Identifier of the run. */
   trace_id: string;

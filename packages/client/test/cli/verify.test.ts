@@ -129,7 +129,7 @@ describe('verify ledger', () => {
       ...['ledger', 'checkpoint', '--workspace', 'acme', '--log', 'decisions', '--output', at('d.checkpoint')],
     );
     for (const [file, why] of [
-      ['acme.ndjson', 'is no checkpoint'],
+      ['acme.ndjson', 'is not a checkpoint'],
       ['d.checkpoint', 'is a checkpoint of the log decisions'],
     ] as const) {
       const { status, err } = await verify('ledger', at('acme.ndjson'), ...against(file));

@@ -3,7 +3,7 @@ import { Issue } from './issue.ts';
 import { label } from './scalars.ts';
 
 /**
- * Every error the service answers: stable code -> HTTP status and when (specification 7, decisions.md).
+ * Every error that the service returns: stable code -> HTTP status and when (specification 7, decisions.md).
  * docs/errors.md is tested against this table both ways.
  */
 export const ERRORS = {

@@ -8,9 +8,9 @@ type Body = Readonly<Record<string, unknown>>;
 /** Contradictions between counts, rates and completeness, which the schema cannot express. */
 export function contradictions(body: Body): Issue[] {
   const cases = caseCountsOf(body.cases);
-  const counted = cases === undefined ? [] : countIssues(cases);
-  const rated = cases === undefined || counted.length > 0 ? [] : rateIssues(body, cases);
-  return [...counted, ...rated, ...completenessIssues(body), ...ageIssues(body)];
+  const counts = cases === undefined ? [] : countIssues(cases);
+  const rates = cases === undefined || counts.length > 0 ? [] : rateIssues(body, cases);
+  return [...counts, ...rates, ...completenessIssues(body), ...ageIssues(body)];
 }
 
 /**
@@ -42,8 +42,8 @@ function countIssues(cases: CaseCounts): Issue[] {
   const sum = sumOf([passed, failed, errored, skipped]);
   const isSum = passed == null ? sum <= BigInt(total) : sum === BigInt(total);
   if (isSum) return [];
-  const meant = passed == null ? 'at least errored + skipped' : 'passed + failed + errored + skipped';
-  return [contradiction('/cases/total', `cases.total is ${total}, but must be ${meant}, which is ${sum}`)];
+  const expected = passed == null ? 'at least errored + skipped' : 'passed + failed + errored + skipped';
+  return [contradiction('/cases/total', `cases.total is ${total}, but must be ${expected}, which is ${sum}`)];
 }
 
 function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases: CaseCounts): Issue[] {
@@ -53,12 +53,15 @@ function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases
   const passed = passedAtMost(cases);
   const isTooLow = cases.passed != null && isBelowShare(rate, passed, denominator);
   if (!isTooLow && !isAboveShare(rate, passed, denominator)) return [];
-  const said =
+  const comparison =
     cases.passed == null
       ? `only ${passed} of ${denominator} cases have a score, so it is at most ${percentOf(passed, denominator)}`
       : `${passed} of ${denominator} cases passed, which is ${percentOf(passed, denominator)}`;
   return [
-    contradiction('/pass_rate', `pass_rate is ${rate}, but ${said}; they may differ by 0.1. Correct one, or leave pass_rate out`),
+    contradiction(
+      '/pass_rate',
+      `pass_rate is ${rate}, but ${comparison}; they may differ by 0.1. Correct one, or leave pass_rate out`,
+    ),
   ];
 }
 

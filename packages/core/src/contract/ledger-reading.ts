@@ -121,7 +121,7 @@ export const LEDGER_READINGS = {
   '/api/ledger/traces/consistency': consistencyOf('traces'),
   '/api/ledger/decisions/:id': {
     summary: 'One decision',
-    description: 'The signed decision as it was returned, whatever happened since.',
+    description: 'The signed decision as it was returned, independent of later changes.',
     token: true,
     parameters: [DECISION],
     type: 'application/json',

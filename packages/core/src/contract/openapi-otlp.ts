@@ -13,7 +13,7 @@ export const OTLP_TAG = {
 } as const;
 
 /** Errors of the endpoints, in the order of the checks. */
-const ANSWERED: readonly ErrorCode[] = [
+const ERROR_CODES: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',
   'unauthorized',
@@ -35,7 +35,7 @@ const ANSWERED: readonly ErrorCode[] = [
 ];
 
 /** Errors of stored records, which an endpoint that stores nothing never returns. */
-const OF_STORING: ReadonlySet<ErrorCode> = new Set(['log_rewritten', 'seal_broken', 'evidence_broken', 'clock_unsafe']);
+const STORAGE_ERRORS: ReadonlySet<ErrorCode> = new Set(['log_rewritten', 'seal_broken', 'evidence_broken', 'clock_unsafe']);
 
 /** The schemas that the paths refer to. */
 export const OTLP_SCHEMAS: Readonly<Record<string, Node>> = {
@@ -92,7 +92,7 @@ function operationNode({ operationId, summary, description, request, answer, rej
           },
         }),
       },
-      ...errorResponses(ANSWERED.filter((code) => stores || !OF_STORING.has(code))),
+      ...errorResponses(ERROR_CODES.filter((code) => stores || !STORAGE_ERRORS.has(code))),
     },
   };
 }

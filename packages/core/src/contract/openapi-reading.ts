@@ -5,7 +5,7 @@ import { headersNamed } from './openapi-headers.ts';
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
-const ANSWERED: readonly ErrorCode[] = [
+const ERROR_CODES: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',
   'unauthorized',
@@ -34,7 +34,7 @@ export function readingPaths(errorResponses: (codes: readonly ErrorCode[]) => No
 
 function readingNode(path: string, reading: LedgerReading, errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
   const { summary, description, token, signs = false, parameters, type } = reading;
-  const codes = ANSWERED.filter(
+  const codes = ERROR_CODES.filter(
     (code) =>
       (signs || code !== 'clock_unsafe') &&
       (token || !(code === 'log_rewritten' || [401, 404, 422, 429].includes(ERRORS[code].status))),

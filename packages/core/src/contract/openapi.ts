@@ -10,9 +10,10 @@ import { TelemetryEvent } from './telemetry.ts';
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
-/** Endpoints that register agents by name. */
+/** Endpoints that append to the audit ledger. */
 const APPENDING: ReadonlySet<OperationId> = new Set(['appendAuditEntry', 'checkPromotion']);
 
+/** Endpoints that register agents by name. */
 const REGISTERING: ReadonlySet<OperationId> = new Set([
   'ingestTrace',
   'ingestTelemetry',
@@ -21,7 +22,7 @@ const REGISTERING: ReadonlySet<OperationId> = new Set([
 ]);
 
 /** Errors of each endpoint, in the order of the checks. */
-const ANSWERED: readonly ErrorCode[] = [
+const ERROR_CODES: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',
   'unauthorized',
@@ -96,7 +97,7 @@ const TAGS = {
 
 function operationNode(id: OperationId, components: Map<string, Node>): Node {
   const operation = operations[id];
-  const bodies = operation.bodies.map((schema) => saidBeside(schema, referTo(schema, components)));
+  const bodies = operation.bodies.map((schema) => withExtraRules(schema, referTo(schema, components)));
   const requests = Object.entries(examples[id]).map(([name, { summary, request }]) => [name, { summary, value: request }]);
   const answers = Object.entries(examples[id]).map(([name, { summary, answer }]) => [name, { summary, value: answer }]);
   return {
@@ -128,35 +129,35 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
         ]),
         content: { 'application/json': { schema: referTo(operation.answer, components), examples: Object.fromEntries(answers) } },
       },
-      ...errorResponses(ANSWERED.filter((code) => canAnswer(id, code))),
+      ...errorResponses(ERROR_CODES.filter((code) => canReturn(id, code))),
     },
   };
 }
 
-function canAnswer(id: OperationId, code: ErrorCode): boolean {
+function canReturn(id: OperationId, code: ErrorCode): boolean {
   if (code === 'idempotency_key_reused') return operations[id].replayable;
-  if (code === 'seal_broken') return operations[id].replayable || id === 'checkPromotion'; // kept answers and decision keys
+  if (code === 'seal_broken') return operations[id].replayable || id === 'checkPromotion'; // stored responses and decision keys
   if (code === 'log_rewritten') return APPENDING.has(id) || REGISTERING.has(id);
   if (code === 'evidence_broken') return REGISTERING.has(id);
   return true;
 }
 
 /**
- * Schema forms of the rules that `formOf` and `alsoWrong` check. They are for the document only, because the code gives senders
+ * Schema forms of the rules that `formOf` and `ruleViolations` check. They are for the document only, because the code gives senders
  * better messages than the validator.
  */
-const BESIDE = new Map<object, Node>([
+const EXTRA_RULES = new Map<object, Node>([
   [TelemetryEvent, { properties: { events: { type: 'null', description: 'A body with events is a batch.' } } }],
-  [PromotionCheck, { anyOf: [given('agent_id'), given('agent_name')] }],
+  [PromotionCheck, { anyOf: [requiredText('agent_id'), requiredText('agent_name')] }],
 ]);
 
-function given(member: string): Node {
+function requiredText(member: string): Node {
   return { required: [member], properties: { [member]: { type: 'string' } } };
 }
 
-function saidBeside(schema: object, reference: Node): Node {
-  const beside = BESIDE.get(schema);
-  return beside === undefined ? reference : { allOf: [reference, beside] };
+function withExtraRules(schema: object, reference: Node): Node {
+  const rules = EXTRA_RULES.get(schema);
+  return rules === undefined ? reference : { allOf: [reference, rules] };
 }
 
 /** One response per status, with its codes. */
@@ -215,24 +216,24 @@ function parametersOf({ id, replayable }: (typeof operations)[OperationId]): Nod
 
 /** A reference to a named schema, which becomes a component; an unnamed schema is returned unchanged. */
 function referTo(schema: object, components: Map<string, Node>): Node {
-  const { $id, ...rest } = asDocumented(schema as Node);
-  if (typeof $id !== 'string') return inlined(rest, components);
+  const { $id, ...rest } = withoutFormats(schema as Node);
+  if (typeof $id !== 'string') return copyNode(rest, components);
   if (!components.has($id)) {
     components.set($id, {});
-    components.set($id, inlined(rest, components));
+    components.set($id, copyNode(rest, components));
   }
   return { $ref: `#/components/schemas/${$id}` };
 }
 
 /** Replaces the validator's own formats by patterns that all readers of the document understand. */
-function asDocumented(schema: Node): Node {
+function withoutFormats(schema: Node): Node {
   const { 'x-schema': named, description } = schema;
   if (named !== undefined) return { anyOf: [named, { type: 'null' }], description };
   const { 'x-pattern': pattern, format: _, ...rest } = schema;
   return pattern === undefined ? schema : { ...rest, pattern };
 }
 
-function inlined(node: Node, components: Map<string, Node>): Node {
+function copyNode(node: Node, components: Map<string, Node>): Node {
   const copy = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(copy);
     return typeof value === 'object' && value !== null ? referTo(value, components) : value;

@@ -30,7 +30,7 @@ export interface Operation<Body, Answer> {
   /** The schema for this parsed body. */
   readonly formOf: (body: unknown) => TSchema;
   /** Rules that the schema cannot express. They also run on invalid bodies, so they must not rely on any type. */
-  readonly alsoWrong: (body: Readonly<Record<string, unknown>>) => Issue[];
+  readonly ruleViolations: (body: Readonly<Record<string, unknown>>) => Issue[];
   readonly answer: TSchema;
   /** `report`: read tolerantly, may be large. `record`: decides or is hashed, so it is read strictly and is small. */
   readonly kind: 'report' | 'record';
@@ -44,7 +44,7 @@ export interface Operation<Body, Answer> {
   readonly types?: { body: Body; answer: Answer };
 }
 
-const nothingElse = (): Issue[] => [];
+const noFurtherRules = (): Issue[] => [];
 
 const ingestTrace: Operation<Trace, TraceAccepted> = {
   id: 'ingestTrace',
@@ -55,7 +55,7 @@ const ingestTrace: Operation<Trace, TraceAccepted> = {
     'Stores the run and its ordered spans. Sending the same trace_id again merges: spans by span_id, the later one wins.',
   bodies: [Trace],
   formOf: () => Trace,
-  alsoWrong: repeatedSpanIds,
+  ruleViolations: repeatedSpanIds,
   answer: TraceAccepted,
   kind: 'report',
   depthMax: 1000,
@@ -71,7 +71,7 @@ const ingestTelemetry: Operation<Telemetry, TelemetryAccepted> = {
   description: 'Run summaries. A batch is stored atomically.',
   bodies: [TelemetryEvent, TelemetryBatch],
   formOf: telemetryForm,
-  alsoWrong: nothingElse,
+  ruleViolations: noFurtherRules,
   answer: TelemetryAccepted,
   kind: 'report',
   depthMax: 1000,
@@ -87,7 +87,7 @@ const recordEvaluation: Operation<Evaluation, EvaluationAccepted> = {
   description: "Each request creates a record. An agent's latest evaluation is the one recorded last, whatever its status.",
   bodies: [Evaluation],
   formOf: () => Evaluation,
-  alsoWrong: nothingElse,
+  ruleViolations: noFurtherRules,
   answer: EvaluationAccepted,
   kind: 'record',
   depthMax: 1000,
@@ -103,7 +103,7 @@ const appendAuditEntry: Operation<AuditEntry, AuditEntryAppended> = {
   description: 'The entry is immutable. `Countersign-Ledger-Seq` is its number; log `row_hash` as proof of inclusion.',
   bodies: [AuditEntry],
   formOf: () => AuditEntry,
-  alsoWrong: nothingElse,
+  ruleViolations: noFurtherRules,
   answer: AuditEntryAppended,
   kind: 'record',
   depthMax: 100,
@@ -120,7 +120,7 @@ const checkPromotion: Operation<PromotionCheck, PromotionDecision> = {
     'Without a recent passing evaluation there is no promotion. The decision is signed and stored. A blocked one also has status 200 and is written to the ledger. Test `allowed`.',
   bodies: [PromotionCheck],
   formOf: () => PromotionCheck,
-  alsoWrong: agentMissing,
+  ruleViolations: missingAgent,
   answer: PromotionDecision,
   kind: 'record',
   depthMax: 1000,
@@ -138,7 +138,7 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
     'Its age counts from `evaluated_at` or the time of recording, whichever is earlier; an `evaluated_at` more than 5 minutes in the future is a 422.',
   bodies: [DetailedEvaluation],
   formOf: () => DetailedEvaluation,
-  alsoWrong: contradictions,
+  ruleViolations: contradictions,
   answer: DetailedEvaluationAccepted,
   kind: 'record',
   depthMax: 1000,
@@ -177,7 +177,7 @@ function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
   return issues;
 }
 
-function agentMissing({ agent_id, agent_name }: { agent_id?: unknown; agent_name?: unknown }): Issue[] {
+function missingAgent({ agent_id, agent_name }: { agent_id?: unknown; agent_name?: unknown }): Issue[] {
   if (agent_id != null || agent_name != null) return [];
   return [{ path: '', code: 'agent_missing', message: 'give agent_id or agent_name: which agent is to be promoted?' }];
 }

@@ -19,7 +19,7 @@ export const OTLP_OPERATIONS = {
     operationId: 'exportTraces',
     summary: 'Receive spans of OpenTelemetry',
     description:
-      'Spans of GenAI instrumentations become the steps of runs; one `trace_id` is one run (docs/opentelemetry.md). The export is kept as it came. ' +
+      'Spans of GenAI instrumentations become the steps of runs; one `trace_id` is one run (docs/opentelemetry.md). The export is stored unchanged. ' +
       'An identical export by the same key within 24 hours is acknowledged and not stored again.',
     request: 'trace.v1.ExportTraceServiceRequest',
     answer: 'trace.v1.ExportTraceServiceResponse',
@@ -30,8 +30,8 @@ export const OTLP_OPERATIONS = {
     operationId: 'exportLogs',
     summary: 'Receive log records of OpenTelemetry',
     description:
-      'Log records with the id of a span are joined to it, whichever arrives first: messages, exceptions and findings. Others are counted as rejected. ' +
-      'The export is kept as it came.',
+      'Log records with the ID of a span are added to it, in any order of arrival: messages, exceptions and findings. Others are counted as rejected. ' +
+      'The export is stored unchanged.',
     request: 'logs.v1.ExportLogsServiceRequest',
     answer: 'logs.v1.ExportLogsServiceResponse',
     rejected: 'rejectedLogRecords',
@@ -40,7 +40,8 @@ export const OTLP_OPERATIONS = {
     path: '/v1/metrics',
     operationId: 'exportMetrics',
     summary: 'Acknowledge metrics of OpenTelemetry',
-    description: 'Metrics are not stored. Every data point is counted as rejected, so that exporters go on and say why.',
+    description:
+      'Metrics are not stored. Every data point is counted as rejected, so that exporters continue and report the reason.',
     request: 'metrics.v1.ExportMetricsServiceRequest',
     answer: 'metrics.v1.ExportMetricsServiceResponse',
     rejected: 'rejectedDataPoints',

@@ -42,7 +42,7 @@ export const TelemetryEvent = Type.Object(
     started_at: optional(sentDateTime({ description: 'When the run began.' })),
     ended_at: optional(sentDateTime({ description: 'When the run ended.' })),
   },
-  { $id: 'TelemetryEvent', description: 'The lightweight summary of one run. Traces say more.' },
+  { $id: 'TelemetryEvent', description: 'The lightweight summary of one run. Traces contain more detail.' },
 );
 export type TelemetryEvent = Static<typeof TelemetryEvent>;
 

@@ -53,18 +53,20 @@ function headIn(value: unknown): NamedHead | undefined {
  * mismatch. Heads beyond the abandoned one, and heads of rows that were kept, are not explained.
  */
 export function restoreRemark(head: NamedHead, log: TreeLog, restores: readonly AcceptedRestore[]): string {
-  const fitting = restores.filter(({ logs: { [log]: named } }) =>
+  const matching = restores.filter(({ logs: { [log]: named } }) =>
     named === undefined ? false : named.restored.size < head.size && head.size <= named.abandoned.size,
   );
-  const isGivenUp = ({ logs: { [log]: named } }: AcceptedRestore) =>
+  const isAbandonedHead = ({ logs: { [log]: named } }: AcceptedRestore) =>
     named!.abandoned.size === head.size && sameBytes(named!.abandoned.root, head.root);
-  const restore = fitting.find(isGivenUp) ?? fitting[0];
+  const restore = matching.find(isAbandonedHead) ?? matching[0];
   if (restore === undefined) return '';
   const { abandoned, restored } = restore.logs[log]!;
-  const which = isGivenUp(restore) ? 'This is the head that was given up' : 'This head may be of the rows that were given up';
+  const which = isAbandonedHead(restore)
+    ? 'This is the head that was given up'
+    : 'This head may be of the rows that were given up';
   return (
     `; row ${restore.seq} of the audit ledger (${RESTORE_ACCEPTED}) says that an operator restored an older state: the log gave up a head ` +
-    `of ${abandoned.size} rows and continued after ${restored.size}. ${which}: ask the operator what these rows held`
+    `of ${abandoned.size} rows and continued after row ${restored.size}. ${which}: ask the operator what these rows contained`
   );
 }
 

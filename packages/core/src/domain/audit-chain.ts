@@ -79,7 +79,7 @@ export function linkEntries(
   let { seq, rowHash } = head;
   return entries.map((unlinked) => {
     seq += 1;
-    const entry = placed(unlinked, seq, rowHash);
+    const entry = withPosition(unlinked, seq, rowHash);
     const canonical = canonicalJson(entry);
     rowHash = rowHashOf(canonical, digests);
     return { entry, canonical, rowHash };
@@ -87,7 +87,7 @@ export function linkEntries(
 }
 
 /** An entry with its place, its members in canonical order, so that JSON.stringify writes the canonical text. */
-const placed = (entry: UnlinkedEntry, seq: number, prevHash: string | null): ChainedEntry => ({
+const withPosition = (entry: UnlinkedEntry, seq: number, prevHash: string | null): ChainedEntry => ({
   action: entry.action,
   actor: entry.actor,
   agent_id: entry.agent_id,

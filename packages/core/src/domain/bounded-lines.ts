@@ -11,35 +11,35 @@ export async function* boundedLines(
   bytes: AsyncIterable<Uint8Array>,
   max: number = LINE_BYTES_MAX,
 ): AsyncGenerator<(Uint8Array | 'too long')[]> {
-  let pieces: Uint8Array[] = [];
+  let parts: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of bytes) {
     const lines: (Uint8Array | 'too long')[] = [];
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
       if (length + end + 1 - start > max) return yield [...lines, 'too long'];
-      pieces.push(chunk.subarray(start, end));
-      lines.push(joined(pieces));
-      pieces = [];
+      parts.push(chunk.subarray(start, end));
+      lines.push(joined(parts));
+      parts = [];
       length = 0;
       start = end + 1;
     }
     if (lines.length > 0) yield lines;
     length += chunk.length - start;
     if (length > max) return yield ['too long'];
-    if (start < chunk.length) pieces.push(chunk.subarray(start));
+    if (start < chunk.length) parts.push(chunk.subarray(start));
   }
-  if (length > 0) yield [joined(pieces)];
+  if (length > 0) yield [joined(parts)];
 }
 
-const joined = (pieces: readonly Uint8Array[]): Uint8Array => (pieces.length === 1 ? pieces[0]! : concatenated(pieces));
+const joined = (parts: readonly Uint8Array[]): Uint8Array => (parts.length === 1 ? parts[0]! : concatenated(parts));
 
-function concatenated(pieces: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+function concatenated(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
   }
   return bytes;
 }

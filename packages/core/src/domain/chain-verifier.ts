@@ -16,7 +16,7 @@ export interface ChainFault {
 
 const MEMBERS: ReadonlySet<string> = new Set(ENTRY_MEMBERS);
 /** Actions whose metadata is read. */
-const READ_WHOLE: ReadonlySet<string | null | undefined> = new Set([CLOCK_CORRECTED, RESTORE_ACCEPTED]);
+const ACTIONS_WITH_METADATA: ReadonlySet<string | null | undefined> = new Set([CLOCK_CORRECTED, RESTORE_ACCEPTED]);
 const TEXTS = [
   'tenant_id',
   'id',
@@ -89,7 +89,7 @@ export class ChainVerifier {
    * Verifies the next row by its line in an export: the entry's canonical text with `row_hash` as the last member. That takes a third of
    * the time of parsing it. Returns false, and skips nothing, if the text is not recognized; next() must then judge it.
    */
-  takesLine(line: string): boolean {
+  tryLine(line: string): boolean {
     const end = this.#endOfNext(line, 0);
     if (end === NO_END) return false;
     const computed = rowHashOf(`${line.slice(0, end)}}`, this.#digests);
@@ -99,7 +99,7 @@ export class ChainVerifier {
   }
 
   /** The same for the canonical text of the entry alone, at a position of a text. Returns its end, or NO_END if it is not recognized. */
-  takesEntry(text: string, from: number, rowHash: string): number {
+  tryEntry(text: string, from: number, rowHash: string): number {
     const end = this.#endOfNext(text, from);
     if (end === NO_END || text[end] !== '}' || rowHashOf(text.slice(from, end + 1), this.#digests) !== rowHash) return NO_END;
     this.#taken(rowHash);
@@ -112,7 +112,7 @@ export class ChainVerifier {
     if (tenantId === undefined) return NO_END;
     const end = entryText.read(text, from, { seq: head.seq + 1, prevHash: head.rowHash, tenantId });
     // Entries with a meaning for the verifier are left to next(), which reads their content.
-    if (end === NO_END || READ_WHOLE.has(entryText.value('action'))) return NO_END;
+    if (end === NO_END || ACTIONS_WITH_METADATA.has(entryText.value('action'))) return NO_END;
     const at = entryText.value('recorded_at')!;
     const isInPlace = at === this.#lastRecordedAt || (isInstant(at) && at > this.#lastRecordedAt);
     return isInPlace && FORMS.every(({ name, isOfForm }) => isOfForm(entryText.value(name))) ? end : NO_END;

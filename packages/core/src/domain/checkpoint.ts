@@ -45,20 +45,20 @@ export function openCheckpoint(
   if ('fault' in opened) return { fault: `the checkpoint cannot be trusted: ${opened.fault}` };
   const head = parseCheckpointText(opened.text);
   if (head?.size === 0 && !sameBytes(head.root, sha256(new Uint8Array())))
-    return { fault: 'the checkpoint of an empty log has not the root of an empty tree' };
+    return { fault: 'the checkpoint of an empty log does not have the root of an empty tree' };
   return head === undefined
-    ? { fault: 'the checkpoint has not its form: origin, size and root, a line each' }
+    ? { fault: 'the checkpoint is malformed: it must have origin, size and root, each on its own line' }
     : { head, key: opened.key };
 }
 
 /**
- * Why a note cannot be a checkpoint of a log of this kind, whoever signed it; undefined if it can. Its workspace is not compared,
- * because a checkpoint of another workspace is evidence of an exchanged ledger and not a mistake of the user.
+ * Why a note cannot be a checkpoint of a log of this kind; undefined if it can. Signatures are not checked. The workspace is not
+ * compared, because a checkpoint of another workspace is evidence of an exchanged ledger and not a mistake of the user.
  */
-export function checkpointMisfit(note: string, log: TreeLog): string | undefined {
+export function checkpointMismatch(note: string, log: TreeLog): string | undefined {
   const end = note.indexOf('\n\n');
   const head = end === -1 ? undefined : parseCheckpointText(note.slice(0, end + 1));
-  if (head === undefined) return 'is no checkpoint';
+  if (head === undefined) return 'is not a checkpoint';
   const [, kind = 'audit'] = /^countersign\/[^/]+(?:\/([a-z]+))?$/.exec(head.origin) ?? [];
   return kind === log ? undefined : `is a checkpoint of the log ${kind}, not of ${log}`;
 }

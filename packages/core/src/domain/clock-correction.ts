@@ -51,7 +51,7 @@ export class RowTimes {
   readonly #log: TreeLog;
   readonly #corrections: readonly ClockCorrection[] | undefined;
 
-  /** @param corrections those of the audit ledger; undefined if it was not supplied. */
+  /** @param corrections the corrections in the audit ledger; undefined if it was not supplied. */
   constructor(log: TreeLog, corrections: readonly ClockCorrection[] | undefined) {
     this.#log = log;
     this.#corrections = corrections;

@@ -10,12 +10,12 @@ import { decodeUtf8, parseLine } from './export-line.ts';
 /** The evidence is read at most a minute before or after the moment of the decision; ages are rounded to 0.0001 hours. */
 const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 
-/** Stands for a limit of the age that nothing exceeds, and for one that everything exceeds: decisions do not contain the limit. */
+/** An age limit that no age exceeds, and one that every age exceeds. Decisions do not contain the limit, so both are tried. */
 const AGE_LIMITS = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER] as const;
 
 /**
- * Decides decisions again, in their order, on an export of the log `evidence`. Both exports are taken as hostile. What a decision does not
- * contain is not known: the limit of the age, and the harness that was asked about where it had no evaluation.
+ * Recomputes decisions, in order, from an export of the log `evidence`. Both exports are untrusted. A decision does not contain the age
+ * limit, nor the requested harness if that harness had no evaluation, so these are unknown.
  */
 export class DecisionReplay {
   readonly #events: AsyncGenerator<string | undefined>;
@@ -28,7 +28,7 @@ export class DecisionReplay {
     this.#digests = digests;
   }
 
-  /** What about the next decision does not follow from the events that it was decided on; undefined when all does. */
+  /** The member of the next decision that does not follow from the events before it; undefined if all members do. */
   async fault(decision: Record<string, unknown>): Promise<string | undefined> {
     const { evidence_size: size, tenant_id: tenantId } = decision;
     if (typeof tenantId !== 'string' || !Number.isSafeInteger(size) || (size as number) < 0)
@@ -58,7 +58,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
     for (const line of lines) yield line === 'too long' ? undefined : decodeUtf8(line);
 }
 
-/** What about a decision does not follow from the state that it was decided on. */
+/** The member of a decision that does not follow from the state at the time; undefined if all members do. */
 function replayFault(state: EvidenceState, decision: Record<string, unknown>, tenantId: string): string | undefined {
   const { agent_id: agentId, required_threshold: threshold, timestamp } = decision;
   if (typeof threshold !== 'number') return 'required_threshold is not a number';
@@ -76,21 +76,21 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
   return differenceFrom(decision, document);
 }
 
-/** The evidence on the agent of a decision, with the evaluation that it rests on; undefined where that is not one that counts. */
+/** The evidence on the agent of a decision, with the evaluation that it names; undefined if that evaluation does not count. */
 function evidenceFor(state: EvidenceState, decision: Record<string, unknown>) {
   const { agent_id: agentId, evaluation_id: evaluationId, evaluation } = decision;
   const harnessId = (evaluation as { harness_id?: unknown } | null | undefined)?.harness_id;
-  const asked = { agent_id: agentId as string | null, agent_name: null };
-  const latest = state.find({ ...asked, harness_id: null }).evidence;
-  // A harness without an evaluation may have been asked about.
+  const agent = { agent_id: agentId as string | null, agent_name: null };
+  const latest = state.find({ ...agent, harness_id: null }).evidence;
+  // The request may have named a harness without an evaluation.
   if (evaluationId === null) return { ...latest, evaluation: null, approval: null };
   if (latest.evaluation?.id === evaluationId) return latest;
   if (typeof harnessId !== 'string') return undefined;
-  const ofHarness = state.find({ ...asked, harness_id: harnessId }).evidence;
+  const ofHarness = state.find({ ...agent, harness_id: harnessId }).evidence;
   return ofHarness.evaluation?.id === evaluationId ? ofHarness : undefined;
 }
 
-/** How a decision differs from each verdict that is possible on its evidence; undefined where it is one of them. */
+/** How a decision differs from the possible verdicts on its evidence; undefined if it equals one of them. */
 function differenceFrom(decision: Record<string, unknown>, document: EvidenceDocument): string | undefined {
   const [first, ...others] = AGE_LIMITS.map((limit) => differenceWithin(decision, document, limit));
   return others.includes(undefined) ? undefined : first;
@@ -98,9 +98,10 @@ function differenceFrom(decision: Record<string, unknown>, document: EvidenceDoc
 
 function differenceWithin(decision: Record<string, unknown>, document: EvidenceDocument, limit: number): string | undefined {
   const asked = { ...document.asked, max_age_hours: limit };
-  return verdictDifference(decision, { ...document, asked }, sameAge);
+  return verdictDifference(decision, { ...document, asked }, isSameAge);
 }
 
-/** The age is that of the moment of reading, which is not known exactly. */
-const sameAge = (said: unknown, follows: number | null): boolean =>
-  said === follows || (typeof said === 'number' && follows !== null && Math.abs(said - follows) <= AGE_DIFFERENCE_MAX_HOURS);
+/** The age was computed when the evidence was read, and that time is not known exactly. */
+const isSameAge = (signed: unknown, computed: number | null): boolean =>
+  signed === computed ||
+  (typeof signed === 'number' && computed !== null && Math.abs(signed - computed) <= AGE_DIFFERENCE_MAX_HOURS);

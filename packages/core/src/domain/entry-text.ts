@@ -22,7 +22,7 @@ const READ = [
 type Member = (typeof READ)[number]['name'];
 
 /** What is known about the next row. */
-export interface KnownPlace {
+export interface ExpectedRow {
   seq: number;
   /** row_hash of the previous row, hexadecimal. */
   prevHash: string | null;
@@ -44,7 +44,7 @@ export class EntryText {
    * Reads an entry at a position of a text up to the end of its last member, and returns that position: a closing brace or further
    * members follow. NO_END unless all members have the expected names, canonical form and types.
    */
-  read(text: string, from: number, known: KnownPlace): number {
+  read(text: string, from: number, known: ExpectedRow): number {
     if (!this.#reader.open(text)) return NO_END;
     this.#expect(known);
     let at = from;
@@ -73,7 +73,7 @@ export class EntryText {
   }
 
   /** The known members precede others that are read. */
-  #expect({ seq, prevHash, tenantId }: KnownPlace): void {
+  #expect({ seq, prevHash, tenantId }: ExpectedRow): void {
     if (this.#tenant.id !== tenantId) this.#tenant = { id: tenantId, json: JSON.stringify(tenantId) };
     this.#befores[PLACE.rationale] = `,"prev_hash":${prevHash === null ? 'null' : `"${prevHash}"`},"rationale":`;
     this.#befores[PLACE.subject] = `,"seq":${seq},"subject":`;

@@ -18,7 +18,7 @@ export function evidenceFault(
   digests: Pick<Digests, 'sha256Hex'>,
 ): string | undefined {
   const { evidence_sha256: named } = decision;
-  if (named === undefined) return 'the decision names no evidence: it was made by a version that kept none';
+  if (named === undefined) return 'the decision names no evidence: an older version of the service made it';
   const computed = digests.sha256Hex(text);
   if (named !== computed)
     return `evidence_sha256 is ${JSON.stringify(named)}, but the evidence hashes to ${computed}: it was altered, or is of another decision`;
@@ -33,15 +33,15 @@ export function readEvidence(text: string): { value: EvidenceDocument } | { faul
   if (value.version !== 1) return { fault: `the evidence has version ${JSON.stringify(value.version)}; this verifier knows 1` };
   if (value.policy !== POLICY)
     return { fault: `the evidence is for the policy ${JSON.stringify(value.policy)}; this verifier knows ${POLICY}` };
-  const unfit = invalidMember(value, DOCUMENT);
-  if (unfit !== undefined) return { fault: `the evidence has no ${unfit} of its form` };
+  const invalid = invalidMember(value, DOCUMENT);
+  if (invalid !== undefined) return { fault: `the evidence has no ${invalid} of its form` };
   if (canonicalText(value) !== text) return { fault: 'the evidence is not canonical JSON (RFC 8785)' };
   return { value: value as unknown as EvidenceDocument };
 }
 
 /**
  * The first member of a decision that contradicts its evidence.
- * @param isSameAge compares `evaluation_age`, where the moment of reading is not known exactly.
+ * @param isSameAge compares `evaluation_age` if the time of reading is not known exactly.
  */
 export function verdictDifference(
   decision: Record<string, unknown>,
@@ -56,9 +56,9 @@ export function verdictDifference(
     checks: Array.isArray(decision.checks) ? decision.checks.map(withoutMessage) : decision.checks,
   };
   for (const [name, value] of Object.entries(expected)) {
-    const [said, follows] = [canonicalText(signed[name]), canonicalText(value)];
-    if (said !== follows)
-      return `${name} does not follow from the evidence: signed is ${shown(said)}, and it gives ${shown(follows)}`;
+    const [signedText, computedText] = [canonicalText(signed[name]), canonicalText(value)];
+    if (signedText !== computedText)
+      return `${name} does not follow from the evidence: the signed value is ${shown(signedText)}, but the evidence gives ${shown(computedText)}`;
   }
   return undefined;
 }

@@ -90,7 +90,7 @@ class Scan {
     if (escaped && !value.isWellFormed()) {
       this.#add(
         'lone_surrogate',
-        `${isName ? 'the member name' : 'the string'} holds half of a surrogate pair; send whole characters`,
+        `${isName ? 'the member name' : 'the string'} contains half of a surrogate pair; send whole characters`,
       );
     }
   }
@@ -109,7 +109,7 @@ class Scan {
     const mustBeNumber = this.#frames.length === 1 && this.#numbers.has(String(this.#frames[0]?.step));
     if (mustBeNumber && isZero(literal)) return;
     const remedy = mustBeNumber ? 'send it with fewer digits' : 'send it as a string, or with fewer digits';
-    this.#add('inexact_number', `${literal.slice(0, 60)} cannot be held exactly by JSON numbers; ${remedy}`);
+    this.#add('inexact_number', `${literal.slice(0, 60)} has no exact value as a JSON number; ${remedy}`);
   }
 
   #add(code: IssueCode, message: string): void {

@@ -22,7 +22,7 @@ export interface ExportRows {
   /** The accepted restores in the rows; only the audit ledger has some. */
   readonly restores?: readonly AcceptedRestore[];
   /** Accepts the next row by its text if that is sufficient; false if it must be parsed. */
-  takes(line: string): boolean;
+  tryLine(line: string): boolean;
   /** Verifies the next row. Returns its fault, or undefined. */
   next(row: unknown, seq: number): string | undefined;
 }
@@ -75,19 +75,19 @@ function auditRows(digests: Hex, tenantId: string | undefined): ExportRows {
     },
     corrections: verifier.corrections,
     restores: verifier.restores,
-    takes: (line) => verifier.takesLine(line),
+    tryLine: (line) => verifier.tryLine(line),
     next: (row) => verifier.next(row)?.reason,
   };
 }
 
 /** `{"seq":n,"decision":{…}}`: the computed digest is the leaf. Exports do not contain the key, so the signature is not checked. */
-function decisionRows(digests: Hex, moments: RowTimes, demanded: string | undefined): ExportRows {
+function decisionRows(digests: Hex, moments: RowTimes, expectedTenantId: string | undefined): ExportRows {
   const ids = new Set<string>();
   const rows: ExportRows = {
-    tenantId: demanded,
+    tenantId: expectedTenantId,
     head: null,
     corrections: [],
-    takes: () => false,
+    tryLine: () => false,
     next: (row, expected) => {
       const { seq, decision, ...more } = isObject(row) ? row : {};
       if (!isObject(decision) || seq === undefined || Object.keys(more).length > 0)
@@ -96,13 +96,13 @@ function decisionRows(digests: Hex, moments: RowTimes, demanded: string | undefi
         return `seq is ${JSON.stringify(seq)}, expected ${expected}: a decision is missing, repeated or moved`;
       const form = decisionFormFault(decision);
       if (form !== undefined) return form;
-      const { tenant_id: tenantId, decision_id: id, response_sha256: said, timestamp } = decision as DecisionMembers;
+      const { tenant_id: tenantId, decision_id: id, response_sha256: signedDigest, timestamp } = decision as DecisionMembers;
       const computed = decisionDigest(decision, digests);
-      if (said !== computed)
-        return `response_sha256 is "${said}", but the decision hashes to ${computed}: the decision was altered`;
-      if (tenantId === undefined ? demanded !== undefined : tenantId !== (rows.tenantId ?? tenantId))
+      if (signedDigest !== computed)
+        return `response_sha256 is "${signedDigest}", but the decision hashes to ${computed}: the decision was altered`;
+      if (tenantId === undefined ? expectedTenantId !== undefined : tenantId !== (rows.tenantId ?? tenantId))
         return `tenant_id is ${tenantId === undefined ? 'missing' : `not ${rows.tenantId}: a decision of another tenant`}`;
-      if (ids.has(id)) return `decision_id ${JSON.stringify(id)} stands in an earlier row: a decision was logged twice`;
+      if (ids.has(id)) return `decision_id ${JSON.stringify(id)} is also in an earlier row: a decision was logged twice`;
       const fault = moments.next(expected, timestamp, 'timestamp');
       if (fault !== undefined) return fault;
       ids.add(id);
@@ -140,16 +140,16 @@ function eventRows<E extends Event>(
     tenantId,
     head: null,
     corrections: [],
-    takes: () => false,
+    tryLine: () => false,
     next: (row, seq) => {
-      const taken = read(row, { seq, tenantId: rows.tenantId }, digests);
-      if ('fault' in taken) return taken.fault;
+      const result = read(row, { seq, tenantId: rows.tenantId }, digests);
+      if ('fault' in result) return result.fault;
       const fault =
-        moments.next(seq, taken.event.recorded_at, 'recorded_at') ??
-        (state === undefined ? undefined : conflict(state, taken.event));
+        moments.next(seq, result.event.recorded_at, 'recorded_at') ??
+        (state === undefined ? undefined : conflict(state, result.event));
       if (fault !== undefined) return fault;
-      rows.tenantId = taken.event.tenant_id;
-      rows.head = taken.hash;
+      rows.tenantId = result.event.tenant_id;
+      rows.head = result.hash;
       return undefined;
     },
   };

@@ -28,7 +28,7 @@ export interface ExportExpectation {
   tenantId?: string | undefined;
   /** Decides each decision again. For an export of decisions only. */
   replay?: DecisionReplay | undefined;
-  /** Called now and then with the number of rows read. */
+  /** Called after each group of rows with the number of rows read. */
   progress?: ((rows: number) => void) | undefined;
 }
 
@@ -51,7 +51,7 @@ export async function verifyExport(
       const seq = entries + 1;
       let reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, rows, seq);
       if (reason === undefined && replay !== undefined && line !== 'too long') reason = await replay.fault(decisionIn(line));
-      if (reason !== undefined) return report({ firstBad: (seq === 1 && ofAnotherLog(line, log)) || { seq, reason } });
+      if (reason !== undefined) return report({ firstBad: (seq === 1 && otherLogFault(line, log)) || { seq, reason } });
       // Two more hashes per row, which are only needed with kept heads.
       if (kept.length > 0) tree.append(bytesOfHex(rows.head!));
       entries = seq;
@@ -62,23 +62,23 @@ export async function verifyExport(
 }
 
 /** The fault of an export of another log, from its first line; undefined otherwise. */
-function ofAnotherLog(line: Uint8Array | 'too long', log: TreeLog): FirstBad | undefined {
+function otherLogFault(line: Uint8Array | 'too long', log: TreeLog): FirstBad | undefined {
   const text = line === 'too long' ? undefined : decodeUtf8(line);
   const parsed = text === undefined ? undefined : parseLine(text);
-  const isOf = parsed !== undefined && 'row' in parsed ? logOf(parsed.row) : undefined;
-  if (isOf === undefined || isOf === log) return undefined;
-  return { seq: 1, reason: `this is an export of the log ${isOf}, not of ${log}: give --log ${isOf}`, misfit: true };
+  const actualLog = parsed !== undefined && 'row' in parsed ? logOf(parsed.row) : undefined;
+  if (actualLog === undefined || actualLog === log) return undefined;
+  return { seq: 1, reason: `this is an export of the log ${actualLog}, not of ${log}: give --log ${actualLog}`, misfit: true };
 }
 
 function faultOf(line: Uint8Array, rows: ExportRows, seq: number): string | undefined {
   const text = decodeUtf8(line);
   if (text === undefined) return 'the line is not UTF-8';
-  if (rows.takes(text)) return undefined;
+  if (rows.tryLine(text)) return undefined;
   const parsed = parseLine(text);
   return 'fault' in parsed ? parsed.fault : rows.next(parsed.row, seq);
 }
 
-/** The decision in a line of an export of decisions that was found whole. */
+/** The decision in an intact line of an export of decisions. */
 const decisionIn = (line: Uint8Array): Record<string, unknown> => JSON.parse(decodeUtf8(line)!).decision;
 
 function bytesOfHex(hex: string): Uint8Array {

@@ -100,7 +100,7 @@ const MEMBERS: Readonly<Record<keyof KeyEvent, Form>> = {
 
 function wrongMember(event: Readonly<Record<string, unknown>>): string | undefined {
   const unknown = Object.keys(event).find((name) => !Object.hasOwn(MEMBERS, name));
-  if (unknown !== undefined) return `${JSON.stringify(unknown)} is no member of a key event`;
+  if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a member of a key event`;
   for (const [name, isOfForm] of Object.entries(MEMBERS)) {
     if (!Object.hasOwn(event, name)) return `the member ${name} is missing`;
     if (!isOfForm(event[name])) return `the member ${name} does not have the form of a key event`;

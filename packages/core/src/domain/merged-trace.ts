@@ -28,7 +28,7 @@ export interface TraceColumns {
 }
 
 /** A stored submission of a trace. */
-export interface KeptSubmission {
+export interface StoredSubmission {
   document: Trace;
   /** Whether it was mapped from an OpenTelemetry export, where the outcome and spans may still be missing. */
   isPartial: boolean;
@@ -45,16 +45,16 @@ export class MergedTrace {
   readonly #spans = new Map<string, MergedSpan>();
   #columns: Omit<TraceColumns, 'totals' | 'spanCount'> | undefined;
 
-  add({ document, isPartial, receivedAt }: KeptSubmission): void {
+  add({ document, isPartial, receivedAt }: StoredSubmission): void {
     const known = this.#columns;
     const supplied = suppliedUsage(document);
     const { outcome, outcomeRank } = outcomeOf(document, isPartial);
-    const isSurer = known === undefined || outcomeRank >= known.outcomeRank;
+    const isMoreCertain = known === undefined || outcomeRank >= known.outcomeRank;
     const submission = (known?.submissionCount ?? 0) + 1;
     for (const span of document.spans ?? []) this.#spans.set(span.span_id, { ...usageMembers(span), submission });
     this.#columns = {
-      outcome: isSurer ? outcome : known.outcome,
-      outcomeRank: isSurer ? outcomeRank : known.outcomeRank,
+      outcome: isMoreCertain ? outcome : known.outcome,
+      outcomeRank: isMoreCertain ? outcomeRank : known.outcomeRank,
       sessionId: document.session_id ?? known?.sessionId ?? null,
       externalUserId: document.external_user_id ?? known?.externalUserId ?? null,
       latencyMs: document.latency_ms ?? known?.latencyMs ?? null,
@@ -73,7 +73,7 @@ export class MergedTrace {
     return this.#spans;
   }
 
-  /** The columns behind the submissions so far; undefined without any. Throws SumTooLargeError. */
+  /** The columns that result from the submissions so far; undefined without any. Throws SumTooLargeError. */
   columns(): TraceColumns | undefined {
     if (this.#columns === undefined) return undefined;
     const totals = traceTotals(this.#columns.supplied, usageOfSpans([...this.#spans.values()]));
@@ -89,13 +89,13 @@ function outcomeOf({ outcome }: Trace, isPartial: boolean): Pick<TraceColumns, '
   return { outcome, outcomeRank: isPartial ? OUTCOME_RANK.root : OUTCOME_RANK.sent };
 }
 
-/** A native trace says whether it had an error; one by OpenTelemetry had one where a span of it had. */
+/** A native trace reports its own error. A trace from OpenTelemetry has an error if one of its spans has one. */
 const hasError = ({ error, spans }: Trace, isPartial: boolean): boolean =>
   isPartial ? (spans ?? []).some(({ status }) => status === 'error') : error != null && error !== '';
 
 const instantOf = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));
 
-/** Nothing else of a span is kept: a trace may have very many. */
+/** Only these members of a span are kept in memory, because a trace can have very many spans. */
 const usageMembers = ({ prompt_tokens, completion_tokens, total_tokens, cost_usd }: Span): ReportedUsage => ({
   ...(prompt_tokens == null ? {} : { prompt_tokens }),
   ...(completion_tokens == null ? {} : { completion_tokens }),

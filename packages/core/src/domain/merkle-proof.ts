@@ -34,7 +34,7 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
 /** The subtrees whose hashes prove that the tree of `first` leaves is a prefix of that of `second` (RFC 6962, section 2.1.2). */
 export function consistencyRanges(first: number, second: number): LeafRange[] {
   if (!(Number.isSafeInteger(first) && first >= 0 && first <= second))
-    throw new RangeError(`a tree of ${first} leaves is no prefix of one of ${second}`);
+    throw new RangeError(`a tree of ${first} leaves is not a prefix of one of ${second}`);
   if (first === 0 || first === second) return [];
   const ranges: LeafRange[] = [];
   let [start, end] = [0, second];

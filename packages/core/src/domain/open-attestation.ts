@@ -33,7 +33,7 @@ export function openAttestation(
   const payload = typeof encoded === 'string' ? fromBase64(encoded) : undefined;
   const signed = signaturesOf(signatures);
   if (payload === undefined || payloadType !== PAYLOAD_TYPE || signed === undefined)
-    return { fault: 'it is no DSSE envelope of an in-toto statement' };
+    return { fault: 'it is not a DSSE envelope of an in-toto statement' };
   const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);
   const signers = keys.filter((key) => hasSigned(key, message, signed, verify));
   if (signers.length === 0) return { fault: 'none of the known keys has signed it' };
@@ -43,9 +43,9 @@ export function openAttestation(
   const wrong = decisionFormFault(predicate);
   if (wrong !== undefined) return { fault: `the decision in it: ${wrong}` };
   if (predicate.response_sha256 !== digestOf(predicate))
-    return { fault: 'the statement is about another decision than the one it carries' };
+    return { fault: 'the statement is about another decision than the one it contains' };
   if (!sameBytes(payloadOf(predicate as DecisionMembers), payload))
-    return { fault: 'the statement is not in canonical form, or is about another decision than the one it carries' };
+    return { fault: 'the statement is not in canonical form, or is about another decision than the one it contains' };
   const signer = signers.find((key) => isLiveAt(String(predicate.timestamp), key));
   if (signer === undefined) return { fault: 'the key that signed it was retired before the decision' };
   return { decision: predicate, keyid: signer.keyid };
@@ -89,7 +89,7 @@ function statementIn(payload: Uint8Array): { predicate: Record<string, unknown> 
   const statement = isObject(read.row) ? read.row : {};
   const { _type: type, predicateType, predicate } = statement;
   if (type !== STATEMENT_TYPE || predicateType !== PREDICATE_TYPE || !isObject(predicate))
-    return { fault: 'the payload is no statement about a promotion decision' };
+    return { fault: 'the payload is not a statement about a promotion decision' };
   return { predicate };
 }
 

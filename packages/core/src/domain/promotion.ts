@@ -87,10 +87,10 @@ function allowedMessage({ evaluation, others }: Evidence, { agentLabel }: Promot
   const allowed = `${agentLabel} may be promoted: all four conditions are met`;
   if (evaluation === null) return `${allowed}.`;
   const { name, pass_rate: rate, ageHours } = evaluation;
-  const restsOn = `the decision rests on ${quoted(name)} (${rate} %, ${agoInWords(ageHours)})`;
-  if (others.length === 0) return `${allowed}, and ${restsOn}.`;
+  const basis = `the decision rests on ${quoted(name)} (${rate} %, ${agoInWords(ageHours)})`;
+  if (others.length === 0) return `${allowed}, and ${basis}.`;
   const named = others.slice(0, OTHERS_MAX).map(otherInWords).join('; ');
-  return `${allowed}, and ${restsOn}. Other suites of this agent: ${named}${others.length > OTHERS_MAX ? '; and more' : ''}.`;
+  return `${allowed}, and ${basis}. Other suites of this agent: ${named}${others.length > OTHERS_MAX ? '; and more' : ''}.`;
 }
 
 function otherInWords({ name, suite, status, pass_rate: rate, ageHours }: OtherEvaluation): string {
@@ -160,19 +160,19 @@ function recentPassing(
 }
 
 /** Suggests similar known agents, and points out invisible or look-alike characters in the requested name. */
-function unknownAgentMessage(asked: string, similar: readonly string[]): string {
-  const problems = agentNameProblems(asked).map(({ message }) => message);
+function unknownAgentMessage(requested: string, similar: readonly string[]): string {
+  const problems = agentNameProblems(requested).map(({ message }) => message);
   if (similar.length === 0 && problems.length === 0)
-    return `No agent ${asked} is known here; record an evaluation that names it.`;
-  const differs = problems.length > 0 ? ` (what was asked for ${problems.join('; it ')})` : difference(asked, similar[0]!);
-  const accepted = acceptableName(asked) || 'a name that can be seen';
+    return `No agent ${requested} is known here; record an evaluation that names it.`;
+  const differs = problems.length > 0 ? ` (the requested name ${problems.join('; it ')})` : difference(requested, similar[0]!);
+  const accepted = acceptableName(requested) || 'a visible name';
   const remedy = similar.length > 0 ? `did you mean ${similar.map(quoted).join(' or ')}?` : `send ${quoted(accepted)}.`;
-  return `No agent named ${quoted(asked)} is known here${differs}; ${remedy}`;
+  return `No agent named ${quoted(requested)} is known here${differs}; ${remedy}`;
 }
 
 /** The first difference of two names that look alike, unless it is visible because both characters are ASCII. */
-function difference(asked: string, known: string): string {
-  const [a, b] = [[...asked], [...known]];
+function difference(requested: string, known: string): string {
+  const [a, b] = [[...requested], [...known]];
   const index = a.findIndex((character, at) => character !== b[at]);
   const [first, second] = [a[index], b[index]];
   if (first === undefined || second === undefined || (first <= '\x7f' && second <= '\x7f')) return '';
@@ -203,7 +203,7 @@ function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: Promoti
 const UNKNOWN_RISK = { before: 'The risk level of ', after: ' is not known.' };
 
 /** The name or ID of the unknown agent in a signed decision; null for a known agent. */
-export function askedAgent({ agent_id, checks }: Pick<PromotionDecision, 'agent_id' | 'checks'>): string | null {
+export function requestedAgent({ agent_id, checks }: Pick<PromotionDecision, 'agent_id' | 'checks'>): string | null {
   const message = checks.find(({ condition }) => condition === 'high_risk_approval')?.message;
   if (agent_id !== null || !message?.startsWith(UNKNOWN_RISK.before) || !message.endsWith(UNKNOWN_RISK.after)) return null;
   return message.slice(UNKNOWN_RISK.before.length, -UNKNOWN_RISK.after.length);

@@ -41,12 +41,12 @@ export function keyId({ name, publicKey }: NoteKey, sha256: Sha256): Uint8Array 
 /** Signs a text, which must end in a newline, with each signer: two during a rotation. */
 export function signNote(text: string, signers: readonly NoteSigner[], sha256: Sha256): string {
   if (!text.endsWith('\n') || hasControls(text))
-    throw new RangeError('a note is text that ends in a newline and holds no other control characters');
+    throw new RangeError('a note must end in a newline and contain no other control characters');
   return `${text}\n${signers.map((signer) => signatureLine(text, signer, sha256)).join('')}`;
 }
 
 function signatureLine(text: string, signer: NoteSigner, sha256: Sha256): string {
-  if (!/^[^\s+]+$/u.test(signer.name)) throw new RangeError(`${JSON.stringify(signer.name)} is no key name`);
+  if (!/^[^\s+]+$/u.test(signer.name)) throw new RangeError(`${JSON.stringify(signer.name)} is not a valid key name`);
   const signature = signer.sign(new TextEncoder().encode(text));
   return `\u2014 ${signer.name} ${toBase64(concat(keyId(signer, sha256), signature))}\n`;
 }
@@ -84,8 +84,7 @@ export function openNote(
   for (const line of lines) {
     const [, name, encoded] = SIGNATURE_LINE.exec(line) ?? [];
     const bytes = encoded === undefined ? undefined : fromBase64(encoded);
-    if (name === undefined || bytes === undefined || bytes.length <= ID_BYTES)
-      return { fault: 'a signature line has not its form' };
+    if (name === undefined || bytes === undefined || bytes.length <= ID_BYTES) return { fault: 'a signature line is malformed' };
     const key = keys.find((known) => known.name === name && sameBytes(keyId(known, sha256), bytes.subarray(0, ID_BYTES)));
     if (key === undefined) continue; // signatures of unknown keys are ignored
     const signature = bytes.subarray(ID_BYTES);

@@ -97,11 +97,11 @@ export function followSuccessors(
 ): SuccessionResult {
   const accepted = new Map(known.map((key) => [publicJwk(key.publicKey, checks.sha256).kid, key]));
   const read = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
-  const waiting = new Map(read.filter(({ kid }) => !accepted.has(kid)).map((key) => [key.kid, key]));
+  const unproven = new Map(read.filter(({ kid }) => !accepted.has(kid)).map((key) => [key.kid, key]));
   const proven: ListedKey[] = [];
   const refused: SuccessionResult['refused'] = [];
-  for (let next = nextOf(waiting, accepted); next !== undefined; next = nextOf(waiting, accepted)) {
-    waiting.delete(next.kid);
+  for (let next = nextOf(unproven, accepted); next !== undefined; next = nextOf(unproven, accepted)) {
+    unproven.delete(next.kid);
     const fault = successionFault(next, accepted.get(next.predecessor!)!, checks);
     if (fault !== undefined) refused.push({ key: next, fault });
     else {
@@ -109,16 +109,16 @@ export function followSuccessors(
       accepted.set(next.kid, next.noteKey);
     }
   }
-  for (const key of waiting.values()) refused.push({ key, fault: unconnected(key) });
+  for (const key of unproven.values()) refused.push({ key, fault: unprovenReason(key) });
   return { proven, refused };
 }
 
-const nextOf = (waiting: ReadonlyMap<string, ListedKey>, accepted: ReadonlyMap<string, NoteKey>): ListedKey | undefined =>
-  [...waiting.values()].find(({ predecessor }) => predecessor !== undefined && accepted.has(predecessor));
+const nextOf = (unproven: ReadonlyMap<string, ListedKey>, accepted: ReadonlyMap<string, NoteKey>): ListedKey | undefined =>
+  [...unproven.values()].find(({ predecessor }) => predecessor !== undefined && accepted.has(predecessor));
 
-const unconnected = ({ kid, predecessor, resetFrom }: ListedKey): string => {
+const unprovenReason = ({ kid, predecessor, resetFrom }: ListedKey): string => {
   if (resetFrom !== undefined)
-    return `the key ${kid} was put in the place of the lost key ${resetFrom} by an operator: no key has signed for it`;
+    return `an operator replaced the lost key ${resetFrom} with the key ${kid}, so no earlier key has signed it`;
   if (predecessor === undefined) return `the key ${kid} names no predecessor`;
   return `the predecessor ${predecessor} of the key ${kid} is not proven`;
 };

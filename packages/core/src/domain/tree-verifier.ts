@@ -18,13 +18,13 @@ export interface KeptHead {
 /** Builds the tree of a log while its rows are read, and compares it with every kept head of the same size. Memory: heads and frontier. */
 export class TreeVerifier {
   readonly #tree: Frontier;
-  /** The heads that are not reached yet, smallest first. */
-  #ahead: KeptHead[] = [];
+  /** The heads whose size is not reached yet, smallest first. */
+  #pending: KeptHead[] = [];
   readonly #signedOrigins = new Map<string, string>();
-  #largestMet: KeptHead | undefined;
+  #largestMatching: KeptHead | undefined;
   #first: Contradiction | undefined;
   /** The head of the first contradiction, if it is about one. */
-  #unmet: KeptHead | undefined;
+  #firstHead: KeptHead | undefined;
 
   constructor(sha256: Sha256, heads: readonly KeptHead[] = []) {
     this.#tree = new Frontier(sha256);
@@ -39,7 +39,7 @@ export class TreeVerifier {
 
   /** Adds heads whose sizes are not passed yet. */
   add(heads: readonly KeptHead[]): void {
-    this.#ahead = [...this.#ahead, ...heads].sort((one, other) => one.size - other.size);
+    this.#pending = [...this.#pending, ...heads].sort((one, other) => one.size - other.size);
     this.#compare();
   }
 
@@ -51,7 +51,7 @@ export class TreeVerifier {
 
   /** Records a contradiction that is not about a head. Only the first one counts. */
   contradict(contradiction: Contradiction, head?: KeptHead): void {
-    if (this.#first === undefined) this.#unmet = head;
+    if (this.#first === undefined) this.#firstHead = head;
     this.#first ??= contradiction;
   }
 
@@ -61,9 +61,9 @@ export class TreeVerifier {
    * @param restores the accepted restores in the audit ledger, to explain a head that does not match.
    */
   end(log: TreeLog, tenantId: string | undefined, restores: readonly AcceptedRestore[] = []): Contradiction | undefined {
-    const foreign = this.#foreign(log, tenantId);
-    if (foreign !== undefined) return foreign;
-    const head = this.#first === undefined ? this.#ahead.at(-1) : this.#unmet;
+    const otherLog = this.#otherLog(log, tenantId);
+    if (otherLog !== undefined) return otherLog;
+    const head = this.#first === undefined ? this.#pending.at(-1) : this.#firstHead;
     const found = this.#first ?? this.#cutOff();
     if (found === undefined || head === undefined) return found;
     return { ...found, reason: found.reason + restoreRemark(head, log, restores) };
@@ -71,41 +71,44 @@ export class TreeVerifier {
 
   #compare(): void {
     const size = this.#tree.size;
-    let head = this.#ahead[0];
+    let head = this.#pending[0];
     if (head?.size !== size) return;
     const root = this.#tree.root();
-    let met: KeptHead | undefined;
-    for (; head?.size === size; head = this.#ahead[0]) {
-      this.#ahead.shift();
-      if (sameBytes(root, head.root)) met = head;
-      else this.contradict({ source: head.source, size, reason: this.#notMet(head, root) }, head);
+    let matching: KeptHead | undefined;
+    for (; head?.size === size; head = this.#pending[0]) {
+      this.#pending.shift();
+      if (sameBytes(root, head.root)) matching = head;
+      else this.contradict({ source: head.source, size, reason: this.#mismatchReason(head, root) }, head);
     }
-    this.#largestMet = met ?? this.#largestMet;
+    this.#largestMatching = matching ?? this.#largestMatching;
   }
 
-  #notMet({ size, root: kept }: KeptHead, root: Uint8Array): string {
-    const met = this.#largestMet;
-    const good = met === undefined || met.size === 0 ? '' : `; the first ${met.size} are still as ${met.source} has them`;
+  #mismatchReason({ size, root: kept }: KeptHead, root: Uint8Array): string {
+    const matching = this.#largestMatching;
+    const intact =
+      matching === undefined || matching.size === 0
+        ? ''
+        : `; the first ${matching.size} are still as ${matching.source} has them`;
     return (
       `the first ${size} rows make the root ${toBase64(root)}, it says ${toBase64(kept)}: ` +
-      `the log was rewritten, or this is the head of another log${good}`
+      `the log was rewritten, or this is the head of another log${intact}`
     );
   }
 
   #cutOff(): Contradiction | undefined {
-    const head = this.#ahead.at(-1);
+    const head = this.#pending.at(-1);
     if (head === undefined) return undefined;
     const reason = `it covers ${head.size} rows, but the log ends after ${this.size}: its tail was cut off, or this is an older state of it`;
     return { source: head.source, size: head.size, reason };
   }
 
-  #foreign(log: TreeLog, tenantId: string | undefined): Contradiction | undefined {
+  #otherLog(log: TreeLog, tenantId: string | undefined): Contradiction | undefined {
     const kind = log === 'audit' ? /^countersign\/[^/]+$/ : new RegExp(`^countersign/[^/]+/${log}$`);
     const origins = [...this.#signedOrigins.values()];
     const own = tenantId === undefined ? origins.find((origin) => kind.test(origin)) : originOf(tenantId, log);
     for (const [source, origin] of this.#signedOrigins) {
       if (origin === own) continue;
-      const reason = `it is of ${JSON.stringify(origin)}, not of ${own ?? `a log of the kind ${log}`}: it says nothing about this log`;
+      const reason = `it is of ${JSON.stringify(origin)}, not of ${own ?? `a log of the kind ${log}`}: it proves nothing about this log`;
       return { source, size: 0, reason };
     }
     return undefined;
@@ -123,7 +126,7 @@ function forkIn(heads: readonly KeptHead[]): Contradiction | undefined {
       return {
         source,
         size,
-        reason: `it and ${other.source} are of one size and have different roots: the log was forked${signed}`,
+        reason: `it and ${other.source} have the same size but different roots: the log was forked${signed}`,
       };
     }
   }

@@ -75,14 +75,14 @@ function withSuccessors(
   if (successors === undefined) return content;
   if (!Array.isArray(successors)) return { fault: 'is not a trust file: `successors` is not an array' };
   if (successors.length > 0 && trustedKeys(JSON.stringify({ keys: successors }), checks.sha256)?.length !== successors.length)
-    return { fault: 'is not a trust file: `successors` holds something that is no Ed25519 JWK with its `note_key`' };
-  const { proven, refused } = followSuccessors(vouchingKeys(content), successors, checks);
+    return { fault: 'is not a trust file: `successors` contains an element that is not an Ed25519 JWK with `note_key`' };
+  const { proven, refused } = followSuccessors(liveKeys(content), successors, checks);
   if (refused.length > 0) return { fault: `has a successor that is not proven: ${refused[0]!.fault}` };
   return { ...content, keys: [...content.keys, ...proven] };
 }
 
 /** The keys of a trust file that can prove successors: the live ones. */
-export const vouchingKeys = ({ keys }: TrustFileContent): NoteKey[] =>
+export const liveKeys = ({ keys }: TrustFileContent): NoteKey[] =>
   keys.filter(({ retiredAt }) => retiredAt === undefined).map(({ noteKey }) => noteKey);
 
 function readWorkspace(value: unknown): TrustFileContent['workspace'] | undefined {
@@ -98,7 +98,7 @@ function readKeys(
   if (!Array.isArray(given) || given.length === 0) return { fault: 'is not a trust file: it has no key in `keys`' };
   const found = trustedKeys(JSON.stringify({ keys: given }), checks.sha256);
   if (found === undefined)
-    return { fault: 'is not a trust file: `keys` holds something that is no Ed25519 JWK with its `note_key`' };
+    return { fault: 'is not a trust file: `keys` contains an element that is not an Ed25519 JWK with `note_key`' };
   const fault = listedSuccessionFault(given, checks);
   if (fault !== undefined) return { fault: `contradicts itself: ${fault}` };
   const ends = new Map(given.map((jwk: { x?: unknown; retired_at?: unknown }) => [jwk.x, jwk.retired_at]));
@@ -108,12 +108,12 @@ function readKeys(
     return { noteKey, x, retiredAt: end === undefined ? undefined : String(end) };
   });
   if (keys.every(({ retiredAt }) => retiredAt !== undefined))
-    return { fault: `has no live key: every key in it has ended; renew it (${renewal(workspace.name)})` };
+    return { fault: `has no live key: every key in it is retired; renew it (${renewCommand(workspace.name)})` };
   return { workspace, keys };
 }
 
 /** The command that prints the current trust file of a workspace. */
-export const renewal = (name: string): string => `countersign-server trust show --workspace ${quotedWord(name)}`;
+export const renewCommand = (name: string): string => `countersign-server trust show --workspace ${quotedWord(name)}`;
 
 /** Quotes a name for a shell. */
 const quotedWord = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);

@@ -3,8 +3,8 @@ import type { Sha256 } from './merkle-tree.ts';
 import { type NoteKey, parseNoteVerifierKey } from './signed-note.ts';
 
 /**
- * The keys that a reader kept: verifier keys one a line, or the JWKS of `/.well-known/jwks.json` with its `note_key` members. Undefined if
- * there is none or one is malformed, because an ignored key would look like a wrong signature.
+ * The keys that a reader trusts: verifier keys, one per line, or the JWKS of `/.well-known/jwks.json` with its `note_key` members.
+ * Undefined if there is none or one is malformed, because an ignored key would look like a wrong signature.
  */
 export function trustedKeys(text: string, sha256: Sha256): NoteKey[] | undefined {
   const keys = text.trim().startsWith('{') ? keysOfJwks(text, sha256) : keysOfLines(text, sha256);

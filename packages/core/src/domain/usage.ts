@@ -26,7 +26,7 @@ export class SumTooLargeError extends Error {
   }
 }
 
-/** What one step or event reports; prompt + completion make a total where none is given. */
+/** The usage that one step or event reports. Without a total, the total is prompt + completion. */
 export function usageOf(reported: ReportedUsage): Usage {
   const promptTokens = reported.prompt_tokens ?? null;
   const completionTokens = reported.completion_tokens ?? null;
@@ -39,10 +39,10 @@ export function usageOf(reported: ReportedUsage): Usage {
   };
 }
 
-/** Sums of a trace's parts, each made when it is asked for: one that a supplied total makes needless cannot be too large. */
+/** Sums over a trace's spans, computed only if needed: a supplied total replaces its sum, which then cannot be too large. */
 export type Sums = { readonly [Member in keyof Usage]: () => Usage[Member] };
 
-/** The sums over spans; null where no span says. Each throws SumTooLargeError. */
+/** The sums over spans; null if no span reports the value. Each throws SumTooLargeError. */
 export const usageOfSpans = (spans: readonly ReportedUsage[]): Sums => ({
   promptTokens: () =>
     tokenSum(
@@ -66,20 +66,20 @@ export const usageOfSpans = (spans: readonly ReportedUsage[]): Sums => ({
 });
 
 /**
- * The totals of a trace: what was supplied at trace level, else the sum over the spans
- * (docs/api.md). `prompt_tokens` and `completion_tokens` supplied without a total make one.
+ * The totals of a trace: the values supplied at trace level, else the sums over the spans (docs/api.md). If only `prompt_tokens` and
+ * `completion_tokens` are supplied, the total is their sum.
  */
 export const traceTotals = (supplied: Usage, sums: Sums): Usage => ({
   promptTokens: supplied.promptTokens ?? sums.promptTokens(),
   completionTokens: supplied.completionTokens ?? sums.completionTokens(),
-  totalTokens: supplied.totalTokens ?? madeTotal(supplied) ?? sums.totalTokens(),
+  totalTokens: supplied.totalTokens ?? derivedTotal(supplied) ?? sums.totalTokens(),
   costUsd: supplied.costUsd ?? sums.costUsd(),
 });
 
-const madeTotal = ({ promptTokens, completionTokens }: Usage): number | null =>
+const derivedTotal = ({ promptTokens, completionTokens }: Usage): number | null =>
   promptTokens === null || completionTokens === null ? null : tokenSum('total_tokens', [promptTokens, completionTokens]);
 
-/** The four members as supplied at trace level, nothing made of them. */
+/** The four members as supplied at trace level, without derived values. */
 export const suppliedUsage = (reported: ReportedUsage): Usage => ({
   promptTokens: reported.prompt_tokens ?? null,
   completionTokens: reported.completion_tokens ?? null,
@@ -87,13 +87,13 @@ export const suppliedUsage = (reported: ReportedUsage): Usage => ({
   costUsd: reported.cost_usd == null ? null : plainDecimal(reported.cost_usd),
 });
 
-/** Totals once supplied stay until supplied again; prompt and completion sent together make a new total, so the kept one ends. */
+/** Supplied totals stay until they are supplied again. New prompt and completion tokens replace an earlier total. */
 export function mergedUsage(sent: Usage, kept: Usage): Usage {
-  const makesTotal = sent.promptTokens !== null && sent.completionTokens !== null;
+  const derivesTotal = sent.promptTokens !== null && sent.completionTokens !== null;
   return {
     promptTokens: sent.promptTokens ?? kept.promptTokens,
     completionTokens: sent.completionTokens ?? kept.completionTokens,
-    totalTokens: sent.totalTokens ?? (makesTotal ? null : kept.totalTokens),
+    totalTokens: sent.totalTokens ?? (derivesTotal ? null : kept.totalTokens),
     costUsd: sent.costUsd ?? kept.costUsd,
   };
 }
@@ -104,7 +104,7 @@ export function boundedCost(sum: string): string {
   return sum;
 }
 
-/** Sum of what is there; null when nothing is. The first step beyond 2^53-1 throws, so no inexact sum is ever carried on. */
+/** The sum of the reported values; null if there are none. Throws as soon as the sum exceeds 2^53-1, where it would be inexact. */
 function tokenSum(member: SumTooLargeError['member'], values: readonly (number | null | undefined)[]): number | null {
   let sum: number | null = null;
   for (const value of values) {

@@ -38,9 +38,9 @@ export function messagesOfEvents(events: readonly ContentEvent[]): Message[] {
 }
 
 function messageOf({ name, attributes, body }: ContentEvent): Message {
-  const said: Record<string, Value> = { ...Object.fromEntries(attributes), ...(isObject(body) ? body : {}) };
-  const inner = fromJson(said.message ?? null);
-  const message: Record<string, Value> = isObject(inner) ? inner : said;
+  const fields: Record<string, Value> = { ...Object.fromEntries(attributes), ...(isObject(body) ? body : {}) };
+  const inner = fromJson(fields.message ?? null);
+  const message: Record<string, Value> = isObject(inner) ? inner : fields;
   const content = message.content ?? (typeof body === 'string' ? body : null);
   const toolCalls = fromJson(message.tool_calls ?? null);
   return plainMessage({ ...message, content, tool_calls: toolCalls }, SPEAKERS[name]!);

@@ -16,12 +16,12 @@ export const FINDING_EVENT = 'gen_ai.evaluation.result';
 /** The finding in an event; undefined for other events. */
 export function findingOf(event: { name: string; attributes: Attributes; body?: Value }): Finding | undefined {
   if (event.name !== FINDING_EVENT) return undefined;
-  const said = (name: string): Value => event.attributes.get(name) ?? (isObject(event.body) ? (event.body[name] ?? null) : null);
+  const read = (name: string): Value => event.attributes.get(name) ?? (isObject(event.body) ? (event.body[name] ?? null) : null);
   const text = (name: string): string | null => {
-    const value = said(name);
+    const value = read(name);
     return value === null || value === '' ? null : textOf(value).toWellFormed();
   };
-  const score = said('gen_ai.evaluation.score.value');
+  const score = read('gen_ai.evaluation.score.value');
   return {
     name: text('gen_ai.evaluation.name') ?? 'unnamed',
     score: typeof score === 'number' && Number.isFinite(score) ? score : null,

@@ -23,8 +23,8 @@ function mapLog(record: LogRecord): MappedLog[] {
   const { traceId, spanId, time } = record;
   if (traceId === '' || spanId === '') return [];
   const event = { name: nameOf(record), attributes: record.attributes, body: record.body };
-  const said = contentOf(event);
-  return said === undefined ? [] : [{ traceId, spanId, time, ...said }];
+  const content = contentOf(event);
+  return content === undefined ? [] : [{ traceId, spanId, time, ...content }];
 }
 
 function contentOf(event: ContentEvent): Pick<MappedLog, 'kind' | 'document'> | undefined {
@@ -42,12 +42,12 @@ function contentOf(event: ContentEvent): Pick<MappedLog, 'kind' | 'document'> | 
 
 /** The name of an event. Older senders give it as an attribute. */
 function nameOf({ eventName, attributes }: LogRecord): string {
-  const older = attributes.get('event.name');
-  return eventName !== '' ? eventName : typeof older === 'string' ? older : '';
+  const attribute = attributes.get('event.name');
+  return eventName !== '' ? eventName : typeof attribute === 'string' ? attribute : '';
 }
 
 /** Parses a stored record of content. */
-export function keptEvent(document: string): ContentEvent {
+export function parseContentEvent(document: string): ContentEvent {
   const { name, attributes, body } = JSON.parse(document) as { name: string; attributes: Record<string, Value>; body: Value };
   return { name, attributes: new Map(Object.entries(attributes)), body };
 }

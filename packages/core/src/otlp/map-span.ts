@@ -41,16 +41,16 @@ export function kindOfSpan(span: SpanRecord): KindMatch {
  * @param repeatsParent whether its tokens repeat those of its parent.
  */
 export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsParent = false): Span {
-  const taken = new Set<string>();
+  const usedNames = new Set<string>();
   const read = (field: Field): Value | undefined => {
     const found = valueOfField(field, record.attributes, match.kind);
-    if (found === undefined || taken.has(found.name)) return undefined;
-    taken.add(found.name);
+    if (found === undefined || usedNames.has(found.name)) return undefined;
+    usedNames.add(found.name);
     return found.value;
   };
   const name = (match.kind === 'tool' ? read('name') : undefined) ?? labelOf(record.name);
   const conversation = conversationOf(record);
-  for (const each of conversation?.taken ?? []) taken.add(each);
+  for (const each of conversation?.sourceNames ?? []) usedNames.add(each);
   const content = match.kind === 'tool' ? toolContent(read) : otherContent(read);
   const error = spanError(record);
   const span: Span = {
@@ -67,8 +67,8 @@ export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsP
   if (conversation !== undefined) span.messages = conversation.messages;
   if (error !== undefined && error !== '') span.error = error;
   assignTimes(span, record);
-  span.metadata = metadataOf(record, taken, name === undefined);
-  if (conversation?.taken.length === 0) span.metadata[MESSAGES_FROM] = 'span_events';
+  span.metadata = metadataOf(record, usedNames, name === undefined);
+  if (conversation?.sourceNames.length === 0) span.metadata[MESSAGES_FROM] = 'span_events';
   return span;
 }
 
@@ -88,9 +88,9 @@ function assignTimes(span: Span, { start, end }: SpanRecord): void {
 type ReadField = (field: Field) => Value | undefined;
 
 function toolContent(read: ReadField): Partial<Span> {
-  const [given, result] = [read('tool_arguments'), read('tool_result')];
+  const [args, result] = [read('tool_arguments'), read('tool_result')];
   return {
-    ...(given === undefined ? {} : { tool_arguments: fromJson(given) }),
+    ...(args === undefined ? {} : { tool_arguments: fromJson(args) }),
     ...(result === undefined ? {} : { tool_result: fromJson(result) }),
   };
 }
@@ -110,7 +110,7 @@ function conversationOf(record: SpanRecord): ReadMessages | undefined {
     if (found !== undefined) return found;
   }
   const messages = messagesOfEvents(record.events.map(({ name, attributes }) => ({ name, attributes, body: null })));
-  return messages.length === 0 ? undefined : { messages, taken: [] };
+  return messages.length === 0 ? undefined : { messages, sourceNames: [] };
 }
 
 /** The error of a span; empty if it failed without a reason, undefined if it did not fail. */
@@ -129,9 +129,9 @@ export function spanError(record: SpanRecord): string | undefined {
 
 const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 
-function metadataOf(record: SpanRecord, taken: ReadonlySet<string>, isUnnamed: boolean): Record<string, unknown> {
+function metadataOf(record: SpanRecord, usedNames: ReadonlySet<string>, isUnnamed: boolean): Record<string, unknown> {
   // fromEntries also defines a member named __proto__ correctly.
-  const metadata: Record<string, unknown> = Object.fromEntries([...record.attributes].filter(([name]) => !taken.has(name)));
+  const metadata: Record<string, unknown> = Object.fromEntries([...record.attributes].filter(([name]) => !usedNames.has(name)));
   const { kind, scope, events, links } = record;
   if (kind > 1) metadata['otel.span.kind'] = SPAN_KINDS[kind] ?? kind;
   if (scope !== '') metadata['otel.scope.name'] = scope;

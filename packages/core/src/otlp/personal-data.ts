@@ -7,7 +7,7 @@ const USER_IDS = (RULES.get('external_user_id') ?? []).flatMap(({ from }) => fro
  * Removes user ids that are personal data from records, and returns the removed values.
  * @param isPersonal whether a text is an e-mail address or a telephone number.
  */
-export function takeOutPersonalIds(
+export function removePersonalIds(
   records: readonly (SpanRecord | LogRecord)[],
   isPersonal: (text: string) => boolean,
 ): Set<string> {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { amount, flag, nullable, oneOf, text } from '../contract/scalars.ts';
 import { AgentName, APPROVAL_STATUSES, EvaluationSummary, RISK_LEVELS, Standing } from './agent-facts.ts';
-import { Approval, EvaluationDetails, RunsBehind } from './evaluation-routes.ts';
+import { Approval, EvaluationDetails, RelatedRuns } from './evaluation-routes.ts';
 import { ledgerText } from './ledger-text.ts';
 import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
@@ -35,10 +35,13 @@ export const ApprovalDetail = Type.Object({
   notes: nullable(text({ description: 'Notes from the sender of the evaluation.' })),
   approval: Type.Union([Approval, Type.Null()], { description: 'The approval; null if none was requested.' }),
   is_latest: flag({ description: "Whether it is the agent's latest evaluation; promotion checks use only that one." }),
-  runs: RunsBehind,
-  last_approved: Type.Union([Type.Object({ evaluation: EvaluationSummary, approval: Approval, runs: RunsBehind }), Type.Null()], {
-    description: 'The evaluation of this agent that was approved last before this one; null if none was.',
-  }),
+  runs: RelatedRuns,
+  last_approved: Type.Union(
+    [Type.Object({ evaluation: EvaluationSummary, approval: Approval, runs: RelatedRuns }), Type.Null()],
+    {
+      description: 'The evaluation of this agent that was approved last before this one; null if none was.',
+    },
+  ),
   changes: Type.Array(Change, { description: 'What changed since the last approved evaluation; empty without one.' }),
   standing: Standing,
   may: Type.Object(

@@ -29,7 +29,7 @@ export const Attestation = Type.Object({
       keyid: unboundedText({ description: 'Which key: the `kid` in the key set.' }),
       sig: unboundedText({ description: 'Ed25519 signature, base64.' }),
     }),
-    { description: 'One of each live key.' },
+    { description: 'One signature by each live key.' },
   ),
 });
 

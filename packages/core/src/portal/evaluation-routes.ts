@@ -11,7 +11,7 @@ import { RunTotals } from './run-facts.ts';
 /** An evaluation in a list. */
 export const ListedEvaluation = Type.Object({
   ...EvaluationSummary.properties,
-  agent: agentOrNone('The agent that was evaluated; null if none was named; it then counts for no agent.'),
+  agent: agentOrNone('The agent that was evaluated. Null if none was named: promotion checks then ignore the evaluation.'),
   completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite ran; null if unknown.' })),
 });
 export type ListedEvaluation = Static<typeof ListedEvaluation>;
@@ -56,7 +56,7 @@ export type Approval = Static<typeof Approval>;
  * The runs that an evaluation may have examined. The contract does not link runs to evaluations, so these are the agent's runs between
  * the previous evaluation and this one. The list of runs shows them with the same agent, from and to.
  */
-export const RunsBehind = Type.Object({
+export const RelatedRuns = Type.Object({
   from: nullable(dateTime({ description: "When the agent's previous evaluation was recorded; null for its first." })),
   to: dateTime({ description: 'When this one was recorded.' }),
   totals: RunTotals,
@@ -72,7 +72,7 @@ export const RunsBehind = Type.Object({
   ),
   counted_max: count({ description: 'The maximum number of runs of each kind in the totals; the latest are counted.' }),
 });
-export type RunsBehind = Static<typeof RunsBehind>;
+export type RelatedRuns = Static<typeof RelatedRuns>;
 
 /** One evaluation. */
 export const EvaluationDetail = Type.Object({
@@ -83,7 +83,7 @@ export const EvaluationDetail = Type.Object({
   agent_risk_level: nullable(oneOf(RISK_LEVELS, { description: "The agent's risk level now; null without an agent." })),
   latest_of_agent: nullable(uuid({ description: "The agent's latest evaluation, which decides; null without an agent." })),
   approval_record: Type.Union([Approval, Type.Null()], { description: 'Its approval; null if none was requested.' }),
-  runs: Type.Union([RunsBehind, Type.Null()], { description: 'The runs that it may have examined; null without an agent.' }),
+  runs: Type.Union([RelatedRuns, Type.Null()], { description: 'The runs that it may have examined; null without an agent.' }),
   document: unboundedText({ description: 'The original body of the request.' }),
 });
 export type EvaluationDetail = Static<typeof EvaluationDetail>;

@@ -3,7 +3,7 @@ import { count, dateTime, flag, label, nullable, oneOf, text, uuid } from '../co
 import { AgentName, agentOrNone, EvaluationSummary } from './agent-facts.ts';
 import { Rationale } from './approval-routes.ts';
 import { ledgerText } from './ledger-text.ts';
-import { filter, Made, page, pageQuery, WORKSPACE } from './listing.ts';
+import { CreatedRecord, filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
 /** The severity of an incident or a violation, mildest first. */
@@ -126,7 +126,7 @@ export const incidentRoutes = {
     usesReserve: true,
     summary: 'Opens an incident against an agent; recorded in the ledger as incident.created.',
     body: NewIncident,
-    answer: Made,
+    answer: CreatedRecord,
   },
   'recertifications.close': {
     method: 'POST',
@@ -157,6 +157,6 @@ export const incidentRoutes = {
     compressed: true,
     summary: 'Records a policy violation of an agent; recorded in the ledger as policy.violation.',
     body: NewViolation,
-    answer: Made,
+    answer: CreatedRecord,
   },
 } as const satisfies Record<string, PortalRoute>;

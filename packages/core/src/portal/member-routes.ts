@@ -9,7 +9,7 @@ const Member = Type.Object({
   email: emailAddress(),
   name: personName(),
   role: role(),
-  joined_at: dateTime({ description: 'Since when.' }),
+  joined_at: dateTime({ description: 'When they joined.' }),
 });
 export type Member = Static<typeof Member>;
 
@@ -19,7 +19,7 @@ const Invitation = Type.Object({
   email: emailAddress(),
   role: role(),
   invited_by: nullable(label({ description: '`operator`, or `user:<id>`.' })),
-  created_at: dateTime({ description: 'When it was made.' }),
+  created_at: dateTime({ description: 'When it was created.' }),
   expires_at: dateTime({ description: 'When it expires.' }),
 });
 export type Invitation = Static<typeof Invitation>;

@@ -5,7 +5,7 @@ export const ROLES = ['viewer', 'approver', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Whether a role includes the rights of another one. */
-export const mayActAs = (role: Role, asked: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(asked);
+export const mayActAs = (role: Role, required: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(required);
 
 /**
  * Who may call a route: `anyone` (sign-in, one-time links), a signed-in `person`, or a member of the workspace in the path with at

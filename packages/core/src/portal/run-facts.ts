@@ -2,7 +2,7 @@ import { type Static, type TProperties, Type } from 'typebox';
 import { count, dateTime, flag, label, nullable, oneOf, unboundedText, uuid } from '../contract/scalars.ts';
 import { agentOrNone } from './agent-facts.ts';
 
-/** Where a run was read from: a trace with its steps, or a telemetry event. */
+/** The source of a run: a trace with its steps, or a telemetry event. */
 export const RUN_SOURCES = ['trace', 'telemetry'] as const;
 export type RunSource = (typeof RUN_SOURCES)[number];
 
@@ -10,11 +10,11 @@ export type RunSource = (typeof RUN_SOURCES)[number];
 export const dollars = (description: string) =>
   Type.Unsafe<string>({ ...unboundedText({ description, examples: ['0.0042'] }), pattern: '^\\d+(\\.\\d+)?$' });
 
-/** What was used: null where nobody said. */
+/** Tokens and cost; null if they were not reported. */
 export const usage = {
   prompt_tokens: nullable(count({ description: 'Tokens sent to models.' })),
   completion_tokens: nullable(count({ description: 'Tokens that models produced.' })),
-  total_tokens: nullable(count({ description: 'Tokens in all.' })),
+  total_tokens: nullable(count({ description: 'Total tokens.' })),
   cost_usd: nullable(dollars('Cost in US dollars, an exact decimal.')),
 } satisfies TProperties;
 
@@ -23,12 +23,12 @@ export const runFacts = {
   trace_id: label({ description: "The run's identifier, as its sender gave it." }),
   agent: agentOrNone('The agent that ran; null when none was named.'),
   provisional_agent_name: nullable(
-    label({ description: 'What the agent may be called while no span has named it; no agent is registered by it.' }),
+    label({ description: 'A provisional agent name, until a span names the agent. It registers no agent.' }),
   ),
   outcome: nullable(
     label({
       description:
-        'How it ended. A trace has success, failure, escalated or blocked; `incomplete` when its root span did not come within ' +
+        'How it ended. A trace has success, failure, escalated or blocked; `incomplete` if its root span did not arrive within ' +
         '15 minutes of its last span; null while spans still arrive. A telemetry event has any label.',
     }),
   ),
@@ -37,16 +37,16 @@ export const runFacts = {
   external_user_id: nullable(label({ description: "The sender's own identifier of a user." })),
   latency_ms: nullable(count({ description: 'Duration in milliseconds.' })),
   ...usage,
-  started_at: nullable(dateTime({ description: 'When it began, as its sender said.' })),
-  ended_at: nullable(dateTime({ description: 'When it ended, as its sender said.' })),
+  started_at: nullable(dateTime({ description: 'When it started, according to its sender.' })),
+  ended_at: nullable(dateTime({ description: 'When it ended, according to its sender.' })),
   received_at: dateTime({ description: 'When the service first received it.' }),
 } satisfies TProperties;
 
 /** A run in the list. A trace opens by `id`, a telemetry event by `id` (its submission) and `ordinal`. */
 export const RunSummary = Type.Object({
   source: oneOf(RUN_SOURCES, { description: 'Whether it is a trace or a telemetry event.' }),
-  id: uuid({ description: 'Identifier of the trace, or of the submission that brought the telemetry event.' }),
-  ordinal: nullable(count({ description: "The event's place in its submission, from 0; null for a trace." })),
+  id: uuid({ description: 'Identifier of the trace, or of the submission that contained the telemetry event.' }),
+  ordinal: nullable(count({ description: "The event's index in its submission, from 0; null for a trace." })),
   ...runFacts,
   span_count: nullable(count({ description: 'Steps of a trace; null for a telemetry event.' })),
   tool_count: nullable(count({ description: 'Tool calls that a telemetry event reports; null for a trace.' })),
@@ -57,7 +57,7 @@ export type RunSummary = Static<typeof RunSummary>;
 /** Sums over the runs of a period. Traces and telemetry events count one each, as in the list of runs. */
 export const RunTotals = Type.Object({
   runs: count({ description: 'Traces and telemetry events.' }),
-  failures: count({ description: 'Those whose outcome is another than `success`.' }),
+  failures: count({ description: 'Those with an outcome other than `success`.' }),
   unfinished: count({ description: 'Traces whose root span has not arrived: neither successes nor failures.' }),
   errors: count({ description: 'Those that reported an error.' }),
   total_tokens: count({ description: 'Tokens, where they were reported.' }),

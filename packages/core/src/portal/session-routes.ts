@@ -26,7 +26,7 @@ const ListedSession = Type.Object({
 /** An empty response after success. */
 const Done = Type.Object({ ok: flag({ description: 'Committed.' }) });
 
-/** Signing in and out, and changes of the own account. */
+/** Signing in and out, and changes to your own account. */
 export const sessionRoutes = {
   'session.sign_in': {
     method: 'POST',

@@ -9,7 +9,7 @@ export const DecisionKey = Type.Object({
   state: oneOf(['signs', 'waits', 'retired'], {
     description: 'Whether it signs now, waits for the older one to be retired, or is retired.',
   }),
-  created_at: dateTime({ description: 'When it was made.' }),
+  created_at: dateTime({ description: 'When it was created.' }),
   retired_at: nullable(dateTime({ description: 'When it was retired.' })),
 });
 export type DecisionKey = Static<typeof DecisionKey>;
@@ -20,7 +20,7 @@ export const signingRoutes = {
     path: `${WORKSPACE}/signing`,
     access: 'viewer',
     compressed: true,
-    summary: "The instance's public keys, and the workspace's decision keys by their ids.",
+    summary: "The instance's public keys, and the workspace's decision keys by their IDs.",
     answer: Type.Object({
       public_keys: Type.Array(freeObject({ description: 'A JSON Web Key (RFC 8037), a retired one with its time.' }), {
         description: 'Of checkpoints and attestations, as at /.well-known/jwks.json.',

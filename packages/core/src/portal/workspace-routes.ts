@@ -13,7 +13,7 @@ import { RunTotals } from './run-facts.ts';
 export const WorkspaceFacts = Type.Object({
   id: uuid({ description: 'Identifier of the workspace: the tenant in every hash.' }),
   name: label({ description: 'Its name: it need not be unique.' }),
-  created_at: dateTime({ description: 'When it was made.' }),
+  created_at: dateTime({ description: 'When it was created.' }),
 });
 export type WorkspaceFacts = Static<typeof WorkspaceFacts>;
 

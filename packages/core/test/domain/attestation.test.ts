@@ -80,7 +80,7 @@ describe('attestations (DSSE, in-toto)', () => {
 
   test('rejects a signed statement whose subject is not the decision that it carries', () => {
     const envelope = attestDecision({ ...decision, allowed: true }, [signerOf(pair)]);
-    expect(open(envelope, pair)).toHaveProperty('fault', 'the statement is about another decision than the one it carries');
+    expect(open(envelope, pair)).toHaveProperty('fault', 'the statement is about another decision than the one it contains');
     const payload = new TextEncoder().encode(
       '{"_type":"https://in-toto.io/Statement/v1","predicateType":"other","predicate":{}}',
     );
@@ -91,7 +91,7 @@ describe('attestations (DSSE, in-toto)', () => {
         sig: btoa(String.fromCharCode(...pair.sign(preAuthenticationEncoding(envelope.payloadType, payload)))),
       },
     ];
-    expect(open(foreign, pair)).toHaveProperty('fault', 'the payload is no statement about a promotion decision');
+    expect(open(foreign, pair)).toHaveProperty('fault', 'the payload is not a statement about a promotion decision');
   });
 
   test('rebuilds the envelope from the signatures in the header and the decision in the body', () => {

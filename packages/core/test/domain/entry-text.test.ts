@@ -132,8 +132,8 @@ describe('chain verifier on the text of a row', () => {
         linked.chain(({ canonical }) => fc.oneof(fc.constant(canonical), changed(canonical))),
         (canonical) => {
           const hash = rowHashOf(canonical, digests);
-          const taken = verifier().takesEntry(`before${canonical}behind`, 6, hash) === 6 + canonical.length;
-          expect(verifier().takesLine(lineOf(canonical, hash))).toBe(taken);
+          const taken = verifier().tryEntry(`before${canonical}behind`, 6, hash) === 6 + canonical.length;
+          expect(verifier().tryLine(lineOf(canonical, hash))).toBe(taken);
           const parsed = isCanonical(canonical) ? { ...JSON.parse(canonical), row_hash: hash } : undefined;
           expect(taken).toBe(parsed !== undefined && verifier().next(parsed, canonical) === undefined);
         },
@@ -146,7 +146,7 @@ describe('chain verifier on the text of a row', () => {
     fc.assert(
       fc.property(linked, ({ entry, canonical, rowHash }) => {
         const walked = verifier();
-        expect(walked.takesLine(lineOf(canonical, rowHash))).toBe(true);
+        expect(walked.tryLine(lineOf(canonical, rowHash))).toBe(true);
         expect(walked.head).toEqual({ seq: 1, rowHash });
         expect(walked.entryText.value('actor')).toBe(entry.actor);
         expect(walked.entryText.value('trace_id')).toBe(entry.trace_id);
@@ -170,14 +170,14 @@ describe('chain verifier on the text of a row', () => {
     const rows = [at('2026-11-20T09:30:00.001Z'), at('2026-11-20T09:30:00.000Z')];
     const [first, early] = linkEntries({ seq: 0, rowHash: null }, rows, digests);
     const line = lineOf(first!.canonical, first!.rowHash);
-    expect(verifier().takesLine(line)).toBe(true);
-    expect(new ChainVerifier(digests, 'another').takesLine(line)).toBe(false);
-    expect(new ChainVerifier(digests).takesLine(line)).toBe(false);
-    expect(verifier().takesLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
-    expect(verifier().takesEntry(first!.canonical, 0, 'f'.repeat(64))).toBe(NO_END);
+    expect(verifier().tryLine(line)).toBe(true);
+    expect(new ChainVerifier(digests, 'another').tryLine(line)).toBe(false);
+    expect(new ChainVerifier(digests).tryLine(line)).toBe(false);
+    expect(verifier().tryLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
+    expect(verifier().tryEntry(first!.canonical, 0, 'f'.repeat(64))).toBe(NO_END);
     const walked = verifier();
-    expect([walked.takesLine(line), walked.takesLine(line)]).toEqual([true, false]);
-    expect(walked.takesLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
+    expect([walked.tryLine(line), walked.tryLine(line)]).toEqual([true, false]);
+    expect(walked.tryLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
     for (const other of [
       first!.canonical.replace('"version":1', '"version":2'),
       first!.canonical.replace('"version":1', '"version":1,"x":1'),
@@ -191,6 +191,6 @@ describe('chain verifier on the text of a row', () => {
       first!.canonical.replace('"subject":null,', ''),
       `${first!.canonical} `,
     ])
-      expect(verifier().takesLine(lineOf(other, rowHashOf(other, digests)))).toBe(false);
+      expect(verifier().tryLine(lineOf(other, rowHashOf(other, digests)))).toBe(false);
   });
 });

@@ -51,7 +51,7 @@ describe('export of the key audit trail', () => {
   test.each<[string, unknown[], RegExp]>([
     ['a gap', [events[0], events[2]], /^seq is 3, expected 2/],
     ['a repeated event', [events[0], events[0]], /^seq is 1, expected 2/],
-    ['an additional member', [{ ...events[0], secret: 'x' }], /"secret" is no member/],
+    ['an additional member', [{ ...events[0], secret: 'x' }], /"secret" is not a member/],
     ['a missing member', [short], /scopes is missing/],
     [
       'an instant without milliseconds',

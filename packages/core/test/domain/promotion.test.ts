@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CONDITIONS, REASONS } from '../../src/contract/promotion-check.ts';
-import { askedAgent, decidePromotion, EVENT_OF_REASON, type Evidence, roundedHours } from '../../src/domain/promotion.ts';
+import { decidePromotion, EVENT_OF_REASON, type Evidence, requestedAgent, roundedHours } from '../../src/domain/promotion.ts';
 
 const demand = { agentLabel: 'bot', minPassRate: 80, maxAgeHours: 72 };
 const evaluation = {
@@ -31,11 +31,11 @@ describe('promotion rules', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'binary' }), (agentLabel) => {
         const { checks } = decidePromotion(unknown, { ...demand, agentLabel });
-        expect(askedAgent({ agent_id: null, checks })).toBe(agentLabel);
+        expect(requestedAgent({ agent_id: null, checks })).toBe(agentLabel);
       }),
     );
-    expect(askedAgent({ agent_id: 'a', checks: decidePromotion(good, demand).checks })).toBeNull();
-    expect(askedAgent({ agent_id: null, checks: [] })).toBeNull();
+    expect(requestedAgent({ agent_id: 'a', checks: decidePromotion(good, demand).checks })).toBeNull();
+    expect(requestedAgent({ agent_id: null, checks: [] })).toBeNull();
   });
 
   test('allow when all conditions are met', () => {

@@ -103,7 +103,7 @@ describe('signed heads', () => {
     expect(contradictionOf(2, [headOf(2, { origin }), forked])).toMatchObject({
       source: 'other',
       reason: expect.stringContaining(
-        'it and head 2 are of one size and have different roots: the log was forked; both are signed',
+        'it and head 2 have the same size but different roots: the log was forked; both are signed',
       ),
     });
   });

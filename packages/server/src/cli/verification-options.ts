@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Contradiction } from '@countersign/core/domain/chain-report';
-import { checkpointMisfit, openCheckpoint, parseUnsignedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
+import { checkpointMismatch, openCheckpoint, parseUnsignedHeads, type TreeLog } from '@countersign/core/domain/checkpoint';
 import { type NoteKey, parseNoteVerifierKey } from '@countersign/core/domain/signed-note';
 import { listedSuccessionFault } from '@countersign/core/domain/signing-key-succession';
 import type { KeptHead } from '@countersign/core/domain/tree-verifier';
@@ -58,8 +58,8 @@ export function keptHeads(
   const heads = head.map((text) => headGiven(text, log));
   for (const path of checkpoint) {
     const note = readSmall(path, 'a file that can be read');
-    const misfit = checkpointMisfit(note, log);
-    if (misfit !== undefined) throw new InvalidInputError(`${JSON.stringify(path)} ${misfit}`);
+    const mismatch = checkpointMismatch(note, log);
+    if (mismatch !== undefined) throw new InvalidInputError(`${JSON.stringify(path)} ${mismatch}`);
     const opened = openCheckpoint(note, keys!, verifyEd25519, sha256);
     if ('fault' in opened) return { contradiction: { source: path, size: 0, reason: opened.fault } };
     heads.push({ source: path, ...opened.head });

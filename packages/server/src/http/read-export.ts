@@ -1,5 +1,5 @@
 import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
-import { blankInJson, blankInProtobuf, takeOutPersonalIds } from '@countersign/core/otlp/personal-data';
+import { blankInJson, blankInProtobuf, removePersonalIds } from '@countersign/core/otlp/personal-data';
 import { countProtobuf } from '@countersign/core/otlp/protobuf-bounds';
 import { countJsonPoints, readJsonLogs, readJsonSpans } from '@countersign/core/otlp/read-json';
 import { readProtobufLogs, readProtobufSpans } from '@countersign/core/otlp/read-protobuf';
@@ -38,13 +38,13 @@ function readRecords<Record extends SpanRecord | LogRecord>(
 ): ReadExport<Record> {
   if (mediaType === 'application/x-protobuf') {
     const records = readOrReject(() => reader.protobuf(document));
-    const personal = takeOutPersonalIds(records, isPersonal);
+    const personal = removePersonalIds(records, isPersonal);
     if (personal.size > 0) blankInProtobuf(document, personal);
     return { records, isRedacted: personal.size > 0 };
   }
   const body = readJsonBody(document);
   const records = readOrReject(() => reader.json(body));
-  const personal = takeOutPersonalIds(records, isPersonal);
+  const personal = removePersonalIds(records, isPersonal);
   if (personal.size === 0) return { records, isRedacted: false };
   return { records, isRedacted: true, body: JSON.stringify(blankInJson(body, personal)) };
 }

@@ -62,7 +62,7 @@ export function bodyReader<Body>(operation: Operation<Body, unknown>): (document
     const schema = operation.formOf(value);
     const issues = isStrict ? inexactnessOf(text, numbers) : [];
     if (!validators.get(schema)!(value)) issues.push(...collectIssues(schema, value, []));
-    if (isObject(value)) issues.push(...operation.alsoWrong(value));
+    if (isObject(value)) issues.push(...operation.ruleViolations(value));
     if (issues.length > 0) throw new ApiError('validation_failed', issues.slice(0, ISSUES_MAX));
     return value as Body;
   };

@@ -23,7 +23,7 @@ export async function verifyDatabase(pool: Pool, tenantId: string, options: Walk
   const check = (row: EntryInOneText, seq: number): RowCheck | Promise<RowCheck> => {
     const { text, rowHash } = row;
     const prevHash = verifier.head.rowHash;
-    const end = verifier.takesEntry(text, EntryInOneText.DOCUMENT_AT, rowHash);
+    const end = verifier.tryEntry(text, EntryInOneText.DOCUMENT_AT, rowHash);
     if (end !== NO_END && text.slice(end) === columnsText(columnsOf(verifier.entryText, seq, prevHash))) return { hash: rowHash };
     // The row is read again column by column, because an altered column could change where the parts of the joined text end.
     const stored = inTenantTransaction(pool, tenantId, (tx) => readAuditPage(tx, row.seq - 1, row.seq));

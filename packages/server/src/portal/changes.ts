@@ -1,5 +1,5 @@
 import type { Change } from '@countersign/core/portal/approval-routes';
-import type { RunsBehind } from '@countersign/core/portal/evaluation-routes';
+import type { RelatedRuns } from '@countersign/core/portal/evaluation-routes';
 import type { StoredEvaluation } from '../storage/portal/evaluations.ts';
 
 /** The facts by which two evaluations are compared. */
@@ -7,7 +7,7 @@ type ComparedFacts = Pick<
   StoredEvaluation,
   'name' | 'pass_rate' | 'status' | 'category' | 'harness_id' | 'severity_threshold' | 'recorded_by'
 > &
-  Pick<RunsBehind, 'models'>;
+  Pick<RelatedRuns, 'models'>;
 
 const FACTS = ['pass_rate', 'status', 'name', 'harness_id', 'category', 'severity_threshold', 'recorded_by'] as const;
 

@@ -1,5 +1,5 @@
 import type { DetailedEvaluation } from '@countersign/core/contract/detailed-evaluation';
-import type { EvaluationDetails, RunsBehind } from '@countersign/core/portal/evaluation-routes';
+import type { EvaluationDetails, RelatedRuns } from '@countersign/core/portal/evaluation-routes';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
 import { findApproval } from '../storage/portal/approvals.ts';
 import { findStoredEvaluation, listEvaluations, type StoredEvaluation } from '../storage/portal/evaluations.ts';
@@ -83,7 +83,7 @@ export async function runsBetweenEvaluations(
   tx: Transaction,
   agentId: string,
   { recorded_key: to, before_key: from }: Pick<StoredEvaluation, 'recorded_key' | 'before_key'>,
-): Promise<RunsBehind> {
+): Promise<RelatedRuns> {
   const [totals, models] = await Promise.all([
     sumRunsOfAgent(tx, agentId, { from, to }),
     listModelsOfAgent(tx, agentId, { from, to }),

@@ -1,7 +1,7 @@
 import type { Span } from '@countersign/core/contract/trace';
 import { messagesOfEvents } from '@countersign/core/otlp/event-messages';
 import type { Finding } from '@countersign/core/otlp/findings';
-import { keptEvent } from '@countersign/core/otlp/map-logs';
+import { parseContentEvent } from '@countersign/core/otlp/map-logs';
 import { MESSAGES_FROM } from '@countersign/core/otlp/map-span';
 import type { RunFinding, SpanRow } from '@countersign/core/portal/run-routes';
 import type { RecordOfSpan, SpanWithRecords, StoredFinding } from '../storage/portal/log-records.ts';
@@ -14,7 +14,7 @@ export function findingRow({ document, ...row }: StoredFinding): RunFinding {
 
 /** Merges a step with its log records. Attributes of the step take precedence over them, and they over its events. */
 export function withRecords(span: Span, records: readonly RecordOfSpan[]): Span {
-  const events = records.filter(({ kind }) => kind === 'content').map(({ document }) => keptEvent(document));
+  const events = records.filter(({ kind }) => kind === 'content').map(({ document }) => parseContentEvent(document));
   const messages = messagesOfEvents(events);
   const isOutranked = span.messages == null || span.metadata?.[MESSAGES_FROM] !== undefined;
   const exception = records.find(({ kind }) => kind === 'exception');

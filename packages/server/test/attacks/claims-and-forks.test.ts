@@ -74,7 +74,7 @@ describe('a fork: two readers see different histories', () => {
     expect(await scenario.run('ledger', 'verify', '--file', file, ...both)).toEqual({
       status: 1,
       output: expect.stringMatching(
-        /forked: it and .*second-audit are of one size and have different roots: the log was forked; both are signed/,
+        /forked: it and .*second-audit have the same size but different roots: the log was forked; both are signed/,
       ),
     });
     expect(scenario.python('ledger', file, ...both)).toMatchObject({ status: 1, output: expect.stringMatching(/forked/) });
@@ -136,7 +136,7 @@ describe('swapped heads of two tenants', () => {
     await move(temporaryId, scenario.otherId);
     const { workspace, file, python } = await scenario.verdicts('audit');
     expect(workspace.output).toMatch(/^broken at seq 1: tenant_id is not .*: a row of another tenant/);
-    expect(file!.output).toMatch(/first-audit: it is of .*: it says nothing about this log/);
+    expect(file!.output).toMatch(/first-audit: it is of .*: it proves nothing about this log/);
     expect([file!.status, python!.status]).toEqual([1, 1]);
   });
 });

@@ -181,9 +181,9 @@ describe('offline verification', () => {
     writeFileSync(at('binary'), Buffer.from([0, 255, 254, 10, 10, 200]));
     const wrong: [string, RegExp][] = [
       ['of-decisions', /of-decisions" is a checkpoint of the log decisions, not of audit/],
-      ['empty', /is no checkpoint/],
-      ['binary', /is no checkpoint/],
-      ['acme.ndjson', /is no checkpoint/],
+      ['empty', /is not a checkpoint/],
+      ['binary', /is not a checkpoint/],
+      ['acme.ndjson', /is not a checkpoint/],
     ];
     for (const [name, reason] of wrong) {
       const { status, out, err } = await verifyFile('--checkpoint', at(name), '--key', at('vkey'));
@@ -308,7 +308,7 @@ describe('a file that is not a complete export', () => {
     ['{"seq":1,"decision":{},"more":1}', /the line is not/],
     ['{"seq":1,"decision":{"response_sha256":"x"}}', /allowed is not true or false/],
     ['null', /the line is not/],
-    ['{"seq":1,"decision":{"a":1e999}}', /cannot be held exactly|not JSON/],
+    ['{"seq":1,"decision":{"a":1e999}}', /has no exact value|not JSON/],
     ['{"seq":1,"decision":{"a":"\\ud800"}}', /half of a surrogate pair/],
   ])('reports the line %s of an export of decisions', async (line, reason) => {
     writeFileSync(at('doctored'), `${line}\n`);

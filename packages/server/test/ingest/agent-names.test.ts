@@ -124,12 +124,12 @@ describe('a promotion check with a name that resembles a known one', () => {
     [
       'an invisible character',
       'gated\u200b-bot',
-      'No agent named "gated-bot" is known here (what was asked for contains invisible characters: U+200B ZERO WIDTH SPACE at position 6); did you mean "gated-bot"?',
+      'No agent named "gated-bot" is known here (the requested name contains invisible characters: U+200B ZERO WIDTH SPACE at position 6); did you mean "gated-bot"?',
     ],
     [
       'white space at an end',
       'gated-bot ',
-      'No agent named "gated-bot " is known here (what was asked for begins or ends with white space: U+0020 SPACE at position 10); did you mean "gated-bot"?',
+      'No agent named "gated-bot " is known here (the requested name begins or ends with white space: U+0020 SPACE at position 10); did you mean "gated-bot"?',
     ],
     ['everything', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
   ])('that differs by %s is blocked with a message for the case', async (_, agent_name, message) => {

@@ -57,5 +57,5 @@ export interface Convention {
 export interface ReadMessages {
   messages: Message[];
   /** Names of the attributes that it was read from. */
-  taken: readonly string[];
+  sourceNames: readonly string[];
 }

@@ -53,12 +53,12 @@ export const genAi: Convention = {
   ],
 };
 
-/** The conversation in `gen_ai.input.messages` and its neighbours; also of log records and events with these attributes. */
+/** The conversation in `gen_ai.input.messages` and related attributes, which log records and events can have too. */
 export function readGenAiMessages(attributes: Attributes): ReadMessages | undefined {
   const messages = [
     ...systemInstructions(attributes.get(SYSTEM)),
     ...messagesOfParts(attributes.get(INPUT), 'user'),
     ...messagesOfParts(attributes.get(OUTPUT), 'assistant'),
   ];
-  return messages.length === 0 ? undefined : { messages, taken: [SYSTEM, INPUT, OUTPUT] };
+  return messages.length === 0 ? undefined : { messages, sourceNames: [SYSTEM, INPUT, OUTPUT] };
 }

@@ -49,20 +49,20 @@ export function parsedJson(value: Value): Value {
 export function messagesOfParts(value: Value | undefined, fallback: Message['role']): Message[] {
   const list = fromJson(value ?? null);
   if (!Array.isArray(list)) return typeof list === 'string' && list !== '' ? [{ role: fallback, content: list }] : [];
-  return list.flatMap((each) => (isObject(each) ? ofParts(each, fallback) : []));
+  return list.flatMap((each) => (isObject(each) ? messagesFromParts(each, fallback) : []));
 }
 
 /** The system instructions of the GenAI conventions: a list of parts, or text. */
 export function systemInstructions(value: Value | undefined): Message[] {
   const parts = fromJson(value ?? null);
   if (typeof parts === 'string') return parts === '' ? [] : [{ role: 'system', content: parts }];
-  return Array.isArray(parts) ? ofParts({ role: 'system', parts }, 'system') : [];
+  return Array.isArray(parts) ? messagesFromParts({ role: 'system', parts }, 'system') : [];
 }
 
 /** A message in the form of the OpenAI interface or close to it: `{role, content, name, tool_calls, tool_call_id}`. */
-export function plainMessage(said: Value, fallback: Message['role']): Message {
-  if (!isObject(said)) return { role: fallback, content: textOf(said) };
-  const { role, content, name, tool_call_id, id, tool_calls } = said;
+export function plainMessage(source: Value, fallback: Message['role']): Message {
+  if (!isObject(source)) return { role: fallback, content: textOf(source) };
+  const { role, content, name, tool_call_id, id, tool_calls } = source;
   const answers = tool_call_id ?? (roleOf(role, fallback) === 'tool' ? id : undefined);
   return {
     role: roleOf(role, fallback),
@@ -74,13 +74,13 @@ export function plainMessage(said: Value, fallback: Message['role']): Message {
 }
 
 /** A call of a tool as traces show it. */
-export const toolCall = (id: Value | undefined, name: Value | undefined, given: Value | undefined): Value => ({
+export const toolCall = (id: Value | undefined, name: Value | undefined, args: Value | undefined): Value => ({
   ...(typeof id === 'string' ? { id } : {}),
   type: 'function',
-  function: { name: typeof name === 'string' ? name : 'unnamed', arguments: given ?? {} },
+  function: { name: typeof name === 'string' ? name : 'unnamed', arguments: args ?? {} },
 });
 
-function ofParts(message: Members, fallback: Message['role']): Message[] {
+function messagesFromParts(message: Members, fallback: Message['role']): Message[] {
   const parts = message.parts ?? message.content ?? [];
   if (!Array.isArray(parts)) return [plainMessage(message, fallback)];
   const content: Value[] = [];
@@ -98,8 +98,8 @@ function ofParts(message: Members, fallback: Message['role']): Message[] {
   const role = roleOf(message.role, fallback);
   const name = typeof message.name === 'string' && message.name !== '' ? { name: message.name } : {};
   if (content.length === 0 && calls.length === 0) return results;
-  const said: Message = { role, ...name, ...contentOf(content), ...(calls.length > 0 ? { tool_calls: calls } : {}) };
-  return [said, ...results];
+  const ownMessage: Message = { role, ...name, ...contentOf(content), ...(calls.length > 0 ? { tool_calls: calls } : {}) };
+  return [ownMessage, ...results];
 }
 
 /** One part of text is content as text; anything else stays a list of parts. */

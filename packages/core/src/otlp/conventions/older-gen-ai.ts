@@ -29,7 +29,7 @@ function readIndexedMessages(attributes: Attributes): ReadMessages | undefined {
     ...items(prompt.tree).map((each) => indexedMessage(each, 'user')),
     ...items(completion.tree).map((each) => indexedMessage(each, 'assistant')),
   ];
-  return messages.length === 0 ? undefined : { messages, taken: [...prompt.names, ...completion.names] };
+  return messages.length === 0 ? undefined : { messages, sourceNames: [...prompt.names, ...completion.names] };
 }
 
 function indexedMessage(tree: Tree, fallback: Message['role']): Message {

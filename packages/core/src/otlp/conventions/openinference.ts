@@ -61,7 +61,7 @@ function readMessages(attributes: Attributes): ReadMessages | undefined {
     ...items(input.tree).map((each) => messageOf(branch(each, 'message') ?? new Map(), 'user')),
     ...items(output.tree).map((each) => messageOf(branch(each, 'message') ?? new Map(), 'assistant')),
   ];
-  return messages.length === 0 ? undefined : { messages, taken: [...input.names, ...output.names] };
+  return messages.length === 0 ? undefined : { messages, sourceNames: [...input.names, ...output.names] };
 }
 
 function messageOf(tree: Tree, fallback: Message['role']): Message {

@@ -39,13 +39,13 @@ export const vercelAi: Convention = {
 
 function readMessages(attributes: Attributes): ReadMessages | undefined {
   if (!attributes.has(PROMPT)) return undefined;
-  const asked = fromJson(attributes.get(PROMPT)!);
-  const messages: Message[] = (Array.isArray(asked) ? asked : []).flatMap(messagesOf);
+  const prompt = fromJson(attributes.get(PROMPT)!);
+  const messages: Message[] = (Array.isArray(prompt) ? prompt : []).flatMap(messagesOf);
   const content = attributes.get(TEXT) ?? null;
   const calls = fromJson(attributes.get(CALLS) ?? null);
-  const called = (Array.isArray(calls) ? calls : []).map(callOf);
-  if (content !== null || called.length > 0) messages.push(plainMessage({ content, tool_calls: called }, 'assistant'));
-  return messages.length === 0 ? undefined : { messages, taken: [PROMPT, TEXT, CALLS] };
+  const toolCalls = (Array.isArray(calls) ? calls : []).map(callOf);
+  if (content !== null || toolCalls.length > 0) messages.push(plainMessage({ content, tool_calls: toolCalls }, 'assistant'));
+  return messages.length === 0 ? undefined : { messages, sourceNames: [PROMPT, TEXT, CALLS] };
 }
 
 /** A message of the SDK: its content is text or a list of parts, among them calls of tools and their results. */
@@ -67,9 +67,9 @@ function callOf(part: Value): Value {
 
 function resultOf(part: Value): Message {
   const { toolCallId, toolName, result, output } = isObject(part) ? part : {};
-  const given = result ?? output ?? null;
+  const wrapped = result ?? output ?? null;
   // Since version 5 a result is wrapped with its type.
-  const content = isObject(given) && given.value !== undefined ? given.value : given;
+  const content = isObject(wrapped) && wrapped.value !== undefined ? wrapped.value : wrapped;
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   return plainMessage({ role: 'tool', content: text, name: toolName ?? null, tool_call_id: toolCallId ?? null }, 'tool');
 }

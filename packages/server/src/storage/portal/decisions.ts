@@ -1,5 +1,5 @@
 import { type PromotionDecision, REASONS, type Reason } from '@countersign/core/contract/promotion-check';
-import { askedAgent } from '@countersign/core/domain/promotion';
+import { requestedAgent } from '@countersign/core/domain/promotion';
 import type { ListedDecision } from '@countersign/core/portal/decision-routes';
 import { textArray } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
@@ -30,7 +30,7 @@ function listed<Row extends DecisionRow>({ unknown_document: document, ...row }:
 /** Also null if the document was altered and is no longer a decision. The page of the decision reports that. */
 function requestedAgentIn(document: string): string | null {
   try {
-    return askedAgent(JSON.parse(document) as PromotionDecision);
+    return requestedAgent(JSON.parse(document) as PromotionDecision);
   } catch {
     return null;
   }

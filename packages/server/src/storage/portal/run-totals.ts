@@ -1,4 +1,4 @@
-import type { RunsBehind } from '@countersign/core/portal/evaluation-routes';
+import type { RelatedRuns } from '@countersign/core/portal/evaluation-routes';
 import type { RunTotals } from '@countersign/core/portal/run-facts';
 import type { UsageDay } from '@countersign/core/portal/workspace-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
@@ -67,7 +67,7 @@ const MODEL_SUBMISSIONS_MAX = 50;
 const MODEL_BYTES_MAX = 4 * 1024 * 1024;
 
 // `octet_length` only reads the stored size of a long text, so texts that are left out are not read.
-const MODELS = sql<RunsBehind['models'][number]>(
+const MODELS = sql<RelatedRuns['models'][number]>(
   'portal_list_models_of_agent',
   `SELECT model, count(*) AS steps FROM (
      SELECT span.fields ->> 4 AS model FROM (
@@ -85,5 +85,5 @@ const MODELS = sql<RunsBehind['models'][number]>(
 );
 
 /** The models that an agent's latest runs of a range of time name, most used first. */
-export const listModelsOfAgent = (tx: Transaction, agentId: string, range: TimeRange): Promise<RunsBehind['models']> =>
+export const listModelsOfAgent = (tx: Transaction, agentId: string, range: TimeRange): Promise<RelatedRuns['models']> =>
   tx.run(MODELS, [tx.tenantId, agentId, ...idRange(range), range.from, range.to]);
