@@ -32,7 +32,7 @@ export function listenFailure(error: unknown, { host, port, variable = 'COUNTERS
     case 'EADDRINUSE':
       return new ExitError('port_in_use', `port ${port} on ${host} is in use; stop what listens there, or set ${variable}`);
     case 'EACCES':
-      return new ExitError('port_in_use', `port ${port} may not be listened on by this user; set ${variable}`);
+      return new ExitError('port_in_use', `this user may not listen on port ${port}; set ${variable}`);
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return new ExitError('bad_configuration', `COUNTERSIGN_HOST ${host} is not an address of this machine`);

@@ -156,19 +156,19 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
   if (kept === undefined) {
     throw new ExitError(
       'refused',
-      'the row of instance is gone: it was deleted outside the server; put it back from a backup (nothing was changed)',
+      'the row of instance is gone: it was deleted outside the server; restore it from a backup (nothing was changed)',
     );
   }
   if (kept.masterFingerprint !== own.master) {
     throw new ExitError(
       'wrong_secret',
-      'COUNTERSIGN_MASTER_SECRET is not the one this database was made with; give the right one (nothing was changed)',
+      'COUNTERSIGN_MASTER_SECRET is not the secret of this database; set the right one (nothing was changed)',
     );
   }
   if (!kept.isSealed) {
     throw new ExitError(
       'refused',
-      'the seal of the row of instance is not valid: it was changed outside the server; put it back from a backup (nothing was changed)',
+      'the seal of the row of instance is not valid: it was changed outside the server; restore it from a backup (nothing was changed)',
     );
   }
   return openSigner(pool, kept, secrets, options);
@@ -184,7 +184,7 @@ export function asExitError(error: unknown): unknown {
   if (code === WRITTEN_WITHOUT_SEALS) {
     return new ExitError(
       'refused',
-      `${error.message}, so nothing shows that they are whole; nothing was changed. Export them with that version (\`countersign-server ledger export\`), then begin with an empty database`,
+      `${error.message}, so their integrity cannot be verified; nothing was changed. Export them with that version (\`countersign-server ledger export\`), then start with an empty database`,
     );
   }
   if (code === '42501') {

@@ -43,7 +43,7 @@ export function watchSchema({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logg
       const [first] = findings;
       if (first === undefined) return undefined;
       const more = findings.length === 1 ? '' : ` and ${findings.length - 1} more`;
-      return `the schema of the database was changed: ${first.object} ${first.fault}${more}; the log says how to put it back`;
+      return `the schema of the database was changed: ${first.object} ${first.fault}${more}; the log has the remedy`;
     },
     round,
     stop: () => {

@@ -85,5 +85,6 @@ export async function restoreRows(
 
 /** Requires the same columns in the same order, because binary rows have no names. */
 function requireSameColumns(table: CopiedTable, source: BackupTable): void {
-  if (source.columns.join() !== table.columns.join()) throw damaged(`the columns of ${table.name} are others than its schema's`);
+  if (source.columns.join() !== table.columns.join())
+    throw damaged(`the columns of ${table.name} differ from those of its schema`);
 }

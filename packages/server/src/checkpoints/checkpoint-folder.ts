@@ -32,7 +32,7 @@ export function requireCheckpointFolder(folder: string): void {
     const { code = '' } = error as NodeJS.ErrnoException;
     throw wrong(
       'COUNTERSIGN_CHECKPOINT_DIR',
-      `is ${folder}, which ${code === 'ENOENT' ? 'is not there' : `takes no files (${code})`}; mount it, or make it`,
+      `is ${folder}, which ${code === 'ENOENT' ? 'does not exist' : `is not writable (${code})`}; mount or create it`,
     );
   }
 }

@@ -41,9 +41,9 @@ export function openMemoryFolder(
   const reason = writeFault(memoryDir);
   if (reason === undefined) return memoryFolder(memoryDir);
   if (memoryDirNamed)
-    throw wrong('COUNTERSIGN_MEMORY_DIR', `is ${memoryDir}, which takes no files (${reason}); mount it, or make it`);
+    throw wrong('COUNTERSIGN_MEMORY_DIR', `is ${memoryDir}, which is not writable (${reason}); mount or create it`);
   say(
-    `${memoryDir} takes no files (${reason}): an older state of the database is not noticed after a restart; set COUNTERSIGN_MEMORY_DIR`,
+    `${memoryDir} is not writable (${reason}): an older state of the database is not detected after a restart; set COUNTERSIGN_MEMORY_DIR`,
   );
   return undefined;
 }

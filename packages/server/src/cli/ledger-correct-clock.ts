@@ -12,7 +12,7 @@ export function addCorrectClock(group: Command, session: Session): void {
       "After a clock was ahead: let the times of the workspace's logs continue from the present clock. Shows what it would write unless --yes is given.",
     )
     .requiredOption(...WORKSPACE_OPTION)
-    .option('--yes', 'write it; it cannot be taken back')
+    .option('--yes', 'write it; it cannot be undone')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('ledger correct-clock --workspace acme', 'ledger correct-clock --workspace acme --yes') + NOTE)
     .action(async ({ workspace, yes = false }: { workspace: string; yes?: boolean }) => {
@@ -29,12 +29,12 @@ function linesOf({ logs, reopenedApprovals: count }: CorrectedClock): string {
   const steps = Object.entries(logs).map(
     ([log, { size, before, after }]) => `${log}: behind row ${size}, from ${before} back to ${after}`,
   );
-  const approvals = count === 0 ? [] : [`approvals with a time in the future, to be given again: ${count}`];
+  const approvals = count === 0 ? [] : [`approvals with a time in the future, to be granted again: ${count}`];
   return [...steps, ...approvals].join('\n');
 }
 
 const NEXT =
-  'corrected. Evaluations with a time in the future grant nothing: record them anew. Approvals with one wait in the queue again';
+  'corrected. Evaluations with a time in the future grant nothing: record them again. Approvals with such a time are pending again';
 
 const NOTE = `
 Stop what sets the clock wrong first. The entry clock.corrected in the audit ledger names, for each log, the row behind which its times

@@ -94,7 +94,7 @@ async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string
     throw new RuleViolationError(`signing key ${kid} was retired on ${key.retiredAt} already`);
   if (keys.find((each) => each.kid === signer.keys[0]!.keyid)?.signsSince == null)
     throw new RuleViolationError(
-      `no server has been started with the key that follows ${kid}: restart every server first. Otherwise they go on signing with the retired key, and no verifier accepts that.`,
+      `no server has been started with the key that follows ${kid}: restart every server first. Otherwise they continue to sign with the retired key, and verifiers reject these signatures.`,
     );
   await markSigningKeyRetired(ledgerPool, kid);
   return isPreviousKey;

@@ -82,4 +82,4 @@ export class BrokenSealError extends ApiError {
 }
 
 const messageOf = (table: string): string =>
-  `the seal of a row of ${table} is not valid: it was changed outside the server. Nothing was stored; the operator finds the row in the server's log, and puts it back from a backup`;
+  `the seal of a row of ${table} is not valid: it was changed outside the server. Nothing was stored. The operator can find the row in the server's log and restore it from a backup`;

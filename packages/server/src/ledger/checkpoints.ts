@@ -43,7 +43,7 @@ export async function checkpointOf(
       `the log ${log} of tenant ${tx.tenantId} is not the one of its checkpoint of size ${latest.size}`,
     );
   if (!sameBytes(rootOfRows, root))
-    throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId} has not the tree of its rows`);
+    throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId} does not match the tree of its rows`);
   const note = signCheckpoint({ origin: originOf(tx.tenantId, log), size: head.seq, root }, signers, sha256);
   await insertCheckpoint(tx, log, { size: head.seq, root, note });
   const kept = await findLatestCheckpoint(tx, log);

@@ -52,7 +52,7 @@ export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerat
       (await listAgentIds(tx, last)).map((id) => ({ id, isKnown: state.agent(id) !== undefined })),
     );
     for (const { id, isKnown } of ids)
-      if (!isKnown) yield { table: 'agents', id, fault: 'the log has no such agent: the row was put in' };
+      if (!isKnown) yield { table: 'agents', id, fault: 'the log has no such agent: the row was inserted outside the server' };
     after = ids.at(-1)?.id;
   }
 }
@@ -81,7 +81,7 @@ async function compareAgents(tx: Transaction, state: EvidenceState, agents: read
       add(
         'evaluations',
         latestId,
-        'it is the latest one of its agent in the table, and not in the log: it was put in, or later ones taken out',
+        'it is the latest one of its agent in the table, and not in the log: it was inserted, or later ones were deleted',
       );
   }
   for (const evaluation of evaluations) {

@@ -121,5 +121,5 @@ export async function continuityFault(
   if (tree.size < seen.size) return `it has ${tree.size} rows, and had ${seen.size}: an older state was restored`;
   const root = tree.size === seen.size ? openFrontier(tree).root() : await storedRoot(tx, log, seen.size);
   if (sameBytes(root, seen.root())) return undefined;
-  return `its first ${seen.size} rows are not those that were there: an older state was restored, and went on otherwise`;
+  return `its first ${seen.size} rows differ from those known before: an older state was restored, and other rows were appended`;
 }

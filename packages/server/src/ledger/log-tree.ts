@@ -25,7 +25,7 @@ export class LogRewrittenError extends ApiError {
 }
 
 const CALLER_MESSAGE =
-  'what is stored of this log is not what was signed before: rows were changed or taken out. Hold an export against the checkpoints that you kept; the operator finds the place by `countersign-server ledger verify`';
+  'the stored log differs from what was signed: rows were changed or deleted. Verify an export with the checkpoints that you kept. The operator can find the row with `countersign-server ledger verify`';
 
 /** A tree after rows were appended: the new head, and the complete subtrees to be stored. */
 export interface GrownTree extends StoredTree {

@@ -91,7 +91,7 @@ class StoredEvaluations {
         this.unknownRows.push({
           table: 'evaluations',
           id: unknownId,
-          fault: 'the log has no such evaluation: the row was put in',
+          fault: 'the log has no such evaluation: the row was inserted outside the server',
         });
     return found;
   }

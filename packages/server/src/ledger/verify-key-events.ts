@@ -48,7 +48,7 @@ const keyRowFault = (pool: Pool, tenantId: string): Promise<string | undefined> 
   });
 
 function differenceOf(row: KeyFacts, known: KnownKey | undefined): string | undefined {
-  if (known === undefined) return 'the trail has no such key: the row was put in';
+  if (known === undefined) return 'the trail has no such key: the row was inserted outside the server';
   if (row.id !== known.id || row.kind !== known.kind || row.name !== known.name) return 'its id, kind or name is another one';
   if (credentialOf(row.secretSha256) !== known.credentialSha256) return 'the hash of its secret is another one';
   if (JSON.stringify(row.scopes) !== JSON.stringify(known.scopes))

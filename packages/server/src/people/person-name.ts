@@ -17,4 +17,4 @@ export function isPersonName(text: string): boolean {
 
 /** The rule in words, after "must be". */
 export const PERSON_NAME_RULE =
-  'a name of letters, digits or symbols, without blanks around it or characters that are not seen, and not that of the operator, a key or the system';
+  'a name of letters, digits or symbols, without surrounding blanks or invisible characters, and not that of the operator, a key or the system';

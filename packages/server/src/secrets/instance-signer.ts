@@ -117,7 +117,7 @@ async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
 const brokenSigningKey = (kid: string): ExitError =>
   new ExitError(
     'refused',
-    `the seal of the row of signing_keys with kid ${kid} is not valid: it was changed outside the server; put it back from a backup`,
+    `the seal of the row of signing_keys with kid ${kid} is not valid: it was changed outside the server; restore it from a backup`,
   );
 
 /** The id of a signing key: the thumbprint of its public JWK. */

@@ -41,7 +41,10 @@ export function ensureSecretFile(dataDir: string, name: string, create: (() => s
   try {
     if (!existsSync(path)) {
       if (create === undefined)
-        throw new ExitError('wrong_secret', `${path} is missing; restore it from your backup: this database was made with it`);
+        throw new ExitError(
+          'wrong_secret',
+          `${path} is missing; restore it from your backup, because this database belongs to it`,
+        );
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       writeOnce(path, create());
     }

@@ -61,7 +61,9 @@ async function sealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
   const head = await readHead(tx, log);
   const fault = head === undefined ? 'it is gone' : sealFault(tx, log, head);
   if (head === undefined || fault !== undefined)
-    throw new RuleViolationError(`the head of the log ${log}: ${fault}. That is no restore; \`ledger verify\` says more`);
+    throw new RuleViolationError(
+      `the head of the log ${log}: ${fault}. This is not a restore; run \`ledger verify\` for details`,
+    );
   return head;
 }
 

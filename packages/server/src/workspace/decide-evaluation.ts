@@ -66,7 +66,7 @@ async function requireHighRisk(
   if (agent === undefined) throw new RuleViolationError(`evaluation ${evaluationId} is of no agent, so it needs no approval`);
   if (agent.riskLevel !== 'high') {
     throw new RuleViolationError(
-      `agent ${JSON.stringify(agent.name)} is not high-risk, so its evaluations need no approval; set its risk level to high first if they shall`,
+      `agent ${JSON.stringify(agent.name)} is not high-risk, so its evaluations need no approval; to require approvals, set its risk level to high first`,
     );
   }
   return { id: agent.id, name: agent.name };

@@ -26,7 +26,7 @@ export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> 
     );
   }
   if (workspace === undefined)
-    throw new RuleViolationError(`there is no workspace ${quoted}; \`workspace list\` shows those there are`);
+    throw new RuleViolationError(`there is no workspace ${quoted}; \`workspace list\` shows all workspaces`);
   if (found.length === 1) return workspace;
   const listed = found.slice(0, LISTED_MAX).map(({ id, createdAt }) => `${id} (created ${createdAt})`);
   const more = found.length > LISTED_MAX ? ` and ${found.length - LISTED_MAX} more, which \`workspace list\` shows` : '';

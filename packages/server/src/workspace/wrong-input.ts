@@ -34,11 +34,11 @@ export function requireName(what: string, text: string): string {
 export function requireText(what: string, text: string): string {
   if (text.trim() === '') throw new InvalidInputError(`${what} must not be empty`);
   if (isLonger(text, TEXT_LENGTH_MAX)) throw new InvalidInputError(`${what} must have at most 65,536 characters`);
-  if (text.includes('\u0000')) throw new InvalidInputError(`${what} must not hold the character U+0000`);
+  if (text.includes('\u0000')) throw new InvalidInputError(`${what} must not contain the character U+0000`);
   return requireWhole(what, text);
 }
 
 function requireWhole(what: string, text: string): string {
-  if (!text.isWellFormed()) throw new InvalidInputError(`${what} holds half of a surrogate pair; give whole characters`);
+  if (!text.isWellFormed()) throw new InvalidInputError(`${what} contains half of a surrogate pair; use complete characters`);
   return text;
 }

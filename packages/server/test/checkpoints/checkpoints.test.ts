@@ -292,7 +292,7 @@ describe('a head whose tree is not that of its rows', () => {
     await reseal(server.open.pool, tenantId);
     const restarted = await testServer({ checkpointSeconds: undefined, database: server.database });
     await serverHelpers(restarted).append(key, 1);
-    await expect(serverHelpers(restarted).fresh(tenantId)).rejects.toThrow('has not the tree of its rows');
+    await expect(serverHelpers(restarted).fresh(tenantId)).rejects.toThrow('does not match the tree of its rows');
     expect(await sizes(tenantId)).toEqual([3]);
   });
 });
