@@ -31,7 +31,7 @@ test('the run and the overview report columns that differ from the documents of 
   const { server } = workspace;
   const setTokens = async (tokens: number) => {
     await server.database.sql('UPDATE countersign.traces SET total_tokens = $2 WHERE tenant_id = $1', [workspace.id, tokens]);
-    await server.compareTraces();
+    await server.verifyLogs();
   };
   await setTokens(1);
   const { page, pageErrors } = await workspace.visit('viewer');

@@ -5,11 +5,11 @@ import { label, text } from '../contract/scalars.ts';
 export const DifferingRow = Type.Object({
   table: label({
     description:
-      'The table. Of the log of evidence: agents, evaluations, approvals or recertifications. Of the log of traces: traces, trace_submissions or trace_events.',
+      'The table. Compared with the log of evidence: agents, evaluations, approvals or recertifications. Compared with the log of traces: traces or trace_submissions. Logs: audit_entries, decisions, evidence_events, key_events or trace_events.',
   }),
   id: label({
     description:
-      'ID of the agent, of the evaluation (for approvals too), of the incident, or of the run, with the number of the submission; for trace_events the number of the event.',
+      'ID of the agent, of the evaluation (for approvals too), of the incident, or of the run, with the number of the submission. For a log: the number of its row, or what contradicts the log.',
   }),
   fault: text({ description: 'What the row says, and what the log says.' }),
 });

@@ -8,23 +8,36 @@ const TABLES: Readonly<Record<string, string>> = {
   recertifications: 'Re-certification of incident',
   traces: 'Run',
   trace_submissions: 'Run',
-  trace_events: 'Log of traces, event',
 };
 
-/** Rows of the database that differ from their log: the pages show them wrongly, and decisions do not depend on them. */
+const LOGS: Readonly<Record<string, string>> = {
+  audit_entries: 'Audit ledger',
+  decisions: 'Log of decisions',
+  evidence_events: 'Log of evidence',
+  key_events: 'Key audit trail',
+  trace_events: 'Log of traces',
+};
+
+/** What a finding is about. The ID of a log's row is its number; otherwise it says what contradicts the log. */
+function subjectOf({ table, id }: DifferingRow): string {
+  const log = LOGS[table];
+  if (log === undefined) return TABLES[table] ?? table;
+  return /^\d+$/.test(id) ? `${log}, row` : `${log},`;
+}
+
+/** Rows of the database that differ from their log, and rows of logs that are not valid. */
 export function DifferingRows({ rows }: { rows: readonly DifferingRow[] }) {
   if (rows.length === 0) return null;
   return (
     <Notice kind="problem" title="The database was changed outside Countersign" role="alert">
       <p>
-        Pages may show these records wrongly. Promotion decisions do not depend on them: they are made on the log of evidence. Ask
-        the operator to put the rows back as the log says, from a backup, and to run{' '}
-        <code>countersign-server ledger verify --log all</code>.
+        Pages may show these records wrongly. Promotion decisions depend on the log of evidence only. Ask the operator to restore
+        the rows from a backup, and to run <code>countersign-server ledger verify --log all</code>.
       </p>
       <ul>
-        {rows.map(({ table, id, fault }) => (
-          <li key={`${table} ${id} ${fault}`}>
-            {TABLES[table] ?? table} <code>{id}</code>: {fault}
+        {rows.map((row) => (
+          <li key={`${row.table} ${row.id} ${row.fault}`}>
+            {subjectOf(row)} <code>{row.id}</code>: {row.fault}
           </li>
         ))}
       </ul>

@@ -11,7 +11,7 @@ import type { OpenDatabase } from './open-database.ts';
 export function openPortal(
   config: Config,
   { pool, sessionPool, readPool, secrets }: OpenDatabase,
-  given: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'evidenceFindings' | 'traceFindings'>,
+  given: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'evidenceFindings' | 'ledgerFindings' | 'traceFindings'>,
 ): PortalParts {
   const { behindProxy } = config;
   // Whether the browser uses TLS, with this server or with the proxy in front of it.

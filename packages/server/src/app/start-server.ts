@@ -43,8 +43,8 @@ export interface RunningServer {
   metricsPort: number | undefined;
   /** Compares the tables of every workspace with its log of evidence now. */
   compareTables(): Promise<void>;
-  /** Compares the traces of every workspace with its log now. */
-  compareTraces(): Promise<void>;
+  /** Verifies the logs of every workspace now, with the traces and other tables that must match them. */
+  verifyLogs(): Promise<void>;
   /** Compares the schema of the database with that of the migrations now. */
   compareSchema(): Promise<void>;
   /** Accepts no more requests, waits for those in progress, and closes the connections. */
@@ -119,6 +119,7 @@ export async function startServer(
       space: watches.space,
       outgoing,
       evidenceFindings: watches.evidence.findings,
+      ledgerFindings: watches.ledgers.findings,
       traceFindings: watches.traces.findings,
     });
     registerPortalApi(into, parts);
@@ -154,7 +155,10 @@ export async function startServer(
     address: { host: config.host, port },
     metricsPort: metricsListener?.port,
     compareTables: watches.evidence.round,
-    compareTraces: watches.traces.round,
+    verifyLogs: async () => {
+      await watches.ledgers.round();
+      await watches.traces.round();
+    },
     compareSchema: watches.schema.round,
     close: async () => {
       stopBackgroundWork();
@@ -188,6 +192,7 @@ function openMetrics(parts: {
       connections,
       brokenSeals: () => broken.counts,
       evidenceFindings: () => watches.evidence.findings.count,
+      ledgerFindings: () => watches.ledgers.findings.count,
       traceFindings: () => watches.traces.findings.count,
       schemaFindings: () => watches.schema.count,
     },

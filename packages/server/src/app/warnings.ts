@@ -9,7 +9,7 @@ const NO_MEMORY = 'no memory of logs: an older state restored while no server ru
 /** The current restrictions of a ready server, one line each. Shown by /readyz. */
 export function warningsOf(
   { clock, pool }: Pick<Pools, 'clock' | 'pool'>,
-  { space, evidence, traces, schema }: Watches,
+  { space, evidence, ledgers, traces, schema }: Watches,
 ): string[] {
   const fault = clock.fault();
   const refused = countRefusedLogs(pool);
@@ -22,6 +22,7 @@ export function warningsOf(
     space?.isLow ? `new records are refused: ${space.summary}` : undefined,
     requireSeals(pool).broken.summary,
     evidence.summary,
+    ledgers.summary,
     traces.summary,
     schema.summary,
   ];

@@ -3,17 +3,23 @@ import { watchClock } from '../background/clock-watch.ts';
 import { type EvidenceWatch, watchEvidence } from '../background/evidence-watch.ts';
 import { watchFreeSpace } from '../background/free-space-watch.ts';
 import { startHousekeeping } from '../background/housekeeping.ts';
+import { type LogWatch, type VerifyLog, watchLogs } from '../background/log-watch.ts';
 import { RunIdMerging } from '../background/run-id-merging.ts';
 import { type SchemaWatch, watchSchema } from '../background/schema-watch.ts';
-import { type TraceWatch, watchTraces } from '../background/trace-watch.ts';
 import type { Config } from '../config/config.ts';
 import type { FreeSpace } from '../database/free-space.ts';
+import { verifyLog } from '../ledger/verify-log.ts';
+import { noteKeysOf } from '../secrets/instance-signer.ts';
+import { listSigningKeys } from '../storage/signing-keys.ts';
 import type { OpenDatabase } from './open-database.ts';
 
 /** The background work of a server. */
 export interface Watches {
   readonly evidence: EvidenceWatch;
-  readonly traces: TraceWatch;
+  /** Verifies the logs audit, decisions, evidence and keys. */
+  readonly ledgers: LogWatch;
+  /** Verifies the log of traces. It takes longer, so it has its own rounds. */
+  readonly traces: LogWatch;
   readonly schema: SchemaWatch;
   /** undefined for an external database. */
   readonly space: FreeSpace | undefined;
@@ -24,14 +30,24 @@ export interface Watches {
 /** Starts all periodic work except the checkpoints. */
 export function startWatches(config: Config, database: OpenDatabase, log: Logger): Watches {
   const evidence = watchEvidence(database, log);
-  const traces = watchTraces(database, log);
+  const verify = verifierOf(database);
+  const ledgers = watchLogs(database, log, { logs: ['audit', 'decisions', 'evidence', 'keys'], verify });
+  const traces = watchLogs(database, log, { logs: ['traces'], verify });
   const schema = watchSchema(database, log);
   const space = watchFreeSpace(config, database.embeddedIn, log);
   const runIds = new RunIdMerging(database.ledgerPool, log);
   const housekeeping = startHousekeeping(database, runIds, log);
   const clock = watchClock(database, log);
   const stop = () => {
-    for (const watch of [evidence, traces, schema, space, housekeeping, runIds, clock]) watch?.stop();
+    for (const watch of [evidence, ledgers, traces, schema, space, housekeeping, runIds, clock]) watch?.stop();
   };
-  return { evidence, traces, schema, space, runIds, stop };
+  return { evidence, ledgers, traces, schema, space, runIds, stop };
 }
+
+/** Verifies logs with the secrets of the server and the listed signing keys. */
+const verifierOf =
+  ({ ledgerPool, secrets, signer }: OpenDatabase): VerifyLog =>
+  async (tenantId, log, rest) => {
+    const keys = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
+    return verifyLog(ledgerPool, secrets.masterSecret, { tenantId, log }, { keys, rest });
+  };

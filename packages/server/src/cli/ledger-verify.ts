@@ -2,15 +2,9 @@ import type { ChainReport } from '@countersign/core/domain/chain-report';
 import { DecisionReplay } from '@countersign/core/domain/decision-replay';
 import { type ExportExpectation, verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
-import type { OpenDatabase } from '../app/open-database.ts';
-import { deriveDecisionKey, digests, sha256 } from '../crypto/digests.ts';
+import { digests, sha256 } from '../crypto/digests.ts';
 import { describeFinding, schemaFindings } from '../database/schema-findings.ts';
-import { verifyDatabase } from '../ledger/verify-database.ts';
-import { verifyDecisions } from '../ledger/verify-decisions.ts';
-import { verifyEvidence } from '../ledger/verify-evidence.ts';
-import { verifyKeyEvents } from '../ledger/verify-key-events.ts';
-import { verifyTraces } from '../ledger/verify-traces.ts';
-import type { WalkOptions } from '../ledger/walk-log.ts';
+import { verifyLog } from '../ledger/verify-log.ts';
 import { noteKeysOf } from '../secrets/instance-signer.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { readSchemaFacts } from '../storage/schema-facts.ts';
@@ -135,11 +129,10 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
     if (options.replay === undefined) return verified();
     return readingFile(options.replay, (events) => verified(new DecisionReplay(events, digests)));
   }
-  return session.withWorkspace(workspace!, async (database, { id }) => {
-    const { signer, ledgerPool } = database;
+  return session.withWorkspace(workspace!, async ({ pool, signer, secrets, ledgerPool }, { id }) => {
     // Stored checkpoints are as old as the ledger and may be signed by any of the instance's keys. --key is for the kept ones.
     const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
-    return walk(database, id, log, { keys: listed, ...walkOptions });
+    return verifyLog(pool, secrets.masterSecret, { tenantId: id, log }, { keys: listed, ...walkOptions });
   });
 }
 
@@ -153,27 +146,6 @@ async function readAuditFacts(audit: string): Promise<Pick<ExportExpectation, 'c
   if (firstBad !== undefined)
     throw new InvalidInputError(`--audit ${JSON.stringify(audit)} is broken at seq ${firstBad.seq}: ${firstBad.reason}`);
   return { corrections, restores };
-}
-
-/** Verifies one log of a workspace against everything that is known of it. */
-export function walk(
-  { pool, secrets }: OpenDatabase,
-  tenantId: string,
-  log: LogName,
-  options: WalkOptions,
-): Promise<ChainReport> {
-  switch (log) {
-    case 'audit':
-      return verifyDatabase(pool, tenantId, options);
-    case 'decisions':
-      return verifyDecisions(pool, tenantId, (tenant, keyId) => deriveDecisionKey(secrets.masterSecret, tenant, keyId), options);
-    case 'evidence':
-      return verifyEvidence(pool, tenantId, options);
-    case 'keys':
-      return verifyKeyEvents(pool, tenantId, options);
-    case 'traces':
-      return verifyTraces(pool, tenantId, options);
-  }
 }
 
 /** Whether a log is valid. */

@@ -1,10 +1,11 @@
 import { fromBase64 } from '@countersign/core/domain/signed-note';
 import type { OpenDatabase } from '../app/open-database.ts';
 import type { BackupManifest } from '../backup/manifest.ts';
+import { verifyLog } from '../ledger/verify-log.ts';
 import { noteKeysOf } from '../secrets/instance-signer.ts';
 import { LOG_NAMES } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
-import { isValid, sentenceOf, walk } from './ledger-verify.ts';
+import { isValid, sentenceOf } from './ledger-verify.ts';
 
 /** The result of verifying every log of a backup. */
 export interface VerificationSummary {
@@ -29,7 +30,12 @@ export async function verifyWorkspaces(
       const kept =
         head === undefined || head.size === 0 ? [] : [{ source, size: head.size, root: fromBase64(head.root) ?? NO_ROOT }];
       const onRows = progress === undefined ? undefined : (rows: number) => progress(found.rows + rows);
-      const report = await walk(database, id, log, { keys, kept, progress: onRows });
+      const report = await verifyLog(
+        database.pool,
+        database.secrets.masterSecret,
+        { tenantId: id, log },
+        { keys, kept, progress: onRows },
+      );
       found.logs += 1;
       found.rows += report.entries;
       if (!isValid(report)) found.faults.push(`workspace ${id}, log ${log}: ${sentenceOf(report, kept.length, true)}`);

@@ -21,6 +21,8 @@ export interface MetricSources {
   brokenSeals: () => ReadonlyMap<string, number>;
   /** The number of rows that differ from the log of evidence, as far as they were compared. */
   evidenceFindings: () => number;
+  /** The number of rows of the logs audit, decisions, evidence and keys that are not valid, and of rows that differ from them. */
+  ledgerFindings: () => number;
   /** How many rows differ from the log of traces, as far as they were compared. */
   traceFindings: () => number;
   /** Differences between the database's schema and that of the migrations. */
@@ -91,6 +93,11 @@ export class Metrics {
       'countersign_evidence_findings',
       'Rows that differ from the log of evidence, as of the last comparison. Decisions do not depend on them.',
       sources.evidenceFindings,
+    );
+    this.#gauge(
+      'countersign_log_findings',
+      'Invalid rows of the logs audit, decisions, evidence and keys, and rows that differ from them, as of the last verification.',
+      sources.ledgerFindings,
     );
     this.#gauge(
       'countersign_trace_findings',

@@ -24,6 +24,8 @@ export interface PortalParts {
   reader: LedgerReader;
   /** Rows that differ from the log of evidence. */
   evidenceFindings: Pick<RowFindings<RowFinding>, 'of'>;
+  /** Rows of the logs audit, decisions, evidence and keys that are not valid, and rows that differ from them. */
+  ledgerFindings: Pick<RowFindings<RowFinding>, 'of'>;
   /** Rows that differ from the log of traces. */
   traceFindings: Pick<RowFindings<RowFinding>, 'of'>;
   /** Derives a workspace's decision key. */

@@ -2,6 +2,7 @@ import { REASONS } from '@countersign/core/contract/promotion-check';
 import type { UsageDay } from '@countersign/core/portal/workspace-routes';
 import type { Transaction } from '../database/transaction.ts';
 import { inReadTransaction } from '../database/transaction.ts';
+import type { RowFinding } from '../ledger/row-findings.ts';
 import { countAgents, findAgentsWithActivity, listAgentIds } from '../storage/portal/agents.ts';
 import { countPendingApprovals, listApprovalQueue } from '../storage/portal/approvals.ts';
 import { listDecisions } from '../storage/portal/decisions.ts';
@@ -43,7 +44,7 @@ export const workspaceHandlers = handlers({
       return {
         ...agents,
         ...{ agents_total, approvals_pending, recertifications_open, decisions, has },
-        differing_rows: [...parts.evidenceFindings.of(workspace), ...parts.traceFindings.of(workspace)],
+        differing_rows: differingRows(parts, workspace),
         approvals: approvals.map(({ place_seq: _, ...approval }) => approval),
         recertifications: recertifications.map(({ place_seq: _, ...incident }) => incident),
       };
@@ -65,6 +66,12 @@ export const workspaceHandlers = handlers({
     return readWorkspace(parts, workspace);
   },
 });
+
+/** The findings of all comparisons. Two of them compare the tables with the log of evidence, so some findings are equal. */
+const differingRows = ({ evidenceFindings, ledgerFindings, traceFindings }: PortalParts, workspace: string): RowFinding[] => {
+  const all = [evidenceFindings, ledgerFindings, traceFindings].flatMap((findings) => findings.of(workspace));
+  return [...new Map(all.map((finding) => [`${finding.table} ${finding.id} ${finding.fault}`, finding])).values()];
+};
 
 async function readWorkspace({ readPool }: PortalParts, workspace: string) {
   const { id, name, createdAt } = found(await inReadTransaction(readPool, workspace, findOwnTenant));

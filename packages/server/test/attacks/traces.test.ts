@@ -265,13 +265,13 @@ describe('the log `traces`', () => {
     const viewer = await portalClient(watching, watched, 'viewer');
     const rowsOfRun = async (trace: string) => (await viewer.get('runs.trace', { params: { trace } })).differing_rows;
     const observed = async () => {
-      await watching.compareTraces();
+      await watching.verifyLogs();
       const { warnings = [] } = (await (await fetch(`${watching.url}/readyz`)).json()) as { warnings?: string[] };
       const metrics = await (await fetch(`${watching.url}/metrics`)).text();
       const metric = /^countersign_trace_findings (\d+)$/m.exec(metrics)?.[1];
       return {
         metric,
-        warnings: warnings.filter((warning) => warning.includes('log of traces')),
+        warnings: warnings.filter((warning) => warning.includes('(traces)')),
         overview: (await viewer.get('overview.read')).differing_rows,
         ofRun: await rowsOfRun(id),
         ofOtherRun: await rowsOfRun(other),

@@ -33,8 +33,8 @@ export interface TestServer {
   post(path: string, key: string | undefined, body: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** Compares the tables of every workspace with its evidence log now. */
   compareTables(): Promise<void>;
-  /** Compares the traces of every workspace with its log now. */
-  compareTraces(): Promise<void>;
+  /** Verifies the logs of every workspace now. */
+  verifyLogs(): Promise<void>;
   /** Compares the schema of the database with that of the migrations now. */
   compareSchema(): Promise<void>;
   stop(): Promise<void>;
@@ -70,7 +70,7 @@ export async function testServer(
     key: (tenantId, scopes = SCOPES) => mintKey(open.pool, tenantId, { name: 'test', scopes, expiresAt: null }, 'operator'),
     post: (path, key, body, headers) => post(url + path, key, body, headers),
     compareTables: () => running.compareTables(),
-    compareTraces: () => running.compareTraces(),
+    verifyLogs: () => running.verifyLogs(),
     compareSchema: () => running.compareSchema(),
     stop: () => {
       stopped ??= stop();

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChainReport } from '@countersign/core/domain/chain-report';
+import type { Logger } from 'pino';
+import type { Pools } from '../database/pools.ts';
+import { type RowFinding, RowFindings } from '../ledger/row-findings.ts';
+import type { LogName } from '../storage/log-heads.ts';
+import { listTenantIds } from '../storage/tenants.ts';
+
+/** Between the end of a round and the start of the next one: a multiple of how long the round took, within these bounds. */
+const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000, timesRound: 20 };
+
+/** After each page the watch rests for this many times as long as the page took. */
+const REST_TIMES_PAGE = 4;
+
+/** The table that has the rows of a log. */
+const TABLE_OF: Readonly<Record<LogName, string>> = {
+  audit: 'audit_entries',
+  decisions: 'decisions',
+  evidence: 'evidence_events',
+  keys: 'key_events',
+  traces: 'trace_events',
+};
+
+/** The report of a verified log. Some logs also have rows of other tables that differ from the log. */
+export type LogReport = ChainReport & { findings?: readonly RowFinding[] };
+
+/** How a log of a workspace is verified. `rest` is awaited after each page. */
+export type VerifyLog = (tenantId: string, log: LogName, rest: () => Promise<void>) => Promise<LogReport>;
+
+/** Verifies logs while the server runs. */
+export interface LogWatch {
+  /** The first row of each log that is not valid, and rows of other tables that differ from their log. */
+  readonly findings: RowFindings<RowFinding>;
+  /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined without a finding. */
+  readonly summary: string | undefined;
+  /** Verifies the logs of every workspace once. */
+  round(): Promise<void>;
+  stop(): void;
+}
+
+/** Verifies the given logs of every workspace again and again, at a low rate. Each finding is logged once. */
+export function watchLogs(
+  { ledgerPool }: Pick<Pools, 'ledgerPool'>,
+  log: Logger,
+  { logs, verify }: { logs: readonly LogName[]; verify: VerifyLog },
+): LogWatch {
+  const findings = new RowFindings<RowFinding>();
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let running: Promise<void> | undefined;
+  const verifyWorkspace = async (tenantId: string) => {
+    const found: RowFinding[] = [];
+    for (const name of logs) found.push(...findingsOf(name, await verify(tenantId, name, pauseAfterPage(signal))));
+    for (const finding of findings.replace(tenantId, found))
+      log.error({ tenantId, ...finding }, 'this row is not as its log says: it was changed outside the server');
+  };
+  const verifyAll = async () => {
+    const notVerified = (error: Error) => {
+      if (!signal.aborted) log.warn({ logs, reason: error.message }, 'logs were not verified this time');
+    };
+    const tenantIds = await listTenantIds(ledgerPool).catch(notVerified);
+    for (const tenantId of tenantIds ?? []) {
+      if (signal.aborted) return;
+      await verifyWorkspace(tenantId).catch(notVerified);
+    }
+  };
+  const round = () => {
+    running ??= verifyAll().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  void repeat(round, signal);
+  return {
+    findings,
+    get summary() {
+      if (findings.count === 0) return undefined;
+      return `rows are not as their log says (${findings.tables.join(', ')}); the server log and "ledger verify" name them`;
+    },
+    round,
+    stop: () => stopping.abort(),
+  };
+}
+
+/** Starts a round after each pause until it is stopped. */
+async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  let pauseMs = PAUSE_MS.min;
+  while (!signal.aborted) {
+    const isStopped = await sleep(pauseMs, false, { ref: false, signal }).catch(() => true);
+    if (isStopped) return;
+    const startedAt = performance.now();
+    await round();
+    const tookMs = performance.now() - startedAt;
+    pauseMs = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, tookMs * PAUSE_MS.timesRound));
+  }
+}
+
+/** Returns the pause between two pages of a verification. It rejects when the watch is stopped. */
+function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
+  let startedAt = performance.now();
+  return async () => {
+    await sleep((performance.now() - startedAt) * REST_TIMES_PAGE, undefined, { ref: false, signal });
+    startedAt = performance.now();
+  };
+}
+
+/** The findings of a report. The contradiction of a table repeats its first finding. */
+function findingsOf(log: LogName, { findings = [], firstBad, contradiction }: LogReport): readonly RowFinding[] {
+  const fault = firstBad?.reason ?? (findings.length === 0 ? contradiction?.reason : undefined);
+  if (fault === undefined) return findings;
+  return [{ table: TABLE_OF[log], id: String(firstBad?.seq ?? contradiction?.source), fault }, ...findings];
+}

@@ -1,0 +1,108 @@
+import { pino } from 'pino';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+const lines: string[] = [];
+let server: TestServer;
+let tenantId = '';
+let viewer: PortalClient;
+
+beforeAll(async () => {
+  const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+  server = await testServer({ checkpointSeconds: undefined, log });
+  tenantId = await server.workspace('verified');
+  const key = await server.key(tenantId);
+  const record = async (path: string, body: object) => expect((await server.post(path, key, body)).status).toBe(200);
+  for (const action of ['built', 'deployed', 'checked']) await record(paths.audit, { actor: 'ci', action });
+  await record(paths.evaluations, { name: 'nightly', agent_name: 'bot', pass_rate: 91 });
+  await record(paths.promotionCheck, { agent_name: 'bot' });
+  viewer = await portalClient(server, tenantId, 'viewer');
+  for (const table of ['audit_entries', 'decisions', 'evidence_events', 'ingestion_keys'])
+    await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
+});
+
+/** What the server reports after it has verified every log. */
+async function reportedFindings() {
+  await server.verifyLogs();
+  const { warnings = [] } = (await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] };
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
+  return {
+    warnings: warnings.filter((warning) => warning.includes('as their log says')),
+    metric: /^countersign_log_findings (\d+)$/m.exec(metrics)?.[1],
+    overview: (await viewer.get('overview.read')).differing_rows,
+  };
+}
+
+interface Attack {
+  what: string;
+  /** The changed value: table, column and the condition that selects its row. */
+  at: [table: string, column: string, condition: string];
+  change: (value: string) => string;
+  findings: { table: string; id: unknown; fault: unknown }[];
+}
+
+const ATTACKS: Attack[] = [
+  {
+    what: 'an entry of the audit ledger',
+    at: ['audit_entries', 'document', 'seq = 2'],
+    change: (document) => document.replace('deployed', 'reverted'),
+    findings: [{ table: 'audit_entries', id: '2', fault: expect.stringContaining('row_hash') }],
+  },
+  {
+    what: 'the actor of an entry in its column for searches',
+    at: ['audit_entries', 'actor', 'seq = 1'],
+    change: () => 'mallory',
+    findings: [{ table: 'audit_entries', id: '1', fault: expect.stringContaining('actor') }],
+  },
+  {
+    what: 'the verdict of a decision',
+    at: ['decisions', 'document', 'seq = 1'],
+    change: (document) => document.replace('"allowed":true', '"allowed":false'),
+    findings: [{ table: 'decisions', id: '1', fault: expect.stringContaining('response_sha256') }],
+  },
+  {
+    what: 'an event of the log of evidence, and the decision made on it,',
+    at: ['evidence_events', 'document', 'seq = 2'],
+    change: (document) => document.replace('"pass_rate":91', '"pass_rate":19'),
+    findings: [
+      { table: 'decisions', id: '1', fault: 'evaluation of its evidence does not follow from the log of evidence' },
+      { table: 'evidence_events', id: '2', fault: expect.stringContaining('the event was altered') },
+    ],
+  },
+  {
+    what: 'the name of a key in its table',
+    at: ['ingestion_keys', 'name', `kind = 'live'`],
+    change: () => 'other',
+    findings: [
+      {
+        table: 'key_events',
+        id: 'the table ingestion_keys',
+        fault: expect.stringMatching(/its id, kind or name is another one/),
+      },
+    ],
+  },
+];
+
+describe('the periodic verification of the logs', () => {
+  test.each(ATTACKS)('names $what that was changed until it is restored', async ({ at, change, findings }) => {
+    const [table, column, condition] = at;
+    const where = `FROM countersign.${table} WHERE tenant_id = $1 AND ${condition}`;
+    const [row] = await server.database.sql<{ value: string }>(`SELECT ${column}::text AS value ${where}`, [tenantId]);
+    const { value } = row!;
+    const write = (to: string) =>
+      server.database.sql(`UPDATE countersign.${table} SET ${column} = $2 WHERE tenant_id = $1 AND ${condition}`, [tenantId, to]);
+    const nothing = { warnings: [], metric: '0', overview: [] };
+    expect(await reportedFindings()).toEqual(nothing);
+    lines.length = 0;
+    expect(change(value)).not.toBe(value);
+    await write(change(value));
+    const warnings = [expect.stringContaining(`(${findings.map((finding) => finding.table).join(', ')})`)];
+    expect(await reportedFindings()).toEqual({ warnings, metric: String(findings.length), overview: findings });
+    await reportedFindings();
+    const reported = lines.map((line) => JSON.parse(line)).filter(({ fault }) => fault !== undefined);
+    expect(reported).toEqual(findings.map((finding) => expect.objectContaining({ ...finding, tenantId, level: 50 })));
+    await write(value);
+    expect(await reportedFindings()).toEqual(nothing);
+  });
+});
