@@ -97,7 +97,7 @@ async function report(
 export const workspacesOf = (count: number): string => (count === 1 ? '1 workspace' : `${count} workspaces`);
 
 const NOTE = `
-The backup holds what was committed when it began. Only the owner of the file can read it, and only the secrets in it are encrypted.
+The backup contains the rows that were committed at its start. Only the owner can read the file; only the secrets in it are encrypted.
 Without --with-secrets, back up the secrets separately: nothing can be restored without them. \`restore\` loads it into an embedded or an
-outside database.
+external database.
 `;

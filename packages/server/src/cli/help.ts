@@ -37,7 +37,7 @@ Examples:
 
 Data goes to stdout, everything else to stderr. Every command takes --json; an error is then
 { "error": <reason>, "message": <text> } on stderr. Commands work whether or not the server is running.
-serve, migrate, restore and workspace create make a database where there is none yet; the others end with 8.
+serve, migrate, restore and workspace create create a database if there is none; other commands exit with 8.
 
 Exit codes:
 ${exitCodes()}

@@ -37,7 +37,7 @@ const linesOf = (logs: RestoredLogs): string =>
     .join('\n');
 
 const NOTE = `
-Stop the servers first. The entry ledger.restore_accepted in the audit ledger names, for each log, the head that is given up and the one
-that it continues from. Checkpoints that others kept of the rows given up are not met any more, and they will ask why. See
+Stop the servers first. The entry ledger.restore_accepted in the audit ledger names, for each log, the abandoned head and the head
+that it continues from. Checkpoints that others kept of the abandoned rows no longer match the log, so tell their holders. See
 docs/operating.md, "Going on from an older state".
 `;

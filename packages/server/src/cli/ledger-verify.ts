@@ -189,10 +189,9 @@ const EXAMPLES = [
 ];
 
 const VERIFY_NOTE = `
-Rows alone do not show that the newest are missing, or that all of them were written anew. Keep checkpoints where the server's
-operator cannot write ("ledger checkpoint", COUNTERSIGN_CHECKPOINT_DIR, the header of promotion checks in a CI log) and give them here, with
-the public key ("signing-key show") that you kept too. An export of decisions is checked without their HMAC, which needs the
-workspace's key; with --workspace it is checked as well. With --replay, each decision must follow from the log of evidence.
-With --workspace, --log evidence and --log traces also compare the tables with the log, and --log decisions decides every decision again on
-the log of evidence.
+Rows alone cannot show that the newest rows are missing, or that all rows were replaced. Keep checkpoints where the server's operator
+cannot write: from "ledger checkpoint", COUNTERSIGN_CHECKPOINT_DIR, or the header of promotion checks in a CI log. Give them here with
+the public key that you kept ("signing-key show"). The HMAC of decisions needs the workspace's key, so it is checked with --workspace
+and not in an export. With --replay, each decision must follow from the log of evidence. With --workspace, --log evidence and
+--log traces also compare the tables with the log, and --log decisions computes every decision again from the log of evidence.
 `;

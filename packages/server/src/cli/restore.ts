@@ -135,6 +135,6 @@ async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): 
 
 const NOTE = `
 The database must be empty: no server and no command may have used it. The embedded one is created in COUNTERSIGN_DATA_DIR. All rows
-come in one transaction, so a restore that fails leaves none. The secrets must be in place (data/secrets, or the environment), or come
-from the backup by --with-secrets. A backup of an older version is migrated.
+are loaded in one transaction, so a failed restore leaves none. The secrets must exist (in data/secrets or the environment), or be
+restored from the backup with --with-secrets. A backup of an older version is migrated.
 `;

@@ -29,6 +29,6 @@ export function addServe(program: Command, session: Session): void {
 }
 
 const MIGRATE_NOTE = `
-The embedded database and an empty outside one are migrated by \`serve\` itself. An older outside one is migrated
-by this command alone, because another server may be running on it: stop the older servers first.
+\`serve\` migrates the embedded database and an empty external one. Only this command migrates an older external database,
+because another server may be running on it. Stop the older servers first.
 `;

@@ -110,7 +110,7 @@ const BY_ENVIRONMENT =
   'COUNTERSIGN_SIGNING_KEY_PREVIOUS and the new one as COUNTERSIGN_SIGNING_KEY to every server, and start them again';
 
 const ROTATE_NOTE = `
-With DATABASE_URL or COUNTERSIGN_SIGNING_KEY the key comes from the environment: give the present one as COUNTERSIGN_SIGNING_KEY_PREVIOUS
-and a new one as COUNTERSIGN_SIGNING_KEY (or their _FILE) to every server, start them again, and \`signing-key retire\` the old one.
-A running server takes a new key at its next start; checkpoints and attestations bear both signatures while two keys are live.
+With DATABASE_URL or COUNTERSIGN_SIGNING_KEY the key comes from the environment: set the current one as COUNTERSIGN_SIGNING_KEY_PREVIOUS
+and a new one as COUNTERSIGN_SIGNING_KEY (or their _FILE) on every server, restart them, and \`signing-key retire\` the old one.
+A running server uses a new key after its next start. While two keys are live, checkpoints and attestations have both signatures.
 `;

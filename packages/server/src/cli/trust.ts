@@ -30,5 +30,5 @@ export function addTrust(program: Command, session: Session): void {
 }
 
 const NOTE = `
-Renew the file after the signing key was rotated: before the older key is retired. Its \`url\` is a hint and binds nothing.
+Renew the file after a rotation of the signing key, before the older key is retired. Its \`url\` is only a hint and is not verified.
 `;

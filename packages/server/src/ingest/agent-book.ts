@@ -70,8 +70,8 @@ export class AgentBook {
       return [mismatch(at, 'agent_id', 'agent_name belongs to an agent with another id')];
     if (byName !== undefined) return byName.id;
     // Only new names are checked, so that older agents stay addressable.
-    const badForm = nameIssues(name, at);
-    if (badForm.length > 0) return badForm;
+    const formIssues = nameIssues(name, at);
+    if (formIssues.length > 0) return formIssues;
     const agent = { id: id ?? newId(), name, recordedBy };
     staged.push(agent);
     this.#note(agent);
