@@ -54,7 +54,7 @@ test('shows a run without a root span as incomplete after 16 minutes', async () 
   );
   const { page } = await workspace.visit('viewer', 'runs?outcome=incomplete');
   await page.getByRole('link', { name: traceId }).click();
-  await page.getByText('Nothing is known of how this run ended.').waitFor(BUSY);
+  await page.getByText('It is unknown how this run ended.').waitFor(BUSY);
   await page.getByText('incomplete', { exact: true }).first().waitFor(BUSY);
 });
 

@@ -26,8 +26,8 @@ export interface RequestTiming {
 }
 
 /**
- * Why a response is rejected as the decision on this request; undefined if it is accepted. What the decision says of its
- * evaluation must support its verdict. The signature is checked elsewhere.
+ * Why a response is rejected as the decision on this request; undefined if it is accepted. The evaluation in the decision must support
+ * its verdict. The signature is checked elsewhere.
  */
 export function rejectionReason(
   decision: unknown,
@@ -119,9 +119,9 @@ function insufficientEvidence(
   if (age === null || !(age >= 0 && age <= request.maxAgeHours))
     return `it allows the promotion on an evaluation ${age} hours old; at most ${request.maxAgeHours} was requested`;
   const since = Math.min(Date.parse(evaluation.recorded_at), Date.parse(evaluation.evaluated_at ?? evaluation.recorded_at));
-  const counted = (Date.parse(decision.timestamp) - since) / 3_600_000;
-  if (!(Math.abs(counted - age) <= AGE_TOLERANCE_HOURS))
-    return `it states an age of ${age} hours, but its times give ${counted.toFixed(4)}`;
+  const computedAge = (Date.parse(decision.timestamp) - since) / 3_600_000;
+  if (!(Math.abs(computedAge - age) <= AGE_TOLERANCE_HOURS))
+    return `it states an age of ${age} hours, but its times give ${computedAge.toFixed(4)}`;
   return undefined;
 }
 
@@ -129,6 +129,6 @@ function insufficientEvidence(
 export const evaluationOf = ({ evaluation }: PromotionDecision): DecidedEvaluation | undefined =>
   evaluation.id === undefined ? undefined : evaluation;
 
-/** Whether only an approval is missing, and nobody has rejected it. */
+/** Whether only an approval is missing, and no approver has rejected the evaluation. */
 export const onlyApprovalMissing = ({ reason, checks }: PromotionDecision): boolean =>
   reason === 'approval_required' && checks.every(({ passed, condition }) => passed || condition === 'high_risk_approval');

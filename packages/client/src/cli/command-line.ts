@@ -8,7 +8,7 @@ import { showError } from './github.ts';
 import { groupHelp, helpOf, overview } from './help.ts';
 import { readArguments } from './options.ts';
 import { shortLine } from './plain-text.ts';
-import { holdsKey } from './redaction.ts';
+import { containsKey } from './redaction.ts';
 import { Session } from './session.ts';
 import { processTerminal, type Terminal } from './terminal.ts';
 
@@ -28,7 +28,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
 }
 
 async function run(session: Session, args: readonly string[]): Promise<Ending> {
-  if (args.some(holdsKey))
+  if (args.some(containsKey))
     throw wrongUse(
       'the command line contains a key, which other users and logs can read; rotate the key and pass it as COUNTERSIGN_API_KEY or with --key-stdin',
     );
@@ -73,8 +73,8 @@ const groupOf = (word: string): Command[] => COMMANDS.filter(({ name }) => name.
 
 /** The message for a command that does not exist. */
 function unknownCommand(first: string, args: readonly string[]): string {
-  const begun = groupOf(first).map(({ name }) => name);
-  if (begun.length > 0) return `${JSON.stringify(first)} needs a second word: ${begun.join(', ')}`;
+  const commands = groupOf(first).map(({ name }) => name);
+  if (commands.length > 0) return `${JSON.stringify(first)} needs a second word: ${commands.join(', ')}`;
   const words = args.filter((word) => !word.startsWith('-')).slice(0, 2);
   return `unknown command ${JSON.stringify(words.join(' '))}; countersign --help lists them`;
 }
@@ -92,6 +92,6 @@ function failureOf(error: unknown): { ending: Ending; message: string } {
   if (error instanceof CommandError) return { ending: error.ending, message: shortLine(error.message, 1000) };
   if (error instanceof CountersignError)
     return { ending: isContentRejection(error) ? 'wrong_use' : 'undecided', message: shortLine(error.message, 1000) };
-  const said = error instanceof Error ? error.message : String(error);
-  return { ending: 'undecided', message: shortLine(`internal error: ${said}; --debug shows where`, 1000) };
+  const text = error instanceof Error ? error.message : String(error);
+  return { ending: 'undecided', message: shortLine(`internal error: ${text}; --debug shows where`, 1000) };
 }

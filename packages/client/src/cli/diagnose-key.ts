@@ -12,7 +12,7 @@ const PATHS: Record<string, string> = {
 /** The scope to test, and whether the caller needs it. */
 export interface ScopeQuestion {
   scope: string;
-  wanted: boolean;
+  isRequired: boolean;
   timeoutMs: number;
 }
 
@@ -24,7 +24,7 @@ export async function diagnoseScope(
   terminal: Terminal,
   address: string,
   key: string,
-  { scope, wanted, timeoutMs }: ScopeQuestion,
+  { scope, isRequired, timeoutMs }: ScopeQuestion,
 ): Promise<Diagnosis> {
   const what = `scope ${scope}`;
   try {
@@ -35,7 +35,7 @@ export async function diagnoseScope(
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    return { what, ...verdictOn(answer.status, codeOf(await answer.text()), wanted) };
+    return { what, ...verdictOn(answer.status, codeOf(await answer.text()), isRequired) };
   } catch (error) {
     return {
       what,
@@ -46,10 +46,10 @@ export async function diagnoseScope(
   }
 }
 
-function verdictOn(status: number, code: string | undefined, wanted: boolean): Omit<Diagnosis, 'what'> {
+function verdictOn(status: number, code: string | undefined, isRequired: boolean): Omit<Diagnosis, 'what'> {
   if (status === 422 && code === 'validation_failed') return { ok: true, says: 'this key has it' };
   if (status === 401 && code === 'insufficient_scope')
-    return wanted
+    return isRequired
       ? {
           ok: false,
           says: 'the key is valid but lacks this scope',

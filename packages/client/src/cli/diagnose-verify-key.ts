@@ -5,8 +5,8 @@ import type { TrustSettings } from './trust-settings.ts';
 const what = 'verify key';
 
 /**
- * Whether one of the given public keys signs for this service now. The service is asked for its keys, so this finds a wrong
- * file but not a forger. A decision key has no public half to compare.
+ * Whether one of the given public keys signs for this service now. The service itself provides the list of its keys, so this detects a
+ * wrong file but not a forged service. A decision key has no public half to compare.
  */
 export async function diagnoseVerifyKey(
   terminal: Terminal,

@@ -24,7 +24,7 @@ export const doctor = command({
   options: OPTIONS,
   examples: ['countersign doctor', 'countersign doctor --scopes governance,evaluations'],
   async run(session, values) {
-    const diagnoses = await examine(session, values, readScopes(values.scopes));
+    const diagnoses = await runChecks(session, values, readScopes(values.scopes));
     const failures = diagnoses.filter(({ ok }) => ok === false);
     session.answer({ ok: failures.length === 0, findings: diagnoses }, diagnoses.flatMap(linesOf));
     return failures.length === 0 ? 'ok' : 'no';
@@ -39,26 +39,26 @@ function readScopes(given = 'governance'): string[] {
   return scopes;
 }
 
-type Given = Connection & TrustOptions;
+type DoctorOptions = Connection & TrustOptions;
 
 const ofWorkspace = ({ workspace }: TrustSettings): string =>
   workspace === undefined ? '' : `; decisions must be of workspace ${workspace}`;
 
 /** Runs the checks in order. A check that depends on a failed one is skipped. */
-async function examine(session: Session, values: Given, wanted: readonly string[]): Promise<Diagnosis[]> {
+async function runChecks(session: Session, values: DoctorOptions, requiredScopes: readonly string[]): Promise<Diagnosis[]> {
   const timeoutMs = readDuration('--timeout', values.timeout ?? '10s');
-  const found: Diagnosis[] = [];
+  const results: Diagnosis[] = [];
   const address = await attempt(
     'address',
     async () => session.address(values),
     (url) => url,
-    found,
+    results,
   );
   const key = await attempt(
     'key',
     () => session.key(values),
     (text) => `${text.slice(0, 20)}… is a well-formed ingestion key`,
-    found,
+    results,
   );
   const trusted = await attempt(
     'verify key',
@@ -68,38 +68,40 @@ async function examine(session: Session, values: Given, wanted: readonly string[
       return given;
     },
     (given) => (hasKeys(given) ? `readable${ofWorkspace(given)}` : 'none given: signatures are not checked'),
-    found,
+    results,
     (given) => (hasKeys(given) ? true : null),
   );
-  if (address === undefined) return found;
-  const reached = await diagnoseAddress(session.terminal, address, { timeoutMs, insecureHttp: values['insecure-http'] === true });
-  found.push(...reached.diagnoses);
-  if (reached.answer === undefined) return found;
-  found.push(diagnoseClock(reached.answer));
+  if (address === undefined) return results;
+  const service = await diagnoseAddress(session.terminal, address, { timeoutMs, insecureHttp: values['insecure-http'] === true });
+  results.push(...service.diagnoses);
+  if (service.answer === undefined) return results;
+  results.push(diagnoseClock(service.answer));
   if (trusted !== undefined && hasKeys(trusted))
-    found.push(await diagnoseVerifyKey(session.terminal, address, trusted, timeoutMs));
-  if (key === undefined) return found;
+    results.push(await diagnoseVerifyKey(session.terminal, address, trusted, timeoutMs));
+  if (key === undefined) return results;
   for (const scope of SCOPES)
-    found.push(await diagnoseScope(session.terminal, address, key, { scope, wanted: wanted.includes(scope), timeoutMs }));
-  return found;
+    results.push(
+      await diagnoseScope(session.terminal, address, key, { scope, isRequired: requiredScopes.includes(scope), timeoutMs }),
+    );
+  return results;
 }
 
 /** Adds a good result if the work succeeds, or a bad one with the remedy from its error. */
 async function attempt<T>(
   what: string,
   work: () => Promise<T>,
-  words: (value: T) => string,
-  found: Diagnosis[],
-  good: (value: T) => true | null = () => true,
+  describe: (value: T) => string,
+  results: Diagnosis[],
+  outcomeOf: (value: T) => true | null = () => true,
 ): Promise<T | undefined> {
   try {
     const value = await work();
-    found.push({ what, ok: good(value), says: words(value) });
+    results.push({ what, ok: outcomeOf(value), says: describe(value) });
     return value;
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     const [says, ...remedy] = error.message.split('; ');
-    found.push({ what, ok: false, says: says!, remedy: remedy.length === 0 ? REMEDIES[what] : remedy.join('; ') });
+    results.push({ what, ok: false, says: says!, remedy: remedy.length === 0 ? REMEDIES[what] : remedy.join('; ') });
     return undefined;
   }
 }

@@ -6,7 +6,7 @@ import { CommandError, wrongUse } from './exit-codes.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { readLabel, readMoment, readOneOf, readPercentage, readUuid } from './readings.ts';
-import { type ResultsFile, readResultsFile, refusal } from './results-file.ts';
+import { type ResultsFile, readResultsFile, rejection } from './results-file.ts';
 import { ciRunUrl } from './run-url.ts';
 import type { Session } from './session.ts';
 
@@ -54,7 +54,7 @@ const OPTIONS = {
   ...CONNECTION,
 } as const satisfies Options;
 
-type Given = Partial<Record<keyof typeof OPTIONS, string | boolean | undefined>>;
+type EvaluationOptions = Partial<Record<keyof typeof OPTIONS, string | boolean | undefined>>;
 
 /** `evaluate record`: records an evaluation from options or from the results file of a tool. */
 export const evaluateRecord = command({
@@ -72,17 +72,20 @@ export const evaluateRecord = command({
 value counts. A file that is empty, has no cases or is of a partial run is rejected (2): nothing is recorded, and the previous
 evaluation still counts. The address of the run comes from the variables of GitHub Actions and GitLab CI.`,
   async run(session, values) {
-    const given = values as Given;
+    const given = values as EvaluationOptions;
     const file = readResultsFile(given as Parameters<typeof readResultsFile>[0]);
     const evaluation = evaluationOf(given, file);
     const details = { ...detailsOfFile(session, file), ...detailsOf(given) };
     const client = await session.client(values);
     const idempotencyKey = values['idempotency-key'];
-    const recorded = await sent(client, evaluation, details, idempotencyKey === undefined ? {} : { idempotencyKey }).catch(
-      (error: unknown) => {
-        throw explained(given, file, error);
-      },
-    );
+    const recorded = await sendEvaluation(
+      client,
+      evaluation,
+      details,
+      idempotencyKey === undefined ? {} : { idempotencyKey },
+    ).catch((error: unknown) => {
+      throw withExplanation(given, file, error);
+    });
     const rate = recorded.pass_rate == null ? 'no pass rate' : `${recorded.pass_rate} %`;
     session.answer({ ...evaluation, ...details, ...recorded }, [recorded.id]);
     session.say(
@@ -93,7 +96,12 @@ evaluation still counts. The address of the run comes from the variables of GitH
 });
 
 /** Records the evaluation. Without details it uses the public endpoint, which servers of every version have. */
-async function sent(client: Countersign, evaluation: Evaluation, details: Partial<DetailedEvaluation>, options: CallOptions) {
+async function sendEvaluation(
+  client: Countersign,
+  evaluation: Evaluation,
+  details: Partial<DetailedEvaluation>,
+  options: CallOptions,
+) {
   const isDetailed = Object.keys(details).length > 0;
   const answer = isDetailed
     ? await client.evaluations.recordDetailed({ ...evaluation, ...details }, options)
@@ -103,7 +111,7 @@ async function sent(client: Countersign, evaluation: Evaluation, details: Partia
 }
 
 /** Adds to a rejection by the service what counts now. */
-function explained(given: Given, file: ResultsFile | undefined, error: unknown): unknown {
+function withExplanation(given: EvaluationOptions, file: ResultsFile | undefined, error: unknown): unknown {
   if (error instanceof NotFoundError)
     return new CommandError(
       'undecided',
@@ -111,10 +119,10 @@ function explained(given: Given, file: ResultsFile | undefined, error: unknown):
       { cause: error },
     );
   if (file === undefined || !(error instanceof Error) || !isContentRejection(error)) return error;
-  return refusal(given as Parameters<typeof refusal>[0], error.message, error);
+  return rejection(given as Parameters<typeof rejection>[0], error.message, error);
 }
 
-function evaluationOf(given: Given, file: ResultsFile | undefined): Evaluation {
+function evaluationOf(given: EvaluationOptions, file: ResultsFile | undefined): Evaluation {
   const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
   const [agent, agentId, category, harness] = [
     text('agent'),
@@ -151,7 +159,7 @@ function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial
 }
 
 /** Details from options that the public endpoint does not take. They override those of a file. */
-function detailsOf(given: Given): Partial<DetailedEvaluation> {
+function detailsOf(given: EvaluationOptions): Partial<DetailedEvaluation> {
   const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
   const [at, suite, artifact, runUrl] = [text('evaluated-at'), text('suite'), text('artifact'), text('run-url')];
   return {
@@ -163,7 +171,11 @@ function detailsOf(given: Given): Partial<DetailedEvaluation> {
   };
 }
 
-function fromFlags({ name, status = 'passing', 'pass-rate': passRate }: Given): Pick<Evaluation, 'status' | 'pass_rate'> {
+function fromFlags({
+  name,
+  status = 'passing',
+  'pass-rate': passRate,
+}: EvaluationOptions): Pick<Evaluation, 'status' | 'pass_rate'> {
   if (name === undefined) throw wrongUse('no evaluation given: add --name NAME or a results file');
   const read = readOneOf('--status', status as string, ['scheduled', 'running', 'passing', 'failing']);
   if (passRate === undefined && read === 'passing')

@@ -62,7 +62,7 @@ export const gate = command({
   ],
   notes: `The gate accepts a decision only if it matches this agent, threshold, age and time, repeats the nonce of this request,
 and is consistent. With --trust it must also be of that workspace and signed by one of the public keys. The trust file
-holds no secret: export it once (countersign-server trust show --workspace NAME > trust.json) and keep it in the repository.`,
+contains no secret: export it once (countersign-server trust show --workspace NAME > trust.json) and keep it in the repository.`,
   async run(session, values) {
     const request = readGateRequest(values);
     const trusted = readTrustSettings(session, values);

@@ -2,7 +2,7 @@
 const KEY = /aa_(live|read)_([0-9a-f]{12})\.[A-Za-z0-9_-]+/g;
 
 /** Whether a text contains a whole key. */
-export const holdsKey = (text: string): boolean => text.search(KEY) !== -1;
+export const containsKey = (text: string): boolean => text.search(KEY) !== -1;
 
 /** Removes secrets from all output: messages, errors and responses. */
 export class Redaction {

@@ -10,7 +10,7 @@ import type { Session } from './session.ts';
 import type { PublishedKeyResult, TrustFileInput } from './trust-file-input.ts';
 import { checkSignature, hasKeys, type TrustSettings, withTrustFile, workspaceFault } from './trust-settings.ts';
 
-const UNSIGNED = 'the signature was rejected';
+const SIGNATURE_REJECTED = 'the signature was rejected';
 
 /** Asks the service for the successors of the keys in a trust file. */
 type FollowSuccessors = (file: TrustFileInput) => Promise<PublishedKeyResult>;
@@ -66,12 +66,14 @@ async function findingWithSuccessors(
   follow: FollowSuccessors,
 ): Promise<Finding> {
   const { trusted } = requirements;
-  if (!finding.fault?.startsWith(UNSIGNED) || trusted.trustFile === undefined) return finding;
-  const news = await follow(trusted.trustFile);
-  const again =
-    news.followed === undefined ? finding : findingBy({ ...requirements, trusted: withTrustFile(trusted, news.followed) });
-  if (!again.fault?.startsWith(UNSIGNED) || news.problem === undefined) return again;
-  return { ...again, fault: `${again.fault}; ${shortLine(news.problem, 800)}` };
+  if (!finding.fault?.startsWith(SIGNATURE_REJECTED) || trusted.trustFile === undefined) return finding;
+  const published = await follow(trusted.trustFile);
+  const secondFinding =
+    published.trustFile === undefined
+      ? finding
+      : findingBy({ ...requirements, trusted: withTrustFile(trusted, published.trustFile) });
+  if (!secondFinding.fault?.startsWith(SIGNATURE_REJECTED) || published.problem === undefined) return secondFinding;
+  return { ...secondFinding, fault: `${secondFinding.fault}; ${shortLine(published.problem, 800)}` };
 }
 
 /** The agent in the request: by its ID, its name, or both. */
@@ -89,7 +91,7 @@ function findingOf(
   const fault = rejectionReason(decision, text, request, moment);
   if (fault !== undefined) return undecided(`the response was rejected: ${fault}`);
   const trust = hasKeys(trusted) ? checkSignature(text, headers['countersign-attestation'], trusted) : undefined;
-  if (trust !== undefined && 'fault' in trust) return undecided(`${UNSIGNED}: ${trust.fault}`);
+  if (trust !== undefined && 'fault' in trust) return undecided(`${SIGNATURE_REJECTED}: ${trust.fault}`);
   const otherWorkspace = workspaceFault(decision, trusted);
   if (otherWorkspace !== undefined) return undecided(`${otherWorkspace}; COUNTERSIGN_API_KEY must be a key of that workspace`);
   const header = headers['countersign-attestation'];

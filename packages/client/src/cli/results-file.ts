@@ -45,17 +45,17 @@ export function readResultsFile(given: ResultsOptions): ResultsFile | undefined 
   try {
     const bytes = readFile(path);
     const imported = importFile(kind, bytes, given);
-    requireOlder(imported, given['evaluated-at']);
+    requireNotNewer(imported, given['evaluated-at']);
     return { ...imported, sha256: createHash('sha256').update(bytes).digest('hex') };
   } catch (error) {
-    if (error instanceof ImportError) throw refusal(given, `${JSON.stringify(path)}: ${error.message}`, error);
-    if (error instanceof CommandError) throw refusal(given, error.message, error);
+    if (error instanceof ImportError) throw rejection(given, `${JSON.stringify(path)}: ${error.message}`, error);
+    if (error instanceof CommandError) throw rejection(given, error.message, error);
     throw error;
   }
 }
 
 /** Adds to a rejection what counts now, and how to record a failure. */
-export function refusal(given: ResultsOptions, message: string, cause?: unknown): CommandError {
+export function rejection(given: ResultsOptions, message: string, cause?: unknown): CommandError {
   const agent = given.agent === undefined ? `--agent-id ${given['agent-id'] ?? 'UUID'}` : `--agent ${quoted(given.agent)}`;
   return wrongUse(
     `${shortLine(message, 600).replace(/[.;]$/, '')}. Nothing was recorded, so the previous evaluation still counts. ` +
@@ -83,7 +83,7 @@ function importFile(kind: Kind, bytes: Uint8Array, given: ResultsOptions): Impor
 }
 
 /** `--evaluated-at` must not make a run newer than its file says; an earlier time is accepted. */
-function requireOlder({ evaluated_at: said }: ImportedEvaluation, byHand: string | undefined): void {
-  if (said === undefined || byHand === undefined || !(Date.parse(byHand) > Date.parse(said))) return;
-  throw new ImportError('contradictory', `the file says that it ran at ${said}, before --evaluated-at ${byHand}`);
+function requireNotNewer({ evaluated_at: fileTime }: ImportedEvaluation, optionTime: string | undefined): void {
+  if (fileTime === undefined || optionTime === undefined || !(Date.parse(optionTime) > Date.parse(fileTime))) return;
+  throw new ImportError('contradictory', `the file says that it ran at ${fileTime}, before --evaluated-at ${optionTime}`);
 }

@@ -27,9 +27,9 @@ export const traceSend = command({
       try {
         sent.push(await client.traces.send(trace));
       } catch (error) {
-        const said = shortLine((error as Error).message, 600);
+        const reason = shortLine((error as Error).message, 600);
         const ending = isContentRejection(error) ? 'wrong_use' : 'undecided';
-        throw new CommandError(ending, `trace ${sent.length + 1} of ${traces.length}: ${said}; ${sent.length} were stored`, {
+        throw new CommandError(ending, `trace ${sent.length + 1} of ${traces.length}: ${reason}; ${sent.length} were stored`, {
           cause: error,
         });
       }
@@ -46,7 +46,7 @@ export const traceSend = command({
 async function textOf(session: Session, path: string, keyIsOnStdin: boolean): Promise<string> {
   if (path !== '-') return Buffer.from(readFile(path)).toString('utf8');
   if (keyIsOnStdin)
-    throw wrongUse('standard input cannot hold both the key and the traces: set COUNTERSIGN_API_KEY, or give a file');
+    throw wrongUse('standard input cannot contain both the key and the traces: set COUNTERSIGN_API_KEY, or give a file');
   return Buffer.from(await session.terminal.input()).toString('utf8');
 }
 
@@ -54,7 +54,7 @@ function readTraces(path: string, text: string): Trace[] {
   if (text.trim() === '') throw wrongUse(`${JSON.stringify(path)} is empty`);
   const whole = parsed(text);
   const values = whole === undefined ? linesOf(path, text) : Array.isArray(whole) ? whole : [whole];
-  if (values.length === 0) throw wrongUse(`${JSON.stringify(path)} holds no traces`);
+  if (values.length === 0) throw wrongUse(`${JSON.stringify(path)} contains no traces`);
   for (const [index, value] of values.entries())
     if (typeof value !== 'object' || value === null || typeof (value as Trace).trace_id !== 'string')
       throw wrongUse(`${JSON.stringify(path)}: item ${index + 1} is not a trace: it has no trace_id`);

@@ -42,7 +42,7 @@ const HINT_TIMEOUT_MS = 5000;
 /** What the published keys of a service say about a trust file. */
 export interface PublishedKeyResult {
   /** The trust file with proven successors of its keys; undefined if there are none. */
-  followed: TrustFileInput | undefined;
+  trustFile: TrustFileInput | undefined;
   /** Why the file's keys did not sign, if the published keys show it. It only explains a rejection and proves nothing. */
   problem: string | undefined;
 }
@@ -51,9 +51,9 @@ export interface PublishedKeyResult {
 export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
   const published = await publishedKeys(session, address);
   const { proven, refused } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);
-  const followed = proven.length === 0 ? undefined : { ...file, keys: [...file.keys, ...proven] };
+  const trustFile = proven.length === 0 ? undefined : { ...file, keys: [...file.keys, ...proven] };
   const live = refused.find(({ key: { retiredAt } }) => retiredAt === undefined);
-  return { followed, problem: problemOf(published, file, live?.fault) };
+  return { trustFile, problem: problemOf(published, file, live?.fault) };
 }
 
 function problemOf(published: readonly PublishedKey[], file: TrustFileInput, unproven: string | undefined): string | undefined {
@@ -62,9 +62,9 @@ function problemOf(published: readonly PublishedKey[], file: TrustFileInput, unp
   const instances = new Set(published.map(({ note_key: key = '' }) => key.split('+')[0]!));
   if (instances.size > 0 && file.keys.every(({ noteKey }) => !instances.has(noteKey.name)))
     return `the trust file is of another instance: ${file.source} is of ${file.keys[0]!.noteKey.name}, but the service is ${[...instances].join(', ')}`;
-  const ended = published.find(({ x, retired_at: end }) => end !== undefined && file.keys.some((key) => key.x === x));
-  if (ended !== undefined)
-    return `the key of the trust file ${file.source} ended at ${ended.retired_at}, and it did not sign for the key that signs now${why}: ${renew}`;
+  const retired = published.find(({ x, retired_at: end }) => end !== undefined && file.keys.some((key) => key.x === x));
+  if (retired !== undefined)
+    return `the key of the trust file ${file.source} was retired at ${retired.retired_at}, and it did not sign the current key${why}: ${renew}`;
   if (published.length > 0 && !published.some(({ x }) => file.keys.some((key) => key.x === x)))
     return `the service does not list the keys of the trust file ${file.source}${why}: ${renew}`;
   return undefined;

@@ -51,11 +51,11 @@ interface PublicKey {
 }
 
 /**
- * Reads --trust, --verify-key, --workspace and their variables. A key file holds decision keys (64 hex digits a line), verifier
+ * Reads --trust, --verify-key, --workspace and their variables. A key file contains decision keys (64 hex digits per line), verifier
  * keys (one per line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it directly.
  */
 export function readTrustSettings(session: Session, options: TrustOptions): TrustSettings {
-  const texts = [...(options['verify-key'] ?? []).map((each) => textOf(session, each)), ...fromEnvironment(session)];
+  const texts = [...(options['verify-key'] ?? []).map((each) => readKeyText(session, each)), ...readKeysFromEnvironment(session)];
   const trustFile = readTrustFileInput(session, options.trust);
   const workspace = options.workspace === undefined ? undefined : readUuid('--workspace', options.workspace);
   if (workspace !== undefined && trustFile !== undefined && trustFile.workspace.id !== workspace)
@@ -73,7 +73,7 @@ export function readTrustSettings(session: Session, options: TrustOptions): Trus
     trusted.publicKeys.push(...publicKeysOf(trustFile));
     trusted.publicText = trustFile.keys.map(({ noteKey }) => noteVerifierKey(noteKey, sha256)).join('\n');
   }
-  for (const { source, text } of texts) read(session, source, text, trusted);
+  for (const { source, text } of texts) addKeys(session, source, text, trusted);
   return trusted;
 }
 
@@ -106,12 +106,12 @@ export function workspaceFault(decision: { tenant_id?: unknown }, { workspace }:
   return `the decision is of workspace ${String(named)}, not of ${workspace}`;
 }
 
-interface Given {
+interface KeyText {
   source: string;
   text: string;
 }
 
-function textOf(session: Session, given: string): Given {
+function readKeyText(session: Session, given: string): KeyText {
   if (/^[0-9a-f]{64}$/i.test(given)) {
     session.redaction.add(given);
     throw wrongUse(
@@ -123,16 +123,16 @@ function textOf(session: Session, given: string): Given {
   return { source: given, text: Buffer.from(readFile(given, KEY_BYTES_MAX)).toString('utf8') };
 }
 
-function fromEnvironment(session: Session): Given[] {
+function readKeysFromEnvironment(session: Session): KeyText[] {
   const file = session.variable('COUNTERSIGN_VERIFY_KEY_FILE');
   const text = session.variable('COUNTERSIGN_VERIFY_KEY');
   return [
-    ...(file === undefined ? [] : [textOf(session, file)]),
+    ...(file === undefined ? [] : [readKeyText(session, file)]),
     ...(text === undefined ? [] : [{ source: 'COUNTERSIGN_VERIFY_KEY', text }]),
   ];
 }
 
-function read(session: Session, source: string, text: string, trusted: TrustSettings): void {
+function addKeys(session: Session, source: string, text: string, trusted: TrustSettings): void {
   const lines = text.trim().startsWith('{')
     ? [text]
     : text
@@ -140,7 +140,7 @@ function read(session: Session, source: string, text: string, trusted: TrustSett
         .map((line) => line.trim())
         .filter((line) => line !== '');
   // An unset secret must not mean "nothing to check".
-  if (lines.length === 0) throw wrongUse(`${source} holds no key: it is empty`);
+  if (lines.length === 0) throw wrongUse(`${source} contains no key: it is empty`);
   if (isTrustFile(text)) throw wrongUse(`${source} is a trust file; give it as --trust`);
   for (const line of lines) {
     if (/^[0-9a-f]{64}$/i.test(line)) {
@@ -152,12 +152,12 @@ function read(session: Session, source: string, text: string, trusted: TrustSett
         throw wrongUse(
           `${source} contains an invalid key: give a decision key (64 hex digits), a verifier key (name+id+base64) or a JWKS`,
         );
-      const fault = listedFault(line);
+      const fault = jwksFault(line);
       if (fault !== undefined) throw wrongUse(`${source} contradicts itself: ${fault}`);
-      const ended = endsOf(line);
+      const retirementTimes = retirementTimesOf(line);
       for (const { publicKey } of keys) {
         const x = toBase64Url(publicKey);
-        trusted.publicKeys.push({ kty: 'OKP', crv: 'Ed25519', x, retired_at: ended.get(x) });
+        trusted.publicKeys.push({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retirementTimes.get(x) });
       }
       trusted.publicText = trusted.publicText === '' ? line : `${trusted.publicText}\n${line}`;
     }
@@ -165,13 +165,13 @@ function read(session: Session, source: string, text: string, trusted: TrustSett
 }
 
 /** Why a JWKS is rejected: it names a predecessor of a key that has not signed for that key. */
-const listedFault = (text: string): string | undefined =>
+const jwksFault = (text: string): string | undefined =>
   text.trim().startsWith('{')
     ? listedSuccessionFault((JSON.parse(text) as { keys: unknown[] }).keys, SUCCESSION_CHECKS)
     : undefined;
 
 /** When the keys of a JWKS were retired. */
-function endsOf(text: string): Map<string, string> {
+function retirementTimesOf(text: string): Map<string, string> {
   if (!text.trim().startsWith('{')) return new Map();
   const { keys } = JSON.parse(text) as { keys: { x: string; retired_at?: string }[] };
   return new Map(keys.flatMap(({ x, retired_at: end }) => (typeof end === 'string' ? [[x, end]] : [])));

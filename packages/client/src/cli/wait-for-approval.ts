@@ -26,7 +26,7 @@ export async function waitForApproval(
   const { now, sleep } = session.terminal;
   const until = now() + waitMs;
   const seen = new Set<string>();
-  let said: Ending | undefined;
+  let reportedEnding: Ending | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 1.5)) {
     const finding = await ask();
     const id = finding.decision?.decision_id;
@@ -42,8 +42,8 @@ export async function waitForApproval(
     const left = until - now();
     if ((finding.ending !== 'pending' && !finding.isTransient) || left <= 0) return finding;
     const line = waitingLine(finding, portalUrl, left);
-    if (finding.ending !== said) session.say(line);
-    said = finding.ending;
+    if (finding.ending !== reportedEnding) session.say(line);
+    reportedEnding = finding.ending;
     // After an outage the pauses are short again, because the approval may have been given meanwhile.
     if (finding.isTransient) pauseMs = FIRST_PAUSE_MS;
     await sleep(Math.min(pauseMs, left));

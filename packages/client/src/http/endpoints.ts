@@ -17,6 +17,6 @@ export const ENDPOINTS = {
 
 /** Whether a response with status 200 is of this endpoint: `ok` must be true, `allowed` true or false. */
 export function isAnswerOf({ resultMember }: Endpoint, value: object): boolean {
-  const said = (value as Record<string, unknown>)[resultMember];
-  return resultMember === 'ok' ? said === true : typeof said === 'boolean';
+  const result = (value as Record<string, unknown>)[resultMember];
+  return resultMember === 'ok' ? result === true : typeof result === 'boolean';
 }

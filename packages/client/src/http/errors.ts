@@ -178,7 +178,7 @@ function sentenceOf(response: ErrorResponse): string {
   if (fault !== undefined) return `401 ${code}: ${fault}${requestId === undefined ? '' : ` (request ${requestId})`}`;
   const shown = issues.slice(0, ISSUES_SHOWN).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
   if (issues.length > ISSUES_SHOWN) shown.push(`and ${issues.length - ISSUES_SHOWN} more`);
-  const what = code ?? 'answered by something that is not the service';
-  const said = shown.length === 0 ? '' : `: ${shown.join('; ')}`;
-  return `${status} ${what}${said}${requestId === undefined ? '' : ` (request ${requestId})`}`;
+  const what = code ?? 'the response is not from Countersign';
+  const issueText = shown.length === 0 ? '' : `: ${shown.join('; ')}`;
+  return `${status} ${what}${issueText}${requestId === undefined ? '' : ` (request ${requestId})`}`;
 }

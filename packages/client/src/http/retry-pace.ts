@@ -38,11 +38,11 @@ export function pauseAfter(
   { pauseMs, pauseMsMax }: Required<RetryOptions>,
 ): number | undefined {
   const bound = Math.min(pauseMsMax, pauseMs * 2 ** (attempt - 1));
-  const asked = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
-  const pause = asked + Math.random() * bound;
+  const requestedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+  const pause = requestedMs + Math.random() * bound;
   if (pause < leftMs) return pause;
-  const half = (leftMs - asked) / 2;
-  return half >= pauseMs ? asked + half : undefined;
+  const shortenedPause = (leftMs - requestedMs) / 2;
+  return shortenedPause >= pauseMs ? requestedMs + shortenedPause : undefined;
 }
 
 /** The milliseconds of a `Retry-After`: seconds or a date (RFC 9110, section 10.2.3). Undefined for anything else. */

@@ -160,9 +160,9 @@ const logText = (error: unknown): string => {
   return error instanceof CountersignError ? `${error.name}: ${error.message}` : 'cancelled by its signal';
 };
 
-function receiptHeaders({ headers: answered }: FetchAnswer) {
+function receiptHeaders({ headers: responseHeaders }: FetchAnswer) {
   const headers: Record<string, string> = {};
-  answered.forEach((value, name) => {
+  responseHeaders.forEach((value, name) => {
     headers[name.toLowerCase()] = value;
   });
   return { headers, requestId: headers['x-request-id'], replayed: headers['idempotent-replayed'] === 'true' };

@@ -7,7 +7,7 @@ import { TimeoutError } from './errors.ts';
 export async function withTimeout<T>(
   timeoutMs: number,
   outer: AbortSignal | undefined,
-  overdue: string,
+  timeoutMessage: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (outer?.aborted) throw outer.reason;
@@ -20,7 +20,7 @@ export async function withTimeout<T>(
     };
   });
   const abort = () => end(outer?.reason);
-  const timer = setTimeout(() => end(new TimeoutError(overdue)), timeoutMs);
+  const timer = setTimeout(() => end(new TimeoutError(timeoutMessage)), timeoutMs);
   outer?.addEventListener('abort', abort, { once: true });
   try {
     const working = work(controller.signal);

@@ -52,9 +52,9 @@ function worseOf({ testPassed, testFailed }: Members, cases: readonly unknown[])
     throw new ImportError('contradictory', 'the file counts test cases and lists none: it was filtered or cut off');
   const listed = cases.filter((each) => memberOf(each, 'success') === true && areDecided(memberOf(each, 'metricsData'))).length;
   const failed = cases.filter((each) => memberOf(each, 'success') === false).length;
-  const [saidPassed, saidFailed] = [isCount(testPassed) ? testPassed : listed, isCount(testFailed) ? testFailed : failed];
-  const total = Math.max(cases.length, saidPassed + saidFailed);
-  const passed = Math.min(saidPassed, listed, total - saidFailed);
+  const [reportedPassed, reportedFailed] = [isCount(testPassed) ? testPassed : listed, isCount(testFailed) ? testFailed : failed];
+  const total = Math.max(cases.length, reportedPassed + reportedFailed);
+  const passed = Math.min(reportedPassed, listed, total - reportedFailed);
   return { total, passed, failed, undecided: total - passed - failed };
 }
 

@@ -74,7 +74,7 @@ export function requireWhole(completeness: Completeness, why: string, { allowPar
   );
 }
 
-/** Passed cases in percent. Rounded down, so that rounding never lifts a result over a threshold. */
+/** Passed cases in percent. Rounded down, so that rounding never raises a result above a threshold. */
 export const passRateOf = ({ passed, total }: { passed: number; total: number }): number =>
   Math.floor((passed * 1_000_000) / total) / 10_000;
 

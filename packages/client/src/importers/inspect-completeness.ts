@@ -8,8 +8,8 @@ import { type Members, memberOf } from './parse-results.ts';
 export function inspectCompleteness(spec: Members, results: Members): { completeness: Completeness; why: string } {
   const [total, logged] = [results.total_samples as number, results.logged_samples];
   const samples = memberOf(spec.dataset, 'samples');
-  const said = memberOf(spec.config, 'epochs');
-  const epochs = isCount(said) && said > 0 ? said : 1;
+  const configured = memberOf(spec.config, 'epochs');
+  const epochs = isCount(configured) && configured > 0 ? configured : 1;
   if (isCount(logged) && logged < total) return partial(`${logged} of ${total} planned samples were run`);
   if (results.early_stopping != null) return partial('it was stopped early');
   if (!isCount(samples) || samples === 0) return { completeness: 'unknown', why: '' };

@@ -35,21 +35,21 @@ const LISTED_MAX = 12;
  * The metric of `results.scores` that is the pass rate. If there is more than one scorer or metric, or the only metric is not
  * `accuracy`, the caller must name it.
  */
-export function chosenMetric(results: Members, { metric: asked }: MetricChoice): ChosenMetric {
+export function chosenMetric(results: Members, { metric: requested }: MetricChoice): ChosenMetric {
   const all = candidatesOf(results);
   const names = all.map(({ name }) => name);
   const listed = all.length === 0 ? 'the log has none' : `the log has ${names.slice(0, LISTED_MAX).join(', ')}`;
-  const fitting = all.filter(({ name, scorer, metric }) =>
-    asked === undefined ? true : [name, `${scorer}/${metric}`, metric].includes(asked),
+  const matching = all.filter(({ name, scorer, metric }) =>
+    requested === undefined ? true : [name, `${scorer}/${metric}`, metric].includes(requested),
   );
-  const [found] = fitting;
+  const [found] = matching;
   if (found === undefined)
-    throw ambiguous(`no metric ${asked === undefined ? 'that could be a pass rate' : JSON.stringify(asked)}: ${listed}`);
-  if (fitting.length > 1)
+    throw ambiguous(`no metric ${requested === undefined ? 'that could be a pass rate' : JSON.stringify(requested)}: ${listed}`);
+  if (matching.length > 1)
     throw ambiguous(
-      `more than one metric${asked === undefined ? '' : ` ${JSON.stringify(asked)}`}: ${listed}; name one, such as --metric ${found.name}`,
+      `more than one metric${requested === undefined ? '' : ` ${JSON.stringify(requested)}`}: ${listed}; name one, such as --metric ${found.name}`,
     );
-  if (asked === undefined && found.metric !== 'accuracy')
+  if (requested === undefined && found.metric !== 'accuracy')
     throw ambiguous(`${found.name} may not be a share of passed samples; if it is, give --metric ${found.name}`);
   if (!(found.value >= 0 && found.value <= 1))
     throw ambiguous(`${found.name} is ${found.value}, which is not a share from 0 to 1; name another metric with --metric`);

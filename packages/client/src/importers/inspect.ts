@@ -70,15 +70,15 @@ function finished(log: Members, spec: Members, results: Members, choice: MetricC
   // toFixed removes binary fractions (0.29 * 100 is 28.999999999999996) before rounding down.
   const passRate = Math.floor(Number((metric.value * counted * 1_000_000).toFixed(3))) / 10_000;
   const invalidated = log.invalidated === true;
-  const said = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
-  if (completed < total) said.push('the others count as not passed');
-  if (metric.scoredShare < 1) said.push('samples that were not scored count as not passed');
-  if (invalidated) said.push('samples were invalidated');
-  if (completeness === 'partial') said.push(`partial: ${why}`);
+  const notes = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
+  if (completed < total) notes.push('the others count as not passed');
+  if (metric.scoredShare < 1) notes.push('samples that were not scored count as not passed');
+  if (invalidated) notes.push('samples were invalidated');
+  if (completeness === 'partial') notes.push(`partial: ${why}`);
   return {
     status: invalidated || passRate === 0 ? 'failing' : 'passing',
     pass_rate: passRate,
-    notes: `Inspect AI: ${said.join('; ')}. Model ${labelOf(spec.model) ?? 'not named'}.`,
+    notes: `Inspect AI: ${notes.join('; ')}. Model ${labelOf(spec.model) ?? 'not named'}.`,
     cases: { total, errored: total - Math.ceil(Number((counted * total).toFixed(6))), skipped: 0 },
     completeness,
   };
@@ -96,6 +96,6 @@ function categoryOf(log: Members, spec: Members): { category?: string } {
 
 function suiteOfTask({ task, task_version: version }: Members): Pick<ImportedEvaluation, 'suite'> {
   const name = labelOf(task);
-  const said = labelOf(typeof version === 'number' ? String(version) : version);
-  return name === undefined ? {} : { suite: { name, ...(said === undefined ? {} : { version: said }) } };
+  const label = labelOf(typeof version === 'number' ? String(version) : version);
+  return name === undefined ? {} : { suite: { name, ...(label === undefined ? {} : { version: label }) } };
 }

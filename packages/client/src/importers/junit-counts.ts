@@ -19,7 +19,7 @@ export interface JUnitCounts extends BinaryCounts {
 export function countsOf(report: Element): JUnitCounts {
   const nodeTest = nodeTestTotals(report);
   if (nodeTest === undefined) return suiteCounts(report, false);
-  return bounded(suiteCounts(report, true), 'the report', nodeTest.tests, nodeTest.pass);
+  return limitedTo(suiteCounts(report, true), 'the report', nodeTest.tests, nodeTest.pass);
 }
 
 export const isSuite = ({ name }: Element): boolean => name === 'testsuite';
@@ -28,31 +28,31 @@ function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
   const parts = suite.elements.flatMap((each) =>
     each.name === 'testcase' ? [caseCounts(each)] : isSuite(each) ? [suiteCounts(each, byNodeTest)] : [],
   );
-  const sum = parts.reduce(added, NONE);
+  const sum = parts.reduce(addCounts, NONE);
   const { tests = sum.total, failures = 0, errors = 0, skipped = 0 } = totalsOf(suite);
   // node:test counts a suite within a suite as one test. Its own totals, at the end of the report, count every case.
   if (byNodeTest && tests === parts.length) return sum;
-  return bounded(sum, nameOf(suite), tests, tests - failures - errors - skipped);
+  return limitedTo(sum, nameOf(suite), tests, tests - failures - errors - skipped);
 }
 
 /** Limits counts to the totals: `tests` cases, of which at most `passedMax` passed. */
-function bounded(listed: JUnitCounts, where: string, tests: number, passedMax: number): JUnitCounts {
+function limitedTo(listed: JUnitCounts, where: string, tests: number, passedMax: number): JUnitCounts {
   const total = Math.max(listed.total, tests);
   const passed = Math.max(0, Math.min(listed.passed, passedMax));
   const [missing, doubtful] = [total - listed.total, listed.passed - passed];
   if (missing === 0 && doubtful === 0) return listed;
-  const said = `${where} counts ${tests} cases with ${Math.max(0, passedMax)} passed, and lists ${listed.total} with ${listed.passed} passed`;
+  const contradiction = `${where} counts ${tests} cases with ${Math.max(0, passedMax)} passed, and lists ${listed.total} with ${listed.passed} passed`;
   return {
     ...listed,
     ...{ total, passed, errored: listed.errored + missing + doubtful },
     ...{ missing: listed.missing + missing, doubtful: listed.doubtful + doubtful },
-    contradictions: [...listed.contradictions, said],
+    contradictions: [...listed.contradictions, contradiction],
   };
 }
 
 const NONE: JUnitCounts = { total: 0, passed: 0, failed: 0, errored: 0, skipped: 0, missing: 0, doubtful: 0, contradictions: [] };
 
-const added = (left: JUnitCounts, right: JUnitCounts): JUnitCounts => ({
+const addCounts = (left: JUnitCounts, right: JUnitCounts): JUnitCounts => ({
   total: left.total + right.total,
   passed: left.passed + right.passed,
   failed: left.failed + right.failed,

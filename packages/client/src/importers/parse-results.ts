@@ -16,8 +16,8 @@ export function textOf(bytes: Uint8Array): string {
 }
 
 /**
- * The JSON object of a results file. Python tools write NaN and Infinity, which are not JSON. They are read as null, which is their
- * meaning there: a score that could not be computed.
+ * The JSON object of a results file. Python tools write NaN and Infinity, which are not JSON. They are read as null, because they mean
+ * a score that could not be computed.
  */
 export function objectOf(tool: Tool, bytes: Uint8Array): Members {
   const value = parsed(tool, textOf(bytes));

@@ -24,9 +24,9 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
   const { results, config } = file;
   const stats = memberOf(results, 'stats');
   if (!isObject(results) || !isObject(stats)) throw notThisFormat('promptfoo', 'it has no results.stats');
-  const said = statistics(stats);
-  checkCounts('promptfoo', said.passed + said.failed + said.errored, said.passed);
-  const { total, passed, failed, errored, doubtful } = worseOf(said, results.results);
+  const counts = statistics(stats);
+  checkCounts('promptfoo', counts.passed + counts.failed + counts.errored, counts.passed);
+  const { total, passed, failed, errored, doubtful } = worseOf(counts, results.results);
   const { completeness, why } = promptfooCompleteness(file, total);
   requireWhole(completeness, why, choice);
   const at = momentOf(results.timestamp) ?? momentOf(memberOf(file.metadata, 'evaluationCreatedAt'));
@@ -63,9 +63,9 @@ function statistics({ successes, failures, errors = 0 }: Members): Reading {
 }
 
 /** The worse of the two counts: the larger total and the smaller number of passed cases. `doubtful` cases count as errored. */
-function worseOf(said: Reading, cases: unknown): Reading & { total: number; doubtful: number } {
-  const total = said.passed + said.failed + said.errored;
-  if (!Array.isArray(cases)) return { ...said, total, doubtful: 0 };
+function worseOf(counts: Reading, cases: unknown): Reading & { total: number; doubtful: number } {
+  const total = counts.passed + counts.failed + counts.errored;
+  if (!Array.isArray(cases)) return { ...counts, total, doubtful: 0 };
   if (cases.length === 0)
     throw new ImportError(
       'contradictory',
@@ -73,16 +73,16 @@ function worseOf(said: Reading, cases: unknown): Reading & { total: number; doub
     );
   const listed = cases.filter((each) => memberOf(each, 'success') === true).length;
   const all = Math.max(total, cases.length);
-  const passed = Math.min(said.passed, listed);
-  const doubtful = all - passed - said.failed - said.errored;
-  return { total: all, passed, failed: said.failed, errored: said.errored + doubtful, doubtful };
+  const passed = Math.min(counts.passed, listed);
+  const doubtful = all - passed - counts.failed - counts.errored;
+  return { total: all, passed, failed: counts.failed, errored: counts.errored + doubtful, doubtful };
 }
 
 function provenance(file: Members, results: Members): string {
-  const said = [
+  const facts = [
     ['eval', labelOf(file.evalId)],
     ['run at', labelOf(results.timestamp)],
     ['by version', labelOf(memberOf(file.metadata, 'promptfooVersion'))],
   ].filter(([, value]) => value !== undefined);
-  return said.length === 0 ? '' : ` ${said.map(([what, value]) => `${what} ${value}`).join(', ')}.`;
+  return facts.length === 0 ? '' : ` ${facts.map(([what, value]) => `${what} ${value}`).join(', ')}.`;
 }

@@ -31,28 +31,28 @@ export const isUnexplainedFailure = (error: unknown): boolean =>
 /** Decides what happens to a batch. */
 export function afterFailure(batch: Batch, error: unknown): BatchOutcome {
   if (error instanceof ValidationError) return withoutWrongEvents(batch, error);
-  if (error instanceof PayloadTooLargeError) return inHalves(batch, error);
-  if (!isUnexplainedFailure(error)) return later(batch);
+  if (error instanceof PayloadTooLargeError) return splitBatch(batch, error);
+  if (!isUnexplainedFailure(error)) return sendLater(batch);
   const refusals = batch.refusals + 1;
-  if (refusals < REFUSALS_MAX) return later({ ...batch, refusals });
+  if (refusals < REFUSALS_MAX) return sendLater({ ...batch, refusals });
   return { rejected: [], again: [], dropped: batch.texts.length, mustWait: true };
 }
 
-const later = (batch: Batch): BatchOutcome => ({ rejected: [], again: [batch], dropped: 0, mustWait: true });
+const sendLater = (batch: Batch): BatchOutcome => ({ rejected: [], again: [batch], dropped: 0, mustWait: true });
 
 function withoutWrongEvents(batch: Batch, error: ValidationError): BatchOutcome {
   const wrong = issuesByEvent(error.issues, batch.texts.length);
-  if (wrong.size === 0) return inHalves(batch, error);
-  const rejected = [...wrong].map(([index, issues]) => ({ text: batch.texts[index]!, issues: issues.map(ofTheEvent) }));
+  if (wrong.size === 0) return splitBatch(batch, error);
+  const rejected = [...wrong].map(([index, issues]) => ({ text: batch.texts[index]!, issues: issues.map(relativeToEvent) }));
   const rest = batch.texts.filter((_, index) => !wrong.has(index));
   return { rejected, again: rest.length === 0 ? [] : [newBatch(rest)], dropped: 0, mustWait: false };
 }
 
 /** The error names no event. The batch is halved until the event is alone; the rest is stored. */
-function inHalves(batch: Batch, { issues }: ApiError): BatchOutcome {
+function splitBatch(batch: Batch, { issues }: ApiError): BatchOutcome {
   const [text] = batch.texts;
   if (batch.texts.length > 1) return { rejected: [], again: halves(batch), dropped: 0, mustWait: false };
-  return { rejected: [{ text: text!, issues: issues.map(ofTheEvent) }], again: [], dropped: 0, mustWait: false };
+  return { rejected: [{ text: text!, issues: issues.map(relativeToEvent) }], again: [], dropped: 0, mustWait: false };
 }
 
-const ofTheEvent = (issue: Issue): Issue => ({ ...issue, path: issue.path.replace(/^\/events\/\d+/, '') });
+const relativeToEvent = (issue: Issue): Issue => ({ ...issue, path: issue.path.replace(/^\/events\/\d+/, '') });

@@ -8,10 +8,10 @@ export class Backoff {
   #resumeAt = 0;
 
   /** Records a failed round; the service may have asked for its own pause. */
-  failed(askedMs = 0): void {
+  failed(retryAfterMs = 0): void {
     const bound = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** this.#failures);
     this.#failures += 1;
-    this.#resumeAt = performance.now() + Math.max(askedMs, bound * (0.5 + Math.random() / 2));
+    this.#resumeAt = performance.now() + Math.max(retryAfterMs, bound * (0.5 + Math.random() / 2));
   }
 
   /** Records a success and resets the pause. */
@@ -26,7 +26,7 @@ export class Backoff {
   }
 
   /** Whether the last round succeeded. */
-  get isWell(): boolean {
+  get isHealthy(): boolean {
     return this.#failures === 0;
   }
 

@@ -19,17 +19,17 @@ export class DeliveryCounts {
   sent = 0;
   rejected = 0;
   /** Accepted, but dropped later. */
-  givenUp = 0;
+  abandoned = 0;
   /** Never accepted. */
   notAccepted = 0;
 
   /** Accepted events whose outcome is known. */
   get settled(): number {
-    return this.sent + this.rejected + this.givenUp;
+    return this.sent + this.rejected + this.abandoned;
   }
 
   get stats(): TelemetryStats {
-    const { accepted, settled, sent, rejected, givenUp, notAccepted } = this;
-    return { queued: accepted - settled, sent, rejected, dropped: givenUp + notAccepted };
+    const { accepted, settled, sent, rejected, abandoned, notAccepted } = this;
+    return { queued: accepted - settled, sent, rejected, dropped: abandoned + notAccepted };
   }
 }

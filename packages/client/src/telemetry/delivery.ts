@@ -51,7 +51,7 @@ export class Delivery {
     if (!this.hasRoom(text.length)) return false;
     this.#queue.push(text);
     this.counts.accepted += 1;
-    if (!this.#queue.holdsBatch(this.#settings.batch)) this.#wake();
+    if (!this.#queue.hasFullBatch(this.#settings.batch)) this.#wake();
     else if (!this.#isStarting) {
       this.#isStarting = true;
       soon(() => this.#run());
@@ -82,7 +82,7 @@ export class Delivery {
     const left = this.#made.reduce((count, { texts }) => count + texts.length, 0) + this.#queue.clear();
     this.#made = [];
     this.counts.taken = this.counts.accepted;
-    this.counts.givenUp += left;
+    this.counts.abandoned += left;
     this.#reports.dropped(left, 'unsent');
     this.#rest();
   }
@@ -90,7 +90,7 @@ export class Delivery {
   /** Starts as many requests as allowed. After a failed round only one is sent. */
   #run(): void {
     this.#isStarting = false;
-    while (this.#lanes < (this.#backoff.isWell ? this.#settings.requestsMax : 1) && this.#hasDue()) {
+    while (this.#lanes < (this.#backoff.isHealthy ? this.#settings.requestsMax : 1) && this.#hasDue()) {
       this.#lanes += 1;
       void this.#lane();
     }
@@ -99,7 +99,7 @@ export class Delivery {
 
   #hasDue(): boolean {
     if (this.#backoff.msLeft > 0) return false;
-    if (this.#made.length > 0 || this.#queue.holdsBatch(this.#settings.batch)) return true;
+    if (this.#made.length > 0 || this.#queue.hasFullBatch(this.#settings.batch)) return true;
     return this.#queue.size > 0 && this.counts.taken < this.#dueUpTo;
   }
 
@@ -135,7 +135,7 @@ export class Delivery {
   }
 
   #succeeded(): void {
-    if (this.#backoff.isWell) return;
+    if (this.#backoff.isHealthy) return;
     this.#backoff.succeeded();
     this.#run();
   }
@@ -144,7 +144,7 @@ export class Delivery {
     const { rejected, again, dropped, mustWait } = afterFailure(batch, error);
     this.#made.unshift(...again);
     this.counts.rejected += rejected.length;
-    this.counts.givenUp += dropped;
+    this.counts.abandoned += dropped;
     this.#reports.dropped(dropped, 'refused');
     const requestId = error instanceof ApiError ? error.requestId : undefined;
     for (const { text, issues } of rejected) this.#reports.rejected({ event: JSON.parse(text), issues, requestId });

@@ -49,7 +49,7 @@ export class EventQueue {
   }
 
   /** Whether there is enough for a full request. */
-  holdsBatch({ eventsMax, bytesMax }: BatchBounds): boolean {
+  hasFullBatch({ eventsMax, bytesMax }: BatchBounds): boolean {
     return this.size >= eventsMax || this.#units >= bytesMax;
   }
 
@@ -79,7 +79,7 @@ export class EventQueue {
     return size;
   }
 
-  /** Compacts only now and then: on every take it would need quadratic time, and never would leak memory. */
+  /** Compacts at intervals: compacting on every take would need quadratic time, and never compacting would leak memory. */
   #compact(): void {
     if (this.#first < this.#texts.length && this.#first < 4096) return;
     this.#texts = this.#texts.slice(this.#first);

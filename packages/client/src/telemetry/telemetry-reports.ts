@@ -63,7 +63,7 @@ export class TelemetryReports {
   /** Events were lost. Those of one tick are reported together, so that a loop of emits causes one report. */
   dropped(count: number, reason: DropReason): void {
     if (count === 0) return;
-    if (this.#drops.size === 0) queueMicrotask(() => this.#sayDrops());
+    if (this.#drops.size === 0) queueMicrotask(() => this.#reportDrops());
     this.#drops.set(reason, (this.#drops.get(reason) ?? 0) + count);
   }
 
@@ -71,7 +71,7 @@ export class TelemetryReports {
     const [issue] = rejected.issues;
     if (this.#log.has('error'))
       this.#log.write('error', `a telemetry event was rejected at ${issue?.path ?? ''}: ${issue?.code ?? ''}`);
-    this.#tell(
+    this.#notify(
       'onRejected',
       'error',
       rejected,
@@ -83,25 +83,25 @@ export class TelemetryReports {
     const { queued, error } = unsent;
     const why = error instanceof ApiError ? `${error.status} ${error.code ?? ''}` : error.message;
     if (this.#log.has('warn')) this.#log.write('warn', `${queued} telemetry events wait: ${why}`);
-    this.#tell('onUnsent', 'warn', unsent, () => `${queued} telemetry events wait: ${error.message}`);
+    this.#notify('onUnsent', 'warn', unsent, () => `${queued} telemetry events wait: ${error.message}`);
   }
 
-  #sayDrops(): void {
+  #reportDrops(): void {
     const drops = [...this.#drops];
     this.#drops.clear();
     for (const [reason, count] of drops) {
       if (this.#log.has('error')) this.#log.write('error', `${count} telemetry events were dropped: ${reason}`);
-      this.#tell('onDropped', 'error', { count, reason }, () => `${count} telemetry events were dropped: ${reason}`);
+      this.#notify('onDropped', 'error', { count, reason }, () => `${count} telemetry events were dropped: ${reason}`);
     }
   }
 
-  #tell<Name extends keyof TelemetryCallbacks>(
+  #notify<Name extends keyof TelemetryCallbacks>(
     name: Name,
     level: 'warn' | 'error',
     what: Parameters<NonNullable<TelemetryCallbacks[Name]>>[0],
     sentence: () => string,
   ): void {
-    const callback = this.#callbacks[name] as ((heard: typeof what) => unknown) | undefined;
+    const callback = this.#callbacks[name] as ((argument: typeof what) => unknown) | undefined;
     try {
       // An async callback that rejects would end the host's process.
       if (callback !== undefined) void Promise.resolve(callback(what)).catch(() => undefined);

@@ -114,7 +114,7 @@ export class RunQueue {
   }
 
   #run(): void {
-    const lanesMax = this.#backoff.isWell ? this.#settings.requestsMax : 1;
+    const lanesMax = this.#backoff.isHealthy ? this.#settings.requestsMax : 1;
     while (this.#activeRequests.size < lanesMax && this.#waiting.length > 0 && this.#backoff.msLeft === 0)
       void this.#deliver(this.#waiting.shift()!);
     if (this.#activeRequests.size === 0) this.#rest();
@@ -156,7 +156,7 @@ export class RunQueue {
   }
 
   #drop(run: QueuedRun, reason: 'unsent' | 'refused'): void {
-    this.counts.givenUp += 1;
+    this.counts.abandoned += 1;
     run.settle(undefined);
     this.#reports.dropped(run.documents, reason);
   }

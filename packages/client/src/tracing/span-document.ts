@@ -25,13 +25,13 @@ export function boundedDocument(document: Readonly<Record<string, unknown>>, uni
     return text !== undefined && FREE_MEMBERS.has(name) ? [{ name, size: text.length }] : [];
   });
   for (const { name, size } of sizes.sort((one, other) => other.size - one.size)) {
-    if (marked(kept, leftOut).length <= unitsMax) break;
+    if (withLeftOut(kept, leftOut).length <= unitsMax) break;
     leaveOut(name, `too long: ${size} characters`);
   }
-  return marked(kept, leftOut);
+  return withLeftOut(kept, leftOut);
 }
 
-const marked = (kept: Record<string, unknown>, leftOut: Record<string, string>): string =>
+const withLeftOut = (kept: Record<string, unknown>, leftOut: Record<string, string>): string =>
   JSON.stringify({ ...kept, metadata: { ...(kept.metadata as object | undefined), [LEFT_OUT]: leftOut } });
 
 function textOf(value: unknown): { text?: string; fault?: string } {

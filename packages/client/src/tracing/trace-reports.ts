@@ -42,7 +42,7 @@ export class TraceReports {
 
   dropped(documents: RunDocuments, reason: DropReason): void {
     const { onDropped } = this.#callbacks;
-    this.#tell('onDropped', 'error', `a run was dropped: ${reason}`, () =>
+    this.#notify('onDropped', 'error', `a run was dropped: ${reason}`, () =>
       onDropped?.({ count: 1, reason, trace: traceOf(documents) }),
     );
   }
@@ -51,7 +51,7 @@ export class TraceReports {
     const { onRejected } = this.#callbacks;
     const { issues, requestId } = error;
     const [place = ''] = issues.map(({ path, code }) => ` at ${path}: ${code}`);
-    this.#tell('onRejected', 'error', `a run was rejected: ${error.status} ${error.code ?? ''}${place}`, () =>
+    this.#notify('onRejected', 'error', `a run was rejected: ${error.status} ${error.code ?? ''}${place}`, () =>
       onRejected?.({ trace: traceOf(documents), issues, requestId }),
     );
   }
@@ -60,10 +60,10 @@ export class TraceReports {
     const { queued, error } = unsent;
     const why = error instanceof ApiError ? `${error.status} ${error.code ?? ''}` : error.message;
     const line = `${queued === 1 ? '1 run waits' : `${queued} runs wait`} to be sent: ${why}`;
-    this.#tell('onUnsent', 'warn', line, () => this.#callbacks.onUnsent?.(unsent));
+    this.#notify('onUnsent', 'warn', line, () => this.#callbacks.onUnsent?.(unsent));
   }
 
-  #tell(name: keyof TraceCallbacks, level: 'warn' | 'error', line: string, call: () => unknown): void {
+  #notify(name: keyof TraceCallbacks, level: 'warn' | 'error', line: string, call: () => unknown): void {
     this.#log.write(level, line);
     try {
       if (this.#callbacks[name] !== undefined) void Promise.resolve(call()).catch(() => undefined);

@@ -24,14 +24,14 @@ export const hashing: Hashing = { digests, sha256 };
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
     hashes.sha512 = sha512;
-    return verify(signature, message, publicKey, { zip215: false }) && holdsWithoutCofactor(publicKey, message, signature);
+    return verify(signature, message, publicKey, { zip215: false }) && isValidWithoutCofactor(publicKey, message, signature);
   } catch {
     return false;
   }
 }
 
 /** Checks S·B = R + k·A. The library multiplies both sides by 8, so it accepts signatures that OpenSSL and the Python verifier reject. */
-function holdsWithoutCofactor(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+function isValidWithoutCofactor(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const [r, s] = [signature.subarray(0, 32), scalarOf(signature.subarray(32))];
   const k = scalarOf(sha512(concatBytes(r, publicKey, message))) % Point.CURVE().n;
   const right = Point.fromBytes(r).add(Point.fromBytes(publicKey).multiply(k, false));

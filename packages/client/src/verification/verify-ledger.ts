@@ -80,14 +80,14 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   const corrections = audit === undefined ? undefined : (audit.corrections ?? []);
   if (trust.replay !== undefined && log !== 'decisions') throw new ConfigurationError('replay is for the log decisions');
   const replay = trust.replay === undefined ? undefined : new DecisionReplay(bytesOf(trust.replay), hashing.digests);
-  const demand = { log, kept: heads, corrections, restores: audit?.restores, tenantId: trust.tenantId, replay };
-  const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, demand);
-  const bad = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
+  const expectation = { log, kept: heads, corrections, restores: audit?.restores, tenantId: trust.tenantId, replay };
+  const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, expectation);
+  const broken = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
     return { ok: false, entries, seq, fault, misfit };
   };
-  if (firstBad !== undefined) return bad(firstBad.reason, firstBad);
-  if (contradiction !== undefined) return bad(`${contradiction.source}: ${contradiction.reason}`, {});
-  if (entries === 0 && heads.length === 0) return bad(NO_ROWS, {});
+  if (firstBad !== undefined) return broken(firstBad.reason, firstBad);
+  if (contradiction !== undefined) return broken(`${contradiction.source}: ${contradiction.reason}`, {});
+  if (entries === 0 && heads.length === 0) return broken(NO_ROWS, {});
   return { ok: true, tenantId, entries, head, headsMet: heads.length, timesChecked: log === 'audit' || audit !== undefined };
 }
 
@@ -96,8 +96,8 @@ const NO_ROWS = 'the export has no rows, which proves nothing: give a checkpoint
 
 async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  for await (const piece of typeof lines === 'string' ? [lines] : lines)
-    yield typeof piece === 'string' ? encoder.encode(piece) : piece;
+  for await (const chunk of typeof lines === 'string' ? [lines] : lines)
+    yield typeof chunk === 'string' ? encoder.encode(chunk) : chunk;
 }
 
 type KeptHead = (TreeHead & { source: string }) | { source: string; size: number; root: Uint8Array } | { fault: string };

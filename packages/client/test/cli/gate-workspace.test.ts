@@ -184,7 +184,7 @@ describe('trust file', () => {
     [
       'without a live key',
       () => trustWith((file) => (file.keys[0].retired_at = '2026-01-01T00:00:00.000Z')),
-      /no live key.*ended.*trust show/,
+      /no live key.*retired.*trust show/,
     ],
     ['missing', () => join(folder, 'nosuch.json'), /cannot read/],
   ])('that is %s is refused with 2 before any request', async (_what, file, why) => {
@@ -244,7 +244,7 @@ describe('trust file', () => {
       environment: { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key },
       fetch: observed,
     });
-    expect([status, out]).toEqual([3, expect.stringMatching(/ended.*trust show --workspace/s)]);
+    expect([status, out]).toEqual([3, expect.stringMatching(/retired.*trust show --workspace/s)]);
   });
 });
 

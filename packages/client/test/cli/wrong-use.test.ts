@@ -47,7 +47,7 @@ describe('wrong use exits with 2, sends no request and names the remedy', () => 
     ['a missing key file', [...agent, '--verify-key', join(folder, 'none')], /cannot read/],
     ['an empty key file', [...agent, '--verify-key', inFile('empty', '\n')], /it is empty/],
     ['a key file without a key', [...agent, '--verify-key', inFile('text', 'hello')], /invalid key/],
-    ['an unset variable', [...agent, '--verify-key', 'env:NOT_SET'], /NOT_SET holds no key/],
+    ['an unset variable', [...agent, '--verify-key', 'env:NOT_SET'], /NOT_SET contains no key/],
     ['a missing verify key that is required', [...agent, '--require-verify-key'], /no key was given/],
     ['two results files', ['evaluate', 'record', '--agent', 'a', '--junit', 'a', '--promptfoo', 'b'], /give one results file/],
     [

@@ -227,7 +227,7 @@ describe('errors', () => {
     server.plan(treat.page(502));
     const proxied = await failure(record({ retries: { attemptsMax: 1 } }));
     expect(proxied).toBeInstanceOf(BadGatewayError);
-    expect(proxied).toMatchObject({ code: undefined, message: '502 answered by something that is not the service' });
+    expect(proxied).toMatchObject({ code: undefined, message: '502 the response is not from Countersign' });
     server.plan(treat.refuse(429, 'rate_limited', { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }));
     const limited = (await failure(record({ retries: { attemptsMax: 1 } }))) as RateLimitedError;
     expect(limited.retryAfterMs).toBeGreaterThan(50_000);

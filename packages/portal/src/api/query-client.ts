@@ -2,7 +2,7 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { toast } from '../toasts/toasts.tsx';
 import { type Problem, toProblem } from './problem.ts';
 
-/** Handles a call that fails because nobody is signed in. main.tsx sets it, because it has access to the router. */
+/** Handles a call that fails because no person is signed in. main.tsx sets it, because it has access to the router. */
 let onSignedOut: (problem: Problem) => void = () => undefined;
 export const setSignedOutHandler = (act: (problem: Problem) => void): void => {
   onSignedOut = act;

@@ -55,11 +55,11 @@ export function DayBars(props: {
               </tr>
             </thead>
             <tbody>
-              {days.map(({ day, value, bad: wrong }) => (
+              {days.map(({ day, value, bad: failed }) => (
                 <tr key={day}>
                   <td>{day}</td>
                   <td>{show(value)}</td>
-                  {badLabel !== undefined && <td>{wrong ?? 0}</td>}
+                  {badLabel !== undefined && <td>{failed ?? 0}</td>}
                 </tr>
               ))}
             </tbody>

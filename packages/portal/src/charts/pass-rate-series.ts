@@ -51,7 +51,7 @@ export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateS
 /**
  * The times that an axis labels. Only times of points are labelled. Labels are at least `distance` apart and unique.
  */
-export function namedMoments(moments: readonly number[], distance: number, label: (at: number) => string): number[] {
+export function labelledMoments(moments: readonly number[], distance: number, label: (at: number) => string): number[] {
   const named: number[] = [];
   for (const at of moments) {
     const before = named.at(-1);

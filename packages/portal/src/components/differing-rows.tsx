@@ -31,8 +31,8 @@ export function DifferingRows({ rows }: { rows: readonly DifferingRow[] }) {
   return (
     <Notice kind="problem" title="The database was changed outside Countersign" role="alert">
       <p>
-        Pages may show these records wrongly. Promotion decisions depend on the log of evidence only. Ask the operator to restore
-        the rows from a backup, and to run <code>countersign-server ledger verify --log all</code>.
+        Pages may show these records incorrectly. Promotion decisions depend on the log of evidence only. Ask the operator to
+        restore the rows from a backup, and to run <code>countersign-server ledger verify --log all</code>.
       </p>
       <ul>
         {rows.map((row) => (

@@ -50,7 +50,7 @@ const OUTCOME: Record<string, Tone> = {
   blocked: 'warn',
   incomplete: 'warn',
 };
-/** A run's outcome; without one its spans still arrive. */
+/** A run's outcome; null while its spans are still arriving. */
 export const OutcomeBadge = ({ outcome }: { outcome: string | null }) =>
   outcome === null ? <Badge tone="accent">arriving</Badge> : <Badge tone={OUTCOME[outcome] ?? 'quiet'}>{outcome}</Badge>;
 

@@ -21,7 +21,7 @@ export function AgentSelect(props: {
   const { workspace } = useWorkspace();
   const [searchText, setSearchText] = useState('');
   const [search] = useDebouncedValue(searchText.trim(), TYPING_MS);
-  const found = useQuery({
+  const matches = useQuery({
     queryKey: ['agents', workspace.id, 'select', search],
     queryFn: ({ signal }) =>
       call('agents.list', {
@@ -36,7 +36,7 @@ export function AgentSelect(props: {
     queryFn: ({ signal }) => call('agents.read', { params: { workspace: workspace.id, agent: value ?? '' }, signal }),
     enabled: value !== null,
   });
-  const options = new Map((found.data?.items ?? []).map(({ id, name }) => [id, name]));
+  const options = new Map((matches.data?.items ?? []).map(({ id, name }) => [id, name]));
   if (chosen.data !== undefined) options.set(chosen.data.id, chosen.data.name);
   return (
     <Select

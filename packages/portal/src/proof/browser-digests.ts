@@ -12,19 +12,19 @@ export const digests: Digests = {
 
 export const sha256 = (bytes: Uint8Array): Uint8Array => hashBytes(bytes);
 
-/** Checks an Ed25519 signature (RFC 8032, without the cofactor, as OpenSSL does); false for whatever is no key and no signature. */
+/** Checks an Ed25519 signature (RFC 8032, without the cofactor, like OpenSSL); false for malformed keys and signatures. */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
     return (
-      ed25519.verify(signature, message, publicKey, { zip215: false }) && holdsWithoutCofactor(publicKey, message, signature)
+      ed25519.verify(signature, message, publicKey, { zip215: false }) && isValidWithoutCofactor(publicKey, message, signature)
     );
   } catch {
     return false;
   }
 }
 
-/** S·B = R + k·A. The library multiplies both sides by 8, so it accepts signatures that OpenSSL and the Python verifier refuse. */
-function holdsWithoutCofactor(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+/** Checks S·B = R + k·A. The library multiplies both sides by 8, so it accepts signatures that OpenSSL and the Python verifier reject. */
+function isValidWithoutCofactor(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const { Point } = ed25519;
   const [r, s] = [signature.subarray(0, 32), scalarOf(signature.subarray(32))];
   const k = scalarOf(sha512(concatBytes(r, publicKey, message))) % Point.Fn.ORDER;
@@ -32,5 +32,5 @@ function holdsWithoutCofactor(publicKey: Uint8Array, message: Uint8Array, signat
   return Point.BASE.multiplyUnsafe(s).equals(right);
 }
 
-/** The number that bytes write, the lowest first. */
+/** Reads a little-endian number. */
 const scalarOf = (bytes: Uint8Array): bigint => BigInt(`0x${bytesToHex(Uint8Array.from(bytes).reverse())}`);

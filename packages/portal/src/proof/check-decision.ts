@@ -8,7 +8,7 @@ import type { PublicKeys } from './public-keys.ts';
 
 /** The result of one check. */
 export interface Finding {
-  good: boolean;
+  passed: boolean;
   detail: string;
 }
 
@@ -38,7 +38,7 @@ export interface DecisionProofParts {
 export function checkDecision(document: string, { envelope, keys, evidence, decisionKey }: DecisionProofParts): DecisionFindings {
   const decision = parseDocument(document);
   if (decision === undefined) {
-    const finding = { good: false, detail: 'The document is not valid JSON, or it is ambiguous.' };
+    const finding = { passed: false, detail: 'The document is not valid JSON, or it is ambiguous.' };
     return { hash: finding, attestation: finding };
   }
   return {
@@ -53,47 +53,47 @@ function hashFinding(decision: Record<string, unknown>): Finding {
   try {
     const computed = decisionDigest(decision, digests);
     return computed === decision.response_sha256
-      ? { good: true, detail: `The SHA-256 of the canonical text is ${computed}, as the document states.` }
+      ? { passed: true, detail: `The SHA-256 of the canonical text is ${computed}, as the document states.` }
       : {
-          good: false,
+          passed: false,
           detail: `The document states ${String(decision.response_sha256)}, but its hash is ${computed}. It was altered.`,
         };
   } catch (error) {
-    return { good: false, detail: `The document has no canonical form: ${(error as Error).message}.` };
+    return { passed: false, detail: `The document has no canonical form: ${(error as Error).message}.` };
   }
 }
 
 function attestationFinding(decision: Record<string, unknown>, envelope: unknown, keys: PublicKeys): Finding {
   if (envelope === null || envelope === undefined)
-    return { good: false, detail: 'The server has no attestation of this decision.' };
+    return { passed: false, detail: 'The server has no attestation of this decision.' };
   const opened = openAttestation(envelope, keys.attestation, verifyEd25519, (each) => decisionDigest(each, digests));
-  if ('fault' in opened) return { good: false, detail: `Not valid: ${opened.fault}.` };
+  if ('fault' in opened) return { passed: false, detail: `Not valid: ${opened.fault}.` };
   if (canonicalJson(opened.decision) !== canonicalJson(decision))
-    return { good: false, detail: 'The attestation is for a different decision.' };
-  return { good: true, detail: `The in-toto statement has a valid Ed25519 signature of key ${opened.keyid}.` };
+    return { passed: false, detail: 'The attestation is for a different decision.' };
+  return { passed: true, detail: `The in-toto statement has a valid Ed25519 signature of key ${opened.keyid}.` };
 }
 
 function evidenceFinding(decision: Record<string, unknown>, evidence: string | null): { evidence?: Finding } {
   if (evidence === null && decision.evidence_sha256 === undefined) return {};
   if (evidence === null)
-    return { evidence: { good: false, detail: 'The decision names its evidence, but the server does not have it.' } };
+    return { evidence: { passed: false, detail: 'The decision names its evidence, but the server does not have it.' } };
   const fault = evidenceFault(decision, evidence, digests);
   return {
     evidence:
       fault === undefined
         ? {
-            good: true,
+            passed: true,
             detail: `The SHA-256 is ${String(decision.evidence_sha256)}. Evaluating the evidence again gives the same verdict.`,
           }
-        : { good: false, detail: `Not valid: ${fault}.` },
+        : { passed: false, detail: `Not valid: ${fault}.` },
   };
 }
 
 function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Finding {
   const fault = decisionFault(decision, key, digests);
   return fault === undefined
-    ? { good: true, detail: `The HMAC-SHA256 of decision key ${String(decision.key_id)} is valid.` }
-    : { good: false, detail: `Not valid: ${fault}.` };
+    ? { passed: true, detail: `The HMAC-SHA256 of decision key ${String(decision.key_id)} is valid.` }
+    : { passed: false, detail: `Not valid: ${fault}.` };
 }
 
 /** Parses a document. Returns undefined if it is ambiguous, such as with a repeated member. */

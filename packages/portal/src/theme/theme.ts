@@ -8,7 +8,7 @@ import {
   Tooltip,
 } from '@mantine/core';
 
-/** The accent by shade. What is painted comes from tokens.css; Mantine wants ten shades to know the colour's name. */
+/** The accent colour in the ten shades that Mantine requires. The colours on the page come from tokens.css. */
 const petrol: MantineColorsTuple = [
   '#e1eef0',
   '#c6dfe3',
@@ -22,7 +22,7 @@ const petrol: MantineColorsTuple = [
   '#062f38',
 ];
 
-/** The one look of all parts. */
+/** The theme of all components. */
 export const theme = createTheme({
   colors: { petrol },
   primaryColor: 'petrol',
@@ -34,7 +34,7 @@ export const theme = createTheme({
       vars: (_theme, { variant = 'filled' }) => ({ root: variant === 'filled' ? { '--button-color': 'var(--on-accent)' } : {} }),
     }),
     Checkbox: Checkbox.extend({ vars: () => ({ root: { '--checkbox-icon-color': 'var(--on-accent)' } }) }),
-    // Their own ways to lock the page's scroll and to fade write inline style sheets, which the pages' policy refuses.
+    // Mantine's scroll lock and fade use inline style sheets, which the content security policy blocks.
     Modal: Modal.extend({
       defaultProps: {
         closeButtonProps: { 'aria-label': 'Close' },
@@ -49,5 +49,5 @@ export const theme = createTheme({
   },
 });
 
-/** Where the chosen scheme is kept; public/color-scheme.js reads the same name before the first paint. */
+/** Stores the selected colour scheme. public/color-scheme.js reads the same key before the first paint. */
 export const colorSchemeManager = localStorageColorSchemeManager({ key: 'countersign-color-scheme' });

@@ -31,7 +31,7 @@ export function DecisionProof({ decision }: { decision: ResponseBody<'decisions.
     evidence: decision.evidence,
     decisionKey,
   });
-  const isValid = Object.values(findings).every(({ good }: Finding) => good) && decision.altered === null;
+  const isValid = Object.values(findings).every(({ passed }: Finding) => passed) && decision.altered === null;
   return (
     <div className="stack">
       <Panel

@@ -7,7 +7,7 @@ const LABELS = { unchecked: 'not checked', passed: 'passed', failed: 'failed' };
 
 /** The result of one check. `fallback` is shown while the check has not run. */
 export function FindingItem({ title, finding, fallback }: { title: string; finding: Finding | undefined; fallback?: ReactNode }) {
-  const state = finding === undefined ? 'unchecked' : finding.good ? 'passed' : 'failed';
+  const state = finding === undefined ? 'unchecked' : finding.passed ? 'passed' : 'failed';
   const Icon = ICONS[state];
   return (
     <li data-state={state}>

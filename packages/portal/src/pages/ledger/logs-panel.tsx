@@ -35,14 +35,14 @@ export function LogsPanel() {
       note="Each log has a Merkle tree. Keep checkpoints outside this server to detect a log that was rewritten or cut off."
       flush
     >
-      {data.items.map(({ log, fault }) => fault !== null && <Rewritten key={log} log={log} fault={fault} />)}
+      {data.items.map(({ log, fault }) => fault !== null && <ChangedLogNotice key={log} log={log} fault={fault} />)}
       <DataTable label="Logs" items={data.items} keyOf={({ log }) => log} columns={columnsOf(workspace.id)} />
     </Panel>
   );
 }
 
 /** A log whose head was not written by this server. */
-function Rewritten({ log, fault }: { log: Log['log']; fault: string }) {
+function ChangedLogNotice({ log, fault }: { log: Log['log']; fault: string }) {
   return (
     <Notice kind="problem" title={`The log ${log} was changed in the database`} role="alert">
       <p>{fault}</p>

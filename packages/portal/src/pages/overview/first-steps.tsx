@@ -42,7 +42,7 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
     {
       title: 'Request a promotion decision',
       done: has.decisions,
-      how: <ExampleRequest path="/api/public/governance/promotion-check" scope="governance" body={QUESTION} />,
+      how: <ExampleRequest path="/api/public/governance/promotion-check" scope="governance" body={PROMOTION_CHECK} />,
     },
   ];
   const next = steps.findIndex(({ done }) => !done);
@@ -92,4 +92,4 @@ const TRACE = {
   spans: [{ span_id: 's1', kind: 'llm', name: 'plan', prompt_tokens: 812, completion_tokens: 64, cost_usd: 0.0042 }],
 };
 const EVALUATION = { name: 'nightly-regression', agent_name: EXAMPLE_AGENT, status: 'passing', pass_rate: 92.5 };
-const QUESTION = { agent_name: EXAMPLE_AGENT, min_pass_rate: 90, max_age_hours: 24 };
+const PROMOTION_CHECK = { agent_name: EXAMPLE_AGENT, min_pass_rate: 90, max_age_hours: 24 };

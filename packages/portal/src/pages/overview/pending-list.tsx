@@ -41,13 +41,18 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
           </li>
         ))}
       </ul>
-      <More shown={approvals.length} all={approvals_pending} to="/w/$workspace/approvals" label="approvals" />
-      <More shown={recertifications.length} all={recertifications_open} to="/w/$workspace/incidents" label="re-certifications" />
+      <MoreLink shown={approvals.length} all={approvals_pending} to="/w/$workspace/approvals" label="approvals" />
+      <MoreLink
+        shown={recertifications.length}
+        all={recertifications_open}
+        to="/w/$workspace/incidents"
+        label="re-certifications"
+      />
     </Panel>
   );
 }
 
-function More({
+function MoreLink({
   shown,
   all,
   to,

@@ -64,17 +64,17 @@ function partsOf(content: unknown): Part[] {
 
 /** The tool of a call, in the formats of the common model APIs. */
 function callName(call: unknown): string {
-  const { name, function: called } = (call ?? {}) as { name?: unknown; function?: { name?: unknown } };
-  return String(called?.name ?? name ?? 'a tool');
+  const { name, function: toolFunction } = (call ?? {}) as { name?: unknown; function?: { name?: unknown } };
+  return String(toolFunction?.name ?? name ?? 'a tool');
 }
 
 function callArguments(call: unknown): string {
   const {
     input,
-    arguments: given,
-    function: called,
+    arguments: argumentText,
+    function: toolFunction,
   } = (call ?? {}) as { input?: unknown; arguments?: unknown; function?: { arguments?: unknown } };
-  const value = called?.arguments ?? given ?? input ?? call;
+  const value = toolFunction?.arguments ?? argumentText ?? input ?? call;
   if (typeof value !== 'string') return JSON.stringify(value, null, 2) ?? '';
   try {
     return JSON.stringify(JSON.parse(value), null, 2);

@@ -3,11 +3,11 @@ import { Actor } from '../../components/actor.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 
-/** Scores of single answers of a run. They are shown apart from evaluations: a score of one answer is no pass rate. */
+/** Scores of single answers of a run. They are not shown as evaluations, because a score of one answer is not a pass rate. */
 export function Findings({ findings }: { findings: ResponseBody<'runs.trace'>['findings'] }) {
   if (findings.length === 0) return null;
   return (
-    <Panel title="Findings" note="Scores of single answers. They are not evaluations and decide nothing." flush>
+    <Panel title="Findings" note="Scores of single answers. They are not evaluations and do not affect decisions." flush>
       <DataTable
         label="Findings"
         items={findings.map((finding, index) => ({ ...finding, index }))}

@@ -62,7 +62,7 @@ export function TracePage() {
   );
 }
 
-/** What is known of a run whose root span is not there. */
+/** The note on a run whose root span has not arrived. */
 function Unfinished({ outcome }: { outcome: string | null }) {
   if (outcome === null) {
     return (
@@ -74,7 +74,7 @@ function Unfinished({ outcome }: { outcome: string | null }) {
   if (outcome !== 'incomplete') return null;
   return (
     <Notice kind="quiet">
-      <p>The root span did not arrive within 15 minutes of the last span. Nothing is known of how this run ended.</p>
+      <p>The root span did not arrive within 15 minutes of the last span. It is unknown how this run ended.</p>
     </Notice>
   );
 }

@@ -6,7 +6,7 @@ import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 
-/** What the forms of a one-time link need: the link, its secret, and what to do after the sign-in. */
+/** The props of the forms of a one-time link: the link, its secret, and the action after the sign-in. */
 export interface LinkFormProps {
   link: ResponseBody<'links.show'>;
   token: string;
@@ -115,7 +115,7 @@ export function AcceptInvitation({ link, token, signedIn }: LinkFormProps) {
   );
 }
 
-/** Sets a new password for a lost one. */
+/** Replaces a lost password. */
 export function ResetPassword({ link, token, signedIn }: LinkFormProps) {
   const [password, setPassword] = useState('');
   const mutation = useMutation({

@@ -74,15 +74,15 @@ export function LinkPage() {
   );
 }
 
-function LinkForm(use: LinkFormProps) {
-  switch (use.link.purpose) {
+function LinkForm(props: LinkFormProps) {
+  switch (props.link.purpose) {
     case 'set_up':
-      return <SetUp {...use} />;
+      return <SetUp {...props} />;
     case 'invitation':
-      return <AcceptInvitation {...use} />;
+      return <AcceptInvitation {...props} />;
     case 'password_reset':
-      return <ResetPassword {...use} />;
+      return <ResetPassword {...props} />;
     case 'sign_in':
-      return <SignInByLink {...use} />;
+      return <SignInByLink {...props} />;
   }
 }
