@@ -35,6 +35,6 @@ export const compressedBodies: Attack = {
     for (const caller of callers) caller.close();
     const counted = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
     const accepted = [...statuses.keys()].filter((status) => status === 200 || status === 500);
-    return { refused: turn, note: counted, violations: accepted.map((status) => `a body was answered ${status}`) };
+    return { refused: turn, note: counted, violations: accepted.map((status) => `a body got status ${status}`) };
   },
 };

@@ -42,12 +42,12 @@ async function send(target: Target, seconds: number, honorsRetryAfter: boolean):
 export const crowdingBodies: Attack = {
   what: '512 senders of 282 KB that ignore Retry-After',
   bounds: { memoryMiB: 1024 },
-  promise: `at least ${SHARE_MIN * 100} % of what is stored when they honour it`,
+  promise: `at least ${SHARE_MIN * 100} % of the rate with senders that honor it`,
   run: async (target, { seconds }) => {
     const honoring = await send(target, seconds, true);
     const ignoring = await send(target, seconds, false);
     const share = ignoring.perSecond / honoring.perSecond;
-    const note = `${ignoring.perSecond.toFixed(0)} stored a second, ${honoring.perSecond.toFixed(0)} when they wait`;
+    const note = `${ignoring.perSecond.toFixed(0)} stored per second, ${honoring.perSecond.toFixed(0)} when they wait`;
     // If nothing was stored, the share is NaN. The comparison then fails, as it must.
     return {
       refused: ignoring.refused,

@@ -26,9 +26,9 @@ async function waitForRecovery(target: Target): Promise<number | undefined> {
 
 /** Acknowledged records survive a kill of the server or of the database. */
 export const killedProcesses: Attack = {
-  what: 'kill -9 of the server and of PostgreSQL by turns, while others write',
+  what: 'kill -9 of the server and of PostgreSQL in turn, while others write',
   bounds: {},
-  promise: `serves again within ${RECOVERY_SECONDS_MAX} s, nothing acknowledged is lost`,
+  promise: `recovers within ${RECOVERY_SECONDS_MAX} s, and no acknowledged record is lost`,
   run: async (target, { seconds }) => {
     const endsAt = performance.now() + seconds * 1000;
     const slow: string[] = [];

@@ -16,7 +16,7 @@ async function fill(target: Target): Promise<void> {
   for (let index = 0; index < ENTRIES; index += 1) {
     const body = { actor: 'attacker', action: 'large.entry', metadata: { text: 'x'.repeat(900_000) } };
     const { status } = await caller.send(postRequest('/api/public/audit', target.attacker.key, JSON.stringify(body)));
-    if (status !== 200) throw new Error(`a large entry was answered ${status}`);
+    if (status !== 200) throw new Error(`a large entry got status ${status}`);
   }
   caller.close();
 }
@@ -29,7 +29,7 @@ export const loopingViewers: Attack = {
   prepare: fill,
   run: async (target, { seconds }) => {
     const latencies: number[] = [];
-    const others = new Map<number, number>();
+    const victimErrors = new Map<number, number>();
     let [refused, turn] = [0, 0];
     const callers = Array.from({ length: VIEWERS + 1 }, () => new Caller(target));
     await runConcurrently(callers.length, seconds, async (index) => {
@@ -42,7 +42,7 @@ export const loopingViewers: Attack = {
         return;
       }
       latencies.push(ms);
-      if (status !== 200) others.set(status, (others.get(status) ?? 0) + 1);
+      if (status !== 200) victimErrors.set(status, (victimErrors.get(status) ?? 0) + 1);
       await sleep(20);
     });
     for (const caller of callers) caller.close();
@@ -51,7 +51,7 @@ export const loopingViewers: Attack = {
     return {
       refused,
       note,
-      violations: [...others].map(([status, count]) => `${count} pages of the other workspace were answered ${status}`),
+      violations: [...victimErrors].map(([status, count]) => `${count} pages of the other workspace got status ${status}`),
     };
   },
 };

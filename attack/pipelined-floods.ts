@@ -6,7 +6,7 @@ import type { Target } from './target.ts';
 
 const REQUESTS = 'countersign_http_requests_total';
 
-/** Paths that answer without a credential. */
+/** Paths that need no credential. */
 const PATHS = ['/openapi.json', '/metrics', '/docs', '/readyz', '/.well-known/jwks.json', '/', '/api/portal/session'];
 
 /** Repeatedly sends many GETs in one write on each of many connections, and reads the responses. */
@@ -22,11 +22,11 @@ async function flood(target: Target, sockets: number, gets: number, seconds: num
   await sleep(1_100); // metrics are up to a second old
   const refused =
     (await target.metric(REQUESTS, /status="503"/)) + (await target.metric('countersign_connections_refused_total'));
-  const answered = (await target.metric(REQUESTS)) - refused;
+  const responses = (await target.metric(REQUESTS)) - refused;
   return {
     refused,
-    note: `${Math.round(answered / seconds).toLocaleString('en-US')} answers a second`,
-    violations: answered > 0 ? [] : ['nothing was answered'],
+    note: `${Math.round(responses / seconds).toLocaleString('en-US')} responses per second`,
+    violations: responses > 0 ? [] : ['there was no response'],
   };
 }
 

@@ -14,7 +14,7 @@ export interface Row {
 
 /** The rows as the Markdown table of docs/reliability.md. */
 export function table(rows: readonly Row[]): string {
-  const head = ['attack', 'what is done', 'bound', 'measured', 'refused', 'lost', ''];
+  const head = ['attack', 'description', 'bound', 'measured', 'refused', 'lost', ''];
   const lines = rows.map(({ name, what, bound, measured, refused, lost, violations }) => [
     `\`${name}\``,
     what,

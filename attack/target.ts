@@ -74,7 +74,7 @@ export class Target implements Address {
     const response = await fetch(`${this.url}/metrics`);
     const text = await response.text();
     if (!response.ok || !text.includes(`# TYPE ${name} `))
-      throw new Error(`/metrics was answered ${response.status}, without ${name}`);
+      throw new Error(`/metrics returned status ${response.status}, without ${name}`);
     const lines = text
       .split('\n')
       .filter((line) => line.startsWith(name) && /[ {]/.test(line[name.length]!) && matching.test(line));

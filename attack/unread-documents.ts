@@ -26,7 +26,7 @@ async function storeDocument(target: Target): Promise<void> {
   const caller = new Caller(target);
   const { status } = await caller.send(postRequest('/api/public/traces', target.attacker.key, body));
   caller.close();
-  if (status !== 200) throw new Error(`the large document was answered ${status}`);
+  if (status !== 200) throw new Error(`the large document got status ${status}`);
   const [trace] = await target.query<{ id: string }>('SELECT id FROM countersign.traces WHERE tenant_id = $1', [
     target.attacker.tenantId,
   ]);
@@ -35,9 +35,9 @@ async function storeDocument(target: Target): Promise<void> {
 
 /** 300 clients that requested a large document and never read it once held 6.5 GB indefinitely. */
 export const unreadDocuments: Attack = {
-  what: '300 connections that ask for a document of 19 MB in the portal and do not read',
+  what: '300 connections that request a document of 19 MB in the portal and do not read it',
   bounds: { victimP99Ms: 300, memoryMiB: 1024 },
-  promise: `nothing is held ${HELD_SECONDS_MAX} s later (timeout ${SEND_TIMEOUT_SECONDS} s)`,
+  promise: `no response is held in memory ${HELD_SECONDS_MAX} s later (timeout ${SEND_TIMEOUT_SECONDS} s)`,
   settings: { COUNTERSIGN_SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS) },
   prepare: storeDocument,
   run: async (target, { seconds }) => {

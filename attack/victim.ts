@@ -22,7 +22,7 @@ export interface VictimReport {
   acknowledged: { kind: Kind; marker: string }[];
   refused: number;
   /** Requests without a response. Whether they are stored is unknown. */
-  unanswered: number;
+  withoutResponse: number;
   /** Responses that a valid request must not get. */
   faults: string[];
 }

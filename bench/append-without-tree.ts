@@ -28,19 +28,19 @@ export const auditWriter =
   (append: Append, heads: RememberedHeads) =>
   async (tx: Transaction, items: readonly PreparedAudit[]): Promise<Outcome[]> => {
     const head = heads.take(tx.tenantId) ?? (await lockHeads(tx, ['audit'])).get('audit')!;
-    let left: LockedHead | undefined;
-    const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {
+    let newHead: LockedHead | undefined;
+    const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (newItems) => {
       const { rows, moved } = append(
         tx,
         head,
-        fresh.map(({ entry }) => entry),
+        newItems.map(({ entry }) => entry),
       );
-      left = moved;
+      newHead = moved;
       return rows.map(({ entry: { id, prev_hash, seq }, rowHash }) =>
         ingestReply({ ok: true, id, row_hash: rowHash, prev_hash }, { 'Countersign-Ledger-Seq': String(seq) }),
       );
     });
-    if (left !== undefined) heads.remember(tx.tenantId, left);
+    if (newHead !== undefined) heads.remember(tx.tenantId, newHead);
     return outcomes;
   };
 

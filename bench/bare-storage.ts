@@ -13,7 +13,7 @@ import { evidenceStates } from '../packages/server/src/ledger/evidence-states.ts
  * The lower bound of the cost of an acknowledged POST: a group commit writes bodies to a table that has only its primary key. It has no
  * chain, hash, tree, signature, row-level security or search index. Its rate is the most that the product can reach.
  */
-export const MAKE_BARE_TABLE = `
+export const CREATE_BARE_TABLE = `
   CREATE TABLE IF NOT EXISTS public.bare (tenant_id uuid NOT NULL, seq bigint NOT NULL, document text NOT NULL, PRIMARY KEY (tenant_id, seq));
   GRANT USAGE ON SCHEMA public TO PUBLIC;
   GRANT INSERT ON public.bare TO PUBLIC;`;
@@ -23,24 +23,24 @@ const INSERT = sql(
   `INSERT INTO public.bare (tenant_id, seq, document) SELECT $1, seq, document FROM unnest($2::bigint[], $3::text[]) AS sent (seq, document)`,
 );
 
-type Question = Parameters<EvidenceState['find']>[0];
+type EvidenceQuery = Parameters<EvidenceState['find']>[0];
 
 /** A body to store. For a promotion check, `question` selects the evidence to read. */
 interface Body extends Item {
   text: string;
-  question?: Question;
+  evidenceQuery?: EvidenceQuery;
 }
 
-const ANSWER: IngestReply = { json: '{"ok":true}', headers: {} };
+const REPLY: IngestReply = { json: '{"ok":true}', headers: {} };
 let lastSeq = 0;
 
 async function write(tx: Transaction, bodies: readonly Body[]): Promise<IngestReply[]> {
-  const questions = bodies.flatMap(({ question }) => question ?? []);
-  if (questions.length > 0) await evidenceStates.read(tx, (state) => questions.map((question) => state.find(question)));
+  const queries = bodies.flatMap(({ evidenceQuery }) => evidenceQuery ?? []);
+  if (queries.length > 0) await evidenceStates.read(tx, (state) => queries.map((evidenceQuery) => state.find(evidenceQuery)));
   const seqs = bodies.map(() => ++lastSeq);
   tx.send(INSERT, [tx.tenantId, int8Array(seqs), textArray(bodies.map(({ text }) => text))]);
   await tx.commit();
-  return bodies.map(() => ANSWER);
+  return bodies.map(() => REPLY);
 }
 
 /** Stores bodies. For a promotion check, it reads the evidence first. */
@@ -55,11 +55,11 @@ export function bareStorage(pool: Pool, slots: Slots, queueBytesMax: number) {
   });
   const body = (document: Buffer): Body => ({ bytes: document.length, foldKeys: [], text: document.toString() });
   return {
-    keep: (tenantId: string, document: Buffer) => writer.submit(tenantId, body(document)),
-    keepCheck: (tenantId: string, document: Buffer, { agent_id, agent_name, harness_id }: PromotionCheck) =>
+    store: (tenantId: string, document: Buffer) => writer.submit(tenantId, body(document)),
+    storeCheck: (tenantId: string, document: Buffer, { agent_id, agent_name, harness_id }: PromotionCheck) =>
       writer.submit(tenantId, {
         ...body(document),
-        question: { agent_id: agent_id ?? null, agent_name: agent_name ?? null, harness_id: harness_id ?? null },
+        evidenceQuery: { agent_id: agent_id ?? null, agent_name: agent_name ?? null, harness_id: harness_id ?? null },
       }),
   };
 }

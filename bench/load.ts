@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
-/** A complete HTTP request as bytes, with the positions of the ID. The ID is overwritten before each request. */
-export interface Shot {
+/** A complete HTTP request as bytes, with the positions of the ID. The ID is overwritten before the request is sent. */
+export interface LoadRequest {
   request: Buffer;
   idAt: readonly number[];
 }
@@ -10,7 +10,7 @@ export interface Shot {
 export const ID = '@@@@@@@@@@@@';
 
 /** A POST request that can be sent repeatedly. */
-export function shot(path: string, key: string, body: string | Buffer, mediaType = 'application/json'): Shot {
+export function postRequest(path: string, key: string, body: string | Buffer, mediaType = 'application/json'): LoadRequest {
   const head =
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n` +
     `Content-Type: ${mediaType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
@@ -21,7 +21,7 @@ export function shot(path: string, key: string, body: string | Buffer, mediaType
 }
 
 /** A GET request. */
-export const getting = (path: string, key: string): Shot => ({
+export const getRequest = (path: string, key: string): LoadRequest => ({
   request: Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n\r\n`),
   idAt: [],
 });
@@ -32,86 +32,88 @@ export interface Load {
   connections: number;
   seconds: number;
   /** The requests, sent in turn. */
-  shots: readonly Shot[];
+  loadRequests: readonly LoadRequest[];
 }
 
 /** The responses received within the time. */
-export interface Fired {
+export interface LoadResult {
   perSecond: number;
   /** Milliseconds, in the order of the responses. */
   latencies: number[];
 }
 
 let lastId = 0;
-const NOTHING = Buffer.alloc(0);
+const EMPTY = Buffer.alloc(0);
 
 /** Sends the load. Throws if a response is not 200, because a rate must not include rejections. */
-export async function fire({ port, connections, seconds, shots }: Load): Promise<Fired> {
-  const guns = await Promise.all(Array.from({ length: connections }, (_, index) => Gun.connected(port, shots, index)));
+export async function runLoad({ port, connections, seconds, loadRequests }: Load): Promise<LoadResult> {
+  const clients = await Promise.all(
+    Array.from({ length: connections }, (_, index) => Connection.open(port, loadRequests, index)),
+  );
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1000;
   try {
-    await Promise.all(guns.map((gun) => gun.fireUntil(endsAt)));
+    await Promise.all(clients.map((client) => client.sendUntil(endsAt)));
   } finally {
-    for (const gun of guns) gun.close();
+    for (const client of clients) client.close();
   }
-  const latencies = guns.flatMap((gun) => gun.latencies);
+  const latencies = clients.flatMap((client) => client.latencies);
   return { perSecond: latencies.length / seconds, latencies };
 }
 
 /** Sends one request after another and returns the responses. */
-export async function tell(port: number, shots: readonly Shot[]): Promise<string[]> {
-  const gun = await Gun.connected(port, shots, 0);
-  const answers: string[] = [];
-  for (const _ of shots) answers.push(await gun.once());
-  gun.close();
-  return answers;
+export async function sendAll(port: number, loadRequests: readonly LoadRequest[]): Promise<string[]> {
+  const client = await Connection.open(port, loadRequests, 0);
+  const bodies: string[] = [];
+  for (const _ of loadRequests) bodies.push(await client.sendOnce());
+  client.close();
+  return bodies;
 }
 
 /**
  * One keep-alive connection with its own copy of the requests. It reads only the status and the length of a response,
  * because client and server share the same cores.
  */
-class Gun {
+class Connection {
   readonly latencies: number[] = [];
   readonly #socket: Socket;
-  readonly #shots: readonly Shot[];
+  readonly #loadRequests: readonly LoadRequest[];
   #next: number;
   #sentAt = 0;
   #endsAt = 0;
-  #unread: Buffer = NOTHING;
-  #answered: (body: Buffer) => void = () => undefined;
-  #broken: (error: Error) => void = () => undefined;
+  #unread: Buffer = EMPTY;
+  #onResponse: (body: Buffer) => void = () => undefined;
+  #onError: (error: Error) => void = () => undefined;
 
-  static async connected(port: number, shots: readonly Shot[], index: number): Promise<Gun> {
-    const gun = new Gun(port, shots, index);
-    await new Promise<void>((resolve, reject) => gun.#socket.once('connect', resolve).once('error', reject));
-    return gun;
+  static async open(port: number, loadRequests: readonly LoadRequest[], index: number): Promise<Connection> {
+    const client = new Connection(port, loadRequests, index);
+    await new Promise<void>((resolve, reject) => client.#socket.once('connect', resolve).once('error', reject));
+    return client;
   }
 
-  private constructor(port: number, shots: readonly Shot[], index: number) {
-    this.#shots = shots.map(({ request, idAt }) => ({ request: Buffer.from(request), idAt }));
+  private constructor(port: number, loadRequests: readonly LoadRequest[], index: number) {
+    this.#loadRequests = loadRequests.map(({ request, idAt }) => ({ request: Buffer.from(request), idAt }));
     this.#next = index;
     const callback = (read: number, buffer: Uint8Array) => this.#read(Buffer.from(buffer.buffer, buffer.byteOffset, read));
     this.#socket = connect({ host: '127.0.0.1', port, noDelay: true, onread: { buffer: Buffer.alloc(64 * 1024), callback } });
-    this.#socket.on('error', (error) => this.#broken(error));
-    this.#socket.on('close', () => this.#broken(new Error('the server closed the connection')));
+    this.#socket.on('error', (error) => this.#onError(error));
+    this.#socket.on('close', () => this.#onError(new Error('the server closed the connection')));
   }
 
   /** Sends one request and returns the body of its response. */
-  once(): Promise<string> {
+  sendOnce(): Promise<string> {
     return new Promise((resolve, reject) => {
-      [this.#answered, this.#broken] = [(body) => resolve(body.toString()), reject];
+      [this.#onResponse, this.#onError] = [(body) => resolve(body.toString()), reject];
       this.#send();
     });
   }
 
   /** Sends requests until the time is over, then waits for the last response. Responses after the end are not counted. */
-  fireUntil(endsAt: number): Promise<void> {
+  sendUntil(endsAt: number): Promise<void> {
     this.#endsAt = endsAt;
     return new Promise((resolve, reject) => {
-      this.#broken = reject;
-      this.#answered = () => {
+      this.#onError = reject;
+      this.#onResponse = () => {
         const now = performance.now();
         if (now >= this.#endsAt) return resolve();
         this.latencies.push(now - this.#sentAt);
@@ -122,12 +124,12 @@ class Gun {
   }
 
   close(): void {
-    this.#broken = () => undefined;
+    this.#onError = () => undefined;
     this.#socket.destroy();
   }
 
   #send(): void {
-    const { request, idAt } = this.#shots[this.#next++ % this.#shots.length]!;
+    const { request, idAt } = this.#loadRequests[this.#next++ % this.#loadRequests.length]!;
     if (idAt.length > 0) {
       lastId += 1;
       const id = Buffer.from(String(lastId).padStart(ID.length, '0'), 'latin1');
@@ -146,9 +148,9 @@ class Gun {
       this.#unread = Buffer.from(whole); // the read buffer is reused
       return true;
     }
-    this.#unread = NOTHING;
-    if (head.startsWith('HTTP/1.1 200')) this.#answered(whole.subarray(headEnd + 4));
-    else this.#broken(new Error(`the server answered ${whole.toString('utf8', 0, 600)}`));
+    this.#unread = EMPTY;
+    if (head.startsWith('HTTP/1.1 200')) this.#onResponse(whole.subarray(headEnd + 4));
+    else this.#onError(new Error(`the server responded ${whole.toString('utf8', 0, 600)}`));
     return true;
   }
 }

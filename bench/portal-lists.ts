@@ -85,17 +85,17 @@ interface Page {
 }
 
 /** Sends one request and measures the time until the response is complete. */
-async function ask(url: string, cookie: string): Promise<{ ms: number; page: Page }> {
+async function fetchPage(url: string, cookie: string): Promise<{ ms: number; page: Page }> {
   const began = performance.now();
   const response = await fetch(url, { headers: { cookie, 'sec-fetch-site': 'same-origin' } });
   const text = await response.text();
   const ms = performance.now() - began;
-  if (response.status !== 200) throw new Error(`${url} answered ${response.status}: ${text.slice(0, 300)}`);
+  if (response.status !== 200) throw new Error(`${url} returned ${response.status}: ${text.slice(0, 300)}`);
   return { ms, page: JSON.parse(text) as Page };
 }
 
 async function measure(url: URL, cookie: string): Promise<{ p50Ms: number; maxMs: number }> {
-  const { page } = await ask(url.href, cookie);
+  const { page } = await fetchPage(url.href, cookie);
   const urls = [url.href];
   if (page.next) {
     const second = new URL(url);
@@ -103,7 +103,7 @@ async function measure(url: URL, cookie: string): Promise<{ p50Ms: number; maxMs
     urls.push(second.href);
   }
   const times: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) for (const each of urls) times.push((await ask(each, cookie)).ms);
+  for (let round = 0; round < ROUNDS; round += 1) for (const each of urls) times.push((await fetchPage(each, cookie)).ms);
   times.sort((left, right) => left - right);
   return { p50Ms: times[times.length >> 1]!, maxMs: times.at(-1)! };
 }

@@ -62,7 +62,7 @@ export const rowOf = (title: Title, rounds: Row['rounds'], note?: string): Row =
 });
 
 /** Whether a row reaches the moonshot, the minimum, or neither. Empty for a row without a goal. */
-export function standing({ ratio, goal }: Row): 'moonshot' | 'reached' | 'missed' | '' {
+export function goalStatus({ ratio, goal }: Row): 'moonshot' | 'reached' | 'missed' | '' {
   if (goal === undefined) return '';
   const { atLeast, moonshot, lessIsBetter = false } = goal;
   const reaches = (mark: number) => (lessIsBetter ? ratio <= mark : ratio >= mark);

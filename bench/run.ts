@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { HELP, type Options, type Part, readOptions } from './options.ts';
-import { type Row, standing } from './rounds.ts';
+import { goalStatus, type Row } from './rounds.ts';
 import { against } from './rows/against.ts';
 import { bare } from './rows/bare.ts';
 import { client } from './rows/client.ts';
@@ -91,7 +91,7 @@ async function run(options: Options): Promise<void> {
   await writeFile(file, JSON.stringify(result, null, 2) + '\n');
   const { cores, gib, node } = machine;
   process.stdout.write(`${table(rows)}\n\ncommit ${commit}, ${cores} cores, ${gib} GiB, Node ${node}\n${file}\n`);
-  if (rows.some((row) => standing(row) === 'missed')) process.exitCode = 1;
+  if (rows.some((row) => goalStatus(row) === 'missed')) process.exitCode = 1;
 }
 
 try {

@@ -84,18 +84,18 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
   const readEntry = bodyReader(operations.appendAuditEntry);
   const readCheck = bodyReader(operations.checkPromotion);
   const bare = bareStorage(pool, slots, config.queueBytesMax);
-  type Answer = (
+  type Handler = (
     document: Buffer,
     principal: Awaited<ReturnType<typeof api.authenticator.authenticate>>,
   ) => Promise<{ json: string }>;
-  const limits: Record<string, Answer> = {
+  const limits: Record<string, Handler> = {
     [LIMIT_PATHS.traceReadOnly]: async (document) => {
       readTrace(document);
       return { json: '{"ok":true}' };
     },
     [LIMIT_PATHS.tiny]: async () => ({ json: '{"ok":true}' }),
-    [LIMIT_PATHS.bare]: (document, { tenantId }) => bare.keep(tenantId, document),
-    [LIMIT_PATHS.bareCheck]: (document, { tenantId }) => bare.keepCheck(tenantId, document, readCheck(document)),
+    [LIMIT_PATHS.bare]: (document, { tenantId }) => bare.store(tenantId, document),
+    [LIMIT_PATHS.bareCheck]: (document, { tenantId }) => bare.storeCheck(tenantId, document, readCheck(document)),
   };
   for (const [path, audit] of Object.entries(writers)) {
     limits[path] = async (document, principal) => {
@@ -107,13 +107,13 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
       );
     };
   }
-  for (const [path, answer] of Object.entries(limits)) {
+  for (const [path, handle] of Object.entries(limits)) {
     app.post(path, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, 'audit');
       const limits = { bytesMax: api.bytesMax.report, admission: api.reading, tenantId: principal.tenantId };
       const { document, leave } = await readBody(request.raw, limits);
       try {
-        const { json } = await answer(document, principal);
+        const { json } = await handle(document, principal);
         return await reply.header('content-type', 'application/json; charset=utf-8').send(json);
       } finally {
         leave();

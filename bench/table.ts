@@ -1,4 +1,4 @@
-import { type Row, standing } from './rounds.ts';
+import { goalStatus, type Row } from './rounds.ts';
 
 /** The rows as a Markdown table, for docs/performance.md. */
 export function table(rows: readonly Row[]): string {
@@ -14,7 +14,7 @@ export function table(rows: readonly Row[]): string {
       figure(ratio),
       mark(goal?.atLeast),
       mark(goal?.moonshot),
-      standing(row),
+      goalStatus(row),
     ];
   });
   const widths = head.map((_, column) => Math.max(...[head, ...lines].map((line) => line[column]!.length)));

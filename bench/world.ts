@@ -12,7 +12,7 @@ import { readConfig } from '../packages/server/src/config/config.ts';
 import { createWorkspace } from '../packages/server/src/workspace/create-workspace.ts';
 import { mintKey } from '../packages/server/src/workspace/ingestion-keys.ts';
 import { evaluationBodies } from './bodies.ts';
-import { shot, tell } from './load.ts';
+import { postRequest, sendAll } from './load.ts';
 
 /** A test environment: a separate server process with a new database, a workspace and a key. */
 export interface World {
@@ -34,41 +34,41 @@ export interface World {
  * @param settings additional environment variables of the server.
  */
 export async function makeWorld(profileFolder?: string, settings: Record<string, string> = {}): Promise<World> {
-  const made = new AsyncDisposableStack();
+  const cleanup = new AsyncDisposableStack();
   try {
-    return await build(made, profileFolder, settings);
+    return await build(cleanup, profileFolder, settings);
   } catch (error) {
-    await made.disposeAsync();
+    await cleanup.disposeAsync();
     throw error;
   }
 }
 
-/** @param made collects the cleanup of each step, which runs in reverse order. */
+/** @param cleanup collects the cleanup of each step, which runs in reverse order. */
 async function build(
-  made: AsyncDisposableStack,
+  cleanup: AsyncDisposableStack,
   profileFolder: string | undefined,
   settings: Record<string, string>,
 ): Promise<World> {
-  const say = (line: string) => process.stderr.write(`${line}\n`);
+  const log = (line: string) => process.stderr.write(`${line}\n`);
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-'));
-  made.defer(() => rm(folder, { recursive: true, force: true }));
+  cleanup.defer(() => rm(folder, { recursive: true, force: true }));
   await chmod(folder, 0o711); // if this runs as root, PostgreSQL runs as another user, who needs access
   const environment = { COUNTERSIGN_DATA_DIR: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
-  const embedded = await acquireEmbeddedDatabase({ dataDir: environment.COUNTERSIGN_DATA_DIR, notify: say });
-  made.defer(() => rm(embedded.dataDir, { recursive: true, force: true })); // a different folder if the launcher chose one
-  made.defer(() => embedded.release());
-  const database = await openDatabase(readConfig(environment), say, 'set-up');
-  made.defer(() => database.close());
+  const embedded = await acquireEmbeddedDatabase({ dataDir: environment.COUNTERSIGN_DATA_DIR, notify: log });
+  cleanup.defer(() => rm(embedded.dataDir, { recursive: true, force: true })); // a different folder if the launcher chose one
+  cleanup.defer(() => embedded.release());
+  const database = await openDatabase(readConfig(environment), log, 'set-up');
+  cleanup.defer(() => database.close());
   const superuser = new pg.Client({ ...embedded.superuser, application_name: 'countersign-bench' });
   await superuser.connect();
-  made.defer(() => superuser.end());
+  cleanup.defer(() => superuser.end());
   const tenantId = await createWorkspace(database.pool, 'bench');
   const key = await mintKey(database.pool, tenantId, { name: 'bench', scopes: SCOPES, expiresAt: null }, 'operator');
   const server = startServer({ ...environment, ...settings }, profileFolder);
-  made.defer(() => stop(server));
+  cleanup.defer(() => stop(server));
   const { ready: port } = await message<{ ready: number }>(server);
-  const evaluations = evaluationBodies().map((body) => shot('/api/public/evaluations', key, body));
-  await tell(port, evaluations);
+  const evaluations = evaluationBodies().map((body) => postRequest('/api/public/evaluations', key, body));
+  await sendAll(port, evaluations);
   return {
     port,
     key,
@@ -79,7 +79,7 @@ async function build(
       server.send('peak');
       return (await message<{ peakBytes: number }>(server)).peakBytes;
     },
-    end: () => made.disposeAsync(),
+    end: () => cleanup.disposeAsync(),
   };
 }
 

@@ -1,15 +1,15 @@
-import { MAKE_BARE_TABLE } from '../bare-storage.ts';
+import { CREATE_BARE_TABLE } from '../bare-storage.ts';
 import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
-import { requests, shotsOf, works } from './requests.ts';
+import { loadRequestsOf, requests, works } from './requests.ts';
 
-/** Compares a durable POST with the tiny one, and the product with a durable POST. These rows explain others and have no goals. */
+/** Compares a durable POST with an empty one, and the product with a durable POST. These rows explain others and have no goals. */
 export async function bare(world: World, pace: Pace): Promise<Row[]> {
-  await world.superuser.query(MAKE_BARE_TABLE);
-  const shots = shotsOf(world);
-  const nothing = requests(world, shots.tiny);
-  const body = requests(world, shots.bare);
-  const check = requests(world, shots.bareChecks);
+  await world.superuser.query(CREATE_BARE_TABLE);
+  const loadRequests = loadRequestsOf(world);
+  const nothing = requests(world, loadRequests.tiny);
+  const body = requests(world, loadRequests.bare);
+  const check = requests(world, loadRequests.bareChecks);
   const { audit, promotion } = works(world);
   const titles = {
     body: { work: 'a body stored bare', limit: 'tiny POST, nothing stored', unit: 'bodies/s' },

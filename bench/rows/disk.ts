@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { operations } from '@countersign/core/contract/operations';
 import { toTrace } from '../../examples/tau-bench/convert.ts';
 import { readPublishedRuns } from '../../examples/tau-bench/published-runs.ts';
-import { fire, ID, shot } from '../load.ts';
+import { ID, postRequest, runLoad } from '../load.ts';
 import { type Pace, type Row, rowOf } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { CONNECTIONS } from './requests.ts';
@@ -12,15 +12,15 @@ const SAMPLE = fileURLToPath(new URL('../../examples/tau-bench/sample-runs.json'
 
 /** Compares the bytes on disk of recorded agent runs, with all rows and indexes, with the bytes of their requests: in batches and singly. */
 export async function disk(world: World, runs: string | undefined, { seconds }: Pace): Promise<Row[]> {
-  const shots = readPublishedRuns(readFileSync(runs ?? SAMPLE, 'utf8')).map((run) =>
-    shot(operations.ingestTrace.path, world.key, JSON.stringify({ ...toTrace(run, 'gpt-4o'), trace_id: `run-${ID}` })),
+  const loadRequests = readPublishedRuns(readFileSync(runs ?? SAMPLE, 'utf8')).map((run) =>
+    postRequest(operations.ingestTrace.path, world.key, JSON.stringify({ ...toTrace(run, 'gpt-4o'), trace_id: `run-${ID}` })),
   );
   const rows: Row[] = [];
   for (const connections of [CONNECTIONS, 1]) {
     const before = await occupied(world);
-    const { latencies, perSecond } = await fire({ port: world.port, connections, seconds, shots });
+    const { latencies, perSecond } = await runLoad({ port: world.port, connections, seconds, loadRequests });
     const after = await occupied(world);
-    const received = meanBytes(shots.map(({ request }) => bodyBytes(request)));
+    const received = meanBytes(loadRequests.map(({ request }) => bodyBytes(request)));
     const stored = [...after].map(([name, bytes]) => [name, (bytes - (before.get(name) ?? 0)) / latencies.length] as const);
     const perTrace = stored.reduce((sum, [, bytes]) => sum + bytes, 0);
     const parts = stored.filter(([, bytes]) => bytes >= 1).map(([name, bytes]) => `${name} ${Math.round(bytes)}`);

@@ -19,14 +19,14 @@ const BUDGET_MS = 400;
 export async function gate({ port, key }: World): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-gate-'));
   try {
-    const command = await bundled(folder);
+    const command = await bundleCommand(folder);
     const url = `http://127.0.0.1:${port}`;
     const jwks = await (await fetch(`${url}/.well-known/jwks.json`)).text();
     const env = { PATH: process.env.PATH, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_VERIFY_KEY: jwks };
     const args = [command, 'gate', '--agent', PASSING_AGENT, '--json'];
     const [times, bare]: number[][] = [[], []];
     for (let run = 0; run < WARM + RUNS; run += 1) {
-      const [whole, start] = [await timed(args, env), await timed(['-e', '0'], env)];
+      const [whole, start] = [await timeRun(args, env), await timeRun(['-e', '0'], env)];
       if (run >= WARM) {
         times!.push(whole);
         bare!.push(start);
@@ -46,14 +46,14 @@ export async function gate({ port, key }: World): Promise<Row[]> {
 }
 
 /** The command in one file, as in the package. */
-async function bundled(folder: string): Promise<string> {
+async function bundleCommand(folder: string): Promise<string> {
   const entry = fileURLToPath(new URL('../../packages/client/src/cli/main.ts', import.meta.url));
   const outfile = join(folder, 'main.mjs');
   await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node', target: 'es2022' });
   return outfile;
 }
 
-async function timed(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+async function timeRun(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
   const [code] = await once(child, 'exit');

@@ -1,12 +1,12 @@
-import { fire } from '../load.ts';
+import { runLoad } from '../load.ts';
 import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
 import type { World } from '../world.ts';
-import { shotsOf } from './requests.ts';
+import { loadRequestsOf } from './requests.ts';
 
 /** The 99th percentile of promotion checks from one caller, compared with an empty round trip to the database. */
 export async function latency(world: World, pace: Pace): Promise<Row[]> {
-  const shots = shotsOf(world).promotion;
-  const checks = () => fire({ port: world.port, connections: 1, seconds: pace.seconds, shots });
+  const loadRequests = loadRequestsOf(world).promotion;
+  const checks = () => runLoad({ port: world.port, connections: 1, seconds: pace.seconds, loadRequests });
   await checks();
   const rounds: Row['rounds'] = [];
   const medians: number[] = [];

@@ -1,6 +1,6 @@
 import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
-import { requests, shotsOf, works } from './requests.ts';
+import { loadRequestsOf, requests, works } from './requests.ts';
 
 /** Compares exports of 10 GenAI spans in protobuf with the same run sent to POST /api/public/traces. */
 export const otlp = async (world: World, pace: Pace): Promise<Row[]> => [
@@ -12,7 +12,7 @@ export const otlp = async (world: World, pace: Pace): Promise<Row[]> => [
       goal: { atLeast: 0.5, moonshot: 0.7 },
     },
     pace,
-    requests(world, shotsOf(world).otlp),
+    requests(world, loadRequestsOf(world).otlp),
     works(world).traces,
   ),
 ];

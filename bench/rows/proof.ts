@@ -1,7 +1,7 @@
 import { createWorkspace } from '../../packages/server/src/workspace/create-workspace.ts';
 import { mintKey } from '../../packages/server/src/workspace/ingestion-keys.ts';
 import { filledLedger } from '../chain.ts';
-import { fire, getting } from '../load.ts';
+import { getRequest, runLoad } from '../load.ts';
 import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
 import type { World } from '../world.ts';
 
@@ -17,10 +17,10 @@ export async function proof({ database: { pool }, port, superuser }: World, rows
   for await (const slice of filledLedger(pool, tenantId, rows)) size += slice.length;
   // Autovacuum does this within a minute. Without it, the first reader of a new row writes its page again.
   await superuser.query('VACUUM ANALYZE');
-  const shots = Array.from({ length: PLACES }, () =>
-    getting(`/api/ledger/audit/inclusion/${1 + Math.floor(Math.random() * size)}`, key),
+  const loadRequests = Array.from({ length: PLACES }, () =>
+    getRequest(`/api/ledger/audit/inclusion/${1 + Math.floor(Math.random() * size)}`, key),
   );
-  const proofs = async () => (await fire({ port, connections: 1, seconds: pace.seconds, shots })).latencies;
+  const proofs = async () => (await runLoad({ port, connections: 1, seconds: pace.seconds, loadRequests })).latencies;
   await proofs();
   const medians: number[] = [];
   const rounds: Row['rounds'] = [];

@@ -1,7 +1,7 @@
-import { fire } from '../load.ts';
+import { runLoad } from '../load.ts';
 import { alternate, type Measure, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
-import { CONNECTIONS, shotsOf, works } from './requests.ts';
+import { CONNECTIONS, loadRequestsOf, works } from './requests.ts';
 
 /** Number of events in one COPY. */
 const COPIED_EVENTS = 20_000;
@@ -25,7 +25,7 @@ export async function telemetry(world: World, pace: Pace): Promise<Row[]> {
 /** Writes a file of events that were received over HTTP, and returns the rate at which PostgreSQL copies it back. */
 async function copyOfTelemetry(world: World): Promise<Measure> {
   const { superuser } = world;
-  await fire({ port: world.port, connections: CONNECTIONS, seconds: 2, shots: shotsOf(world).telemetry });
+  await runLoad({ port: world.port, connections: CONNECTIONS, seconds: 2, loadRequests: loadRequestsOf(world).telemetry });
   await superuser.query(`CREATE SCHEMA bench;
     CREATE TABLE bench.telemetry (LIKE countersign.telemetry_events INCLUDING ALL, document text NOT NULL);
     ALTER TABLE bench.telemetry ALTER COLUMN document SET STORAGE EXTERNAL`);

@@ -1,6 +1,6 @@
 import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
-import { requests, shotsOf, works } from './requests.ts';
+import { loadRequestsOf, requests, works } from './requests.ts';
 
 /** Compares traces of 10 spans and 16 KB with the same server when it reads and validates the body and stores nothing. */
 export const traces = async (world: World, pace: Pace): Promise<Row[]> => [
@@ -8,13 +8,13 @@ export const traces = async (world: World, pace: Pace): Promise<Row[]> => [
     { work: 'traces', limit: 'read and validated, not stored', unit: 'traces/s', goal: { atLeast: 0.4, moonshot: 0.6 } },
     pace,
     works(world).traces,
-    requests(world, shotsOf(world).tracesReadOnly),
+    requests(world, loadRequestsOf(world).tracesReadOnly),
   ),
 ];
 
 /** Compares audit appends to one ledger with an empty response, and with one append per transaction. */
 export async function audit(world: World, pace: Pace): Promise<Row[]> {
-  const { tiny, auditSingly } = shotsOf(world);
+  const { tiny, auditSingly } = loadRequestsOf(world);
   return [
     await alternate(
       {
@@ -42,6 +42,6 @@ export const promotion = async (world: World, pace: Pace): Promise<Row[]> => [
     { work: 'promotion checks', limit: 'tiny POST, nothing stored', unit: 'checks/s', goal: { atLeast: 0.5, moonshot: 0.7 } },
     pace,
     works(world).promotion,
-    requests(world, shotsOf(world).tiny),
+    requests(world, loadRequestsOf(world).tiny),
   ),
 ];

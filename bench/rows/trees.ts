@@ -1,6 +1,6 @@
 import { auditBody } from '../bodies.ts';
 import { LIMIT_PATHS } from '../limit-paths.ts';
-import { shot } from '../load.ts';
+import { postRequest } from '../load.ts';
 import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
 import { requests } from './requests.ts';
@@ -15,7 +15,7 @@ export async function trees(on: World, off: World, pace: Pace): Promise<Row[]> {
     unit: 'entries/s',
     goal: { atLeast: 0.95, moonshot: 0.98 },
   };
-  const appends = (world: World, path: string) => requests(world, [shot(path, world.key, auditBody())]);
+  const appends = (world: World, path: string) => requests(world, [postRequest(path, world.key, auditBody())]);
   // A difference of a few percent is visible only in short rounds that follow each other, and only in many of them.
   const short = { rounds: pace.rounds * ROUNDS_FOR_ONE, seconds: pace.seconds / ROUNDS_FOR_ONE };
   return [await alternate(title, short, appends(on, LIMIT_PATHS.auditWithTree), appends(off, LIMIT_PATHS.auditWithoutTree))];

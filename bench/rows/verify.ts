@@ -37,18 +37,20 @@ export async function verify({ database: { pool } }: World, rows: number): Promi
       return (entries / (performance.now() - startedAt)) * 1000;
     };
     return [
-      await beside(hashing, 'verifying rows in memory', () => rowsInMemory(last)),
-      await beside(hashing, `verifying an export of ${rows} rows`, () =>
+      await compareWithHashing(hashing, 'verifying rows in memory', () => rowsInMemory(last)),
+      await compareWithHashing(hashing, `verifying an export of ${rows} rows`, () =>
         whole(() => verifyExport(createReadStream(path), { digests, sha256 })),
       ),
-      await beside(hashing, `verifying ${rows} rows in the database`, () => whole(() => verifyDatabase(pool, tenantId))),
+      await compareWithHashing(hashing, `verifying ${rows} rows in the database`, () =>
+        whole(() => verifyDatabase(pool, tenantId)),
+      ),
     ];
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-async function beside(hashing: Measure, work: string, walk: () => Promise<number>): Promise<Row> {
+async function compareWithHashing(hashing: Measure, work: string, walk: () => Promise<number>): Promise<Row> {
   const before = await hashing(1);
   const rate = await walk();
   const limitRate = (before + (await hashing(1))) / 2;

@@ -1,5 +1,5 @@
 import type { PromotionDecision, Reason } from '@countersign/core/contract/promotion-check';
-import { inline, type Narrator, Unexpected } from './narrator.ts';
+import { CheckFailedError, inline, type Narrator } from './narrator.ts';
 
 /** The keys of the tour. Each one is named after the system that uses it. */
 export type KeyName = 'agent-runtime' | 'evaluator' | 'deploy-gate' | 'ci';
@@ -35,25 +35,27 @@ export class Api {
   /** Like `post`, but throws unless the status is 200. */
   async store(as: KeyName, path: string, body: object, shown?: string): Promise<Answer> {
     const answer = await this.post(as, path, body, shown);
-    if (answer.status !== 200) throw new Unexpected(`${path}: expected 200, got ${answer.status} ${errorLine(answer.body)}`);
+    if (answer.status !== 200)
+      throw new CheckFailedError(`${path}: expected 200, got ${answer.status} ${errorLine(answer.body)}`);
     return answer;
   }
 
   /** Requests a promotion check. The response must have this reason. */
-  async mayBePromoted(agent: string, expected: Reason): Promise<PromotionDecision> {
+  async requestDecision(agent: string, expected: Reason): Promise<PromotionDecision> {
     const path = '/api/public/governance/promotion-check';
     const { status, body } = await this.#send('deploy-gate', path, { agent_name: agent }, inline({ agent_name: agent }));
-    if (status !== 200) throw new Unexpected(`${path}: expected 200, got ${status} ${errorLine(body)}`);
+    if (status !== 200) throw new CheckFailedError(`${path}: expected 200, got ${status} ${errorLine(body)}`);
     const decision = body as unknown as PromotionDecision;
     const { allowed, reason, event, message } = decision;
     this.#narrator.answer(`200 ${allowed ? 'ALLOWED' : 'BLOCKED'} ${reason} (event ${event})`, allowed ? 'green' : 'red');
     this.#narrator.answer(message);
     if (!allowed) this.blocked += 1;
-    const [wanted, got] = [
+    const [expectedVerdict, actualVerdict] = [
       { allowed: expected === 'all_conditions_met', reason: expected },
       { allowed, reason },
     ];
-    if (inline(wanted) !== inline(got)) throw new Unexpected(`the gate: expected ${inline(wanted)}, got ${inline(got)}`);
+    if (inline(expectedVerdict) !== inline(actualVerdict))
+      throw new CheckFailedError(`the gate: expected ${inline(expectedVerdict)}, got ${inline(actualVerdict)}`);
     return decision;
   }
 

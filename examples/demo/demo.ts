@@ -1,42 +1,42 @@
 import { randomBytes } from 'node:crypto';
-import { whoDidWhat } from './chapters/audit.ts';
-import { whatTheAgentDoes } from './chapters/evidence.ts';
-import { fourAnswers } from './chapters/gate.ts';
-import { workspaceAndKeys } from './chapters/keys.ts';
-import { theWholeStory } from './chapters/ledger.ts';
-import { aPersonSaysYes, whenSomethingGoesWrong } from './chapters/people.ts';
-import { verifyTheAnswer } from './chapters/signature.ts';
-import { CannotTour, Narrator, Unexpected } from './narrator.ts';
+import { appendOwnEntries } from './chapters/audit.ts';
+import { reportRuns } from './chapters/evidence.ts';
+import { requestFourDecisions } from './chapters/gate.ts';
+import { createWorkspaceAndKeys } from './chapters/keys.ts';
+import { verifyLedger } from './chapters/ledger.ts';
+import { approveHighRiskAgent, recertifyAfterIncident } from './chapters/people.ts';
+import { verifyDecision } from './chapters/signature.ts';
+import { CheckFailedError, Narrator, TourImpossibleError } from './narrator.ts';
 import { Operator } from './operator.ts';
 import { addressOf, findOrStartServer, type Server } from './server.ts';
 import { visitorLink } from './visitor.ts';
 
 /** Exit codes: 0 if every check of the tour passed, 1 if one failed, 2 if the tour could not run. */
-const EXIT = { held: 0, broken: 1, impossible: 2 } as const;
+const EXIT = { passed: 0, failed: 1, impossible: 2 } as const;
 
 const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
 const narrator = new Narrator((text) => process.stdout.write(text), colour);
 let server: Server | undefined;
-let leaving = false;
-/** Whether all checks passed and the server only runs on for the visitor. */
-let lookingAround = false;
+let isShuttingDown = false;
+/** Whether all checks passed and the server keeps running only for the visitor. */
+let isTourDone = false;
 
 /** Runs the tour. Returns the link that signs its visitor in to the portal. */
 async function tour(url: URL): Promise<string> {
   const operator = new Operator(narrator);
   // A unique name, so the tour can be repeated.
   const workspace = `demo-${randomBytes(4).toString('hex')}`;
-  const api = await workspaceAndKeys(narrator, operator, url, workspace);
-  await whatTheAgentDoes(narrator, api);
-  const decisionKey = await verifyTheAnswer(narrator, operator, workspace, await fourAnswers(narrator, api));
-  await aPersonSaysYes(narrator, api, { operator, workspace });
-  const decision = await whenSomethingGoesWrong(narrator, api, { operator, workspace });
-  const keptHash = await whoDidWhat(narrator, api, decision);
-  await theWholeStory(narrator, api, operator, { workspace, decision, decisionKey, keptHash });
+  const api = await createWorkspaceAndKeys(narrator, operator, url, workspace);
+  await reportRuns(narrator, api);
+  const decisionKey = await verifyDecision(narrator, operator, workspace, await requestFourDecisions(narrator, api));
+  await approveHighRiskAgent(narrator, api, { operator, workspace });
+  const decision = await recertifyAfterIncident(narrator, api, { operator, workspace });
+  const keptHash = await appendOwnEntries(narrator, api, decision);
+  await verifyLedger(narrator, api, operator, { workspace, decision, decisionKey, keptHash });
   return visitorLink(narrator, operator, url, workspace);
 }
 
-function opening(url: URL, own: boolean): void {
+function printIntroduction(url: URL, own: boolean): void {
   process.stdout.write(`\nCountersign, the governance ledger for AI agents: the tour\n\n`);
   narrator.say(
     'A team wants to deploy the next version of an agent that answers customers. Is it allowed to? What is the evidence, who ' +
@@ -48,7 +48,7 @@ function opening(url: URL, own: boolean): void {
 /** Whether a server that the tour started keeps running: on a terminal, where the user can stop it, or with `--keep`. */
 function keepsServer(args: readonly string[]): boolean {
   const unknown = args.find((arg) => arg !== '--keep');
-  if (unknown !== undefined) throw new CannotTour(`the tour has only the option --keep, got ${unknown}`);
+  if (unknown !== undefined) throw new TourImpossibleError(`the tour has only the option --keep, got ${unknown}`);
   return args.length > 0 || (process.stdin.isTTY === true && process.stdout.isTTY === true);
 }
 
@@ -67,50 +67,50 @@ async function run(): Promise<void> {
     server = started;
     process.stderr.write(`starting a server at ${url.origin} ...\n`);
   });
-  opening(url, server.own);
+  printIntroduction(url, server.own);
   const link = await tour(url);
   process.stdout.write('\n');
-  if (server.own && !keep) narrator.holds('the server shuts down cleanly', 0, await server.stop());
+  if (server.own && !keep) narrator.check('the server shuts down cleanly', 0, await server.stop());
   narrator.say(
     'All checks passed. Next: recorded runs of a real agent (examples/tau-bench/README.md), the formats (docs/formats.md), ' +
       'or `npm start` and your own workspace.',
   );
-  await lookAround(server, keep, link);
+  await showPortalLink(server, keep, link);
 }
 
 /** Prints the link to the portal. If the tour keeps its own server running, waits until that server ends. */
-async function lookAround({ own, ended }: Server, keep: boolean, link: string): Promise<void> {
+async function showPortalLink({ own, ended }: Server, keep: boolean, link: string): Promise<void> {
   const when = own && !keep ? 'Start the server with `npm start`, then open' : 'Open';
   narrator.next(`${when} the workspace of this tour in a browser with this link. It works once, within one hour:`);
   process.stdout.write(`\n   ${link}\n\n`);
   if (!own || !keep) return;
   narrator.say('The server keeps running until you press Ctrl-C.');
-  lookingAround = true;
+  isTourDone = true;
   await ended;
 }
 
 /** Prints why the tour ended, and returns its exit code. */
-function ending(error: unknown): number {
+function reportError(error: unknown): number {
   const { message, cause } = error as Error & { cause?: Error };
-  if (error instanceof CannotTour) process.stderr.write(`\nthe tour cannot run: ${message}\n`);
-  else if (error instanceof Unexpected) process.stderr.write(`\na check failed: ${message}\n`);
+  if (error instanceof TourImpossibleError) process.stderr.write(`\nthe tour cannot run: ${message}\n`);
+  else if (error instanceof CheckFailedError) process.stderr.write(`\na check failed: ${message}\n`);
   else process.stderr.write(`\nthe tour failed: ${message}${cause === undefined ? '' : ` (${cause.message})`}\n`);
-  return error instanceof CannotTour ? EXIT.impossible : EXIT.broken;
+  return error instanceof TourImpossibleError ? EXIT.impossible : EXIT.failed;
 }
 
 /** Exits on a signal or when the reader of the output is gone, and stops the server that the tour started first. */
-function leaveInOrder(status: number): void {
-  leaving = true;
+function shutDown(status: number): void {
+  isShuttingDown = true;
   void (server?.stop() ?? Promise.resolve()).finally(() => process.exit(status));
 }
-process.once('SIGINT', () => leaveInOrder(lookingAround ? EXIT.held : 130));
-process.once('SIGTERM', () => leaveInOrder(lookingAround ? EXIT.held : 143));
-process.stdout.once('error', () => leaveInOrder(EXIT.impossible));
+process.once('SIGINT', () => shutDown(isTourDone ? EXIT.passed : 130));
+process.once('SIGTERM', () => shutDown(isTourDone ? EXIT.passed : 143));
+process.stdout.once('error', () => shutDown(EXIT.impossible));
 
 try {
   await run();
-  process.exitCode = EXIT.held;
+  process.exitCode = EXIT.passed;
 } catch (error) {
-  if (!leaving) process.exitCode = ending(error);
+  if (!isShuttingDown) process.exitCode = reportError(error);
   await server?.stop();
 }

@@ -1,12 +1,12 @@
 import { styleText } from 'node:util';
 
 /** A check of the tour failed. The message names the expected and the actual result. */
-export class Unexpected extends Error {
+export class CheckFailedError extends Error {
   override name = 'Unexpected';
 }
 
 /** The tour cannot start or continue, for a reason outside Countersign. The message says what to do. */
-export class CannotTour extends Error {
+export class TourImpossibleError extends Error {
   override name = 'CannotTour';
 }
 
@@ -36,7 +36,7 @@ export class Narrator {
 
   /** A paragraph. */
   say(text: string): void {
-    this.#write(wrapped(text, INDENT));
+    this.#write(wrap(text, INDENT));
   }
 
   /** A paragraph that introduces the next step of a chapter. */
@@ -47,23 +47,24 @@ export class Narrator {
 
   /** The next action: a command, or a request with its key. */
   act(text: string, note = ''): void {
-    this.#write(this.#styled('cyan', wrapped(text, INDENT, '      ').trimEnd()));
+    this.#write(this.#styled('cyan', wrap(text, INDENT, '      ').trimEnd()));
     this.#write(note === '' ? '\n' : this.#styled('dim', `   [${note}]`) + '\n');
   }
 
   /** The output or the response. */
   answer(text: string, style?: Style): void {
-    this.#write(this.#styled(style, wrapped(text, `${INDENT}  `, `${INDENT}    `).trimEnd()) + '\n');
+    this.#write(this.#styled(style, wrap(text, `${INDENT}  `, `${INDENT}    `).trimEnd()) + '\n');
   }
 
   /** One sentence that says why it matters. */
   why(text: string): void {
-    this.#write('\n' + this.#styled('italic', wrapped(`Why: ${text}`, INDENT).trimEnd()) + '\n');
+    this.#write('\n' + this.#styled('italic', wrap(`Why: ${text}`, INDENT).trimEnd()) + '\n');
   }
 
   /** Checks a promise of the product. Ends the tour if it is not true. */
-  holds(promise: string, expected: unknown, got: unknown): void {
-    if (inline(expected) !== inline(got)) throw new Unexpected(`${promise}: expected ${inline(expected)}, got ${inline(got)}`);
+  check(promise: string, expected: unknown, actual: unknown): void {
+    if (inline(expected) !== inline(actual))
+      throw new CheckFailedError(`${promise}: expected ${inline(expected)}, got ${inline(actual)}`);
     this.answer(`ok: ${promise}`, 'green');
   }
 
@@ -76,15 +77,15 @@ export class Narrator {
 export const inline = (value: unknown): string => (JSON.stringify(value, null, 1) ?? 'nothing').replace(/\n\s*/g, ' ');
 
 /** Wraps words into lines. A word that is longer than a line, such as a hash, is not split. */
-function wrapped(text: string, first: string, others = first): string {
+function wrap(text: string, first: string, others = first): string {
   const lines: string[] = [];
   let line = first;
   for (const word of text.split(' ')) {
-    const begun = line.trim() !== '';
-    if (begun && line.length + 1 + word.length > WIDTH) {
+    const hasWord = line.trim() !== '';
+    if (hasWord && line.length + 1 + word.length > WIDTH) {
       lines.push(line);
       line = others + word;
-    } else line += begun ? ` ${word}` : word;
+    } else line += hasWord ? ` ${word}` : word;
   }
   return [...lines, line].join('\n') + '\n';
 }

@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type Narrator, Unexpected } from './narrator.ts';
+import { CheckFailedError, type Narrator } from './narrator.ts';
 
 /** The command `countersign-server` of this checkout. */
 export const COMMAND = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
 /** How a process ended. */
-export interface Ended {
+export interface ProcessResult {
   code: number | null;
   stdout: string;
   stderr: string;
 }
 
 /** How to print a command, and the exit code that it must have. */
-interface Telling {
+interface RunOptions {
   /** The text to print instead of the output. For a secret, it only says that there was one. */
   show?: (stdout: string) => string;
   /** The expected exit code. Undefined: 0. */
@@ -29,22 +29,22 @@ export class Operator {
   }
 
   /** Runs and prints one command. Returns its standard output without the final newline. */
-  async run(args: string[], { show, code = 0 }: Telling = {}): Promise<string> {
+  async run(args: string[], { show, code = 0 }: RunOptions = {}): Promise<string> {
     this.#narrator.act(`$ bin/countersign-server ${args.map(quoted).join(' ')}`);
-    const ended = await run(process.execPath, [COMMAND, ...args]);
-    const stdout = ended.stdout.trimEnd();
-    const said = lastLine(ended.stderr);
-    if (ended.code !== code)
-      throw new Unexpected(
-        `countersign-server ${args.slice(0, 2).join(' ')}: expected exit code ${code}, got ${ended.code}; ${said}`,
+    const result = await run(process.execPath, [COMMAND, ...args]);
+    const stdout = result.stdout.trimEnd();
+    const lastError = lastLine(result.stderr);
+    if (result.code !== code)
+      throw new CheckFailedError(
+        `countersign-server ${args.slice(0, 2).join(' ')}: expected exit code ${code}, got ${result.code}; ${lastError}`,
       );
-    this.#narrator.answer((stdout === '' ? said : (show?.(stdout) ?? stdout)) + (code === 0 ? '' : ` (exit code ${code})`));
+    this.#narrator.answer((stdout === '' ? lastError : (show?.(stdout) ?? stdout)) + (code === 0 ? '' : ` (exit code ${code})`));
     return stdout;
   }
 }
 
 /** Runs a program to its end. `code` is null if the program does not exist or a signal ended it. */
-export function run(program: string, args: string[]): Promise<Ended> {
+export function run(program: string, args: string[]): Promise<ProcessResult> {
   return new Promise((resolve) => {
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     let [stdout, stderr] = ['', ''];

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CannotTour } from './narrator.ts';
+import { TourImpossibleError } from './narrator.ts';
 import { COMMAND, lastLine } from './operator.ts';
 
 /** The server that the tour is about. */
@@ -15,27 +15,30 @@ export interface Server {
 }
 
 /** The first start sets up a database. */
-const READY_PATIENCE_MS = 120_000;
+const READY_TIMEOUT_MS = 120_000;
 /** The server stops within 10 seconds. */
-const STOP_PATIENCE_MS = 15_000;
-const ANSWER_PATIENCE_MS = 5_000;
+const STOP_TIMEOUT_MS = 15_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
 
 /** The address that the tour uses: COUNTERSIGN_URL, or that of a server with this environment. */
 export function addressOf(environment: NodeJS.ProcessEnv): URL {
   const text = environment.COUNTERSIGN_URL || `http://127.0.0.1:${environment.COUNTERSIGN_PORT || 7300}`;
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
-    throw new CannotTour(`COUNTERSIGN_URL must be a URL that begins with http:// or https://, got ${JSON.stringify(text)}`);
+    throw new TourImpossibleError(
+      `COUNTERSIGN_URL must be a URL that begins with http:// or https://, got ${JSON.stringify(text)}`,
+    );
   const url = new URL(text);
-  if (url.port === '0') throw new CannotTour('COUNTERSIGN_PORT is 0, which means any free port. Set it to the port to use');
+  if (url.port === '0')
+    throw new TourImpossibleError('COUNTERSIGN_PORT is 0, which means any free port. Set it to the port to use');
   return url;
 }
 
 /** The server that responds at an address, or one that is started there. `starting` receives it before it is ready. */
-export async function findOrStartServer(url: URL, starting: (server: Server) => void): Promise<Server> {
+export async function findOrStartServer(url: URL, onStarting: (server: Server) => void): Promise<Server> {
   if (await isCountersign(url)) return { url, own: false, stop: async () => 0, ended: new Promise(() => undefined) };
   if (url.protocol !== 'http:' || !['127.0.0.1', 'localhost'].includes(url.hostname))
-    throw new CannotTour(`no server responds at ${url.origin}, and the tour starts servers only on this machine`);
-  return startServer(url, starting);
+    throw new TourImpossibleError(`no server responds at ${url.origin}, and the tour starts servers only on this machine`);
+  return startServer(url, onStarting);
 }
 
 /** Whether a ready Countersign server responds. False if no server does. Throws if it is another program or not ready. */
@@ -44,12 +47,12 @@ async function isCountersign(url: URL): Promise<boolean> {
   if (contract === undefined) return false;
   const title = titleOf(contract.text);
   if (title !== 'Countersign')
-    throw new CannotTour(
+    throw new TourImpossibleError(
       `another program than Countersign responds at ${url.origin}. Stop it, or set COUNTERSIGN_PORT to a free port`,
     );
   const ready = await get(url, '/readyz');
   if (ready?.status !== 200)
-    throw new CannotTour(`Countersign at ${url.origin} is not ready: ${ready?.text ?? 'it no longer responds'}`);
+    throw new TourImpossibleError(`Countersign at ${url.origin} is not ready: ${ready?.text ?? 'it no longer responds'}`);
   return true;
 }
 
@@ -64,16 +67,18 @@ function titleOf(document: string): string | undefined {
 /** The response to a GET request, or undefined if no server listens. */
 async function get(url: URL, path: string): Promise<{ status: number; text: string } | undefined> {
   try {
-    const response = await fetch(new URL(path, url), { signal: AbortSignal.timeout(ANSWER_PATIENCE_MS) });
+    const response = await fetch(new URL(path, url), { signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS) });
     return { status: response.status, text: await response.text() };
   } catch (error) {
     const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
     if (cause?.code === 'ECONNREFUSED') return undefined;
-    throw new CannotTour(`the program at ${url.origin} does not respond as a web server does (${cause?.message ?? message})`);
+    throw new TourImpossibleError(
+      `the program at ${url.origin} does not respond as a web server does (${cause?.message ?? message})`,
+    );
   }
 }
 
-async function startServer(url: URL, starting: (server: Server) => void): Promise<Server> {
+async function startServer(url: URL, onStarting: (server: Server) => void): Promise<Server> {
   const environment = {
     ...process.env,
     COUNTERSIGN_HOST: '127.0.0.1',
@@ -90,7 +95,7 @@ async function startServer(url: URL, starting: (server: Server) => void): Promis
     errors = (errors + text).slice(-4_000);
   });
   const server: Server = { url, own: true, stop: () => stopServer(child, ended), ended };
-  starting(server);
+  onStarting(server);
   try {
     await untilReady(url, child, () => lastLine(errors));
     return server;
@@ -100,19 +105,19 @@ async function startServer(url: URL, starting: (server: Server) => void): Promis
   }
 }
 
-async function untilReady(url: URL, child: ChildProcess, said: () => string): Promise<void> {
-  for (const deadline = Date.now() + READY_PATIENCE_MS; Date.now() < deadline; await sleep(50)) {
+async function untilReady(url: URL, child: ChildProcess, lastError: () => string): Promise<void> {
+  for (const deadline = Date.now() + READY_TIMEOUT_MS; Date.now() < deadline; await sleep(50)) {
     if (child.exitCode !== null || child.signalCode !== null)
-      throw new CannotTour(`the server did not start (exit code ${child.exitCode}): ${said()}`);
+      throw new TourImpossibleError(`the server did not start (exit code ${child.exitCode}): ${lastError()}`);
     if ((await get(url, '/readyz'))?.status === 200) return;
   }
-  throw new CannotTour(`the server was not ready after ${READY_PATIENCE_MS / 1000} seconds: ${said()}`);
+  throw new TourImpossibleError(`the server was not ready after ${READY_TIMEOUT_MS / 1000} seconds: ${lastError()}`);
 }
 
 async function stopServer(child: ChildProcess, ended: Promise<number | null>): Promise<number | null> {
   child.kill('SIGTERM');
-  const impatient = setTimeout(() => child.kill('SIGKILL'), STOP_PATIENCE_MS);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
   const code = await ended;
-  clearTimeout(impatient);
+  clearTimeout(killTimer);
   return code;
 }

@@ -1,4 +1,4 @@
-import { inline, type Narrator, Unexpected } from './narrator.ts';
+import { CheckFailedError, inline, type Narrator } from './narrator.ts';
 import type { Operator } from './operator.ts';
 
 /** The visitor's account in the portal: a new one for each tour, without a password. */
@@ -13,7 +13,8 @@ export async function visitorLink(narrator: Narrator, operator: Operator, url: U
   const link = await operator.run(['members', 'add', '--workspace', workspace, ...visitorOf(workspace)], {
     show: () => '(the link, printed at the end of the tour)',
   });
-  if (!URL.canParse(link)) throw new Unexpected(`members add: expected only a link on standard output, got ${inline(link)}`);
+  if (!URL.canParse(link))
+    throw new CheckFailedError(`members add: expected only a link on standard output, got ${inline(link)}`);
   const { pathname, hash } = new URL(link);
   return `${url.origin}${pathname}${hash}`;
 }

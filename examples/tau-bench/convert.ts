@@ -1,7 +1,7 @@
 import type { Evaluation } from '@countersign/core/contract/evaluation';
 import type { Message } from '@countersign/core/contract/message';
 import type { Span, Trace } from '@countersign/core/contract/trace';
-import { NotPublishedRuns, type PublishedMessage, type PublishedRun, type PublishedToolCall } from './published-runs.ts';
+import { InvalidRunsError, type PublishedMessage, type PublishedRun, type PublishedToolCall } from './published-runs.ts';
 
 /** The name of the agent in all runs of a file with this model. */
 export const agentNameOf = (model: string): string => `tau-airline-${model}`;
@@ -36,22 +36,22 @@ export function toTrace(run: PublishedRun, model: string): Trace {
 /** Each assistant message as an llm span, followed by a tool span for each of its calls; and the messages after the last one. */
 function toSpans(run: PublishedRun, model: string): { spans: Span[]; closing: Message[] } {
   const spans: Span[] = [];
-  let unread: PublishedMessage[] = [];
+  let newMessages: PublishedMessage[] = [];
   run.traj.forEach((message, position) => {
-    unread.push(message);
+    newMessages.push(message);
     if (message.role !== 'assistant') return;
-    const llm = llmSpan(position, unread, model);
+    const llm = llmSpan(position, newMessages, model);
     const calls = message.tool_calls ?? [];
-    const answers = answersTo(calls, run, position, model);
-    spans.push(llm, ...calls.map((call, number) => toolSpan(llm.span_id, number, call, answers[number]!)));
-    unread = [];
+    const results = resultsOf(calls, run, position, model);
+    spans.push(llm, ...calls.map((call, number) => toolSpan(llm.span_id, number, call, results[number]!)));
+    newMessages = [];
   });
-  return { spans, closing: unread.map(toMessage) };
+  return { spans, closing: newMessages.map(toMessage) };
 }
 
 /**
- * One call of the model. Its messages are those that are new to the model (of the system, the customer and tools), and last its own
- * message. With the whole context of every call, each span would repeat the conversation.
+ * One call of the model. It has the messages that are new to the model (of the system, the customer and tools), then the model's own
+ * message. If each span had the whole context of its call, every span would repeat the conversation.
  */
 const llmSpan = (position: number, messages: PublishedMessage[], model: string): Span => ({
   span_id: `message-${position}`,
@@ -79,15 +79,15 @@ function toolSpan(parent: string, number: number, call: PublishedToolCall, answe
 }
 
 /** The results of a message's calls: the tool messages directly after it, each found by the ID of its call. */
-function answersTo(calls: readonly PublishedToolCall[], run: PublishedRun, position: number, model: string): PublishedMessage[] {
-  const behind = run.traj.slice(position + 1);
-  const end = behind.findIndex(({ role }) => role !== 'tool');
-  const answers = end === -1 ? behind : behind.slice(0, end);
+function resultsOf(calls: readonly PublishedToolCall[], run: PublishedRun, position: number, model: string): PublishedMessage[] {
+  const following = run.traj.slice(position + 1);
+  const end = following.findIndex(({ role }) => role !== 'tool');
+  const results = end === -1 ? following : following.slice(0, end);
   return calls.map(({ id, function: { name } }) => {
-    const index = answers.findIndex(({ tool_call_id }) => tool_call_id === id);
+    const index = results.findIndex(({ tool_call_id }) => tool_call_id === id);
     if (index === -1)
-      throw new NotPublishedRuns(`${traceIdOf(run, model)}: message ${position} calls ${name}, but has no result of it`);
-    return answers.splice(index, 1)[0]!;
+      throw new InvalidRunsError(`${traceIdOf(run, model)}: message ${position} calls ${name}, but has no result of it`);
+    return results.splice(index, 1)[0]!;
   });
 }
 
@@ -125,8 +125,8 @@ export function toEvaluations(runs: readonly PublishedRun[], model: string): Eva
 }
 
 /**
- * The status is `passing`, because every run was carried out and graded, and τ-bench requires no pass rate. The gate decides with its
- * own threshold whether the pass rate is sufficient.
+ * The status is `passing`, because every run was completed and graded, and τ-bench requires no pass rate. The gate decides with its own
+ * threshold whether the pass rate is sufficient.
  */
 function evaluation(which: string, runs: readonly PublishedRun[], model: string): Evaluation {
   const passed = runs.filter(({ reward }) => reward === 1).length;

@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util';
 import type { Trace } from '@countersign/core/contract/trace';
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import { agentNameOf, toEvaluations, toTrace } from './convert.ts';
-import { IngestClient, NotTaken } from './ingest-client.ts';
-import { NotPublishedRuns, type PublishedRun, readPublishedRuns } from './published-runs.ts';
+import { IngestClient, IngestError } from './ingest-client.ts';
+import { InvalidRunsError, type PublishedRun, readPublishedRuns } from './published-runs.ts';
 
 const USAGE = `Usage: COUNTERSIGN_API_KEY=aa_live_... sh scripts/run.sh examples/tau-bench/import.ts [--file FILE] [--model MODEL] [--url URL]
 
@@ -30,20 +30,20 @@ const CONCURRENCY = 8;
 const SAMPLE = fileURLToPath(new URL('sample-runs.json', import.meta.url));
 
 /** The command line is wrong. */
-class WrongUse extends Error {}
+class UsageError extends Error {}
 
 /** The arguments of the command line. Undefined for --help. */
 function readArguments(): { file: string; model: string; client: IngestClient } | undefined {
   const values = parsedOptions();
   if (values.help) return undefined;
   if (!/^https?:\/\//.test(values.url) || !URL.canParse(values.url))
-    throw new WrongUse('--url must be a URL that begins with http:// or https://');
+    throw new UsageError('--url must be a URL that begins with http:// or https://');
   const url = new URL(values.url);
   // Not an option: other users of the machine can read command lines, and shells store them.
   const key = process.env.COUNTERSIGN_API_KEY?.trim() ?? '';
-  if (key === '') throw new WrongUse('the environment variable COUNTERSIGN_API_KEY must contain an ingestion key');
+  if (key === '') throw new UsageError('the environment variable COUNTERSIGN_API_KEY must contain an ingestion key');
   if (parseIngestionKey(key) === undefined)
-    throw new WrongUse('COUNTERSIGN_API_KEY is not an ingestion key (aa_live_<12 hex digits>.<secret>)');
+    throw new UsageError('COUNTERSIGN_API_KEY is not an ingestion key (aa_live_<12 hex digits>.<secret>)');
   const model = values.model ?? (values.file === undefined ? 'sample' : 'gpt-4o');
   return { file: values.file ?? SAMPLE, model, client: new IngestClient(url, key) };
 }
@@ -58,7 +58,7 @@ function parsedOptions() {
   try {
     return parseArgs({ options }).values;
   } catch (error) {
-    throw new WrongUse((error as Error).message);
+    throw new UsageError((error as Error).message);
   }
 }
 
@@ -68,27 +68,27 @@ function readRuns(file: string): PublishedRun[] {
   try {
     json = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new NotPublishedRuns(`the file cannot be read: ${(error as Error).message}`);
+    throw new InvalidRunsError(`the file cannot be read: ${(error as Error).message}`);
   }
   return readPublishedRuns(json);
 }
 
 /** Sends all runs, several at a time, and prints how many the server already had. */
 async function sendTraces(client: IngestClient, runs: readonly PublishedRun[], model: string): Promise<void> {
-  const waiting = runs.map((run) => toTrace(run, model));
+  const queue = runs.map((run) => toTrace(run, model));
   let [replayed, spans] = [0, 0];
   const send = async (trace: Trace): Promise<void> => {
-    const { body, replayed: again } = await client.post('api/public/traces', trace);
+    const { body, replayed: isReplay } = await client.post('api/public/traces', trace);
     const sent = trace.spans?.length ?? 0;
     if (body.spans_ingested !== sent)
-      throw new NotTaken(`${trace.trace_id} has ${sent} spans, but the server stored ${body.spans_ingested}`);
-    replayed += Number(again);
+      throw new IngestError(`${trace.trace_id} has ${sent} spans, but the server stored ${body.spans_ingested}`);
+    replayed += Number(isReplay);
     spans += sent;
   };
   const worker = async (): Promise<void> => {
-    for (let trace = waiting.shift(); trace !== undefined; trace = waiting.shift()) {
+    for (let trace = queue.shift(); trace !== undefined; trace = queue.shift()) {
       await send(trace).catch((error: unknown) => {
-        waiting.length = 0; // the other workers stop too
+        queue.length = 0; // the other workers stop too
         throw error;
       });
     }
@@ -106,13 +106,13 @@ async function sendEvaluations(client: IngestClient, runs: readonly PublishedRun
 }
 
 async function run(): Promise<void> {
-  const asked = readArguments();
-  if (asked === undefined) return void process.stdout.write(USAGE + '\n');
-  const runs = readRuns(asked.file);
-  await sendTraces(asked.client, runs, asked.model);
-  await sendEvaluations(asked.client, runs, asked.model);
-  const agent = agentNameOf(asked.model);
-  const { body: decision } = await asked.client.post('api/public/governance/promotion-check', { agent_name: agent });
+  const options = readArguments();
+  if (options === undefined) return void process.stdout.write(USAGE + '\n');
+  const runs = readRuns(options.file);
+  await sendTraces(options.client, runs, options.model);
+  await sendEvaluations(options.client, runs, options.model);
+  const agent = agentNameOf(options.model);
+  const { body: decision } = await options.client.post('api/public/governance/promotion-check', { agent_name: agent });
   say(`the gate decided about ${agent}: ${decision.allowed ? 'allowed' : 'blocked'}, ${decision.reason}. ${decision.message}`);
   process.stdout.write(JSON.stringify(decision, null, 2) + '\n');
 }
@@ -123,13 +123,13 @@ try {
   await run();
 } catch (error) {
   const { message } = error as Error;
-  if (error instanceof WrongUse) {
+  if (error instanceof UsageError) {
     say(`${message}\n\n${USAGE}`);
     process.exitCode = 2;
-  } else if (error instanceof NotPublishedRuns) {
+  } else if (error instanceof InvalidRunsError) {
     say(`not a file of τ-bench runs: ${message}`);
     process.exitCode = 3;
-  } else if (error instanceof NotTaken) {
+  } else if (error instanceof IngestError) {
     say(`${message}\nFix this and run the same command again. Records that are already stored are not stored twice.`);
     process.exitCode = 4;
   } else throw error;

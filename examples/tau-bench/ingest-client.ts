@@ -2,19 +2,19 @@ import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The server rejected a request, or no server responds. The message is one line for people. */
-export class NotTaken extends Error {
+export class IngestError extends Error {
   override name = 'NotTaken';
 }
 
 /** The response to an accepted request. */
-export interface Taken {
+export interface IngestResult {
   body: Record<string, unknown>;
   /** Whether the server had already accepted the same request, so that nothing new was stored. */
   replayed: boolean;
 }
 
 const ATTEMPTS = 6;
-const LONGEST_PAUSE_MS = 30_000;
+const PAUSE_MS_MAX = 30_000;
 
 /** Sends JSON to one server with one key. A request that is sent twice is stored once. */
 export class IngestClient {
@@ -30,7 +30,7 @@ export class IngestClient {
    * POSTs a body and returns the response. If the server is full or restarting, the request is retried. The Idempotency-Key is derived
    * from the content, so the server recognizes the same request in this run of the importer and in later ones.
    */
-  async post(path: string, content: object): Promise<Taken> {
+  async post(path: string, content: object): Promise<IngestResult> {
     const body = JSON.stringify(content);
     const headers = {
       'content-type': 'application/json',
@@ -43,8 +43,8 @@ export class IngestClient {
         const replayed = response.headers.get('idempotent-replayed') === 'true';
         return { body: (await response.json()) as Record<string, unknown>, replayed };
       }
-      const mayPass = response === undefined || response.status === 429 || response.status === 503;
-      if (!mayPass || attempt === ATTEMPTS) throw await refusal(path, response!);
+      const isRetryable = response === undefined || response.status === 429 || response.status === 503;
+      if (!isRetryable || attempt === ATTEMPTS) throw await errorOf(path, response!);
       await response?.body?.cancel();
       await sleep(pauseMs(response?.headers.get('retry-after'), attempt));
     }
@@ -59,7 +59,7 @@ export class IngestClient {
       const refused = cause?.code === 'ECONNREFUSED' || cause?.code === 'ENOTFOUND';
       if (!last && !refused) return undefined;
       const why = cause?.code ?? cause?.message ?? (error as Error).message;
-      throw new NotTaken(
+      throw new IngestError(
         `no response from ${this.#base.origin} (${why}). Check that the server is running there; \`npm start\` starts one`,
       );
     }
@@ -67,17 +67,19 @@ export class IngestClient {
 }
 
 const pauseMs = (retryAfter: string | null | undefined, attempt: number): number =>
-  Math.min(retryAfter ? Number(retryAfter) * 1000 || 1000 : 100 * 2 ** attempt, LONGEST_PAUSE_MS);
+  Math.min(retryAfter ? Number(retryAfter) * 1000 || 1000 : 100 * 2 ** attempt, PAUSE_MS_MAX);
 
 /** An error with the code of the response and its first issue. */
-async function refusal(path: string, response: Response): Promise<NotTaken> {
+async function errorOf(path: string, response: Response): Promise<IngestError> {
   const text = await response.text();
   try {
     const { error, issues } = JSON.parse(text) as { error: string; issues: { path: string; message: string }[] };
     const [first] = issues;
     const where = first === undefined ? '' : `: ${first.path === '' ? '' : `${first.path} `}${first.message}`;
-    return new NotTaken(`${path} answered ${response.status} ${error}${where}`);
+    return new IngestError(`${path} returned ${response.status} ${error}${where}`);
   } catch {
-    return new NotTaken(`${path} answered ${response.status}, but not as Countersign does. Check the address of the server`);
+    return new IngestError(
+      `${path} returned ${response.status}, but the response is not from Countersign. Check the address of the server`,
+    );
   }
 }

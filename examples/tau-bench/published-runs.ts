@@ -26,7 +26,7 @@ export interface PublishedRun {
 }
 
 /** The text is not a file of published runs. The message names the place. */
-export class NotPublishedRuns extends Error {
+export class InvalidRunsError extends Error {
   override name = 'NotPublishedRuns';
 }
 
@@ -36,12 +36,12 @@ const ROLES = ['system', 'user', 'assistant', 'tool'];
 export function readPublishedRuns(json: string): PublishedRun[] {
   const runs = parse(json);
   if (!Array.isArray(runs) || runs.length === 0)
-    throw new NotPublishedRuns('the file must contain an array of runs, at least one');
+    throw new InvalidRunsError('the file must contain an array of runs, at least one');
   const seen = new Set<string>();
   runs.forEach((run: PublishedRun, index) => {
     checkRun(run, `run ${index}`);
     const which = `task ${run.task_id}, trial ${run.trial}`;
-    if (seen.has(which)) throw new NotPublishedRuns(`run ${index} is a duplicate of ${which}`);
+    if (seen.has(which)) throw new InvalidRunsError(`run ${index} is a duplicate of ${which}`);
     seen.add(which);
   });
   return runs;
@@ -51,13 +51,13 @@ function parse(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (error) {
-    throw new NotPublishedRuns(`the file is not JSON: ${(error as Error).message}`);
+    throw new InvalidRunsError(`the file is not JSON: ${(error as Error).message}`);
   }
 }
 
 function checkRun(run: Partial<PublishedRun> | null, where: string): void {
   const must = (holds: boolean, what: string): void => {
-    if (!holds) throw new NotPublishedRuns(`${where}: ${what}`);
+    if (!holds) throw new InvalidRunsError(`${where}: ${what}`);
   };
   must(typeof run === 'object' && run !== null, 'must be an object');
   const { task_id, trial, reward, traj } = run!;

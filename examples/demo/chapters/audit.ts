@@ -6,20 +6,20 @@ import { AGENT } from '../support-bot-runs.ts';
 const PATH = '/api/public/audit';
 
 /** A tenant's own entries in the ledger. Returns the row_hash that CI would keep in its log. */
-export async function whoDidWhat(narrator: Narrator, api: Api, decision: PromotionDecision): Promise<string> {
+export async function appendOwnEntries(narrator: Narrator, api: Api, decision: PromotionDecision): Promise<string> {
   narrator.chapter(
     'Who did what: the audit ledger',
     'The pipeline deploys and records that in the ledger. Each entry contains the hash of the entry before it.',
   );
-  const deployed = await api.store('ci', PATH, {
+  const deployment = await api.store('ci', PATH, {
     actor: 'ci:deploy-prod',
     action: 'agent.promoted',
     subject: AGENT,
     rationale: 'the gate allowed it',
     metadata: { decision_id: decision.decision_id },
   });
-  const noted = await api.store('ci', PATH, { actor: 'ci:deploy-prod', action: 'deployment.finished', subject: AGENT });
-  narrator.holds('the second entry names the hash of the first', deployed.body.row_hash, noted.body.prev_hash);
+  const confirmation = await api.store('ci', PATH, { actor: 'ci:deploy-prod', action: 'deployment.finished', subject: AGENT });
+  narrator.check('the second entry names the hash of the first', deployment.body.row_hash, confirmation.body.prev_hash);
   narrator.why('if you keep one row_hash, for example in a build log, you can later detect changes of the ledger before it.');
-  return String(noted.body.row_hash);
+  return String(confirmation.body.row_hash);
 }

@@ -4,21 +4,21 @@ import { inline, type Narrator } from '../narrator.ts';
 import { answeredRun, escalatedRun, inBrief, summaries } from '../support-bot-runs.ts';
 
 /** The runtime of the agent reports its runs: traces with each step, and summaries in a batch. */
-export async function whatTheAgentDoes(narrator: Narrator, api: Api): Promise<void> {
+export async function reportRuns(narrator: Narrator, api: Api): Promise<void> {
   narrator.chapter(
     'Evidence: what the agent does',
     'The agent answers customers. Its runtime reports each run as a trace, step by step.',
   );
   const path = '/api/public/traces';
   const first = await api.store('agent-runtime', path, answeredRun, inBrief(answeredRun));
-  narrator.holds('tokens are summed over the spans', tokensOf(answeredRun), first.body.tokens);
-  narrator.holds('cost is summed as an exact decimal: 0.1 + 0.2 is 0.3', 0.3, first.body.cost_usd);
+  narrator.check('tokens are summed over the spans', tokensOf(answeredRun), first.body.tokens);
+  narrator.check('cost is summed as an exact decimal: 0.1 + 0.2 is 0.3', 0.3, first.body.cost_usd);
   await api.store('agent-runtime', path, escalatedRun, inBrief(escalatedRun));
   const again = await api.store('agent-runtime', path, answeredRun, '(the first trace again, as after a network failure)');
-  narrator.holds('a run sent twice is one run, with the same id', first.body.id, again.body.id);
+  narrator.check('a run sent twice is one run, with the same id', first.body.id, again.body.id);
   narrator.next('If the steps are not recorded, a summary of each run is enough:');
   const batch = await api.store('agent-runtime', '/api/public/telemetry', { events: summaries }, summary());
-  narrator.holds('the whole batch is stored', summaries.length, batch.body.ingested);
+  narrator.check('the whole batch is stored', summaries.length, batch.body.ingested);
   narrator.why(
     'later you can show what the agent did on a given day, because every submission is stored exactly as it was sent.',
   );

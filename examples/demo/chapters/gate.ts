@@ -11,22 +11,22 @@ export async function evaluate(api: Api, outcome: Pick<Evaluation, 'name' | 'sta
 }
 
 /** The four decisions that depend on evaluations alone. Returns the last one, which is allowed. */
-export async function fourAnswers(narrator: Narrator, api: Api): Promise<PromotionDecision> {
+export async function requestFourDecisions(narrator: Narrator, api: Api): Promise<PromotionDecision> {
   narrator.chapter(
     'The gate: may this agent go to production?',
     'The pipeline asks between build and deploy. Without a recent passing evaluation, the agent is not promoted.',
   );
   narrator.say('The agent has no evaluation yet:');
-  await api.mayBePromoted(AGENT, 'no_recent_evaluation');
+  await api.requestDecision(AGENT, 'no_recent_evaluation');
   narrator.next('The nightly evaluation fails:');
   await evaluate(api, { name: 'nightly', status: 'failing', pass_rate: 61 });
-  await api.mayBePromoted(AGENT, 'evaluation_not_passing');
+  await api.requestDecision(AGENT, 'evaluation_not_passing');
   narrator.next('The next one passes by its own criteria, but its pass rate is below the threshold of the gate:');
   await evaluate(api, { name: 'nightly', status: 'passing', pass_rate: 72 });
-  await api.mayBePromoted(AGENT, 'pass_rate_below_threshold');
+  await api.requestDecision(AGENT, 'pass_rate_below_threshold');
   narrator.next('The team improves the agent and evaluates it again:');
   await evaluate(api, { name: 'nightly', status: 'passing', pass_rate: 94 });
-  const decision = await api.mayBePromoted(AGENT, 'all_conditions_met');
+  const decision = await api.requestDecision(AGENT, 'all_conditions_met');
   narrator.why('people do not have to remember the rule. A blocked deploy job fails with the reason and what to do next.');
   return decision;
 }

@@ -1,6 +1,6 @@
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import { Api, type KeyName } from '../api.ts';
-import { CannotTour, type Narrator, Unexpected } from '../narrator.ts';
+import { CheckFailedError, type Narrator, TourImpossibleError } from '../narrator.ts';
 import type { Operator } from '../operator.ts';
 import { AGENT } from '../support-bot-runs.ts';
 
@@ -12,7 +12,7 @@ const SCOPES: Readonly<Record<KeyName, string>> = {
 };
 
 /** Creates the workspace and a key for each of its four systems, and shows that a key is limited to its scopes. */
-export async function workspaceAndKeys(narrator: Narrator, operator: Operator, url: URL, workspace: string): Promise<Api> {
+export async function createWorkspaceAndKeys(narrator: Narrator, operator: Operator, url: URL, workspace: string): Promise<Api> {
   narrator.chapter(
     'A workspace, and keys with one scope each',
     'A workspace is a tenant with its own agents, evidence and ledger. Each of its systems gets a key with the scope that it needs.',
@@ -28,11 +28,11 @@ export async function workspaceAndKeys(narrator: Narrator, operator: Operator, u
   const { status, body } = await api.post('agent-runtime', '/api/public/governance/promotion-check', { agent_name: AGENT });
   // The command wrote to the database of this environment. A server with another database does not know the key.
   if (body.error === 'unauthorized')
-    throw new CannotTour(
+    throw new TourImpossibleError(
       `the server at ${url.origin} does not know the key that the command has just minted: they have different databases. ` +
         'Run the tour in the folder and with the environment of the server (COUNTERSIGN_DATA_DIR, DATABASE_URL)',
     );
-  narrator.holds('a key without the scope is refused', [401, 'insufficient_scope'], [status, body.error]);
+  narrator.check('a key without the scope is refused', [401, 'insufficient_scope'], [status, body.error]);
   narrator.why(
     'a leaked key of the agent can only report runs. It cannot record evaluations, request promotion checks or read data.',
   );
@@ -42,6 +42,6 @@ export async function workspaceAndKeys(narrator: Narrator, operator: Operator, u
 /** The key is a secret, so the tour prints only its prefix. */
 function masked(key: string): string {
   const parsed = parseIngestionKey(key);
-  if (parsed === undefined) throw new Unexpected('keys mint: expected only a key on standard output');
+  if (parsed === undefined) throw new CheckFailedError('keys mint: expected only a key on standard output');
   return `aa_live_${parsed.prefix}.(secret; the command prints it once, the tour hides it)`;
 }

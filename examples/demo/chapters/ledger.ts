@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PromotionDecision } from '@countersign/core/contract/promotion-check';
 import type { Api } from '../api.ts';
-import { type Narrator, Unexpected } from '../narrator.ts';
+import { CheckFailedError, type Narrator } from '../narrator.ts';
 import { type Operator, run } from '../operator.ts';
 
 const VERIFIER = fileURLToPath(new URL('../../verify/verify.py', import.meta.url));
@@ -19,7 +19,7 @@ interface Entry {
 }
 
 /** What the earlier chapters produced. */
-interface Story {
+interface LedgerInput {
   workspace: string;
   decision: PromotionDecision;
   decisionKey: string;
@@ -28,7 +28,7 @@ interface Story {
 }
 
 /** Everything that happened is in one chain, which anyone can verify. A change is detected. */
-export async function theWholeStory(narrator: Narrator, api: Api, operator: Operator, story: Story): Promise<void> {
+export async function verifyLedger(narrator: Narrator, api: Api, operator: Operator, input: LedgerInput): Promise<void> {
   narrator.chapter(
     'Verification: the ledger was not rewritten',
     'One chain contains the actions of people, the entries of CI and each blocked decision. ' +
@@ -37,16 +37,16 @@ export async function theWholeStory(narrator: Narrator, api: Api, operator: Oper
   const folder = await mkdtemp(join(tmpdir(), 'countersign-tour-'));
   try {
     const file = join(folder, 'ledger.ndjson');
-    await operator.run(['ledger', 'verify', '--workspace', story.workspace]);
-    await operator.run(['ledger', 'export', '--workspace', story.workspace, '--output', file]);
+    await operator.run(['ledger', 'verify', '--workspace', input.workspace]);
+    await operator.run(['ledger', 'export', '--workspace', input.workspace, '--output', file]);
     const entries = await readEntries(file);
     for (const { seq, action, subject, recorded_by: by } of entries)
       narrator.answer(`${String(seq).padEnd(4)}${action.padEnd(24)} ${(subject ?? '').padEnd(14)} by ${by}`);
     const byGate = entries.filter(({ recorded_by: by }) => by === 'system:promotion-gate').length;
-    narrator.holds('the export contains each blocked decision', api.blocked, byGate);
-    const kept = entries.some(({ row_hash: hash }) => hash === story.keptHash);
-    narrator.holds('the export contains the row_hash that CI kept', true, kept);
-    await askPython(narrator, folder, file, story);
+    narrator.check('the export contains each blocked decision', api.blocked, byGate);
+    const kept = entries.some(({ row_hash: hash }) => hash === input.keptHash);
+    narrator.check('the export contains the row_hash that CI kept', true, kept);
+    await verifyInPython(narrator, folder, file, input);
     await tamper(narrator, operator, folder, file);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -63,7 +63,12 @@ const readEntries = async (file: string): Promise<Entry[]> =>
     .map((line) => JSON.parse(line) as Entry);
 
 /** The verifier in Python shares no code with the server. Without Python, the tour says so and continues. */
-async function askPython(narrator: Narrator, folder: string, file: string, { decision, decisionKey }: Story): Promise<void> {
+async function verifyInPython(
+  narrator: Narrator,
+  folder: string,
+  file: string,
+  { decision, decisionKey }: LedgerInput,
+): Promise<void> {
   if ((await run('python3', ['--version'])).code !== 0)
     return narrator.say('(python3 is not installed. With it, examples/verify/verify.py verifies all of this without our code.)');
   narrator.next('A second verifier, in Python, shares no code with the server:');
@@ -77,7 +82,7 @@ async function askPython(narrator: Narrator, folder: string, file: string, { dec
 async function verify(narrator: Narrator, args: string[]): Promise<void> {
   narrator.act(`$ python3 examples/verify/verify.py ${args.join(' ')}`);
   const { code, stdout, stderr } = await run('python3', [VERIFIER, ...args]);
-  if (code !== 0) throw new Unexpected(`verify.py ${args[0]}: expected exit code 0, got ${code}; ${stdout}${stderr}`);
+  if (code !== 0) throw new CheckFailedError(`verify.py ${args[0]}: expected exit code 0, got ${code}; ${stdout}${stderr}`);
   narrator.answer(stdout.trimEnd());
 }
 
@@ -86,6 +91,6 @@ async function tamper(narrator: Narrator, operator: Operator, folder: string, fi
   narrator.next('An attacker edits one word in a copy, to make a blocked decision look allowed:');
   const copy = join(folder, 'edited.ndjson');
   await writeFile(copy, (await readFile(file, 'utf8')).replace('"action":"evaluation.failed"', '"action":"promotion.allowed"'));
-  const said = await operator.run(['ledger', 'verify', '--file', copy], { code: 1 });
-  narrator.holds('the verifier names the altered row', true, said.includes('the row was altered'));
+  const output = await operator.run(['ledger', 'verify', '--file', copy], { code: 1 });
+  narrator.check('the verifier names the altered row', true, output.includes('the row was altered'));
 }

@@ -6,31 +6,31 @@ import { AGENT } from '../support-bot-runs.ts';
 import { evaluate } from './gate.ts';
 
 /** The operator and workspace of a command. The portal has the same actions as pages. */
-type Acts = { operator: Operator; workspace: string };
+type OperatorContext = { operator: Operator; workspace: string };
 
-const approve = ({ operator, workspace }: Acts, evaluation: string, rationale: string): Promise<string> =>
+const approve = ({ operator, workspace }: OperatorContext, evaluation: string, rationale: string): Promise<string> =>
   operator.run(['approvals', 'approve', '--workspace', workspace, '--evaluation', evaluation, '--rationale', rationale]);
 
 /** A high-risk agent needs an approval of each evaluation. */
-export async function aPersonSaysYes(narrator: Narrator, api: Api, acts: Acts): Promise<void> {
-  const { operator, workspace } = acts;
+export async function approveHighRiskAgent(narrator: Narrator, api: Api, context: OperatorContext): Promise<void> {
+  const { operator, workspace } = context;
   narrator.chapter(
     'A high-risk agent needs the approval of a person',
     'This agent will move money, so it becomes high-risk. From now on a person must approve the evaluation that the gate uses.',
   );
   await operator.run(['agents', 'risk', '--workspace', workspace, '--agent', AGENT, 'high']);
-  const blocked = await api.mayBePromoted(AGENT, 'approval_required');
+  const blocked = await api.requestDecision(AGENT, 'approval_required');
   narrator.next('The promotion check put the evaluation into the queue of the approvers. One of them reviews it:');
-  await approve(acts, String(blocked.evaluation_id), 'I read the failed cases; none of them moves money.');
-  await api.mayBePromoted(AGENT, 'all_conditions_met');
+  await approve(context, String(blocked.evaluation_id), 'I read the failed cases; none of them moves money.');
+  await api.requestDecision(AGENT, 'all_conditions_met');
   narrator.why(
     'before a high-risk agent is promoted, a person has approved exactly this evaluation and given a reason. The ledger records it.',
   );
 }
 
 /** After an incident the agent must be certified again with a new evaluation. Returns the last decision, which is allowed. */
-export async function whenSomethingGoesWrong(narrator: Narrator, api: Api, acts: Acts): Promise<PromotionDecision> {
-  const { operator, workspace } = acts;
+export async function recertifyAfterIncident(narrator: Narrator, api: Api, context: OperatorContext): Promise<PromotionDecision> {
+  const { operator, workspace } = context;
   narrator.chapter(
     'After an incident: re-certification',
     'The agent promised a refund that it must not promise. An operator opens an incident and requires re-certification.',
@@ -38,7 +38,7 @@ export async function whenSomethingGoesWrong(narrator: Narrator, api: Api, acts:
   const about = ['--workspace', workspace, '--agent', AGENT];
   const description = 'Promised a refund above its limit.';
   await operator.run(['incidents', 'open', ...about, '--severity', 'high', '--description', description, '--recertify']);
-  await api.mayBePromoted(AGENT, 'recertification_open');
+  await api.requestDecision(AGENT, 'recertification_open');
   narrator.next('The re-certification cannot be closed without a new passing evaluation:');
   const close = ['recertifications', 'close', ...about, '--rationale', 'Evaluated again with the case of the incident.'];
   await operator.run(close, { code: 9 });
@@ -46,10 +46,10 @@ export async function whenSomethingGoesWrong(narrator: Narrator, api: Api, acts:
     'So the team adds the case to the evaluation and evaluates the agent again. The old approval does not cover the new evaluation:',
   );
   const evaluation = await evaluate(api, { name: 'nightly with the incident', status: 'passing', pass_rate: 96 });
-  await api.mayBePromoted(AGENT, 'approval_required');
-  await approve(acts, evaluation, 'The case of the incident passes now.');
+  await api.requestDecision(AGENT, 'approval_required');
+  await approve(context, evaluation, 'The case of the incident passes now.');
   await operator.run(close);
-  const decision = await api.mayBePromoted(AGENT, 'all_conditions_met');
+  const decision = await api.requestDecision(AGENT, 'all_conditions_met');
   narrator.why('an agent returns to production only with new evidence and an approval, not after a waiting time.');
   return decision;
 }

@@ -11,7 +11,7 @@ const digests: Digests = {
 };
 
 /** Checks the signature of a decision, and that one changed word breaks it. Returns the decision key. */
-export async function verifyTheAnswer(
+export async function verifyDecision(
   narrator: Narrator,
   operator: Operator,
   workspace: string,
@@ -28,9 +28,9 @@ export async function verifyTheAnswer(
   narrator.answer(`signature ${decision.signature} (${decision.signature_alg}, key ${decision.key_id})`);
   const bytes = new Uint8Array(Buffer.from(key, 'hex'));
   const fault = (answer: object): string | null => decisionFault(answer as Record<string, unknown>, bytes, digests) ?? null;
-  narrator.holds('the signature of the last decision is valid', null, fault(decision));
+  narrator.check('the signature of the last decision is valid', null, fault(decision));
   const forged = { ...decision, allowed: false };
-  narrator.holds(
+  narrator.check(
     'with one word changed (allowed: false) the decision is rejected',
     true,
     fault(forged)?.includes('altered') ?? false,
