@@ -4,7 +4,7 @@ import { openDatabase } from '../packages/server/src/app/open-database.ts';
 import { readConfig } from '../packages/server/src/config/config.ts';
 import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
 import { DataFolder, newKey, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
-import { person } from '../packages/server/test/harness/portal-browser.ts';
+import { createPerson } from '../packages/server/test/harness/portal-browser.ts';
 import type { TestServer } from '../packages/server/test/harness/test-server.ts';
 import { type Address, freePort, requireLoopback } from './loopback.ts';
 
@@ -120,7 +120,7 @@ export class Target implements Address {
     const database = await openDatabase(readConfig(this.folder.environment), () => undefined, 'use');
     try {
       const server = { url: this.url, open: database } as unknown as TestServer;
-      const { browser } = await person(server, { [tenantId]: 'admin' });
+      const { browser } = await createPerson(server, { [tenantId]: 'admin' });
       return { tenantId, key, cookie: browser.cookie! };
     } finally {
       await database.close();

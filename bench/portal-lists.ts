@@ -10,7 +10,7 @@ import { newId } from '../packages/server/src/storage/new-id.ts';
 import { insertPerson } from '../packages/server/src/storage/people.ts';
 import { insertSession } from '../packages/server/src/storage/sessions.ts';
 import { createWorkspace } from '../packages/server/src/workspace/create-workspace.ts';
-import { AGENT_ID, fillMany, type Many } from '../packages/server/test/fixtures/many-records.ts';
+import { AGENT_ID, insertManyRecords, type RowCounts } from '../packages/server/test/fixtures/many-records.ts';
 import { reseal } from '../packages/server/test/harness/sealed.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -20,7 +20,7 @@ import { makeWorld, type World } from './world.ts';
  * and the second page. `--runs 1000000` sets another number of runs. `--only runs.list` measures one list.
  */
 const { runs, only } = parseArgs({ options: { runs: { type: 'string', default: '100000' }, only: { type: 'string' } } }).values;
-const MANY: Many = {
+const MANY: RowCounts = {
   agents: 1000,
   traces: Math.round(Number(runs) * 0.6),
   telemetry: Math.round(Number(runs) * 0.4),
@@ -129,7 +129,7 @@ async function sendLongTrace({ port }: World, key: string): Promise<string> {
 async function run(world: World): Promise<Row[]> {
   process.stderr.write('filling ...\n');
   const workspace = await createWorkspace(world.database.pool, 'portal');
-  await fillMany((text, values) => world.superuser.query(text, values), workspace, MANY);
+  await insertManyRecords((text, values) => world.superuser.query(text, values), workspace, MANY);
   await reseal(world.database.pool, workspace);
   const cookie = await signIn(world, workspace);
   const values = await valuesIn(world, workspace);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { person } from '../../server/test/harness/portal-browser.ts';
+import { createPerson } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
@@ -99,7 +99,7 @@ async function waitUntilLoaded(page: Page): Promise<void> {
 test('every page passes axe-core in light and dark, fits a phone and obeys its content security policy', {
   timeout: 240_000,
 }, async () => {
-  const { browser } = await person(workspace.server, { [workspace.id]: 'admin', [empty]: 'admin' });
+  const { browser } = await createPerson(workspace.server, { [workspace.id]: 'admin', [empty]: 'admin' });
   const { page, pageErrors } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie });
   const found: string[] = [];
   for (const [name, path] of Object.entries(pages)) {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { person } from '../../server/test/harness/portal-browser.ts';
+import { createPerson } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
 const checkPromotion = async ({ send }: Workspace) => {
@@ -39,7 +39,7 @@ test('approves, withdraws and rejects the evaluations of a high-risk agent, and 
   expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
 
   // Another approver is faster: the dialog reports it and the page shows the current state.
-  const other = await person(workspace.server, { [workspace.id]: 'approver' });
+  const other = await createPerson(workspace.server, { [workspace.id]: 'approver' });
   const evaluation = new URL(page.url()).pathname.split('/').at(-1);
   const approvePath = `/workspaces/${workspace.id}/approvals/${evaluation}/approve`;
   expect((await other.browser.call('POST', approvePath, { rationale: 'I read them too.' })).status).toBe(200);

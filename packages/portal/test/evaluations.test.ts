@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { evaluatedAt } from '../../server/test/harness/backdate.ts';
+import { setEvaluationTime } from '../../server/test/harness/backdate.ts';
 import { newWorkspace, paths } from './harness.ts';
 
 /** Reloads the page with a canvas that records the texts and line colours drawn on it. */
@@ -63,7 +63,7 @@ test('the chart labels only days of evaluations with a pass rate, in the time zo
   for (const name of ['first', 'second']) await evaluate(name, { status: 'passing', pass_rate: 90 });
   await evaluate('planned', { status: 'scheduled' });
   const days = `CASE name WHEN 'planned' THEN timestamptz '2025-12-20T12:00Z' WHEN 'first' THEN '2026-01-01T09:00Z' ELSE '2026-01-05T09:00Z' END`;
-  await evaluatedAt(workspace.server, 'bot', days);
+  await setEvaluationTime(workspace.server, 'bot', days);
   const { page, browser } = await workspace.visit('viewer', '', { timezoneId: 'Europe/Berlin' });
   const agent: string = (await browser.call('GET', `/workspaces/${workspace.id}/agents`)).body.items[0].id;
   await page.goto(`/w/${workspace.id}/agents/${agent}`);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PASSWORD, person } from '../../server/test/harness/portal-browser.ts';
+import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
 test('reports a lost connection, keeps the input and continues when the server is back', async () => {
@@ -119,7 +119,7 @@ test('refuses to act after another person signed in in the same browser, and the
   const { page } = await workspace.visit('approver', `approvals/${evaluation!.id}`);
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByRole('dialog').getByLabel('Rationale').fill('Seen the runs.');
-  const ada = await person(workspace.server, { [workspace.id]: 'admin' }, 'ada@example.com');
+  const ada = await createPerson(workspace.server, { [workspace.id]: 'admin' }, 'ada@example.com');
   const [name, value] = ada.browser.cookie!.split('=');
   // Without the notification that other tabs normally get.
   await page.context().addCookies([{ name: name!, value: value!, url: workspace.server.url }]);
@@ -130,7 +130,7 @@ test('refuses to act after another person signed in in the same browser, and the
 
   const second = await page.context().newPage();
   await second.goto('/sign-in');
-  const grace = await person(workspace.server, { [workspace.id]: 'viewer' }, 'grace@example.com');
+  const grace = await createPerson(workspace.server, { [workspace.id]: 'viewer' }, 'grace@example.com');
   await second.getByLabel('Email address').fill(grace.email);
   await second.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await second.getByRole('button', { name: 'Sign in' }).click();

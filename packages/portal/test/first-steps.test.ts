@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { afterAll, expect, test } from 'vitest';
-import { person } from '../../server/test/harness/portal-browser.ts';
+import { createPerson } from '../../server/test/harness/portal-browser.ts';
 import { testServer } from '../../server/test/harness/test-server.ts';
 import './harness.ts';
 import { openWindow } from './window.ts';
@@ -31,7 +31,7 @@ function openShell(): (line: string) => Promise<string> {
 test('the first steps work with one key and pasted lines, complete by themselves and mark the example agent', async () => {
   const server = await testServer();
   const id = await server.workspace('acme');
-  const someone = await person(server, { [id]: 'admin' });
+  const someone = await createPerson(server, { [id]: 'admin' });
   const { page, pageErrors } = await openWindow({ baseURL: server.url, cookie: someone.browser.cookie });
   const paste = openShell();
   const done = (title: string) => page.locator('li[data-done]').getByRole('heading', { name: title });

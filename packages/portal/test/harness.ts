@@ -1,6 +1,6 @@
 import type { Role } from '@countersign/core/portal/route';
 import { vi } from 'vitest';
-import { person, type Someone } from '../../server/test/harness/portal-browser.ts';
+import { createPerson, type Person } from '../../server/test/harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { openWindow, type Window } from './window.ts';
 
@@ -21,7 +21,7 @@ export interface Workspace {
     role: Role,
     path?: string,
     options?: { width?: number; colorScheme?: 'light' | 'dark'; timezoneId?: string },
-  ) => Promise<Window & Someone>;
+  ) => Promise<Window & Person>;
 }
 
 /** Starts a server with a workspace. */
@@ -39,7 +39,7 @@ export async function newWorkspace(name = 'acme'): Promise<Workspace> {
       return response.body;
     },
     visit: async (role, path = '', options = {}) => {
-      const someone = await person(server, { [id]: role });
+      const someone = await createPerson(server, { [id]: role });
       const window = await openWindow({ baseURL: server.url, cookie: someone.browser.cookie, ...options });
       await window.page.goto(`/w/${id}/${path}`);
       return { ...window, ...someone };
@@ -50,7 +50,7 @@ export async function newWorkspace(name = 'acme'): Promise<Workspace> {
 /** Registers an agent by an evaluation, sets it to high risk and returns its id. */
 export async function highRiskAgent({ server, id, send }: Workspace, name: string): Promise<string> {
   await send(paths.evaluations, { name: 'first', agent_name: name, status: 'passing', pass_rate: 95 });
-  const admin = await person(server, { [id]: 'admin' });
+  const admin = await createPerson(server, { [id]: 'admin' });
   const { body } = await admin.browser.call('GET', `/workspaces/${id}/agents?search=${encodeURIComponent(name)}`);
   const agent: string = body.items[0].id;
   const { status } = await admin.browser.call('PATCH', `/workspaces/${id}/agents/${agent}`, { risk_level: 'high' });

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { evidenceOfAll } from '../../server/test/harness/evidence-log.ts';
+import { rebuildAllEvidence } from '../../server/test/harness/evidence-log.ts';
 import { PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 import { openWindow } from './window.ts';
@@ -37,7 +37,7 @@ beforeAll(async () => {
     id,
     HOSTILE,
   ]);
-  await evidenceOfAll(server);
+  await rebuildAllEvidence(server);
   const text = { error: HOSTILE, metadata: { [HOSTILE]: HOSTILE, link: LINK } };
   const spans = [
     { span_id: 's1', kind: 'llm', name: HOSTILE, model: HOSTILE, messages: [{ role: 'user', content: HOSTILE }], ...text },

@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { PASSWORD, person } from '../../server/test/harness/portal-browser.ts';
+import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths } from './harness.ts';
 import { openWindow } from './window.ts';
 
@@ -24,7 +24,7 @@ test('a keyboard is enough to sign in, open the queue and approve, and times are
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
-  const { email } = await person(workspace.server, { [workspace.id]: 'approver' });
+  const { email } = await createPerson(workspace.server, { [workspace.id]: 'approver' });
   const { page, pageErrors } = await openWindow({ baseURL: workspace.server.url });
   await page.goto('/');
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();

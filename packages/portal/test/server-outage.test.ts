@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { person } from '../../server/test/harness/portal-browser.ts';
+import { createPerson } from '../../server/test/harness/portal-browser.ts';
 import { cloneDatabase } from '../../server/test/harness/test-database.ts';
 import { paths, testServer } from '../../server/test/harness/test-server.ts';
 import { newWorkspace } from './harness.ts';
@@ -14,7 +14,7 @@ test('with the server stopped, unvisited pages open and a form keeps its input u
   const first = await testServer({ database });
   const id = await first.workspace('acme');
   await first.post(paths.telemetry, await first.key(id), { trace_id: 'r', outcome: 'success', agent_name: 'support-bot' });
-  const someone = await person(first, { [id]: 'admin' });
+  const someone = await createPerson(first, { [id]: 'admin' });
   const { page, pageErrors } = await openWindow({ baseURL: first.url, cookie: someone.browser.cookie });
   const requests = new Set<string>();
   page.on('requestfinished', (request) => requests.add(request.url()));

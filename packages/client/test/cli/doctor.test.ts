@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
 import { lyingServer, respondWith } from '../fixtures/lying-server.ts';
-import { runCli, type World } from '../fixtures/run-cli.ts';
+import { runCli, type TerminalOverrides } from '../fixtures/run-cli.ts';
 
 let server: TestServer;
 let tenantId: string;
@@ -23,7 +23,7 @@ interface Finding {
   remedy?: string;
 }
 
-const doctor = async (variables: Record<string, string>, args: string[] = [], world: World = {}) => {
+const doctor = async (variables: Record<string, string>, args: string[] = [], world: TerminalOverrides = {}) => {
   const environment = { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key, ...variables };
   const { status, out, err } = await runCli(['doctor', '--json', ...args], { environment, ...world });
   expect(err).toBe('');

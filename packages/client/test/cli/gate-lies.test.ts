@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
-import { evaluatedAt } from '../../../server/test/harness/backdate.ts';
+import { setEvaluationTime } from '../../../server/test/harness/backdate.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
-import { type Lie, type LyingServer, lyingServer, respondWith } from '../fixtures/lying-server.ts';
-import { runCli, type World } from '../fixtures/run-cli.ts';
+import { type LieHandler, type LyingServer, lyingServer, respondWith } from '../fixtures/lying-server.ts';
+import { runCli, type TerminalOverrides } from '../fixtures/run-cli.ts';
 
 let server: TestServer;
 let lying: LyingServer;
@@ -24,12 +24,12 @@ beforeAll(async () => {
   environment = { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_VERIFY_KEY: decisionKey };
   for (const agent_name of ['good', 'poor', 'stale'])
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name, pass_rate: agent_name === 'poor' ? 60 : 92.5 });
-  await evaluatedAt(server, 'stale', `recorded_at - interval '5 hours'`);
+  await setEvaluationTime(server, 'stale', `recorded_at - interval '5 hours'`);
 });
 
 /** Forwards the request to the real server and changes its response. `changeRequest` can change the body first. */
 const forward =
-  (change: (decision: string) => string, changeRequest: (body: object) => object = (body) => body): Lie =>
+  (change: (decision: string) => string, changeRequest: (body: object) => object = (body) => body): LieHandler =>
   async ({ headers, method }: IncomingMessage, body, response) => {
     // The gate reads the public keys to explain a rejection. This server has none.
     if (method === 'GET') return void response.writeHead(404).end();
@@ -52,21 +52,21 @@ const forward =
   };
 
 /** Answers with the real decision, changed. */
-const alteredDecision = (change: (decision: Record<string, unknown>) => void): Lie =>
+const alteredDecision = (change: (decision: Record<string, unknown>) => void): LieHandler =>
   forward((text) => {
     const decision = JSON.parse(text);
     change(decision);
     return JSON.stringify(decision);
   });
 
-const gate = (args: readonly string[], world: World = {}) => runCli(['gate', ...args], { environment, ...world });
+const gate = (args: readonly string[], world: TerminalOverrides = {}) => runCli(['gate', ...args], { environment, ...world });
 
 /** Expects the gate to end as undecided, in both output formats. */
 async function expectUndecided(
-  lie: Lie,
+  lie: LieHandler,
   why: string | RegExp,
   args: readonly string[] = ['--agent', 'good'],
-  world: World = {},
+  world: TerminalOverrides = {},
 ): Promise<void> {
   lying.lie = lie;
   const text = await gate(args, world);
@@ -125,7 +125,8 @@ describe('gate with a lying server', () => {
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
     await runCommand(environmentOf(server), 'agents', 'risk', '--workspace', 'acme', '--agent', 'risky', 'high');
     let first = '';
-    const replay: Lie = (...call) => (first === '' ? forward((text) => (first = text))(...call) : respondWith(first)(...call));
+    const replay: LieHandler = (...call) =>
+      first === '' ? forward((text) => (first = text))(...call) : respondWith(first)(...call);
     const args = ['--agent', 'risky', '--wait', '1m'];
     lying.lie = replay;
     const { status, out } = await gate(args, { sleep: async () => undefined });
@@ -182,7 +183,7 @@ describe('gate with a lying server', () => {
   test('rejects a decision that the key of another workspace signed', async () => {
     const foreign = await server.key(await server.workspace('other'));
     await server.post(paths.evaluations, foreign, { name: 'nightly', agent_name: 'good', pass_rate: 99 });
-    const asForeign: Lie = (request, ...call) => {
+    const asForeign: LieHandler = (request, ...call) => {
       request.headers.authorization = `Bearer ${foreign}`;
       return forward((text) => text)(request, ...call);
     };
@@ -198,7 +199,7 @@ describe('gate with a lying server', () => {
     )!;
     lying.lie = forward((text) => text);
     expect((await gate(['--agent', 'good'], world)).status).toBe(0);
-    const without: Lie = (request, ...call) => {
+    const without: LieHandler = (request, ...call) => {
       delete request.headers.prefer;
       return forward((text) => text)(request, ...call);
     };
@@ -206,7 +207,7 @@ describe('gate with a lying server', () => {
     const never = join(tmpdir(), `countersign-never-${process.pid}.json`);
     await expectUndecided(without, /which --attestation needs/, ['--agent', 'good', '--attestation', never]);
     expect(existsSync(never)).toBe(false);
-    const stale: Lie = async (request, body, response) => {
+    const stale: LieHandler = async (request, body, response) => {
       const head = response.writeHead.bind(response);
       const headers = { 'content-type': 'application/json', 'countersign-attestation': kept };
       response.writeHead = ((status: number) => head(status, headers)) as never;
@@ -226,7 +227,7 @@ describe('gate with a lying server', () => {
 describe('gate with a server that sends no decision', () => {
   const quick = ['--agent', 'good', '--timeout', '400ms'];
 
-  test.each<[string, Lie, RegExp]>([
+  test.each<[string, LieHandler, RegExp]>([
     ['truncated JSON', (...call) => respondWith('{"allowed":true,"reason":"all_cond')(...call), /cut off|did not answer/],
     [
       'a connection that closes early',
@@ -287,7 +288,7 @@ describe('gate with a server that sends no decision', () => {
 describe('gate never prints the key', () => {
   const secret = () => key.split('.')[1]!;
 
-  test.each<[string, (body: string) => Lie]>([
+  test.each<[string, (body: string) => LieHandler]>([
     [
       'in an error',
       (body) => respondWith(`{"error":"validation_failed","issues":[{"path":"","code":"x","message":"${body}"}]}`, 422),

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
 import { type LyingServer, lyingServer } from '../fixtures/lying-server.ts';
-import { runCli, type World } from '../fixtures/run-cli.ts';
+import { runCli, type TerminalOverrides } from '../fixtures/run-cli.ts';
 
 let server: TestServer;
 let lying: LyingServer;
@@ -40,7 +40,7 @@ const inFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 };
-const gate = (args: string[], apiKey = key, world: World = {}) =>
+const gate = (args: string[], apiKey = key, world: TerminalOverrides = {}) =>
   runCli(['gate', ...args], { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: apiKey }, ...world });
 // biome-ignore lint/suspicious/noExplicitAny: tests change any part of the file.
 const trustWith = (change: (file: any) => void): string => {
@@ -120,7 +120,7 @@ describe('attack J: replaying a decision', () => {
       },
     };
   };
-  const gateOnLying = (args: string[], world: World = {}) =>
+  const gateOnLying = (args: string[], world: TerminalOverrides = {}) =>
     gate(args, key, { environment: { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key }, ...world });
 
   test('rejects a replay within the 60 seconds of --clock-skew', async () => {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
-import { runCli, type World } from '../fixtures/run-cli.ts';
+import { runCli, type TerminalOverrides } from '../fixtures/run-cli.ts';
 
 let server: TestServer;
 let tenantId: string;
@@ -30,7 +30,7 @@ const operate = async (...args: string[]) => {
   return ran.out.trim();
 };
 const evaluate = (body: object) => server.post(paths.evaluations, key, { name: 'nightly', ...body });
-const gate = (args: string[], world: World = {}) => runCli(['gate', ...args], { environment, ...world });
+const gate = (args: string[], world: TerminalOverrides = {}) => runCli(['gate', ...args], { environment, ...world });
 const inFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
@@ -175,7 +175,7 @@ describe('gate --wait', () => {
   };
 
   /** A world whose sleep returns at once and records its pauses. */
-  const fastClock = (atPause: (pauses: number[]) => Promise<void>): World & { pauses: number[] } => {
+  const fastClock = (atPause: (pauses: number[]) => Promise<void>): TerminalOverrides & { pauses: number[] } => {
     const pauses: number[] = [];
     let slept = 0;
     return {
@@ -224,7 +224,7 @@ describe('gate --wait', () => {
   test('ends as pending after --wait, and no pause is longer than a minute', async () => {
     const pauses: number[] = [];
     let clock = Date.now();
-    const world: World = {
+    const world: TerminalOverrides = {
       now: () => clock,
       sleep: async (ms) => {
         pauses.push(ms);

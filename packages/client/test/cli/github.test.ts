@@ -5,13 +5,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { VERSION } from '../../src/version.ts';
-import { type CiWorld, type CommandResult, ciWorld, NASTY, textOf } from '../fixtures/ci-world.ts';
+import { type CiEnvironment, type CommandResult, createCiEnvironment, HOSTILE_NAME, textOf } from '../fixtures/ci-world.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 
 const action = parse(textOf('action.yml'));
-let world: CiWorld;
+let world: CiEnvironment;
 beforeAll(async () => {
-  world = await ciWorld();
+  world = await createCiEnvironment();
 }, 120_000);
 
 describe('action.yml', () => {
@@ -104,7 +104,7 @@ describe('action.yml', () => {
   );
 
   test('treats inputs with quotes, substitutions and runner commands as plain names', async () => {
-    const { status, stdout, stderr, workspace, outputs, summary } = await runAction({ agent: NASTY });
+    const { status, stdout, stderr, workspace, outputs, summary } = await runAction({ agent: HOSTILE_NAME });
     expect(status).toBe(0);
     expect(readdirSync(workspace, { recursive: true })).not.toContain('pwned');
     expect((stdout + stderr).split('\n').filter((line) => /^\s*::/.test(line))).toEqual([]);

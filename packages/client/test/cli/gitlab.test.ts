@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
-import { type CiWorld, type CommandResult, ciWorld, NASTY, textOf } from '../fixtures/ci-world.ts';
+import { type CiEnvironment, type CommandResult, createCiEnvironment, HOSTILE_NAME, textOf } from '../fixtures/ci-world.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 
 const gitlab = parse(textOf('examples/ci/gitlab.yml'));
-let world: CiWorld;
+let world: CiEnvironment;
 beforeAll(async () => {
-  world = await ciWorld();
+  world = await createCiEnvironment();
 }, 120_000);
 
 let jobs = 4000;
@@ -93,7 +93,7 @@ describe('GitLab template', () => {
   }, 60_000);
 
   test('treats variables with quotes and substitutions as plain names', async () => {
-    const { status, workspace } = await gate({ COUNTERSIGN_AGENT: NASTY });
+    const { status, workspace } = await gate({ COUNTERSIGN_AGENT: HOSTILE_NAME });
     expect(status).toBe(0);
     expect(readdirSync(workspace)).not.toContain('pwned');
     expect((await gate({ COUNTERSIGN_AGENT: 'a\nb' })).status).toBe(2);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
 import { harnessIdOf } from '../../src/importers/harness-id.ts';
 import { lyingServer, respondWith } from '../fixtures/lying-server.ts';
-import { runCli, type World } from '../fixtures/run-cli.ts';
+import { runCli, type TerminalOverrides } from '../fixtures/run-cli.ts';
 
 let server: TestServer;
 let environment: Record<string, string>;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const run = (args: string[], world: World = {}) => runCli(args, { environment, ...world });
+const run = (args: string[], world: TerminalOverrides = {}) => runCli(args, { environment, ...world });
 const results = (name: string) => fileURLToPath(new URL(`../fixtures/results/${name}`, import.meta.url));
 const inFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);

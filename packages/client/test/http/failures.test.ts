@@ -17,7 +17,7 @@ import {
   UnavailableError,
   UnexpectedAnswerError,
 } from '../../src/index.ts';
-import { type FailingServer, failingServer, type Treatment, treat } from '../fixtures/failing-server.ts';
+import { type FailingServer, failingServer, type ResponseHandler, respond } from '../fixtures/failing-server.ts';
 
 let server: FailingServer;
 
@@ -50,31 +50,31 @@ const attempts = () => {
 };
 
 describe('a request is retried with one Idempotency-Key', () => {
-  test.each<[string, Treatment]>([
-    ['the connection is dropped', treat.drop],
-    ['the connection is reset', treat.reset],
-    ['the response is truncated', treat.half],
-    ['the response is truncated but ends normally', treat.halfWithEnd],
-    ['the status is 408', treat.refuse(408, 'request_timeout')],
-    ['the status is 429', treat.refuse(429, 'rate_limited')],
-    ['a proxy answers 502', treat.page(502)],
-    ['the status is 503', treat.refuse(503, 'unavailable')],
-    ['a proxy answers 504', treat.page(504)],
+  test.each<[string, ResponseHandler]>([
+    ['the connection is dropped', respond.drop],
+    ['the connection is reset', respond.reset],
+    ['the response is truncated', respond.half],
+    ['the response is truncated but ends normally', respond.halfWithEnd],
+    ['the status is 408', respond.refuse(408, 'request_timeout')],
+    ['the status is 429', respond.refuse(429, 'rate_limited')],
+    ['a proxy answers 502', respond.page(502)],
+    ['the status is 503', respond.refuse(503, 'unavailable')],
+    ['a proxy answers 504', respond.page(504)],
   ])('when %s', async (_, failing) => {
-    server.plan(failing, failing, treat.good());
+    server.setHandlers(failing, failing, respond.good());
     const response = await record();
     expect(response).toMatchObject({ ok: true });
     expect([attempts(), receiptOf(response)?.attempts]).toEqual([3, 3]);
   });
 
   test('when no response arrives in time', async () => {
-    server.plan(treat.silence, treat.stall, treat.good());
+    server.setHandlers(respond.silence, respond.stall, respond.good());
     expect(await record({ timeoutMs: 400 })).toMatchObject({ ok: true });
     expect(attempts()).toBe(3);
   });
 
   test('when the apiKey function fails or takes too long', async () => {
-    server.plan(treat.good());
+    server.setHandlers(respond.good());
     const apiKey = vi
       .fn(async () => 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')
       .mockRejectedValueOnce(new Error('the vault is sealed'))
@@ -84,7 +84,7 @@ describe('a request is retried with one Idempotency-Key', () => {
   });
 
   test('up to attemptsMax, and then fails with the last error and the number of attempts', async () => {
-    server.plan(treat.refuse(503, 'unavailable'));
+    server.setHandlers(respond.refuse(503, 'unavailable'));
     const error = await failure(record({ retries: { attemptsMax: 3, pauseMs: 2 } }));
     expect(error).toBeInstanceOf(UnavailableError);
     expect(error).toMatchObject({ attempts: 3, status: 503, code: 'unavailable', requestId: 'req-1' });
@@ -92,19 +92,19 @@ describe('a request is retried with one Idempotency-Key', () => {
   });
 
   test('not before the time in Retry-After', async () => {
-    server.plan(treat.refuse(429, 'rate_limited', { 'retry-after': '1' }), treat.good());
+    server.setHandlers(respond.refuse(429, 'rate_limited', { 'retry-after': '1' }), respond.good());
     await record();
     expect(server.received[1]!.at - server.received[0]!.at).toBeGreaterThanOrEqual(990);
   });
 
   test('but fails at once when Retry-After is longer than the deadline', async () => {
-    server.plan(treat.refuse(503, 'unavailable', { 'retry-after': '3600' }));
+    server.setHandlers(respond.refuse(503, 'unavailable', { 'retry-after': '3600' }));
     expect(await failure(record({ deadlineMs: 5000 }))).toMatchObject({ retryAfterMs: 3_600_000, attempts: 1 });
   });
 
   test('but not after a client error or an internal error of the service', async () => {
     for (const status of [400, 401, 404, 405, 413, 415, 422, 431, 500]) {
-      server.plan(treat.refuse(status, 'some_code'));
+      server.setHandlers(respond.refuse(status, 'some_code'));
       expect(await failure(record())).toMatchObject({ status, attempts: 1 });
       expect(attempts()).toBe(1);
     }
@@ -112,7 +112,7 @@ describe('a request is retried with one Idempotency-Key', () => {
 
   test('with pauses of full jitter', async () => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0);
-    server.plan(treat.drop);
+    server.setHandlers(respond.drop);
     const startedAt = performance.now();
     await failure(record({ retries: { pauseMs: 100_000, attemptsMax: 5 } }));
     expect(performance.now() - startedAt).toBeLessThan(5000);
@@ -124,7 +124,7 @@ describe('a request is retried with one Idempotency-Key', () => {
 describe('a call', () => {
   test('retries until its deadline', async () => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0);
-    server.plan(...Array.from({ length: 9 }, () => treat.drop), treat.good());
+    server.setHandlers(...Array.from({ length: 9 }, () => respond.drop), respond.good());
     expect(receiptOf(await record({ deadlineMs: 60_000 }))?.attempts).toBe(10);
     // A pause longer than the remaining time is shortened.
     random.mockReturnValue(0.5);
@@ -136,7 +136,7 @@ describe('a call', () => {
 
   test('ends at its deadline even during an attempt', async () => {
     const other = await failingServer();
-    other.plan(treat.silence);
+    other.setHandlers(respond.silence);
     const startedAt = performance.now();
     expect(await failure(record({ baseUrl: other.url, timeoutMs: 50, deadlineMs: 200 }))).toBeInstanceOf(TimeoutError);
     expect(performance.now() - startedAt).toBeLessThan(3000);
@@ -145,11 +145,11 @@ describe('a call', () => {
 
   test('ends with the reason of its signal, during an attempt and between two', async () => {
     const reason = new Error('the host has other plans');
-    server.plan(treat.silence);
+    server.setHandlers(respond.silence);
     await expect(record({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(server.received).toEqual([]);
-    for (const treatment of [treat.silence, treat.refuse(503, 'unavailable', { 'retry-after': '20' })]) {
-      server.plan(treatment);
+    for (const treatment of [respond.silence, respond.refuse(503, 'unavailable', { 'retry-after': '20' })]) {
+      server.setHandlers(treatment);
       const controller = new AbortController();
       const call = record({}, { signal: controller.signal });
       const expectation = expect(call).rejects.toBe(reason);
@@ -175,14 +175,14 @@ test('a failing apiKey function throws a ConnectionError with the reason', async
 });
 
 describe('a response that is not from the service is rejected', () => {
-  test.each<[string, Treatment, RegExp]>([
-    ['a web page', treat.page(200), /content type/],
-    ['JSON of another form', treat.good({ hello: 'world' }), /has no valid member ok/],
-    ['ok: false', treat.good({ ok: false }), /has no valid member ok/],
-    ['a JSON list', treat.good([1]), /not a JSON object/],
-    ['a redirect', treat.redirect('https://elsewhere.example/api'), /redirects to https:\/\/elsewhere\.example\/api/],
+  test.each<[string, ResponseHandler, RegExp]>([
+    ['a web page', respond.page(200), /content type/],
+    ['JSON of another form', respond.good({ hello: 'world' }), /has no valid member ok/],
+    ['ok: false', respond.good({ ok: false }), /has no valid member ok/],
+    ['a JSON list', respond.good([1]), /not a JSON object/],
+    ['a redirect', respond.redirect('https://elsewhere.example/api'), /redirects to https:\/\/elsewhere\.example\/api/],
   ])('%s', async (_, treatment, message) => {
-    server.plan(treatment);
+    server.setHandlers(treatment);
     const error = await failure(record());
     expect(error).toBeInstanceOf(UnexpectedAnswerError);
     expect(error.message).toMatch(message);
@@ -191,15 +191,15 @@ describe('a response that is not from the service is rejected', () => {
 
   test('a decision without a boolean allowed', async () => {
     for (const body of [{ ok: true }, { allowed: 'true' }, { allowed: 1 }]) {
-      server.plan(treat.good(body));
+      server.setHandlers(respond.good(body));
       expect(await failure(clientOf().governance.checkPromotion({ agent_name: 'bot' }))).toBeInstanceOf(UnexpectedAnswerError);
     }
   });
 
   test('and the key is never sent to the target of a redirect', async () => {
     const other = await failingServer();
-    other.plan(treat.good());
-    server.plan(treat.redirect(`${other.url}/api/public/evaluations`));
+    other.setHandlers(respond.good());
+    server.setHandlers(respond.redirect(`${other.url}/api/public/evaluations`));
     await failure(record());
     expect(other.received).toEqual([]);
   });
@@ -221,14 +221,14 @@ describe('errors', () => {
   });
 
   test('contain status, code, request id and retry time', async () => {
-    server.plan(treat.refuse(500, 'internal_error'));
+    server.setHandlers(respond.refuse(500, 'internal_error'));
     expect(await failure(record())).toMatchObject({ message: '500 internal_error (request req-1)' });
     expect(await failure(record())).toBeInstanceOf(InternalServerError);
-    server.plan(treat.page(502));
+    server.setHandlers(respond.page(502));
     const proxied = await failure(record({ retries: { attemptsMax: 1 } }));
     expect(proxied).toBeInstanceOf(BadGatewayError);
     expect(proxied).toMatchObject({ code: undefined, message: '502 the response is not from Countersign' });
-    server.plan(treat.refuse(429, 'rate_limited', { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }));
+    server.setHandlers(respond.refuse(429, 'rate_limited', { 'retry-after': new Date(Date.now() + 60_000).toUTCString() }));
     const limited = (await failure(record({ retries: { attemptsMax: 1 } }))) as RateLimitedError;
     expect(limited.retryAfterMs).toBeGreaterThan(50_000);
   });
@@ -241,7 +241,7 @@ describe('errors', () => {
   });
 
   test('of a body that JSON cannot represent occur before any request', async () => {
-    server.plan(treat.good());
+    server.setHandlers(respond.good());
     const entry = { actor: 'a', action: 'b.c', metadata: { big: 1n } };
     expect(await failure(clientOf().audit.append(entry))).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
     expect(server.received).toEqual([]);

@@ -2,7 +2,7 @@ import { deflateRawSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { importInspect } from '../../src/importers/inspect.ts';
 import { zstdDecompressed } from '../../src/importers/zstandard.ts';
-import { changed as changedFile, faultOf, resultsFile } from '../fixtures/results/import.ts';
+import { changedResultsFile as changedFile, faultOf, resultsFile } from '../fixtures/results/import.ts';
 import { zipOf } from '../fixtures/zip-of.ts';
 
 const log = resultsFile('inspect.json');

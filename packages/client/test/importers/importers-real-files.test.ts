@@ -3,7 +3,7 @@ import { importDeepEval } from '../../src/importers/deepeval.ts';
 import { importInspect } from '../../src/importers/inspect.ts';
 import { importJUnit } from '../../src/importers/junit.ts';
 import { importPromptfoo } from '../../src/importers/promptfoo.ts';
-import { changed, faultOf, resultsFile } from '../fixtures/results/import.ts';
+import { changedResultsFile, faultOf, resultsFile } from '../fixtures/results/import.ts';
 
 // The files are output of the real tools. fixtures/results/make names the versions and creates the files again.
 
@@ -127,7 +127,9 @@ describe('promptfoo', () => {
   });
 
   test('the worse count applies when statistics and results differ', () => {
-    const better = changed('promptfoo-whole.json', ({ results }) => Object.assign(results.stats, { successes: 6, failures: 0 }));
+    const better = changedResultsFile('promptfoo-whole.json', ({ results }) =>
+      Object.assign(results.stats, { successes: 6, failures: 0 }),
+    );
     expect(importPromptfoo(better)).toMatchObject({ cases: { total: 6, passed: 5, failed: 0, errored: 1 } });
   });
 });
@@ -178,7 +180,7 @@ describe('DeepEval', () => {
   });
 
   test('a passed case with a failed metric computation has no verdict', () => {
-    const broken = changed('deepeval-run.json', ({ testCases }) => {
+    const broken = changedResultsFile('deepeval-run.json', ({ testCases }) => {
       testCases[0].metricsData[1] = { name: 'Politeness', error: 'it broke down' };
     });
     expect(importDeepEval(broken).cases).toMatchObject({ passed: 0, errored: 1 });

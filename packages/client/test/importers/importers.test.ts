@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { importDeepEval } from '../../src/importers/deepeval.ts';
 import { harnessIdOf } from '../../src/importers/harness-id.ts';
 import { importPromptfoo } from '../../src/importers/promptfoo.ts';
-import { changed, faultOf, resultsFile } from '../fixtures/results/import.ts';
+import { changedResultsFile, faultOf, resultsFile } from '../fixtures/results/import.ts';
 
 describe('promptfoo', () => {
   test('imports pass rate, counts, name and category and counts errors as not passed', () => {
@@ -22,7 +22,7 @@ describe('promptfoo', () => {
   });
 
   test('records a run without a passed case as failing', () => {
-    const none = changed('promptfoo.json', ({ results }) => {
+    const none = changedResultsFile('promptfoo.json', ({ results }) => {
       results.stats = { successes: 0, failures: 5, errors: 0 };
       for (const each of results.results) each.success = false;
     });
@@ -30,18 +30,18 @@ describe('promptfoo', () => {
   });
 
   test('uses the worse count when statistics and cases differ, as in a filtered file', () => {
-    const filtered = changed('promptfoo.json', ({ results }) => {
+    const filtered = changedResultsFile('promptfoo.json', ({ results }) => {
       results.results = results.results.filter(({ success }: { success: boolean }) => success);
     });
     expect(importPromptfoo(filtered)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
-    const better = changed('promptfoo.json', ({ results }) => {
+    const better = changedResultsFile('promptfoo.json', ({ results }) => {
       results.stats = { successes: 5, failures: 0, errors: 0 };
     });
     expect(importPromptfoo(better)).toMatchObject({ pass_rate: 60, cases: { total: 5, passed: 3 } });
   });
 
   test('rejects statistics without listed cases', () => {
-    const empty = changed('promptfoo.json', ({ results }) => (results.results = []));
+    const empty = changedResultsFile('promptfoo.json', ({ results }) => (results.results = []));
     expect(faultOf(() => importPromptfoo(empty))).toBe('contradictory');
   });
 
@@ -54,12 +54,12 @@ describe('promptfoo', () => {
     ['a file of another tool', resultsFile('deepeval.json'), 'not_this_format'],
     [
       'counts that are not numbers',
-      changed('promptfoo.json', ({ results }) => (results.stats.successes = '5')),
+      changedResultsFile('promptfoo.json', ({ results }) => (results.stats.successes = '5')),
       'not_this_format',
     ],
     [
       'no cases',
-      changed('promptfoo.json', ({ results }) => {
+      changedResultsFile('promptfoo.json', ({ results }) => {
         results.results = [];
         results.stats = { successes: 0, failures: 0, errors: 0 };
       }),
@@ -70,7 +70,7 @@ describe('promptfoo', () => {
   });
 
   test('converts a description that is not a valid label', () => {
-    const long = changed('promptfoo.json', ({ config }) => {
+    const long = changedResultsFile('promptfoo.json', ({ config }) => {
       config.description = `line\nbreak \u0000 ${'é😀'.repeat(400)}`;
     });
     const { name } = importPromptfoo(long);
@@ -95,7 +95,7 @@ describe('DeepEval', () => {
   });
 
   test('counts a case without a verdict as not passed', () => {
-    const open = changed('deepeval.json', (run) => {
+    const open = changedResultsFile('deepeval.json', (run) => {
       delete run.testCases[0].success;
       run.testPassed = 1;
     });
@@ -104,9 +104,9 @@ describe('DeepEval', () => {
   });
 
   test('uses the worse count when totals and cases differ', () => {
-    const better = changed('deepeval.json', (run) => (run.testPassed = 3));
+    const better = changedResultsFile('deepeval.json', (run) => (run.testPassed = 3));
     expect(importDeepEval(better).cases).toEqual({ total: 4, passed: 2, failed: 1, errored: 1, skipped: 0 });
-    const worse = changed('deepeval.json', (run) => Object.assign(run, { testPassed: 0, testFailed: 3 }));
+    const worse = changedResultsFile('deepeval.json', (run) => Object.assign(run, { testPassed: 0, testFailed: 3 }));
     expect(importDeepEval(worse).cases).toMatchObject({ total: 3, passed: 0 });
   });
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { Countersign, type Dropped, type TelemetryOptions, type Unsent } from '../../src/index.ts';
-import { type FailingServer, failingServer, treat } from '../fixtures/failing-server.ts';
+import { type FailingServer, failingServer, respond } from '../fixtures/failing-server.ts';
 
 let server: FailingServer;
 
@@ -32,7 +32,7 @@ const receivedIds = () =>
 describe('telemetry while the service is unreachable', () => {
   test('stays queued, calls onUnsent and is sent later as the same batch with the same Idempotency-Key', async () => {
     const { client, emit, unsent, dropped } = world({ requestsMax: 1 });
-    server.plan(treat.drop, treat.reset, treat.refuse(503, 'unavailable'), treat.drop, treat.good());
+    server.setHandlers(respond.drop, respond.reset, respond.refuse(503, 'unavailable'), respond.drop, respond.good());
     emit('a', 'b');
     await client.telemetry.flush();
     expect(client.telemetry.stats).toMatchObject({ queued: 2, sent: 0 });
@@ -52,7 +52,7 @@ describe('telemetry while the service is unreachable', () => {
   test('is retried automatically after a pause', async () => {
     const { client, emit } = world({ flushIntervalMs: 10 });
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    server.plan(treat.drop, treat.drop, treat.good());
+    server.setHandlers(respond.drop, respond.drop, respond.good());
     emit('alone');
     await expect.poll(() => client.telemetry.stats.sent, { timeout: 5000 }).toBe(1);
     vi.restoreAllMocks();
@@ -60,7 +60,7 @@ describe('telemetry while the service is unreachable', () => {
 
   test('is not retried with all batches: a round sends only the current requests', async () => {
     const { client, emit } = world({ batchEventsMax: 1, requestsMax: 2 });
-    server.plan(treat.refuse(503, 'unavailable'));
+    server.setHandlers(respond.refuse(503, 'unavailable'));
     emit(...Array.from({ length: 50 }, (_, index) => index));
     await client.telemetry.flush();
     expect(server.received.length).toBeLessThanOrEqual(4);
@@ -70,7 +70,7 @@ describe('telemetry while the service is unreachable', () => {
 
   test('stays queued when the key is rejected, because the key may be rotated', async () => {
     const { client, emit, unsent } = world();
-    server.plan(treat.refuse(401, 'unauthorized'), treat.good());
+    server.setHandlers(respond.refuse(401, 'unauthorized'), respond.good());
     emit('a');
     await client.telemetry.flush();
     expect(unsent).toMatchObject([{ error: { name: 'AuthenticationError' }, queued: 1 }]);
@@ -80,7 +80,7 @@ describe('telemetry while the service is unreachable', () => {
 
   test('drops a batch after three internal errors and sends the next one', async () => {
     const { client, emit, dropped } = world({ requestsMax: 1 });
-    server.plan(...Array(3).fill(treat.refuse(500, 'internal_error')), treat.good());
+    server.setHandlers(...Array(3).fill(respond.refuse(500, 'internal_error')), respond.good());
     emit('poison');
     await client.telemetry.flush();
     await client.telemetry.flush();
@@ -93,7 +93,7 @@ describe('telemetry while the service is unreachable', () => {
 
   test('is dropped by close at its deadline, and close does not reject', async () => {
     const { client, emit, dropped } = world({}, { timeoutMs: 10_000 });
-    server.plan(treat.silence);
+    server.setHandlers(respond.silence);
     emit('a', 'b', 'c');
     const startedAt = performance.now();
     await client.close({ deadlineMs: 60 });
@@ -105,7 +105,7 @@ describe('telemetry while the service is unreachable', () => {
   test('is reported by one warning of each kind without callbacks', async () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
     const { client, emit } = world({ onUnsent: undefined, onDropped: undefined });
-    server.plan(treat.drop);
+    server.setHandlers(respond.drop);
     for (let round = 0; round < 3; round += 1) {
       emit('a');
       await client.telemetry.flush();
@@ -130,13 +130,13 @@ describe('a process that exits', () => {
     );
 
   test('sends queued events first, despite temporary failures', async () => {
-    server.plan(treat.drop, treat.refuse(503, 'unavailable'), treat.good());
+    server.setHandlers(respond.drop, respond.refuse(503, 'unavailable'), respond.good());
     expect((await end('3')).stderr).toBe('');
     expect(receivedIds()).toEqual(['0,1,2', '0,1,2', '0,1,2']);
   });
 
   test('sends a run that was not ended, with its steps', async () => {
-    server.plan(treat.good());
+    server.setHandlers(respond.good());
     await end('0', '10000', 'forgotten');
     expect(server.received.map(({ body }) => body)).toMatchObject([
       { trace_id: 'forgotten', outcome: 'failure', error: 'the run was not ended', spans: [{ name: 'done' }] },
@@ -144,13 +144,13 @@ describe('a process that exits', () => {
   });
 
   test('is not delayed by a client without queued events', async () => {
-    server.plan(treat.good());
+    server.setHandlers(respond.good());
     await end('0');
     expect(server.received).toEqual([]);
   });
 
   test('exits when events cannot be sent and reports how many are lost', async () => {
-    server.plan(treat.silence);
+    server.setHandlers(respond.silence);
     const { stderr } = await end('2', '100');
     expect(stderr).toContain('2 telemetry events were dropped: unsent');
   });

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Countersign, CountersignError, type DroppedRun, type TracingOptions, type Unsent } from '../../src/index.ts';
-import { type FailingServer, failingServer, treat } from '../fixtures/failing-server.ts';
+import { type FailingServer, failingServer, respond } from '../fixtures/failing-server.ts';
 
 /** Each test has its own server, because an abandoned request may arrive after the end of its test. */
 let server: FailingServer;
@@ -20,7 +20,7 @@ function world(traces: TracingOptions = {}, options = {}) {
   const end = (id: string, detail = '') => client.traces.start({ trace_id: id, detail }).end();
   return { client, end, unsent, dropped };
 }
-const accepted = treat.good({ ok: true, id: 'a', trace_id: 'a', spans_ingested: 0, tokens: null, cost_usd: null });
+const accepted = respond.good({ ok: true, id: 'a', trace_id: 'a', spans_ingested: 0, tokens: null, cost_usd: null });
 const receivedIds = () => server.received.map(({ body }) => body.trace_id);
 
 describe('runs while the service is unreachable', () => {
@@ -28,7 +28,7 @@ describe('runs while the service is unreachable', () => {
     server = await failingServer();
     const { client, end, unsent, dropped } = world();
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    server.plan(...Array.from({ length: 8 }, () => treat.drop), accepted);
+    server.setHandlers(...Array.from({ length: 8 }, () => respond.drop), accepted);
     const ended = [end('a'), end('b')];
     expect(await Promise.all(ended)).toMatchObject([{ ok: true }, { ok: true }]);
     expect(client.traces.stats).toEqual({ queued: 0, sent: 2, rejected: 0, dropped: 0 });
@@ -40,10 +40,10 @@ describe('runs while the service is unreachable', () => {
   test('stay queued after the deadline of end', async () => {
     server = await failingServer();
     const { client, end } = world({}, { deadlineMs: 60 });
-    server.plan(treat.drop);
+    server.setHandlers(respond.drop);
     expect(await end('patient')).toBeUndefined();
     expect(client.traces.stats).toMatchObject({ queued: 1, dropped: 0 });
-    server.plan(accepted);
+    server.setHandlers(accepted);
     await client.flush();
     expect(client.traces.stats).toMatchObject({ queued: 0, sent: 1 });
     expect(new Set(receivedIds())).toEqual(new Set(['patient']));
@@ -52,7 +52,7 @@ describe('runs while the service is unreachable', () => {
   test('are limited by queueBytesMax: further runs are dropped and reported, and send throws', async () => {
     server = await failingServer();
     const { client, end, dropped } = world({ queueBytesMax: 30_000 });
-    server.plan(treat.silence);
+    server.setHandlers(respond.silence);
     void end('first', 'x'.repeat(10_000));
     expect(await end('second', 'y'.repeat(10_000))).toBeUndefined();
     expect(dropped).toMatchObject([{ count: 1, reason: 'queue_full', trace: { trace_id: 'second' } }]);
@@ -64,14 +64,14 @@ describe('runs while the service is unreachable', () => {
   test('are sent by close until its deadline and then dropped, and later runs are dropped too', async () => {
     server = await failingServer();
     const recovering = world();
-    server.plan(treat.drop, treat.drop, accepted);
+    server.setHandlers(respond.drop, respond.drop, accepted);
     void recovering.end('kept');
     await expect.poll(() => recovering.unsent.length).toBe(1);
     await recovering.client.close();
     expect(recovering.client.traces.stats).toMatchObject({ queued: 0, sent: 1 });
     server = await failingServer();
     const { client, end, dropped } = world();
-    server.plan(treat.silence);
+    server.setHandlers(respond.silence);
     const lost = end('lost');
     await client.close({ deadlineMs: 50 });
     expect(await lost).toBeUndefined();
@@ -86,7 +86,7 @@ describe('runs while the service is unreachable', () => {
     server = await failingServer();
     const { client } = world({}, { retries: { pauseMs: 2 } });
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    server.plan(...Array.from({ length: 9 }, () => treat.drop), accepted);
+    server.setHandlers(...Array.from({ length: 9 }, () => respond.drop), accepted);
     const sending = client.traces.send({ trace_id: 'sent' });
     await client.close();
     expect(server.received.length).toBe(10);
@@ -97,8 +97,8 @@ describe('runs while the service is unreachable', () => {
     server = await failingServer();
     const { client, end, dropped } = world({ requestsMax: 1 });
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    const fault = treat.refuse(500, 'internal_error');
-    server.plan(fault, fault, fault, accepted);
+    const fault = respond.refuse(500, 'internal_error');
+    server.setHandlers(fault, fault, fault, accepted);
     const runs = [end('poison'), end('good')];
     for (let round = 0; round < 3; round += 1) await client.flush();
     expect(await Promise.all(runs)).toMatchObject([undefined, { ok: true }]);

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { killAll, until } from '../../../embedded-database/test/harness/processes.ts';
-import { type Acknowledged, Callers, send } from '../fixtures/callers.ts';
-import { expectKept } from '../fixtures/records.ts';
+import { type AcknowledgedRequest, Callers, send } from '../fixtures/callers.ts';
+import { expectStored } from '../fixtures/records.ts';
 import { DataFolder, newKey, ServerProcess } from '../fixtures/server-process.ts';
 import { sealedPool } from '../harness/sealed.ts';
 
@@ -14,7 +14,7 @@ let server: ServerProcess;
 let tenantId: string;
 let key: string;
 /** Of all rounds. */
-const acknowledged: Acknowledged[] = [];
+const acknowledged: AcknowledgedRequest[] = [];
 
 beforeAll(async () => {
   folder = new DataFolder();
@@ -32,7 +32,7 @@ async function expectAllKept(): Promise<void> {
   const database = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
   const pool = sealedPool(database.superuser, folder.path);
   try {
-    await expectKept(pool, tenantId, acknowledged);
+    await expectStored(pool, tenantId, acknowledged);
   } finally {
     await pool.end();
     await database.release();
@@ -76,7 +76,7 @@ describe('kill -9 during writes', () => {
       acknowledged.push(...callers.acknowledged);
       await expectAllKept();
 
-      const toResend = callers.unsettled.filter(({ kind }) => kind !== 'promotionCheck');
+      const toResend = callers.unconfirmed.filter(({ kind }) => kind !== 'promotionCheck');
       for (const sent of toResend) {
         const first = await send({ url: server.url, key }, sent);
         const second = await send({ url: server.url, key }, sent);

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { openPool } from '../../src/database/pool.ts';
-import { type Acknowledged, Callers, send } from '../fixtures/callers.ts';
+import { type AcknowledgedRequest, Callers, send } from '../fixtures/callers.ts';
 import { OutsidePostgres, PASSWORD } from '../fixtures/outside-postgres.ts';
 import type { Environment } from '../fixtures/process-environment.ts';
-import { expectKept } from '../fixtures/records.ts';
+import { expectStored } from '../fixtures/records.ts';
 import { newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 import { APPEND_ONLY } from '../harness/append-only.ts';
 import { withSecret } from '../harness/sealed.ts';
@@ -49,19 +49,19 @@ async function ownedDatabase(name: string): Promise<Environment> {
 }
 
 /** Sends requests of every kind and expects that all are answered. */
-async function expectService(server: ServerProcess, key: string): Promise<Acknowledged[]> {
+async function expectService(server: ServerProcess, key: string): Promise<AcknowledgedRequest[]> {
   const callers = new Callers({ url: server.url, key }, 4);
-  await until('all kinds of requests are answered', () => callers.acknowledged.length >= 40 || callers.unsettled.length > 0);
+  await until('all kinds of requests are answered', () => callers.acknowledged.length >= 40 || callers.unconfirmed.length > 0);
   await callers.stop();
-  expect([...callers.unsettled, ...callers.faults, ...server.faults]).toEqual([]);
+  expect([...callers.unconfirmed, ...callers.faults, ...server.faults]).toEqual([]);
   return callers.acknowledged;
 }
 
-async function expectAllKept(database: string, tenantId: string, acknowledged: readonly Acknowledged[]): Promise<void> {
+async function expectAllKept(database: string, tenantId: string, acknowledged: readonly AcknowledgedRequest[]): Promise<void> {
   const address = { connectionString: outside.url('postgres', database) };
   const pool = withSecret(openPool(address, { size: 2, name: 'test' }), secrets.COUNTERSIGN_MASTER_SECRET!);
   try {
-    await expectKept(pool, tenantId, acknowledged);
+    await expectStored(pool, tenantId, acknowledged);
   } finally {
     await pool.end();
   }
@@ -208,7 +208,7 @@ describe('an external PostgreSQL', () => {
       expect([...callers.faults, ...server.faults]).toEqual([]);
       expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
       await expectAllKept(name, tenantId, callers.acknowledged);
-      const resent = callers.unsettled.filter(({ kind }) => kind !== 'promotionCheck').slice(0, 40);
+      const resent = callers.unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(0, 40);
       for (const sent of resent) expect((await send({ url: server.url, key }, sent)).status).toBe(200);
       await expectAllKept(name, tenantId, callers.acknowledged);
     },

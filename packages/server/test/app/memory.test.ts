@@ -117,7 +117,7 @@ describe('64 bodies at once', () => {
     const callers = new Callers({ url: server.url, key }, 4);
     await until('the server responds', () => callers.acknowledged.length >= 20);
     await callers.stop();
-    expect([...callers.unsettled, ...callers.faults]).toEqual([]);
+    expect([...callers.unconfirmed, ...callers.faults]).toEqual([]);
   };
 
   test('stores large bodies or answers 503 with bounded memory', { timeout: 90_000 }, async () => {

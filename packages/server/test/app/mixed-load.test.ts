@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { killAll, until } from '../../../embedded-database/test/harness/processes.ts';
-import { type Acknowledged, Callers, send } from '../fixtures/callers.ts';
+import { type AcknowledgedRequest, Callers, send } from '../fixtures/callers.ts';
 import { MixedActs } from '../fixtures/mixed-acts.ts';
-import { expectKept } from '../fixtures/records.ts';
+import { expectStored } from '../fixtures/records.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 import { sealedPool } from '../harness/sealed.ts';
 
@@ -70,7 +70,7 @@ async function expectNoFinding(): Promise<void> {
 }
 
 /** Runs a mixed load on both servers and kills them in turn, at least `killsMin` times. Returns the acknowledged requests. */
-async function load(durationMs: number, killsMin: number): Promise<Acknowledged[]> {
+async function load(durationMs: number, killsMin: number): Promise<AcknowledgedRequest[]> {
   const callers = targets.map((target) => new Callers(target, CALLERS_PER_SERVER, undefined, PAUSE_MS));
   const acknowledged = () => callers.flatMap((each) => each.acknowledged);
   const acts = new MixedActs({
@@ -96,15 +96,15 @@ async function load(durationMs: number, killsMin: number): Promise<Acknowledged[
   for (const each of callers) await each.stop();
   faults.push(...acts.faults, ...callers.flatMap((each) => each.faults));
   for (const name of ['acts', 'keys', 'comparisons'] as const) totals[name] += acts.counts[name];
-  const settled = await resend(callers.flatMap(({ unsettled }) => unsettled));
+  const settled = await resend(callers.flatMap(({ unconfirmed: unsettled }) => unsettled));
   totals.requests += acknowledged().length;
   expect(new Set(acknowledged().map(({ kind }) => kind)).size).toBe(6);
   return [...acknowledged(), ...settled];
 }
 
 /** Resends requests without a response to both servers in turn. Each must be recorded once, with one answer. */
-async function resend(unsettled: Callers['unsettled']): Promise<Acknowledged[]> {
-  const settled: Acknowledged[] = [];
+async function resend(unsettled: Callers['unconfirmed']): Promise<AcknowledgedRequest[]> {
+  const settled: AcknowledgedRequest[] = [];
   for (const sent of unsettled.filter(({ kind }) => kind !== 'promotionCheck').slice(-20)) {
     const [first, second] = [await send(targets[0]!, sent), await send(targets[1]!, sent)];
     expect([first.status, second.status, second.isReplay, second.body]).toEqual([200, 200, true, first.body]);
@@ -113,11 +113,11 @@ async function resend(unsettled: Callers['unsettled']): Promise<Acknowledged[]> 
   return settled;
 }
 
-async function expectAllKept(acknowledged: readonly Acknowledged[]): Promise<void> {
+async function expectAllKept(acknowledged: readonly AcknowledgedRequest[]): Promise<void> {
   const database = await acquireEmbeddedDatabase({ dataDir: data.path, notify: () => undefined });
   const pool = sealedPool(database.superuser, data.path);
   try {
-    await expectKept(pool, tenantId, acknowledged);
+    await expectStored(pool, tenantId, acknowledged);
   } finally {
     await pool.end();
     await database.release();

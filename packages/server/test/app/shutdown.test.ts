@@ -5,7 +5,7 @@ import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { Callers } from '../fixtures/callers.ts';
-import { expectKept } from '../fixtures/records.ts';
+import { expectStored } from '../fixtures/records.ts';
 import { DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 import { sealedPool } from '../harness/sealed.ts';
 import { paths } from '../harness/test-server.ts';
@@ -55,13 +55,13 @@ async function expectAllAnswered(callers: Callers): Promise<void> {
   const database = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
   const pool = sealedPool(database.superuser, folder.path);
   try {
-    await expectKept(pool, tenantId, callers.acknowledged);
+    await expectStored(pool, tenantId, callers.acknowledged);
     const { rows } = await pool.query(
       `SELECT name AS marker FROM countersign.evaluations WHERE name = ANY ($1::text[])
        UNION ALL SELECT trace_id FROM countersign.audit_entries WHERE trace_id = ANY ($1::text[])
        UNION ALL SELECT trace_id FROM countersign.telemetry_events WHERE trace_id = ANY ($1::text[])
        UNION ALL SELECT span_id FROM countersign.spans WHERE span_id = ANY ($1::text[])`,
-      [callers.unsettled.map(({ marker }) => marker)],
+      [callers.unconfirmed.map(({ marker }) => marker)],
     );
     expect(rows).toEqual([]);
   } finally {
@@ -145,7 +145,7 @@ describe('shutdown', () => {
     const callers = await busyCallers();
     await run(['ledger', 'verify', '--workspace', 'shutdown'], folder.environment);
     await callers.stop();
-    expect([...callers.unsettled, ...callers.faults]).toEqual([]);
+    expect([...callers.unconfirmed, ...callers.faults]).toEqual([]);
     expect(folder.postmaster()).toBe(postmaster);
   });
 
@@ -158,7 +158,7 @@ describe('shutdown', () => {
     await expectAllAnswered(callers);
     const after = await busyCallers();
     await after.stop();
-    expect([...after.unsettled, ...after.faults]).toEqual([]);
+    expect([...after.unconfirmed, ...after.faults]).toEqual([]);
   });
 });
 

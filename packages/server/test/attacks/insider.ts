@@ -30,7 +30,7 @@ export class Insider {
   }
 
   /** Disables the protections of the database and saves the state of its tables. */
-  static async in(database: TestDatabase): Promise<Insider> {
+  static async open(database: TestDatabase): Promise<Insider> {
     await database.sql('CREATE SCHEMA before');
     for (const table of TABLES) {
       await database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
@@ -52,7 +52,7 @@ export class Insider {
     }
   }
 
-  async leave(): Promise<void> {
+  async close(): Promise<void> {
     await this.pool.end();
   }
 

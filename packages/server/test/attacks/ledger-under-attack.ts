@@ -61,11 +61,11 @@ export class LedgerUnderAttack {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-attack-'));
     const scenario = new LedgerUnderAttack(await testServer({ checkpointSeconds: undefined }), folder);
     afterAll(async () => {
-      await scenario.insider?.leave();
+      await scenario.insider?.close();
       rmSync(folder, { recursive: true });
     });
     await scenario.#fill();
-    scenario.insider = await Insider.in(scenario.server.database);
+    scenario.insider = await Insider.open(scenario.server.database);
     return scenario;
   }
 

@@ -7,7 +7,7 @@ const FORGED_SEAL = `'\\x01' || sha256('forged')`;
  * Inserts a row as an attacker does who owns the database and has no secret.
  * @param values SQL of each column's value; omitted columns get their defaults.
  */
-export async function plant(database: TestDatabase, table: string, values: Readonly<Record<string, string>>): Promise<void> {
+export async function insertRow(database: TestDatabase, table: string, values: Readonly<Record<string, string>>): Promise<void> {
   const [sealed] = await database.sql<{ found: boolean }>(
     `SELECT EXISTS (SELECT FROM information_schema.columns
       WHERE table_schema = 'countersign' AND table_name = $1 AND column_name = 'seal') AS found`,

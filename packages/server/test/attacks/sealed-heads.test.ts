@@ -19,8 +19,8 @@ beforeAll(async () => {
   key = await server.key(tenantId);
   await fill(key);
   await fill(await server.key(otherId));
-  insider = await Insider.in(server.database);
-  return () => insider.leave();
+  insider = await Insider.open(server.database);
+  return () => insider.close();
 });
 
 afterEach(() => insider.undo());

@@ -6,21 +6,21 @@ import { inviteMember } from '../../src/people/members.ts';
 import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { newToken } from '../../src/people/secret-token.ts';
-import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { bytes, plant, text } from './planted.ts';
+import { bytes, insertRow, text } from './planted.ts';
 
 const lines: string[] = [];
 const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
 
 let server: TestServer;
 let tenantId: string;
-let admin: Someone;
-let viewer: Someone;
+let admin: Person;
+let viewer: Person;
 beforeAll(async () => {
   server = await testServer({ log });
   tenantId = await server.workspace('victim');
-  admin = await person(server, { [tenantId]: 'admin' });
+  admin = await createPerson(server, { [tenantId]: 'admin' });
 });
 afterEach(() => {
   lines.length = 0;
@@ -55,14 +55,14 @@ describe('a session not started by the server signs nobody in', () => {
   test('rejects a session inserted for an admin', async () => {
     const { token, tokenSha256 } = newToken();
     const planted = session(tokenSha256, admin.id);
-    await plant(server.database, 'sessions', planted);
+    await insertRow(server.database, 'sessions', planted);
     expect((await show(browserOf(token))).status).toBe(401);
     expect((await membersOf(browserOf(token))).status).toBe(401);
     await expectReport('sessions', planted.id.replaceAll("'", ''));
   });
 
   test("rejects a session whose person, expiry or token was changed, or that has another row's seal", async () => {
-    const [mine, other] = [await person(server), await person(server)];
+    const [mine, other] = [await createPerson(server), await createPerson(server)];
     const { token, tokenSha256 } = newToken();
     for (const set of [
       `person_id = '${admin.id}'`,
@@ -70,7 +70,7 @@ describe('a session not started by the server signs nobody in', () => {
       `token_sha256 = ${bytes(tokenSha256)}`,
       `seal = (SELECT seal FROM countersign.sessions WHERE person_id = '${other.id}')`,
     ]) {
-      const again = await person(server);
+      const again = await createPerson(server);
       await sql(`UPDATE countersign.sessions SET ${set} WHERE person_id = $1`, [again.id]);
       expect([set, (await show(again.browser)).status]).toEqual([set, 401]);
     }
@@ -83,7 +83,7 @@ describe('a session not started by the server signs nobody in', () => {
       $$BEGIN NEW.person_id := '${admin.id}'; RETURN NEW; END$$`);
     await sql('CREATE TRIGGER steer BEFORE INSERT ON countersign.sessions FOR EACH ROW EXECUTE FUNCTION public.steer()');
     try {
-      expect((await show((await person(server)).browser)).status).toBe(401);
+      expect((await show((await createPerson(server)).browser)).status).toBe(401);
     } finally {
       await sql('DROP TRIGGER steer ON countersign.sessions');
       await sql('DROP FUNCTION public.steer');
@@ -93,7 +93,7 @@ describe('a session not started by the server signs nobody in', () => {
 
 describe('an account not written by the server signs nobody in', () => {
   test('rejects a replaced password hash and a changed email address', async () => {
-    const victim = await person(server, { [tenantId]: 'admin' });
+    const victim = await createPerson(server, { [tenantId]: 'admin' });
     expect((await signIn(victim.email, PASSWORD)).status).toBe(200);
     await sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [
       victim.id,
@@ -104,7 +104,7 @@ describe('an account not written by the server signs nobody in', () => {
     expect((await show(victim.browser)).status).toBe(401);
     await expectReport('people', victim.id);
 
-    const [mine, theirs] = [await person(server), await person(server, { [tenantId]: 'admin' })];
+    const [mine, theirs] = [await createPerson(server), await createPerson(server, { [tenantId]: 'admin' })];
     await sql(`UPDATE countersign.people SET email = 'gone@example.com' WHERE id = $1`, [theirs.id]);
     await sql('UPDATE countersign.people SET email = $2 WHERE id = $1', [mine.id, theirs.email]);
     expect((await signIn(theirs.email, PASSWORD)).status).toBe(401);
@@ -113,7 +113,7 @@ describe('an account not written by the server signs nobody in', () => {
   test('rejects an inserted account', async () => {
     const made = { id: text(randomUUID()), email: text('planted@example.com'), name: text('planted') };
     const password = text(await hashPassword('chosen by the attacker'));
-    await plant(server.database, 'people', { ...made, password, password_changed_at: 'clock_timestamp()' });
+    await insertRow(server.database, 'people', { ...made, password, password_changed_at: 'clock_timestamp()' });
     expect((await signIn('planted@example.com', 'chosen by the attacker')).status).toBe(401);
   });
 });
@@ -127,7 +127,7 @@ describe('a one-time link not made by the server is not valid', () => {
       const { token, tokenSha256 } = newToken();
       const row = { token_sha256: bytes(tokenSha256), id: text(randomUUID()), made_by: text('operator'), ...made };
       const moments = { created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` };
-      await plant(server.database, 'one_time_links', { ...row, ...moments });
+      await insertRow(server.database, 'one_time_links', { ...row, ...moments });
       expect((await linkFor(token)).status).toBe(410);
       const used = await new Browser(server).call('POST', '/links/reset-password', { token, password: 'chosen by the attacker' });
       expect(used.status).toBe(410);
@@ -156,15 +156,15 @@ describe('a one-time link not made by the server is not valid', () => {
 
 describe('a membership not written by the server grants nothing', () => {
   test('ignores an inserted membership and a raised role', async () => {
-    const outsider = await person(server);
-    await plant(server.database, 'memberships', {
+    const outsider = await createPerson(server);
+    await insertRow(server.database, 'memberships', {
       ...{ tenant_id: text(tenantId), person_id: text(outsider.id), role: text('admin'), joined_at: 'clock_timestamp()' },
     });
     expect((await membersOf(outsider.browser)).status).toBe(404);
     expect((await show(outsider.browser)).body.memberships).toEqual([]);
     await expectReport('memberships', outsider.id);
 
-    viewer = await person(server, { [tenantId]: 'viewer' });
+    viewer = await createPerson(server, { [tenantId]: 'viewer' });
     await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [viewer.id]);
     expect((await membersOf(viewer.browser)).status).toBe(404);
     const listed = (await membersOf(admin.browser)).body.items.map((item: { person_id: string }) => item.person_id);
@@ -174,9 +174,9 @@ describe('a membership not written by the server grants nothing', () => {
 
   test('does not count an inserted admin when the last admin leaves', async () => {
     const own = await server.workspace();
-    const last = await person(server, { [own]: 'admin' });
-    const outsider = await person(server);
-    await plant(server.database, 'memberships', {
+    const last = await createPerson(server, { [own]: 'admin' });
+    const outsider = await createPerson(server);
+    await insertRow(server.database, 'memberships', {
       ...{ tenant_id: text(own), person_id: text(outsider.id), role: text('admin'), joined_at: 'clock_timestamp()' },
     });
     expect((await last.browser.call('DELETE', `/workspaces/${own}/membership`)).status).toBe(409);
@@ -184,7 +184,7 @@ describe('a membership not written by the server grants nothing', () => {
 
   test('rejects a raised role inside an act that has already begun', async () => {
     const { requireRoleStill } = await import('../../src/workspace/actor.ts');
-    const raised = await person(server, { [tenantId]: 'viewer' });
+    const raised = await createPerson(server, { [tenantId]: 'viewer' });
     await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [raised.id]);
     await expect(
       inTenantTransaction(server.open.pool, tenantId, (tx) => requireRoleStill(tx, { personId: raised.id, role: 'admin' })),

@@ -12,7 +12,7 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { reseal, withSecret } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-import { bytes, plant, text } from './planted.ts';
+import { bytes, insertRow, text } from './planted.ts';
 
 const lines: string[] = [];
 const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
@@ -41,7 +41,7 @@ describe('a signing key not listed by the server', () => {
     const publicKey = new Uint8Array(32).fill(7);
     const { kid } = publicJwk(publicKey, sha256);
     const genuine = (await jwks()).map((each) => each.kid);
-    await plant(server.database, 'signing_keys', {
+    await insertRow(server.database, 'signing_keys', {
       kid: text(kid),
       public_key: bytes(publicKey),
       created_at: 'clock_timestamp()',
@@ -90,7 +90,7 @@ const asJson = async (row: Record<string, unknown>) =>
 describe('a decision key not written by the server signs nothing', () => {
   test('ignores an inserted oldest key and a key whose retirement was undone', async () => {
     const before = await check();
-    await plant(server.database, 'decision_keys', {
+    await insertRow(server.database, 'decision_keys', {
       ...{ tenant_id: text(tenantId), key_id: text('dk_000000000000'), created_at: `'2020-01-01'` },
     });
     expect((await check()).key_id).toBe(before.key_id);
@@ -215,14 +215,14 @@ describe('a workspace whose name was changed in the database', () => {
     expect(JSON.parse(listed.out).map(({ name }: { name: string }) => name)).not.toContain('production');
     const [membership] = (await admin.browser.call('GET', '/session')).body.memberships;
     expect(membership.workspace).toEqual({ id: two, name: two });
-    const opened = await admin.ask('workspace.read');
+    const opened = await admin.callRoute('workspace.read');
     expect([opened.status, opened.body.error]).toEqual([500, 'seal_broken']);
     expect(lines.join('')).toContain(two);
     await sql(
       `UPDATE countersign.tenants SET name = CASE id WHEN $1 THEN 'production' ELSE 'playground' END WHERE id IN ($1, $2)`,
       [one, two],
     );
-    expect((await admin.ask('workspace.read')).body.name).toBe('playground');
+    expect((await admin.callRoute('workspace.read')).body.name).toBe('playground');
   });
 });
 
@@ -255,7 +255,7 @@ describe('a stored idempotent answer not written by the server', () => {
 
   test('is not replayed when inserted or moved to another key; other requests of the batch succeed', async () => {
     const before = await entries();
-    await plant(server.database, 'idempotency_keys', {
+    await insertRow(server.database, 'idempotency_keys', {
       ...{ tenant_id: text(tenantId), path: text(paths.audit), key: text('planted'), created_at: 'clock_timestamp()' },
       ...{ body_sha256: `sha256('{"actor":"ci","action":"deployed"}')`, answer: text('{"ok":true}'), headers: text('{}') },
     });

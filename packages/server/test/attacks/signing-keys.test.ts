@@ -10,7 +10,7 @@ import { SIGNING_KEYS } from '../../src/storage/signing-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { resealRows } from '../harness/sealed.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { bytes, plant, text } from './planted.ts';
+import { bytes, insertRow, text } from './planted.ts';
 
 /** Attack G: the owner of the database inserts a row into `signing_keys`. */
 const lines: string[] = [];
@@ -36,7 +36,7 @@ const kidOf = (key: KeyObject) => publicJwk(publicKeyOf(key), sha256).kid;
 /** Inserts a row with members that the attacker chose. */
 async function plantKey(key: KeyObject, members: Record<string, string> = {}): Promise<string> {
   const row = { kid: text(kidOf(key)), public_key: bytes(publicKeyOf(key)), created_at: 'clock_timestamp()', ...members };
-  await plant(server.database, 'signing_keys', row);
+  await insertRow(server.database, 'signing_keys', row);
   return kidOf(key);
 }
 

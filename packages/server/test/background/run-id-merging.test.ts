@@ -6,7 +6,7 @@ import { expect, test, vi } from 'vitest';
 import { RunIdMerging } from '../../src/background/run-id-merging.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { mergeRunIdSegments } from '../../src/storage/run-id-segments.ts';
-import { fillMany } from '../fixtures/many-records.ts';
+import { insertManyRecords } from '../fixtures/many-records.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const segmentsOf = (server: TestServer, workspace: string) =>
@@ -72,7 +72,7 @@ test('the migration adds each stored run to a segment once', async () => {
   const key = await server.key(workspace);
   const { sql } = server.database;
   const few = { agents: 3, evaluations: 1, decisions: 1, entries: 1, approvals: 1, incidents: 1 };
-  await fillMany(sql, workspace, { ...few, traces: 1200, telemetry: 1300 });
+  await insertManyRecords(sql, workspace, { ...few, traces: 1200, telemetry: 1300 });
   await server.post(paths.traces, key, { trace_id: 'Ünï-TRACE' });
   await server.post(paths.telemetry, key, { events: ['A', 'B', 'C'].map((trace_id) => ({ trace_id, outcome: 'x' })) });
   const members = () =>

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { openPool } from '../../src/database/pool.ts';
-import { type Acknowledged, Callers } from '../fixtures/callers.ts';
+import { type AcknowledgedRequest, Callers } from '../fixtures/callers.ts';
 import { OutsidePostgres } from '../fixtures/outside-postgres.ts';
 import type { Environment } from '../fixtures/process-environment.ts';
-import { expectKept } from '../fixtures/records.ts';
+import { expectStored } from '../fixtures/records.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 import { withSecret } from '../harness/sealed.ts';
 
@@ -37,7 +37,10 @@ async function serve(environment: Environment): Promise<ServerProcess> {
 }
 
 /** Starts callers, runs `work`, and returns the requests that were acknowledged before it. */
-async function whileWriting(target: { url: string; key: string }, work: () => Promise<void>): Promise<readonly Acknowledged[]> {
+async function whileWriting(
+  target: { url: string; key: string },
+  work: () => Promise<void>,
+): Promise<readonly AcknowledgedRequest[]> {
   const callers = new Callers(target, 4);
   await until('requests of all kinds are answered', () => callers.acknowledged.length >= 60);
   const before = callers.acknowledged.slice();
@@ -59,10 +62,10 @@ async function restore(input: string, environment: Environment, ...options: stri
   return command.stdout;
 }
 
-async function expectRecords(acknowledged: readonly Acknowledged[], tenantId: string): Promise<void> {
+async function expectRecords(acknowledged: readonly AcknowledgedRequest[], tenantId: string): Promise<void> {
   const address = { connectionString: outside.url('postgres', 'moved') };
   const pool = withSecret(openPool(address, { size: 2, name: 'test' }), readFileSync(join(secrets, 'master-secret'), 'utf8'));
-  await expectKept(pool, tenantId, acknowledged).finally(() => pool.end());
+  await expectStored(pool, tenantId, acknowledged).finally(() => pool.end());
 }
 
 test('a busy installation moves from the embedded PostgreSQL to an external one and back with valid logs', {

@@ -9,7 +9,7 @@ import { createBackup } from '../../src/backup/backup-writer.ts';
 import type { BackupManifest } from '../../src/backup/manifest.ts';
 import { writeBackup } from '../../src/backup/write-backup.ts';
 import { knownMigrations, migrate } from '../../src/database/migrate.ts';
-import { environmentOf, type Ran, runCommand, runForJson } from '../fixtures/run-command.ts';
+import { type CommandResult, environmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
 import { emptyDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -39,7 +39,7 @@ beforeEach(async () => {
   target = await emptyDatabase();
 });
 
-const backup = (output: string, ...options: string[]): Promise<Ran> =>
+const backup = (output: string, ...options: string[]): Promise<CommandResult> =>
   runCommand({ ...environmentOf(server), ...right }, 'backup', '--output', output, ...options);
 
 /** The environment of the target: the server's role serves; the owner's role migrates and restores. */
@@ -53,7 +53,7 @@ const environment = () => {
   };
 };
 
-const restore = (input: string, other: Record<string, string | undefined> = {}, ...options: string[]): Promise<Ran> => {
+const restore = (input: string, other: Record<string, string | undefined> = {}, ...options: string[]): Promise<CommandResult> => {
   const given = Object.entries({ ...environment(), ...other }).filter(([, value]) => value !== undefined);
   return runCommand(Object.fromEntries(given) as Record<string, string>, 'restore', '--input', input, ...options);
 };

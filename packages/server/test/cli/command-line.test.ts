@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VARIABLES } from '../../src/config/config.ts';
 import { digests } from '../../src/crypto/digests.ts';
 import { EXIT_CODES } from '../../src/errors/exit-codes.ts';
-import { environmentOf, type Ran, runCommand, runForJson } from '../fixtures/run-command.ts';
+import { type CommandResult, environmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-cli-'));
@@ -17,7 +17,7 @@ let server: TestServer;
 let environment: Record<string, string>;
 let id: string;
 
-const run = (...args: string[]): Promise<Ran> => runCommand(environment, ...args);
+const run = (...args: string[]): Promise<CommandResult> => runCommand(environment, ...args);
 
 beforeAll(async () => {
   server = await testServer();

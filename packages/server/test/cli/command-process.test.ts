@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { processEnvironment } from '../fixtures/process-environment.ts';
-import { environmentOf, type Ran, runCommand, runForJson } from '../fixtures/run-command.ts';
+import { type CommandResult, environmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -10,7 +10,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 let server: TestServer;
 let environment: Record<string, string>;
 
-const run = (...args: string[]): Promise<Ran> => runCommand(environment, ...args);
+const run = (...args: string[]): Promise<CommandResult> => runCommand(environment, ...args);
 
 beforeAll(async () => {
   server = await testServer();
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 /** Runs a command in its own process, as a user does. */
-const process_ = (args: string[], more: Record<string, string> = {}): Ran => {
+const process_ = (args: string[], more: Record<string, string> = {}): CommandResult => {
   const env = processEnvironment({ ...environment, ...more });
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env });
   return { status: status ?? -1, out: stdout, err: stderr };

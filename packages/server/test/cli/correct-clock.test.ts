@@ -18,8 +18,8 @@ import type { LogName } from '../../src/storage/log-heads.ts';
 import { setRiskLevel } from '../../src/workspace/agent-risk.ts';
 import { correctClock } from '../../src/workspace/correct-clock.ts';
 import { decideEvaluation } from '../../src/workspace/decide-evaluation.ts';
-import { evaluatedAt } from '../harness/backdate.ts';
-import { evidenceOfAll } from '../harness/evidence-log.ts';
+import { setEvaluationTime } from '../harness/backdate.ts';
+import { rebuildAllEvidence } from '../harness/evidence-log.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { reseal } from '../harness/sealed.ts';
 import { databaseWithShiftedClock } from '../harness/shifted-clock.ts';
@@ -110,7 +110,7 @@ describe('ledger correct-clock', () => {
       server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'jumped', pass_rate: 95, status: 'passing' });
     const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'jumped' })).body;
     await evaluate();
-    await evaluatedAt(server, 'jumped', `clock_timestamp() + interval '1 hour'`);
+    await setEvaluationTime(server, 'jumped', `clock_timestamp() + interval '1 hour'`);
     await check();
     await moveHeadsAhead(tenantId);
     const { logs } = await correctClock(server.open.pool, tenantId, { write: true });
@@ -144,7 +144,7 @@ describe('ledger correct-clock', () => {
       `UPDATE countersign.approvals SET decided_at = clock_timestamp() + interval '1 hour' WHERE evaluation_id = $1`,
       [evaluationId],
     );
-    await evidenceOfAll(server);
+    await rebuildAllEvidence(server);
     expect(await check()).toMatchObject({ allowed: false, message: expect.stringMatching(/approve it again/) });
     await approve();
     expect(await check()).toMatchObject({ allowed: true });
@@ -168,7 +168,7 @@ describe('ledger correct-clock and approvals', () => {
       `UPDATE countersign.approvals SET decided_at = clock_timestamp() + interval '1 hour' WHERE evaluation_id = $1`,
       [aheadEvaluation],
     );
-    await evidenceOfAll(server);
+    await rebuildAllEvidence(server);
     await moveHeadsAhead(tenantId);
     const viewer = await portalClient(server, tenantId, 'viewer');
     const queue = async () => (await viewer.get('approvals.list')).items.map(({ evaluation }) => evaluation.id);

@@ -11,7 +11,7 @@ import { leafHash } from '@countersign/core/domain/merkle-tree';
 import { noteVerifierKey, parseNoteVerifierKey, toBase64 } from '@countersign/core/domain/signed-note';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
-import { environmentOf, type Ran, runCommand } from '../fixtures/run-command.ts';
+import { type CommandResult, environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-proofs-'));
@@ -24,7 +24,7 @@ let environment: Record<string, string>;
 let tenantId: string;
 let key: string;
 
-const run = (...args: string[]): Promise<Ran> => runCommand(environment, ...args);
+const run = (...args: string[]): Promise<CommandResult> => runCommand(environment, ...args);
 const ledger = (...args: string[]) => run('ledger', args[0]!, '--workspace', 'acme', ...args.slice(1));
 const verifyFile = (...args: string[]) => run('ledger', 'verify', '--file', at('acme.ndjson'), ...args);
 const append = (count: number) =>

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
-import { environmentOf, type Ran, runCommand } from '../fixtures/run-command.ts';
+import { type CommandResult, environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
   environment = environmentOf(server);
 });
 
-const run = (...args: string[]): Promise<Ran> => runCommand(environment, ...args);
+const run = (...args: string[]): Promise<CommandResult> => runCommand(environment, ...args);
 
 /** Creates a workspace with an admin who can rename it. */
 async function newWorkspace(name?: string) {
@@ -24,8 +24,8 @@ describe('the workspace name of another tenant', () => {
   test('can be used in a rename, whose response is the same as for any other name', async () => {
     const victim = await newWorkspace('globex');
     const { id, admin } = await newWorkspace();
-    const free = await admin.ask('workspace.rename', { body: { name: 'a name of nobody' } });
-    const taken = await admin.ask('workspace.rename', { body: { name: 'globex' } });
+    const free = await admin.callRoute('workspace.rename', { body: { name: 'a name of nobody' } });
+    const taken = await admin.callRoute('workspace.rename', { body: { name: 'globex' } });
     expect([free.status, taken.status]).toEqual([200, 200]);
     expect(Object.keys(taken.body)).toEqual(Object.keys(free.body));
     expect(taken.body).toMatchObject({ id, name: 'globex' });

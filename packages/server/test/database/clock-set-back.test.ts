@@ -2,8 +2,8 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
 import { newId } from '../../src/storage/new-id.ts';
-import { evaluatedAt } from '../harness/backdate.ts';
-import { waitingForALock } from '../harness/lock-wait.ts';
+import { setEvaluationTime } from '../harness/backdate.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -17,7 +17,7 @@ test('the latest evaluation is the last recorded one after the database clock wa
   const evaluate = (status: string) =>
     server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95, status });
   await evaluate('passing');
-  await evaluatedAt(server, 'bot', `clock_timestamp() + interval '2 seconds'`);
+  await setEvaluationTime(server, 'bot', `clock_timestamp() + interval '2 seconds'`);
   await evaluate('failing');
   await new Promise((resolve) => setTimeout(resolve, 2_100));
   const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
@@ -32,7 +32,7 @@ test('the time of a head is read after waiting for its lock', async () => {
   const holding = inTenantTransaction(pool, workspace, async (holder) => {
     await lockLogs(holder, ['audit']);
     waited = inTenantTransaction(pool, workspace, async (tx) => (await lockLogs(tx, ['audit'])).audit.clock);
-    await waitingForALock(server.database);
+    await waitForBlockedStatements(server.database);
     const [row] = await server.database.sql<{ now: Date }>(`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`);
     before = row!.now.toISOString();
     throw new Error('rolled back'); // the row does not change, so a stale time could be kept

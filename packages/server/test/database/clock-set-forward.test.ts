@@ -4,7 +4,7 @@ import { closeRecertifications } from '../../src/workspace/close-recertification
 import { decideEvaluation } from '../../src/workspace/decide-evaluation.ts';
 import { openIncident } from '../../src/workspace/open-incident.ts';
 import { withdrawApproval } from '../../src/workspace/withdraw-approval.ts';
-import { evaluatedAt } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/backdate.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -43,7 +43,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     const agent = newAgent();
     const harness_id = '0b6f4d52-71c3-4e8b-9a2d-6c5e8f1a3b70';
     await evaluate(agent, { status: 'failing', harness_id });
-    await evaluatedAt(server, agent, IN_TWENTY_YEARS);
+    await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
     expect(await check(agent)).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });
     const id = await evaluate(agent, { harness_id });
     expect(await check(agent)).toMatchObject({ allowed: true, evaluation_id: id });
@@ -53,7 +53,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
   test('an evaluation recorded before an incident does not close its re-certification', async () => {
     const agent = newAgent();
     await evaluate(agent);
-    await evaluatedAt(server, agent, IN_TWENTY_YEARS);
+    await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
     await incident(agent);
     await expect(close(agent)).rejects.toThrow(/was recorded before the incident was opened/);
     await evaluate(agent);
@@ -66,7 +66,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     await evaluate(agent);
     await incident(agent);
     await evaluate(agent);
-    await evaluatedAt(server, agent, IN_TWENTY_YEARS);
+    await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
     await expect(close(agent)).rejects.toThrow(/time in the future.*record a passing evaluation now, then close/);
     expect(await check(agent)).toMatchObject({ allowed: false });
     await evaluate(agent);
@@ -92,7 +92,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     const agent = newAgent();
     const first = await evaluate(agent);
     const firstIncident = await incident(agent);
-    await evaluatedAt(server, agent, IN_TWENTY_YEARS);
+    await setEvaluationTime(server, agent, IN_TWENTY_YEARS);
     await server.database.sql('ALTER TABLE countersign.incidents DISABLE TRIGGER append_only');
     await server.database.sql(`UPDATE countersign.incidents SET opened_at = ${IN_TWENTY_YEARS} WHERE tenant_id = $1`, [
       workspace,

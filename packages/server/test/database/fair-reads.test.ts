@@ -25,7 +25,7 @@ describe('blocked reads of one tenant', () => {
     const statuses: number[] = [];
     const viewers = Array.from({ length: VIEWERS }, async (_, turn) => {
       while (!stopped) {
-        const { status } = await viewer.ask(turn % 2 === 0 ? 'ledger.list' : 'ledger.export');
+        const { status } = await viewer.callRoute(turn % 2 === 0 ? 'ledger.list' : 'ledger.export');
         if (status === 503 && !stopped) await sleep(100);
         statuses.push(status);
       }
@@ -33,9 +33,9 @@ describe('blocked reads of one tenant', () => {
     while ((await heldReads(server)) < 2) await sleep(50);
     for (let turn = 0; turn < 10; turn += 1) {
       const reads = await Promise.all([
-        other.ask('ledger.list'),
-        other.ask('overview.read'),
-        other.ask('runs.list'),
+        other.callRoute('ledger.list'),
+        other.callRoute('overview.read'),
+        other.callRoute('runs.list'),
         other.browser.call('GET', `/workspaces/${polite}/ledger/export`),
       ]);
       expect(reads.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
@@ -44,7 +44,7 @@ describe('blocked reads of one tenant', () => {
     await release();
     await Promise.all(viewers);
     expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
-    expect((await viewer.ask('ledger.list')).status).toBe(200);
+    expect((await viewer.callRoute('ledger.list')).status).toBe(200);
   });
 });
 
@@ -54,10 +54,10 @@ test('blocked session look-ups delay no sender and no other workspace', async ()
   const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
   const key = await server.key(busy);
   const release = await holdSessionsOf(server, busy);
-  const waiting = Array.from({ length: 20 }, () => viewer.ask('overview.read'));
+  const waiting = Array.from({ length: 20 }, () => viewer.callRoute('overview.read'));
   await sleep(300);
   expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })).status).toBe(200);
-  expect((await other.ask('overview.read')).status).toBe(200);
+  expect((await other.callRoute('overview.read')).status).toBe(200);
   await release();
   expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
 });

@@ -8,7 +8,7 @@ import { afterEach, expect, describe as group } from 'vitest';
 import { killAll, processesOf, until, untilNothingRuns } from '../../../embedded-database/test/harness/processes.ts';
 import { expectStopped, query, test } from '../../../embedded-database/test/harness/world.ts';
 import { Callers } from '../fixtures/callers.ts';
-import { expectKept } from '../fixtures/records.ts';
+import { expectStored } from '../fixtures/records.ts';
 import { CommandProcess, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 import { SmallDisk } from '../fixtures/small-disk.ts';
 import { sealedPool } from '../harness/sealed.ts';
@@ -190,7 +190,7 @@ group.runIf(mayMount)('a full disk', () => {
       const socket = join(disk.dataDir, 'keeper', 'socket');
       const address = { host: socket, port: 5432, user: 'countersign_superuser', database: 'countersign' };
       const pool = sealedPool(address, disk.dataDir);
-      await expectKept(pool, tenantId, callers.acknowledged);
+      await expectStored(pool, tenantId, callers.acknowledged);
       await pool.end();
       expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
 

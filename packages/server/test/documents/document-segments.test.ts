@@ -128,7 +128,7 @@ describe('documents in compressed segments', () => {
 
 describe('a segment that was changed outside the server', () => {
   const send = async (traceId: string) => (await server.post(paths.traces, key, runOf(traceId))).body as { id: string };
-  const open = (trace: string) => viewer.ask('runs.submission', { params: { trace, number: '1' } });
+  const open = (trace: string) => viewer.callRoute('runs.submission', { params: { trace, number: '1' } });
 
   test.each([
     [
@@ -160,7 +160,7 @@ describe('a segment that was changed outside the server', () => {
     expect([run.trace_id, run.differing_rows]).toEqual(['run-1', [row]]);
     const { items } = await viewer.get('runs.spans', { params: { trace: id } });
     expect(items).toMatchObject([{ span_id: 'a', has_payload: false }]);
-    expect((await viewer.ask('runs.span', { params: { trace: id }, query: { span_id: 'a' } })).status).toBe(500);
+    expect((await viewer.callRoute('runs.span', { params: { trace: id }, query: { span_id: 'a' } })).status).toBe(500);
   });
 
   test('`ledger verify` names the rows when it contains another text', async () => {

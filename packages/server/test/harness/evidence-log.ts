@@ -46,7 +46,7 @@ const FACTS = `
  * recorded, or that act as a holder of the master secret.
  * @param pool a pool of a database whose seals are known.
  */
-export async function evidenceFromTables(run: RunSql, pool: Pool, tenantId: string): Promise<void> {
+export async function rebuildEvidence(run: RunSql, pool: Pool, tenantId: string): Promise<void> {
   const facts = await run<{ fact: object }>(FACTS, [tenantId]);
   const events = facts.map(
     ({ fact }, index) => ({ recorded_by: 'operator', ...fact, version: 1, tenant_id: tenantId, seq: index + 1 }) as EvidenceEvent,
@@ -98,7 +98,7 @@ async function moveHead(
 }
 
 /** Rewrites the evidence log of every workspace of a server. */
-export async function evidenceOfAll({ database, open }: Pick<TestServer, 'database' | 'open'>): Promise<void> {
+export async function rebuildAllEvidence({ database, open }: Pick<TestServer, 'database' | 'open'>): Promise<void> {
   for (const { id } of await database.sql<{ id: string }>('SELECT id FROM countersign.tenants'))
-    await evidenceFromTables(database.sql, open.pool, id);
+    await rebuildEvidence(database.sql, open.pool, id);
 }

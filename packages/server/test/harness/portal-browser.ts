@@ -9,7 +9,7 @@ import { insertPerson } from '../../src/storage/people.ts';
 import { insertSession } from '../../src/storage/sessions.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
-/** The password of everyone that `person` creates. It is hashed once, which saves time. */
+/** The password of everyone that `createPerson` creates. It is hashed once, which saves time. */
 export const PASSWORD = 'correct horse battery staple';
 let passwordHash: Promise<string> | undefined;
 
@@ -40,26 +40,26 @@ export class Browser {
       headers: Object.fromEntries(Object.entries(own).filter(([, value]) => value !== '')),
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    const [kept] = response.headers.getSetCookie();
-    if (kept !== undefined) this.cookie = kept.includes('Max-Age=0') ? undefined : kept.split(';')[0];
+    const [stored] = response.headers.getSetCookie();
+    if (stored !== undefined) this.cookie = stored.includes('Max-Age=0') ? undefined : stored.split(';')[0];
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
   }
 }
 
 /** A person with an account, and their browser. */
-export interface Someone {
+export interface Person {
   id: string;
   email: string;
   browser: Browser;
 }
 
 /** Creates a signed-in person with a role in each of the given workspaces. */
-export async function person(
+export async function createPerson(
   server: TestServer,
   roles: Readonly<Record<string, Role>> = {},
   email = `person-${randomBytes(4).toString('hex')}@example.com`,
-): Promise<Someone> {
+): Promise<Person> {
   passwordHash ??= hashPassword(PASSWORD);
   const { pool } = server.open;
   const made = { id: newId(), email, name: email.split('@')[0]!, password: await passwordHash };

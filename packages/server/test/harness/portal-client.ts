@@ -2,11 +2,11 @@ import type { AnswerOf, ParametersOf, PortalRoute, Role } from '@countersign/cor
 import { PORTAL_ROUTES, type RouteName, type RouteOf } from '@countersign/core/portal/routes';
 import { expect } from 'vitest';
 import { issueFinder } from '../../src/http/validate-body.ts';
-import { type Browser, person } from './portal-browser.ts';
+import { type Browser, createPerson } from './portal-browser.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
 /** The arguments of a call of a route. The workspace is the client's own unless it is among the parameters. */
-export interface Given<N extends RouteName> {
+export interface CallArguments<N extends RouteName> {
   params?: Partial<ParametersOf<RouteOf<N>>>;
   query?: Record<string, string>;
   body?: unknown;
@@ -19,17 +19,17 @@ export interface PortalClient {
   workspace: string;
   browser: Browser;
   /** Calls a route by its name and returns the response. */
-  ask<N extends RouteName>(name: N, given?: Given<N>): Promise<Answer>;
+  callRoute<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<Answer>;
   /** Calls a route and expects status 200 and a body that matches the route's schema. */
-  get<N extends RouteName>(name: N, given?: Given<N>): Promise<AnswerOf<RouteOf<N>>>;
+  get<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<AnswerOf<RouteOf<N>>>;
   /** Downloads a file and returns its text. */
-  file<N extends RouteName>(name: N, given?: Given<N>): Promise<{ text: string; headers: Headers }>;
+  file<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<{ text: string; headers: Headers }>;
 }
 
 const finders = new Map<string, ReturnType<typeof issueFinder>>();
 
 /** Expects a body to match the route's schema. */
-function expectAnswerOf(name: RouteName, body: unknown): void {
+function expectSchemaOf(name: RouteName, body: unknown): void {
   const { answer } = PORTAL_ROUTES[name] as PortalRoute;
   const finder = finders.get(name) ?? issueFinder(answer!);
   finders.set(name, finder);
@@ -38,28 +38,28 @@ function expectAnswerOf(name: RouteName, body: unknown): void {
 
 /** Signs in a new person with a role in a workspace. */
 export async function portalClient(server: TestServer, workspace: string, role: Role): Promise<PortalClient> {
-  const { id, browser } = await person(server, { [workspace]: role });
-  const pathOf = (name: RouteName, { params = {}, query = {} }: Given<RouteName>): string => {
+  const { id, browser } = await createPerson(server, { [workspace]: role });
+  const pathOf = (name: RouteName, { params = {}, query = {} }: CallArguments<RouteName>): string => {
     const values: Record<string, string> = { workspace, ...params };
     const path = PORTAL_ROUTES[name].path.replace(/:(\w+)/g, (_, parameter: string) => encodeURIComponent(values[parameter]!));
     const search = new URLSearchParams(query).toString();
     return path.replace('/api/portal', '') + (search === '' ? '' : `?${search}`);
   };
-  const ask = (name: RouteName, given: Given<RouteName> = {}): Promise<Answer> =>
-    browser.call(PORTAL_ROUTES[name].method, pathOf(name, given), given.body);
+  const callRoute = (name: RouteName, args: CallArguments<RouteName> = {}): Promise<Answer> =>
+    browser.call(PORTAL_ROUTES[name].method, pathOf(name, args), args.body);
   return {
     id,
     workspace,
     browser,
-    ask,
-    get: async (name, given = {}) => {
-      const { status, body } = await ask(name, given);
+    callRoute,
+    get: async (name, args = {}) => {
+      const { status, body } = await callRoute(name, args);
       expect({ name, status, issues: status === 200 ? [] : body?.issues }).toEqual({ name, status: 200, issues: [] });
-      expectAnswerOf(name, body);
+      expectSchemaOf(name, body);
       return body;
     },
-    file: async (name, given = {}) => {
-      const response = await fetch(`${browser.url}/api/portal${pathOf(name, given)}`, { headers: { cookie: browser.cookie! } });
+    file: async (name, args = {}) => {
+      const response = await fetch(`${browser.url}/api/portal${pathOf(name, args)}`, { headers: { cookie: browser.cookie! } });
       expect(response.status).toBe(200);
       return { text: await response.text(), headers: response.headers };
     },

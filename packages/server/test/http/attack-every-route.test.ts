@@ -6,7 +6,7 @@ import { httpServer } from '../../src/http/bare-app.ts';
 import { ACTIVE_REQUESTS_MAX } from '../../src/http/paced-input.ts';
 import { httpText } from '../bad-input/raw-socket.ts';
 import { EVERY_ROUTE, filledPath, type ServedRoute } from '../fixtures/every-route.ts';
-import { person } from '../harness/portal-browser.ts';
+import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 /**
@@ -38,7 +38,7 @@ beforeAll(async () => {
 
 // A new session for each test, because one of the routes signs out.
 beforeEach(async () => {
-  const { browser } = await person(server, { [workspace]: 'admin' });
+  const { browser } = await createPerson(server, { [workspace]: 'admin' });
   headers = [...authorized, `Cookie: ${browser.cookie}`];
 });
 

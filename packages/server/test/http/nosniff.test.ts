@@ -6,7 +6,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { MALFORMED } from '../bad-input/http.ts';
 import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
 import { EVERY_ROUTE, filledPath, routesMissing } from '../fixtures/every-route.ts';
-import { person } from '../harness/portal-browser.ts';
+import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
   key = await server.key(workspace);
-  cookie = (await person(server, { [workspace]: 'admin' })).browser.cookie!;
+  cookie = (await createPerson(server, { [workspace]: 'admin' })).browser.cookie!;
 });
 
 /** The header in the response to a request, whatever its status. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { startHousekeeping } from '../../src/background/housekeeping.ts';
-import { evidenceOfAll } from '../harness/evidence-log.ts';
+import { rebuildAllEvidence } from '../harness/evidence-log.ts';
 import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -42,7 +42,7 @@ const registerBefore = async (name: string, tenant = tenantId) => {
     tenant,
     name,
   ]);
-  await evidenceOfAll(server);
+  await rebuildAllEvidence(server);
 };
 
 const BAD_NAMES = [

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { digests } from '../../src/crypto/digests.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
-import { evaluatedAt } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/backdate.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -92,8 +92,8 @@ describe('the evidence document', () => {
         evaluated_at: '2026-01-01T00:00:00.123456Z',
       });
     await evaluate({ agent_name: 'several', pass_rate: 91 });
-    await evaluatedAt(server, 'old', `recorded_at - interval '100 hours'`);
-    await evaluatedAt(server, 'future', `clock_timestamp() + interval '1 hour'`);
+    await setEvaluationTime(server, 'old', `recorded_at - interval '100 hours'`);
+    await setEvaluationTime(server, 'future', `clock_timestamp() + interval '1 hour'`);
     for (const agent of ['risky', 'several']) await operate('agents', 'risk', '--workspace', 'acme', '--agent', agent, 'high');
     await operate(
       'incidents',

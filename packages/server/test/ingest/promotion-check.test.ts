@@ -4,7 +4,7 @@ import { decisionDigest, decisionFault } from '@countersign/core/domain/decision
 import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { deriveDecisionKey, digests, verifyEd25519 } from '../../src/crypto/digests.ts';
-import { evaluatedAt } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/backdate.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -91,13 +91,13 @@ describe('promotion check', () => {
 
   test('an evaluation older than max_age_hours is not recent, and one from the future blocks', async () => {
     await evaluate({ agent_name: 'old', pass_rate: 99 });
-    await evaluatedAt(server, 'old', `recorded_at - interval '25 hours'`);
+    await setEvaluationTime(server, 'old', `recorded_at - interval '25 hours'`);
     expect((await check({ agent_name: 'old', max_age_hours: 24 })).body).toMatchObject({
       allowed: false,
       reason: 'no_recent_evaluation',
     });
     expect((await check({ agent_name: 'old', max_age_hours: 26 })).body).toMatchObject({ allowed: true });
-    await evaluatedAt(server, 'old', `clock_timestamp() + interval '1 hour'`);
+    await setEvaluationTime(server, 'old', `clock_timestamp() + interval '1 hour'`);
     const { body } = await check({ agent_name: 'old' });
     expect(body).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });
     expect(body.evaluation_age).toBeLessThan(0);

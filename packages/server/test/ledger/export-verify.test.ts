@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { exportLog } from '../../src/ledger/export.ts';
 import { verifyDatabase } from '../../src/ledger/verify-database.ts';
-import { pieces, sixRows, tamper } from '../fixtures/doctored-ledger.ts';
+import { chunksOf, sixRows, tamper } from '../fixtures/doctored-ledger.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
@@ -30,7 +30,7 @@ async function exportLedger(tenantId: string): Promise<string> {
 
 /** The result of both verifiers for an export: this project's, and the independent one, which shares no code with it. */
 async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs: unknown; reason: string }> {
-  const { firstBad, entries } = await verifyExport(pieces(bytes, 65_536), { digests, sha256 });
+  const { firstBad, entries } = await verifyExport(chunksOf(bytes, 65_536), { digests, sha256 });
   const file = join(folder, 'export.ndjson');
   writeFileSync(file, bytes);
   const { stdout, status } = spawnSync('python3', ['-S', VERIFIER, 'ledger', file, '--json'], { encoding: 'utf8' });
@@ -79,7 +79,7 @@ describe('an export of the ledger', () => {
     expect(lines).toHaveLength(6);
     for (const line of lines) expect(Object.keys(JSON.parse(line))).toHaveLength(17);
     expect(await bothVerdicts(Buffer.from(text))).toMatchObject({ ours: { whole: 6 }, theirs: { whole: 6 } });
-    const report = await verifyExport(pieces(Buffer.from(text), 7), { digests, sha256 });
+    const report = await verifyExport(chunksOf(Buffer.from(text), 7), { digests, sha256 });
     expect(report).toEqual({ ...(await verifyDatabase(server.open.pool, tenantId)) });
   });
 
@@ -90,7 +90,7 @@ describe('an export of the ledger', () => {
     const altered = (value: unknown) => Buffer.from(text.replace(line, JSON.stringify({ ...JSON.parse(line), [member]: value })));
     for (const value of ['changed', null, 7, { place: 4 }, [], true, { toString: 1 }]) {
       if (JSON.parse(line)[member] === value) continue;
-      expect((await verifyExport(pieces(altered(value), 65_536), { digests, sha256 })).firstBad).toMatchObject({ seq: 3 });
+      expect((await verifyExport(chunksOf(altered(value), 65_536), { digests, sha256 })).firstBad).toMatchObject({ seq: 3 });
     }
     expect(await bothVerdicts(altered('changed'))).toMatchObject({ ours: { brokenAtLine: 3 }, theirs: { brokenAtLine: 3 } });
   });

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { exportLog } from '../../src/ledger/export.ts';
 import { verifyDatabase } from '../../src/ledger/verify-database.ts';
-import { pieces, sixRows, tamper } from '../fixtures/doctored-ledger.ts';
+import { chunksOf, sixRows, tamper } from '../fixtures/doctored-ledger.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -205,7 +205,7 @@ describe('verifyDatabase', () => {
     expect(pages.length).toBeGreaterThanOrEqual(4);
     expect(Math.max(...pages)).toBeLessThan(6 * 1024 * 1024);
     expect((await verifyDatabase(server.open.pool, tenantId)).entries).toBe(1_112);
-    expect(await verifyExport(pieces(Buffer.from(lines), 1024 * 1024), { digests, sha256 })).toMatchObject({
+    expect(await verifyExport(chunksOf(Buffer.from(lines), 1024 * 1024), { digests, sha256 })).toMatchObject({
       entries: 1_112,
       firstBad: undefined,
     });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
-import { evaluatedAt } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/backdate.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
@@ -26,7 +26,7 @@ beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
   key = await server.key(await server.workspace('acme'));
   await evaluate('old');
-  await evaluatedAt(server, 'old', `now() - interval '5 days'`);
+  await setEvaluationTime(server, 'old', `now() - interval '5 days'`);
   const reasons = [(await check({ agent_name: 'nobody' })).reason, (await check({ agent_name: 'old' })).reason];
   expect(await check({ agent_name: 'old', max_age_hours: 168 })).toMatchObject({ allowed: true });
   const id = await evaluate('bot', { harness_id: HARNESS });

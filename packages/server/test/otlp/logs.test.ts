@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { waitingForALock } from '../harness/lock-wait.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, id, jsonExport, newTrace, pairs } from './exporter.ts';
@@ -161,9 +161,9 @@ describe('POST /v1/logs', () => {
       await blocker.query('BEGIN; LOCK TABLE countersign.idempotency_keys IN SHARE MODE');
       const second = first === 'span' ? 'log record' : 'span';
       const answers = [send[first]()];
-      await waitingForALock(server.database);
+      await waitForBlockedStatements(server.database);
       answers.push(send[second]());
-      await waitingForALock(server.database, 2);
+      await waitForBlockedStatements(server.database, 2);
       await blocker.query('ROLLBACK');
       await blocker.end();
       expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);

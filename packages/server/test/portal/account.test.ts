@@ -3,14 +3,14 @@ import { inPersonTransaction } from '../../src/database/transaction.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { lockAccount, setPassword } from '../../src/storage/people.ts';
 import { deleteSessionsOf, SESSIONS } from '../../src/storage/sessions.ts';
-import { waitingForALock } from '../harness/lock-wait.ts';
-import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
+import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let other: TestServer;
-let ada: Someone;
+let ada: Person;
 let number = 0;
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   number += 1;
-  ada = await person(server, {}, `ada-${number}@example.com`);
+  ada = await createPerson(server, {}, `ada-${number}@example.com`);
 });
 
 const NEW = 'another good password';
@@ -77,7 +77,7 @@ describe("changing one's own password", () => {
       await setPassword(tx, ada.id, hash);
       await deleteSessionsOf(tx, ada.id);
       signingIn = signedIn(ada.email);
-      await Promise.race([signingIn, waitingForALock(server.database)]);
+      await Promise.race([signingIn, waitForBlockedStatements(server.database)]);
     });
     expect((await signingIn!).outcome).toBe('401 sign_in_failed');
     expect(await server.database.sql('SELECT 1 FROM countersign.sessions WHERE person_id = $1', [ada.id])).toEqual([]);
@@ -102,7 +102,7 @@ describe("one's own sessions", () => {
   });
 
   test('do not include sessions of other people', async () => {
-    const grace = await person(server);
+    const grace = await createPerson(server);
     const [session] = (await grace.browser.call('GET', '/account/sessions')).body.items;
     expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${session.id}`))).toBe('404 not_found');
     expect(await sessionOutcome(grace.browser)).toBe('200 ok');

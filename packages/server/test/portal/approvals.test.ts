@@ -34,7 +34,7 @@ const act = (
   name: 'approvals.approve' | 'approvals.reject' | 'approvals.withdraw',
   evaluation: string,
   rationale = 'looked at it',
-) => approver.ask(name, { params: { evaluation }, body: { rationale } });
+) => approver.callRoute(name, { params: { evaluation }, body: { rationale } });
 const actionsOf = async (agent: string) =>
   (await approver.get('ledger.list', { query: { agent_id: agent } })).items.map(({ action }) => action);
 
@@ -117,7 +117,7 @@ describe('one evaluation', () => {
       agent: null,
       runs: null,
     });
-    expect((await approver.ask('approvals.read', { params: { evaluation: withoutAgent } })).status).toBe(404);
+    expect((await approver.callRoute('approvals.read', { params: { evaluation: withoutAgent } })).status).toBe(404);
   });
 });
 

@@ -63,7 +63,7 @@ const inQueries = routes.flatMap(([name, route]) =>
 describe('a wrong member of a query', () => {
   test.each(inQueries)('$name: rejects $member with a 422 at its path', async ({ name, route, member, schema }) => {
     for (const text of wrongTexts(schema)) {
-      const { status, body } = await admin.ask(name, { params, query: { ...goodQuery(route, member), [member]: text } });
+      const { status, body } = await admin.callRoute(name, { params, query: { ...goodQuery(route, member), [member]: text } });
       expect({ text, status, error: body.error, paths: body.issues?.map(({ path }: { path: string }) => path) }).toEqual({
         text,
         status: 422,
@@ -74,7 +74,7 @@ describe('a wrong member of a query', () => {
   });
 
   test.each(routes.filter(([, { query }]) => query !== undefined))('%s: names an unknown member', async (name, route) => {
-    const { status, body } = await admin.ask(name, { params, query: { ...goodQuery(route, ''), agnet_id: randomUUID() } });
+    const { status, body } = await admin.callRoute(name, { params, query: { ...goodQuery(route, ''), agnet_id: randomUUID() } });
     expect([status, body.issues[0]]).toMatchObject([422, { path: '/agnet_id', code: 'unknown_member' }]);
   });
 
@@ -95,7 +95,7 @@ describe('a wrong member of a query', () => {
       ].map((parts) => Buffer.from(JSON.stringify(parts)).toString('base64url')),
     ];
     for (const cursor of texts) {
-      const { status, body } = await admin.ask(name, { params, query: { cursor } });
+      const { status, body } = await admin.callRoute(name, { params, query: { cursor } });
       // The list of agents accepts any name as a cursor, and lists by number accept any number.
       if (status === 200) expect(['agents.list', 'runs.spans']).toContain(name);
       else expect([cursor, status, body.issues[0].path]).toEqual([cursor, 422, '/cursor']);
@@ -129,7 +129,7 @@ describe('a forged cursor in the format of some list', () => {
     '$name: gives a page or a 422 and never a server error',
     async ({ name }) => {
       const statuses = new Set<number>();
-      for (const cursor of forged) statuses.add((await admin.ask(name, { params, query: { cursor } })).status);
+      for (const cursor of forged) statuses.add((await admin.callRoute(name, { params, query: { cursor } })).status);
       expect([...statuses].filter((status) => status !== 200 && status !== 422)).toEqual([]);
     },
   );
@@ -191,7 +191,7 @@ describe('a wrong member of a body', () => {
       const { [member]: _, ...without } = good;
       const bodies = wrongValues(schema).map((value) => ({ ...good, [member]: value }));
       for (const body of required ? [...bodies, without, { ...good, [member]: null }] : bodies) {
-        const answer = await admin.ask(name, { params, body: JSON.stringify(body) });
+        const answer = await admin.callRoute(name, { params, body: JSON.stringify(body) });
         const at: string[] = answer.body.issues?.map(({ path }: { path: string }) => path) ?? [];
         expect({
           body,
@@ -212,7 +212,7 @@ describe('a wrong member of a body', () => {
     '%s: rejects invalid JSON, other types and an unknown member',
     async (name) => {
       for (const body of ['', '{', '[]', '7', '{"nonsense":1}']) {
-        const answer = await admin.ask(name, { params, body });
+        const answer = await admin.callRoute(name, { params, body });
         expect([body, answer.status]).toEqual([body, 422]);
       }
     },
@@ -238,7 +238,7 @@ describe('a path parameter', () => {
     const query = goodQuery(PAGE_ROUTES[name as keyof typeof PAGE_ROUTES], '');
     const [, rest] = PAGE_ROUTES[name as keyof typeof PAGE_ROUTES].path.split(`:${parameter}`);
     for (const value of [unknown[parameter] ?? randomUUID(), 'nonsense', '-1', '1e9', "x' OR '1'='1", '99999999999999999999']) {
-      const answer = await admin.ask(name, {
+      const answer = await admin.callRoute(name, {
         params: { ...params, [parameter]: value },
         query,
         ...(body === undefined ? {} : { body }),

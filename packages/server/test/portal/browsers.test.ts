@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
-let ada: Someone;
+let ada: Person;
 
 beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace('acme');
-  ada = await person(server, { [workspace]: 'admin' }, 'ada@example.com');
+  ada = await createPerson(server, { [workspace]: 'admin' }, 'ada@example.com');
 });
 
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;

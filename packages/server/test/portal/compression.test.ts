@@ -9,7 +9,7 @@ import { ApiError } from '../../src/errors/api-error.ts';
 import { preferredEncoding } from '../../src/http/accept-encoding.ts';
 import { Compressor } from '../../src/http/compressor.ts';
 import { replyError } from '../../src/http/error-reply.ts';
-import { person } from '../harness/portal-browser.ts';
+import { createPerson } from '../harness/portal-browser.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -94,7 +94,7 @@ describe("JSON responses of the portal's API", () => {
     const roles = Object.fromEntries(
       await Promise.all(Array.from({ length: 12 }, async () => [await server.workspace(), 'admin'])),
     );
-    const { browser } = await person(server, { ...roles, [workspace]: 'admin' });
+    const { browser } = await createPerson(server, { ...roles, [workspace]: 'admin' });
     for (let number = 0; number < 10; number += 1) {
       const body = { email: `invited-${number}@example.com`, role: 'viewer' };
       expect((await browser.call('POST', pathOf('invitations.create').slice('/api/portal'.length), body)).status).toBe(200);

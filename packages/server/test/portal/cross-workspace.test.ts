@@ -77,7 +77,7 @@ describe("a record of another workspace, addressed through one's own workspace",
       query: QUERIES[name] ?? {},
       ...(body ? { body: BODIES[name] } : {}),
     };
-    const answer = await admin.ask(name, given);
+    const answer = await admin.callRoute(name, given);
     expect([answer.status, answer.body]).toEqual([404, { error: 'not_found', issues: [] }]);
     expect(await record()).toEqual(before);
   });
@@ -85,7 +85,9 @@ describe("a record of another workspace, addressed through one's own workspace",
   test.each(['incidents.open', 'violations.record'] as const)('%s: answers 404 to the id in a body', async (name) => {
     const body = { agent_id: otherRecords.agent, severity: 'low', description: 'd', policy: 'p', recertify: true };
     const { policy, recertify, ...both } = body;
-    const answer = await admin.ask(name, { body: name === 'incidents.open' ? { ...both, recertify } : { ...both, policy } });
+    const answer = await admin.callRoute(name, {
+      body: name === 'incidents.open' ? { ...both, recertify } : { ...both, policy },
+    });
     expect(answer.status).toBe(404);
   });
 
@@ -102,11 +104,12 @@ describe("a record of another workspace, addressed through one's own workspace",
         search: MARK,
       };
       const params = { trace: otherRecords.trace! };
-      const answers = [await admin.ask(name, { params })];
+      const answers = [await admin.callRoute(name, { params })];
       for (const [member, value] of Object.entries(filters))
-        if (members.includes(member)) answers.push(await admin.ask(name, { params, query: { [member]: value } }));
-      const { next } = (await other.ask(name, { params, ...(members.includes('limit') ? { query: { limit: '1' } } : {}) })).body;
-      if (next != null) answers.push(await admin.ask(name, { params, query: { cursor: next } }));
+        if (members.includes(member)) answers.push(await admin.callRoute(name, { params, query: { [member]: value } }));
+      const { next } = (await other.callRoute(name, { params, ...(members.includes('limit') ? { query: { limit: '1' } } : {}) }))
+        .body;
+      if (next != null) answers.push(await admin.callRoute(name, { params, query: { cursor: next } }));
       for (const { status, body } of answers) {
         expect([200, 404]).toContain(status);
         for (const secret of [MARK, ...Object.values(otherRecords)]) expect(JSON.stringify(body)).not.toContain(secret);

@@ -137,7 +137,7 @@ describe('the ledger', () => {
     const { seq: last } = await viewer.get('ledger.head');
     expect(await viewer.get('ledger.read', { params: { seq: '1' } })).toMatchObject({ previous: null, prev_hash: null });
     expect(await viewer.get('ledger.read', { params: { seq: String(last) } })).toMatchObject({ next: null });
-    expect((await viewer.ask('ledger.read', { params: { seq: String(last + 1) } })).status).toBe(404);
+    expect((await viewer.callRoute('ledger.read', { params: { seq: String(last + 1) } })).status).toBe(404);
   });
 
   test('streams as NDJSON in ranges that verify as one chain up to the head', async () => {
@@ -173,8 +173,8 @@ describe('the ledger', () => {
         second: size,
         checkpoint: note,
       });
-      expect((await viewer.ask('logs.inclusion', { params: { log, seq: String(size + 1) } })).status).toBe(404);
-      const beyond = await viewer.ask('logs.consistency', { params: { log }, query: { first: String(size + 1) } });
+      expect((await viewer.callRoute('logs.inclusion', { params: { log, seq: String(size + 1) } })).status).toBe(404);
+      const beyond = await viewer.callRoute('logs.consistency', { params: { log }, query: { first: String(size + 1) } });
       expect([beyond.status, beyond.body.issues[0].path]).toEqual([422, '/first']);
     }
   });

@@ -1,16 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { comparedEmail, isEmailAddress } from '../../src/people/email-address.ts';
-import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
-let admin: Someone;
+let admin: Person;
 
 beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
-  admin = await person(server, { [workspace]: 'admin' });
+  admin = await createPerson(server, { [workspace]: 'admin' });
 });
 
 const refusal = ({ status, body }: Answer) => [status, body.issues.map(({ path }: { path: string }) => path)];
@@ -44,7 +44,7 @@ describe('an e-mail address', () => {
   ])('%s is valid', (email) => expect(isEmailAddress(email)).toBe(true));
 
   test('in another case or Unicode normalization is the same account', async () => {
-    const { email, id } = await person(server, {}, 'zo\u00eb.kelvin@example.com');
+    const { email, id } = await createPerson(server, {}, 'zo\u00eb.kelvin@example.com');
     for (const typed of ['ZO\u00cb.KELVIN@EXAMPLE.COM', 'zoe\u0308.kelvin@example.com', ' zo\u00eb.\u212aelvin@example.com']) {
       expect(comparedEmail(typed)).toBe(email);
       const { body } = await new Browser(server).call('POST', '/session', { email: typed, password: PASSWORD });

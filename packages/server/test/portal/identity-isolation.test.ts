@@ -2,20 +2,20 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inPersonTransaction, inTenantTransaction } from '../../src/database/transaction.ts';
 import { membershipsOf, workspacesOf } from '../../src/storage/memberships.ts';
-import { person, type Someone } from '../harness/portal-browser.ts';
+import { createPerson, type Person } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspaces: [string, string];
-let ada: Someone;
-let grace: Someone;
+let ada: Person;
+let grace: Person;
 let asServer: pg.Client;
 
 beforeAll(async () => {
   server = await testServer();
   workspaces = [await server.workspace('first'), await server.workspace('second')];
-  ada = await person(server, { [workspaces[0]]: 'admin', [workspaces[1]]: 'viewer' });
-  grace = await person(server, { [workspaces[1]]: 'admin' });
+  ada = await createPerson(server, { [workspaces[0]]: 'admin', [workspaces[1]]: 'viewer' });
+  grace = await createPerson(server, { [workspaces[1]]: 'admin' });
   asServer = new pg.Client(server.database.server);
   await asServer.connect();
 });

@@ -25,7 +25,7 @@ const open = async (agent_id: string, more: object = {}): Promise<string> =>
   (await admin.get('incidents.open', { body: { agent_id, severity: 'high', description: 'it lied', recertify: true, ...more } }))
     .id;
 const close = (agent: string) =>
-  approver.ask('recertifications.close', { params: { agent }, body: { rationale: 'trained anew' } });
+  approver.callRoute('recertifications.close', { params: { agent }, body: { rationale: 'trained anew' } });
 
 describe('an incident', () => {
   test('blocks the gate until a later passing evaluation exists and a person closes the re-certification', async () => {
@@ -81,7 +81,7 @@ describe('an incident', () => {
 
   test('for an unknown agent or one of another workspace is a 404 and writes nothing', async () => {
     const body = { agent_id: randomUUID(), severity: 'low', description: 'x', recertify: false };
-    expect((await admin.ask('incidents.open', { body })).status).toBe(404);
+    expect((await admin.callRoute('incidents.open', { body })).status).toBe(404);
     expect((await close(randomUUID())).status).toBe(404);
   });
 

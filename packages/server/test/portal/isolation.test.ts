@@ -91,7 +91,7 @@ describe('a record of another workspace', () => {
       );
     const before = await rows();
     const body = bodies[name];
-    const { status } = await stranger.ask(name, {
+    const { status } = await stranger.callRoute(name, {
       params,
       query: requiredQuery[name] ?? {},
       ...(body === undefined ? {} : { body }),
@@ -108,7 +108,7 @@ describe('a record of another workspace', () => {
       const filters = ['agent_id', 'evaluation_id'].filter((filter) => query?.properties[filter] !== undefined);
       for (const filter of [undefined, ...filters]) {
         const given = filter === undefined ? {} : { [filter]: filter === 'agent_id' ? params.agent! : params.evaluation! };
-        const seen = JSON.stringify((await stranger.ask(name, { query: given })).body);
+        const seen = JSON.stringify((await stranger.callRoute(name, { query: given })).body);
         expect({ name, method, filter, seen: /owned|"ours"|"run"/.test(seen) }).toEqual({ name, method, filter, seen: false });
         for (const id of Object.values(params).filter((value) => value.length >= 12)) expect(seen.includes(id)).toBe(false);
       }
@@ -125,14 +125,15 @@ describe("row-level security of the portal's queries", () => {
   async function statements(): Promise<SentStatement[]> {
     sent.length = 0;
     for (const [name, { method, query }] of routes.filter(([, route]) => route.method === 'GET' && route.answer !== undefined)) {
-      await owner.ask(name, { params, query: requiredQuery[name] ?? {} });
+      await owner.callRoute(name, { params, query: requiredQuery[name] ?? {} });
       if (query?.properties.status !== undefined)
-        for (const status of ['pending', 'approved']) await owner.ask(name, { params, query: { status } });
-      if (query?.properties.text !== undefined) await owner.ask(name, { params, query: { text: 'owned' } });
+        for (const status of ['pending', 'approved']) await owner.callRoute(name, { params, query: { status } });
+      if (query?.properties.text !== undefined) await owner.callRoute(name, { params, query: { text: 'owned' } });
       if (query?.properties.from !== undefined && method === 'GET')
-        for (const end of ['to', 'from']) await owner.ask(name, { params, query: { [end]: '2999-01-01T00:00:00Z' } });
-      if (query?.properties.allowed !== undefined) await owner.ask(name, { params, query: { allowed: 'false' } });
-      if (query?.properties.recertification !== undefined) await owner.ask(name, { params, query: { recertification: 'open' } });
+        for (const end of ['to', 'from']) await owner.callRoute(name, { params, query: { [end]: '2999-01-01T00:00:00Z' } });
+      if (query?.properties.allowed !== undefined) await owner.callRoute(name, { params, query: { allowed: 'false' } });
+      if (query?.properties.recertification !== undefined)
+        await owner.callRoute(name, { params, query: { recertification: 'open' } });
     }
     // The first statement of each name has the fewest filters.
     return [...new Map(sent.toReversed().map((statement) => [statement.name, statement])).values()];

@@ -5,13 +5,13 @@ import { setUpLink } from '../../src/people/one-time-links.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
 import { resetLinkByOperator } from '../../src/people/reset-links.ts';
 import { lockAccount, setPassword } from '../../src/storage/people.ts';
-import { waitingForALock } from '../harness/lock-wait.ts';
-import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
+import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
-let admin: Someone;
+let admin: Person;
 
 beforeAll(async () => {
   server = await testServer();
@@ -22,7 +22,7 @@ const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 const tokenOf = ({ path }: { path: string }) => path.split('#')[1]!;
 const use = (purpose: string, link: { path: string }, form: object) =>
   new Browser(server).call('POST', `/links/${purpose}`, { token: tokenOf(link), ...form });
-const invite = async (by: Someone, where: string, email: string) =>
+const invite = async (by: Person, where: string, email: string) =>
   (await by.browser.call('POST', `/workspaces/${where}/invitations`, { email, role: 'viewer' })).body as { path: string };
 
 describe('the set-up link of the first start', () => {
@@ -35,13 +35,13 @@ describe('the set-up link of the first start', () => {
     expect(outcome(await use('show', first, {}))).toBe('200 ok');
     expect(outcome(await use('reset-password', await resetLinkByOperator(pool, guest.email), { password: NEW }))).toBe('200 ok');
     expect(outcome(await use('show', first, {}))).toBe('410 link_not_valid');
-    admin = await person(server, { [workspace]: 'admin' });
+    admin = await createPerson(server, { [workspace]: 'admin' });
   });
 });
 
 describe('a changed password', () => {
   test('invalidates every other password reset link', async () => {
-    const grace = await person(server, { [workspace]: 'viewer' });
+    const grace = await createPerson(server, { [workspace]: 'viewer' });
     const make = async () =>
       (await admin.browser.call('POST', `/workspaces/${workspace}/members/${grace.id}/password-reset`)).body as { path: string };
     const [one, two, three] = [await make(), await make(), await make()];
@@ -51,7 +51,7 @@ describe('a changed password', () => {
   });
 
   test('is required by an invitation that is being accepted with the old one', async () => {
-    const grace = await person(server);
+    const grace = await createPerson(server);
     const invitation = await invite(admin, workspace, grace.email);
     const hash = await hashPassword(NEW);
     let answer: Promise<Answer> | undefined;
@@ -59,7 +59,7 @@ describe('a changed password', () => {
       await lockAccount(tx, grace.id);
       await setPassword(tx, grace.id, hash);
       answer = use('accept-invitation', invitation, { password: PASSWORD });
-      await Promise.race([answer, waitingForALock(server.database)]);
+      await Promise.race([answer, waitForBlockedStatements(server.database)]);
     });
     expect(outcome(await answer!)).toBe('401 sign_in_failed');
     expect(outcome(await use('accept-invitation', invitation, { password: NEW }))).toBe('200 ok');
@@ -68,7 +68,7 @@ describe('a changed password', () => {
 
 describe('wrong passwords', () => {
   test('are counted on invitations and password changes too', async () => {
-    const grace = await person(server);
+    const grace = await createPerson(server);
     const invitation = await invite(admin, workspace, grace.email);
     const change = { current_password: 'not the password', new_password: NEW };
     const outcomes: string[] = [];
@@ -84,7 +84,7 @@ describe('wrong passwords', () => {
 describe('a new person', () => {
   test('who joins two workspaces at once gets one account with the first password', async () => {
     const elsewhere = await server.workspace();
-    const other = await person(server, { [elsewhere]: 'admin' });
+    const other = await createPerson(server, { [elsewhere]: 'admin' });
     const email = 'newcomer@example.com';
     const links = [await invite(admin, workspace, email), await invite(other, elsewhere, email)];
     const answers = await Promise.all(

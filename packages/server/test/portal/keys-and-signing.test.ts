@@ -28,11 +28,12 @@ describe('an ingestion key', () => {
     const changed = await admin.get('keys.change_scopes', { params, body: { scopes: ['governance', 'telemetry'] } });
     expect([changed.scopes, await send(rotated.key)]).toEqual([['telemetry', 'governance'], 401]);
     expect((await server.post(paths.telemetry, rotated.key, { trace_id: 't', outcome: 'x' })).status).toBe(200);
-    const again = await admin.ask('keys.change_scopes', { params, body: { scopes: ['telemetry', 'governance'] } });
+    const again = await admin.callRoute('keys.change_scopes', { params, body: { scopes: ['telemetry', 'governance'] } });
     expect(again.status).toBe(409);
     expect((await admin.get('keys.revoke', { params })).state).toBe('revoked');
     expect((await server.post(paths.telemetry, rotated.key, { trace_id: 't', outcome: 'x' })).status).toBe(401);
-    for (const name of ['keys.rotate', 'keys.revoke'] as const) expect((await admin.ask(name, { params })).status).toBe(409);
+    for (const name of ['keys.rotate', 'keys.revoke'] as const)
+      expect((await admin.callRoute(name, { params })).status).toBe(409);
     const [kept] = (await list()).filter((each) => each.prefix === prefix);
     expect(kept).toMatchObject({ state: 'revoked', name: 'ci', kind: 'live', last_used_at: expect.any(String) });
     const { items } = await admin.get('key_events.list', { query: { key_id: kept!.id } });
@@ -53,7 +54,7 @@ describe('an ingestion key', () => {
     await admin.get('keys.revoke', { params: { prefix } });
     expect(await viewer.get('keys.name', { params: { prefix } })).toEqual({ name: 'nightly of the pipeline' });
     for (const unknown of ['000000000000', 'no-prefix', '%00'])
-      expect((await viewer.ask('keys.name', { params: { prefix: unknown } })).status).toBe(404);
+      expect((await viewer.callRoute('keys.name', { params: { prefix: unknown } })).status).toBe(404);
   });
 
   test('expires at its time, which must be in the future', async () => {
@@ -66,7 +67,7 @@ describe('an ingestion key', () => {
     );
     expect((await list()).find((each) => each.prefix === prefix)).toMatchObject({ state: 'expired' });
     for (const wrong of ['2020-01-01T00:00:00Z', '9999-12-31T23:59:59-12:00']) {
-      const { status, body } = await admin.ask('keys.mint', {
+      const { status, body } = await admin.callRoute('keys.mint', {
         body: { kind: 'live', name: 'x', scopes: ['audit'], expires_at: wrong },
       });
       expect([wrong, status, body.issues[0].path]).toEqual([wrong, 422, '/expires_at']);
@@ -74,9 +75,9 @@ describe('an ingestion key', () => {
   });
 
   test('requires scopes; a read token takes none, can read and cannot write', async () => {
-    const refused = await admin.ask('keys.mint', { body: { kind: 'live', name: 'x' } });
+    const refused = await admin.callRoute('keys.mint', { body: { kind: 'live', name: 'x' } });
     expect([refused.status, refused.body.issues[0]]).toMatchObject([422, { path: '/scopes', code: 'required' }]);
-    const chosen = await admin.ask('keys.mint', { body: { kind: 'read', name: 'x', scopes: ['audit'] } });
+    const chosen = await admin.callRoute('keys.mint', { body: { kind: 'read', name: 'x', scopes: ['audit'] } });
     expect([chosen.status, chosen.body.issues[0].path]).toEqual([422, '/scopes']);
     const token = await mint({ kind: 'read', name: 'auditor' });
     expect(token.key.startsWith('aa_read_')).toBe(true);
@@ -84,7 +85,10 @@ describe('an ingestion key', () => {
     const read = await fetch(`${server.url}/api/ledger/keys/checkpoint`, { headers: { authorization: `Bearer ${token.key}` } });
     expect(read.status).toBe(200);
     expect((await list({ kind: 'read' })).map(({ prefix }) => prefix)).toEqual([token.prefix]);
-    const { status } = await admin.ask('keys.change_scopes', { params: { prefix: token.prefix }, body: { scopes: ['audit'] } });
+    const { status } = await admin.callRoute('keys.change_scopes', {
+      params: { prefix: token.prefix },
+      body: { scopes: ['audit'] },
+    });
     expect(status).toBe(409);
   });
 
@@ -110,13 +114,13 @@ describe('the decision key', () => {
     expect(decision_keys).toMatchObject([{ state: 'signs', retired_at: null }]);
     const shown = await admin.get('decision_keys.show', { params: { key: old } });
     expect(shown).toEqual({ key_id: old, decision_key: expect.stringMatching(/^[0-9a-f]{64}$/) });
-    expect((await admin.ask('decision_keys.retire', { params: { key: old } })).status).toBe(409);
+    expect((await admin.callRoute('decision_keys.retire', { params: { key: old } })).status).toBe(409);
     const { key_id } = await admin.get('decision_keys.rotate');
     expect((await admin.get('signing.read')).decision_keys.map(({ state }) => state)).toEqual(['signs', 'waits']);
-    expect((await admin.ask('decision_keys.rotate')).status).toBe(409);
+    expect((await admin.callRoute('decision_keys.rotate')).status).toBe(409);
     expect(await admin.get('decision_keys.retire', { params: { key: old } })).toEqual({ signing: key_id });
     expect((await admin.get('signing.read')).decision_keys.map(({ state }) => state)).toEqual(['retired', 'signs']);
-    expect((await admin.ask('decision_keys.show', { params: { key: 'dk_000000000000' } })).status).toBe(404);
+    expect((await admin.callRoute('decision_keys.show', { params: { key: 'dk_000000000000' } })).status).toBe(404);
     const { items } = await admin.get('ledger.list', { query: { actor: `user:${admin.id}` } });
     expect(items.map(({ action, subject }) => [action, subject])).toEqual([
       ['decision_key.retired', old],

@@ -56,20 +56,20 @@ test('lists and the overview show the first 500 characters of long texts, and si
   const { body: evaluation } = await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite', pass_rate: 1 });
   const agent = (await admin.get('agents.list')).items[0]!.id;
   const report = { agent_id: agent, severity: 'low', description: long, recertify: true };
-  const { body: incident } = await admin.ask('incidents.open', { body: report });
+  const { body: incident } = await admin.callRoute('incidents.open', { body: report });
   const waiting = (await admin.get('overview.read')).recertifications;
   expect(waiting.map(({ description }) => lengthOf(description))).toEqual([500]);
 
   await server.post(paths.evaluations, key, { agent_name: 'clerk', name: 'suite', status: 'passing', pass_rate: 1 });
-  const closed = await admin.ask('recertifications.close', { params: { agent }, body: { rationale: long } });
+  const closed = await admin.callRoute('recertifications.close', { params: { agent }, body: { rationale: long } });
   expect(closed.status).toBe(200);
   const [listed] = (await admin.get('incidents.list')).items;
   expect([listed!.description, listed!.closing_rationale].map(lengthOf)).toEqual([500, 500]);
   const read = await admin.get('incidents.read', { params: { incident: incident.id } });
   expect([read.description, read.closing_rationale].map(lengthOf)).toEqual([30_000, 30_000]);
 
-  await admin.ask('agents.set_risk', { params: { agent }, body: { risk_level: 'high' } });
-  await admin.ask('approvals.approve', { params: { evaluation: evaluation.id }, body: { rationale: long } });
+  await admin.callRoute('agents.set_risk', { params: { agent }, body: { risk_level: 'high' } });
+  await admin.callRoute('approvals.approve', { params: { evaluation: evaluation.id }, body: { rationale: long } });
   const [approved] = (await admin.get('approvals.list', { query: { status: 'approved' } })).items;
   expect(lengthOf(approved!.rationale)).toBe(500);
   const { approval } = await admin.get('approvals.read', { params: { evaluation: evaluation.id } });

@@ -1,17 +1,17 @@
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { type Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
-let admin: Someone;
+let admin: Person;
 
 beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
-  admin = await person(server, { [workspace]: 'admin' });
+  admin = await createPerson(server, { [workspace]: 'admin' });
 });
 
 const outcome = ({ status, body }: Pick<Answer, 'status' | 'body'>) => `${status} ${body.error ?? 'ok'}`;
@@ -47,7 +47,7 @@ async function startRequest({ url, cookie }: Browser, method: string, path: stri
 describe('an act whose body arrives after the caller was authorized', () => {
   test('is rejected when the admin was removed in between, and creates nothing', async () => {
     const elsewhere = await server.workspace();
-    const second = await person(server, { [workspace]: 'admin', [elsewhere]: 'viewer' });
+    const second = await createPerson(server, { [workspace]: 'admin', [elsewhere]: 'viewer' });
     const rest = await startRequest(second.browser, 'POST', keysPath(), MINTED);
     expect(outcome(await admin.browser.call('DELETE', `/workspaces/${workspace}/members/${second.id}`))).toBe('200 ok');
     expect(await rest()).toBe('404 not_found');
@@ -55,19 +55,19 @@ describe('an act whose body arrives after the caller was authorized', () => {
   });
 
   test('is rejected when the role was changed in between', async () => {
-    const second = await person(server, { [workspace]: 'admin' });
+    const second = await createPerson(server, { [workspace]: 'admin' });
     const rest = await startRequest(second.browser, 'POST', keysPath(), MINTED);
     await admin.browser.call('PATCH', `/workspaces/${workspace}/members/${second.id}`, { role: 'approver' });
     expect(await rest()).toBe('403 forbidden');
   });
 
   test('is rejected when the session ended in between by sign-out or password change', async () => {
-    const ada = await person(server);
+    const ada = await createPerson(server);
     const rename = await startRequest(ada.browser, 'PATCH', '/account', { name: 'Mallory' });
     await ada.browser.call('DELETE', '/session');
     expect(await rename()).toBe('401 not_signed_in');
 
-    const grace = await person(server, { [workspace]: 'admin' });
+    const grace = await createPerson(server, { [workspace]: 'admin' });
     const mint = await startRequest(grace.browser, 'POST', keysPath(), MINTED);
     const passwords = { current_password: PASSWORD, new_password: 'another good password' };
     expect(outcome(await grace.browser.call('POST', '/account/password', passwords))).toBe('200 ok');

@@ -2,13 +2,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { inviteMember } from '../../src/people/members.ts';
 import { setUpLink, workspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
-import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
-let admin: Someone;
+let admin: Person;
 
 const tokenOf = ({ path }: { path: string }) => path.split('#')[1]!;
 const open = (browser: Browser, purpose: string, body: object) => browser.call('POST', `/links/${purpose}`, body);
@@ -109,7 +109,7 @@ describe('an invitation', () => {
   });
 
   test('for an existing account is accepted with its password only', async () => {
-    const known = await person(server, {}, 'known@example.com');
+    const known = await createPerson(server, {}, 'known@example.com');
     const link = await invite('known@example.com');
     expect((await open(new Browser(server), 'show', { token: tokenOf(link) })).body.has_account).toBe(true);
     expect(outcome(await accept(link, { name: 'Thief', password: 'a new password of mine' }))).toBe('401 sign_in_failed');

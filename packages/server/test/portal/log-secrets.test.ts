@@ -1,18 +1,18 @@
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { serverLog } from '../../src/app/server-log.ts';
-import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const lines: string[] = [];
 let server: TestServer;
 let workspace: string;
-let admin: Someone;
+let admin: Person;
 
 beforeAll(async () => {
   const log = serverLog('trace', { write: (line) => void lines.push(line) });
   server = await testServer({ log });
   workspace = await server.workspace();
-  admin = await person(server, { [workspace]: 'admin' }, 'ada@example.com');
+  admin = await createPerson(server, { [workspace]: 'admin' }, 'ada@example.com');
 });
 beforeEach(() => {
   lines.length = 0;

@@ -3,24 +3,24 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
 import { changeRoleOf } from '../../src/storage/memberships.ts';
-import { waitingForALock } from '../harness/lock-wait.ts';
-import { Browser, person, type Someone } from '../harness/portal-browser.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
+import { Browser, createPerson, type Person } from '../harness/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 const server: TestServer = await testServer();
 let workspace: string;
-let admin: Someone;
+let admin: Person;
 
 beforeEach(async () => {
   workspace = await server.workspace();
-  admin = await person(server, { [workspace]: 'admin' });
+  admin = await createPerson(server, { [workspace]: 'admin' });
 });
 
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 const member = (id: string) => `/workspaces/${workspace}/members/${id}`;
-const setRole = async (by: Someone, of: Someone, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
-const remove = async (by: Someone, of: Someone) => outcome(await by.browser.call('DELETE', member(of.id)));
-const membersOutcome = async (who: Someone) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
+const setRole = async (by: Person, of: Person, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
+const remove = async (by: Person, of: Person) => outcome(await by.browser.call('DELETE', member(of.id)));
+const membersOutcome = async (who: Person) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
 const admins = async () =>
   (
     await server.database.sql<{ n: number }>(
@@ -37,7 +37,7 @@ const ledgerEntries = () =>
 
 describe('roles and memberships', () => {
   test('a changed role takes effect on the next request and is recorded in the ledger', async () => {
-    const grace = await person(server, { [workspace]: 'viewer' });
+    const grace = await createPerson(server, { [workspace]: 'viewer' });
     const invitations = () => grace.browser.call('GET', `/workspaces/${workspace}/invitations`);
     expect(outcome(await invitations())).toBe('403 forbidden');
     expect(await setRole(admin, grace, 'admin')).toBe('200 ok');
@@ -50,8 +50,8 @@ describe('roles and memberships', () => {
 
   test('a removed member and one who leaves lose access on the next request, and both are recorded in the ledger', async () => {
     const elsewhere = await server.workspace();
-    const removed = await person(server, { [workspace]: 'approver', [elsewhere]: 'viewer' });
-    const leaving = await person(server, { [workspace]: 'viewer' });
+    const removed = await createPerson(server, { [workspace]: 'approver', [elsewhere]: 'viewer' });
+    const leaving = await createPerson(server, { [workspace]: 'viewer' });
     expect([await membersOutcome(removed), await membersOutcome(leaving)]).toEqual(['200 ok', '200 ok']);
     expect(await remove(admin, removed)).toBe('200 ok');
     expect(outcome(await leaving.browser.call('DELETE', `/workspaces/${workspace}/membership`))).toBe('200 ok');
@@ -67,7 +67,7 @@ describe('roles and memberships', () => {
   });
 
   test('an invitation is invalid once its sender is no longer an admin', async () => {
-    const second = await person(server, { [workspace]: 'admin' });
+    const second = await createPerson(server, { [workspace]: 'admin' });
     const { body } = await second.browser.call('POST', `/workspaces/${workspace}/invitations`, {
       email: 'back@example.com',
       role: 'admin',
@@ -82,18 +82,18 @@ describe('an admin whose role is being taken away', () => {
   test.each([
     [
       'invite',
-      (by: Someone) => by.browser.call('POST', `/workspaces/${workspace}/invitations`, { email: 'x@example.com', role: 'admin' }),
+      (by: Person) => by.browser.call('POST', `/workspaces/${workspace}/invitations`, { email: 'x@example.com', role: 'admin' }),
     ],
-    ['take the role of the other admin', (by: Someone) => by.browser.call('PATCH', member(admin.id), { role: 'viewer' })],
-    ['remove the other admin', (by: Someone) => by.browser.call('DELETE', member(admin.id))],
+    ['take the role of the other admin', (by: Person) => by.browser.call('PATCH', member(admin.id), { role: 'viewer' })],
+    ['remove the other admin', (by: Person) => by.browser.call('DELETE', member(admin.id))],
   ])('cannot %s: the request waits and is rejected', async (_what, act) => {
-    const second = await person(server, { [workspace]: 'admin' });
+    const second = await createPerson(server, { [workspace]: 'admin' });
     let answer: Promise<Answer> | undefined;
     await inTenantTransaction(server.open.pool, workspace, async (tx) => {
       await lockLogs(tx, ['audit']);
       await changeRoleOf(tx, second.id, 'viewer');
       answer = act(second);
-      await Promise.race([answer, waitingForALock(server.database)]);
+      await Promise.race([answer, waitForBlockedStatements(server.database)]);
     });
     expect(outcome(await answer!)).toBe('409 refused');
     expect(await ledgerEntries()).toEqual([]);
@@ -110,12 +110,16 @@ describe('the last admin', () => {
   });
 
   test.each([
-    ['demote each other', (by: Someone, other: Someone) => setRole(by, other, 'viewer')],
-    ['remove each other', (by: Someone, other: Someone) => remove(by, other)],
-    ['demote themselves', (by: Someone) => setRole(by, by, 'viewer')],
-    ['leave', async (by: Someone) => outcome(await by.browser.call('DELETE', `/workspaces/${workspace}/membership`))],
+    ['demote each other', (by: Person, other: Person) => setRole(by, other, 'viewer')],
+    ['remove each other', (by: Person, other: Person) => remove(by, other)],
+    ['demote themselves', (by: Person) => setRole(by, by, 'viewer')],
+    ['leave', async (by: Person) => outcome(await by.browser.call('DELETE', `/workspaces/${workspace}/membership`))],
   ])('remains when all admins %s at once', async (_what, act) => {
-    const all = [admin, await person(server, { [workspace]: 'admin' }), await person(server, { [workspace]: 'admin' })];
+    const all = [
+      admin,
+      await createPerson(server, { [workspace]: 'admin' }),
+      await createPerson(server, { [workspace]: 'admin' }),
+    ];
     const outcomes = await Promise.all(all.map((by, index) => act(by, all[(index + 1) % all.length]!)));
     expect(await admins()).toBeGreaterThan(0);
     expect(outcomes.filter((answer) => answer === '200 ok').length).toBe(3 - (await admins()));

@@ -5,23 +5,23 @@ import { resetLinkByOperator } from '../../src/people/reset-links.ts';
 import { changeRoleOf, insertMembership } from '../../src/storage/memberships.ts';
 import { voidLinksOf } from '../../src/storage/one-time-links.ts';
 import { lockAccount } from '../../src/storage/people.ts';
-import { waitingForALock } from '../harness/lock-wait.ts';
-import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
+import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 const server: TestServer = await testServer();
 let workspace: string;
-let admin: Someone;
+let admin: Person;
 
 beforeEach(async () => {
   workspace = await server.workspace();
-  admin = await person(server, { [workspace]: 'admin' });
+  admin = await createPerson(server, { [workspace]: 'admin' });
 });
 
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 const member = (id: string) => `/workspaces/${workspace}/members/${id}`;
-const setRole = async (by: Someone, of: Someone, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
-const membersOutcome = async (who: Someone) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
+const setRole = async (by: Person, of: Person, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
+const membersOutcome = async (who: Person) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
 const ledgerEntries = () =>
   server.database.sql(
     `SELECT actor, action, document::json ->> 'subject' AS subject FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq`,
@@ -29,12 +29,12 @@ const ledgerEntries = () =>
   );
 
 describe('a password reset by an admin', () => {
-  const ask = (of: Someone) => admin.browser.call('POST', `${member(of.id)}/password-reset`);
+  const ask = (of: Person) => admin.browser.call('POST', `${member(of.id)}/password-reset`);
   const use = (path: string, password: string, browser = new Browser(server)) =>
     browser.call('POST', '/links/reset-password', { token: path.split('#')[1], password });
 
   test('is a link that works once and ends the old password and every session', async () => {
-    const grace = await person(server, { [workspace]: 'viewer' });
+    const grace = await createPerson(server, { [workspace]: 'viewer' });
     const { body } = await ask(grace);
     expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(60);
     const browser = new Browser(server);
@@ -52,7 +52,7 @@ describe('a password reset by an admin', () => {
 
   test('is refused for a member of another workspace whose admin the caller is not, because it would give access there too', async () => {
     const elsewhere = await server.workspace();
-    const grace = await person(server, { [workspace]: 'viewer', [elsewhere]: 'viewer' });
+    const grace = await createPerson(server, { [workspace]: 'viewer', [elsewhere]: 'viewer' });
     expect(outcome(await ask(grace))).toBe('409 refused');
     await inTenantTransaction(server.open.pool, elsewhere, (tx) => insertMembership(tx, admin.id, 'approver'));
     expect(outcome(await ask(grace))).toBe('409 refused');
@@ -61,8 +61,8 @@ describe('a password reset by an admin', () => {
   });
 
   test('by the operator works for every account and is recorded in the ledger of each affected workspace', async () => {
-    const grace = await person(server, { [workspace]: 'viewer' });
-    const stranger = await person(server);
+    const grace = await createPerson(server, { [workspace]: 'viewer' });
+    const stranger = await createPerson(server);
     for (const { email, id } of [grace, stranger]) {
       const { path } = await resetLinkByOperator(server.open.pool, email.toUpperCase());
       expect((await use(path, 'another good password')).body.person.id).toBe(id);
@@ -73,10 +73,13 @@ describe('a password reset by an admin', () => {
   });
 
   test('is invalid once the person joined another workspace or the admin lost the role', async () => {
-    const [grace, second] = [await person(server, { [workspace]: 'viewer' }), await person(server, { [workspace]: 'admin' })];
+    const [grace, second] = [
+      await createPerson(server, { [workspace]: 'viewer' }),
+      await createPerson(server, { [workspace]: 'admin' }),
+    ];
     const first = (await ask(grace)).body.path;
     const elsewhere = await server.workspace();
-    const other = await person(server, { [elsewhere]: 'admin' });
+    const other = await createPerson(server, { [elsewhere]: 'admin' });
     const invited = await other.browser.call('POST', `/workspaces/${elsewhere}/invitations`, {
       email: grace.email,
       role: 'viewer',
@@ -98,9 +101,9 @@ describe('a password reset by an admin', () => {
    */
   async function adminOfTwo() {
     const elsewhere = await server.workspace();
-    const both = await person(server, { [workspace]: 'admin', [elsewhere]: 'admin' });
-    const grace = await person(server, { [workspace]: 'viewer', [elsewhere]: 'admin' });
-    const second = await person(server, { [elsewhere]: 'admin' });
+    const both = await createPerson(server, { [workspace]: 'admin', [elsewhere]: 'admin' });
+    const grace = await createPerson(server, { [workspace]: 'viewer', [elsewhere]: 'admin' });
+    const second = await createPerson(server, { [elsewhere]: 'admin' });
     const demote = async () =>
       outcome(await second.browser.call('PATCH', `/workspaces/${elsewhere}/members/${both.id}`, { role: 'viewer' }));
     return { elsewhere, both, grace, demote, reset: () => both.browser.call('POST', `${member(grace.id)}/password-reset`) };
@@ -120,20 +123,20 @@ describe('a password reset by an admin', () => {
       await changeRoleOf(tx, both.id, 'viewer');
       await lockAccount(tx, both.id);
       answer = reset();
-      await Promise.race([answer, waitingForALock(server.database)]);
+      await Promise.race([answer, waitForBlockedStatements(server.database)]);
     });
     expect(outcome(await answer!)).toBe('409 refused');
   });
 
   test('waits while the person joins another workspace, and neither fails', async () => {
-    const grace = await person(server, { [workspace]: 'viewer' });
+    const grace = await createPerson(server, { [workspace]: 'viewer' });
     const { body } = await ask(grace);
     let answer: Promise<Answer> | undefined;
     // The order of joining: first the account, then the links.
     await inTenantTransaction(server.open.pool, await server.workspace(), async (tx) => {
       await lockAccount(tx, grace.id);
       answer = use(body.path, 'another good password');
-      await Promise.race([answer, waitingForALock(server.database)]);
+      await Promise.race([answer, waitForBlockedStatements(server.database)]);
       await voidLinksOf(tx, grace.id);
     });
     expect(outcome(await answer!)).toBe('410 link_not_valid');

@@ -2,7 +2,7 @@ import type { PortalRoute } from '@countersign/core/portal/route';
 import { PAGE_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AGENT_ID, fillMany } from '../fixtures/many-records.ts';
+import { AGENT_ID, insertManyRecords } from '../fixtures/many-records.ts';
 import { recordStatements, type SentStatement } from '../fixtures/recorded-statements.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
@@ -36,9 +36,9 @@ const values: Record<string, string[]> = {};
 beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
-  await fillMany(server.database.sql, workspace, MANY);
+  await insertManyRecords(server.database.sql, workspace, MANY);
   // A second workspace of the same size reveals indexes that do not start with the tenant.
-  await fillMany(server.database.sql, await server.workspace(), { ...MANY, traces: 5000, telemetry: 5000 });
+  await insertManyRecords(server.database.sql, await server.workspace(), { ...MANY, traces: 5000, telemetry: 5000 });
   sent = recordStatements(server.open.readPool);
   admin = await portalClient(server, workspace, 'admin');
   asServer = new pg.Client(server.database.server);
@@ -123,8 +123,8 @@ describe('a page of a list', () => {
     for (const value of filter === undefined ? [''] : valuesOf(name, filter)) {
       sent.length = 0;
       const query: Record<string, string> = filter === undefined ? {} : { [filter]: value };
-      const { next } = (await admin.ask(name, { query })).body;
-      if (next) await admin.ask(name, { query: { ...query, cursor: next } });
+      const { next } = (await admin.callRoute(name, { query })).body;
+      if (next) await admin.callRoute(name, { query: { ...query, cursor: next } });
       expect(sent.length).toBeGreaterThan(0);
       for (const statement of sent) {
         const work = await workOf(statement);

@@ -6,7 +6,7 @@ import { inTenantTransaction, type Transaction } from '../../src/database/transa
 import { lockLogs } from '../../src/ledger/advance.ts';
 import { changeRoleOf, deleteMembership } from '../../src/storage/memberships.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
-import { waitingForALock } from '../harness/lock-wait.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -53,7 +53,7 @@ async function askDuring(
     await lockLogs(tx, ['audit']);
     await change(tx);
     answer = act();
-    await Promise.race([answer, waitingForALock(server.database)]);
+    await Promise.race([answer, waitForBlockedStatements(server.database)]);
   });
   return answer!;
 }
@@ -110,7 +110,7 @@ describe('a member who loses the role while an act waits', () => {
     const answer = await askDuring(
       workspace,
       (tx) => deleteMembership(tx, other.id),
-      () => other.ask(name, ACTS[name]!(at) as never),
+      () => other.callRoute(name, ACTS[name]!(at) as never),
     );
     expect(outcome(answer)).toBe('409 you are no longer a member of this workspace');
     expect(await rowsOf(workspace)).toEqual(before);
@@ -123,7 +123,7 @@ describe('a member who loses the role while an act waits', () => {
     const answer = await askDuring(
       workspace,
       (tx) => changeRoleOf(tx, other.id, 'viewer'),
-      () => other.ask(name, ACTS[name]!(at) as never),
+      () => other.callRoute(name, ACTS[name]!(at) as never),
     );
     expect(outcome(answer)).toMatch(/^409 this needs the role (admin|approver); yours in this workspace is viewer by now$/);
     expect(await rowsOf(workspace)).toEqual(before);

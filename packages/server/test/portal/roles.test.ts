@@ -3,7 +3,7 @@ import { mayActAs, type PortalRoute, ROLES, type Role } from '@countersign/core/
 import { PORTAL_ROUTES } from '@countersign/core/portal/routes';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { wrongRoutes } from '../../src/portal/route-table.ts';
-import { Browser, person } from '../harness/portal-browser.ts';
+import { Browser, createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 const routes: [name: string, route: PortalRoute][] = Object.entries(PORTAL_ROUTES);
@@ -21,9 +21,9 @@ beforeAll(async () => {
   workspace = await server.workspace();
   const another = await server.workspace();
   browsers.nobody = new Browser(server);
-  browsers['a person without membership'] = (await person(server)).browser;
-  for (const role of ROLES) browsers[role] = (await person(server, { [workspace]: role })).browser;
-  browsers['an admin of another workspace'] = (await person(server, { [another]: 'admin' })).browser;
+  browsers['a person without membership'] = (await createPerson(server)).browser;
+  for (const role of ROLES) browsers[role] = (await createPerson(server, { [workspace]: role })).browser;
+  browsers['an admin of another workspace'] = (await createPerson(server, { [another]: 'admin' })).browser;
 });
 
 /** The result of the access rule alone: the rejection, or 'let through'. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { mergeRunIdSegments } from '../../src/storage/run-id-segments.ts';
-import { fillMany } from '../fixtures/many-records.ts';
+import { insertManyRecords } from '../fixtures/many-records.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -177,7 +177,7 @@ describe('the search by a part of the id', () => {
       approvals: 1,
       incidents: 1,
     };
-    await fillMany(server.database.sql, other, many);
+    await insertManyRecords(server.database.sql, other, many);
     const reader = await portalClient(server, other, 'viewer');
     const queries: { text: string; outcome?: string; source?: string }[] = [
       { text: 'N-' },
@@ -228,7 +228,7 @@ describe('one trace', () => {
     const { text, headers } = await viewer.file('runs.submission', { params: { trace: body.id, number: '1' } });
     expect(text).toBe(sent);
     expect(headers.get('content-disposition')).toBe(`attachment; filename="trace-${body.id}-1.json"`);
-    expect((await viewer.ask('runs.submission', { params: { trace: body.id, number: '2' } })).status).toBe(404);
+    expect((await viewer.callRoute('runs.submission', { params: { trace: body.id, number: '2' } })).status).toBe(404);
   });
 });
 
@@ -300,7 +300,7 @@ describe('the steps of a trace', () => {
     expect(submission).toBe(1);
     expect(payload).toEqual({ ...sentMembers, others: { temperature: 0.3 } });
     expect((await viewer.get('runs.span', { params: { trace: id }, query: { span_id: 'other' } })).payload).toEqual({});
-    expect((await viewer.ask('runs.span', { params: { trace: id }, query: { span_id: 'none' } })).status).toBe(404);
+    expect((await viewer.callRoute('runs.span', { params: { trace: id }, query: { span_id: 'none' } })).status).toBe(404);
   });
 
   test('beyond a thousand are returned over pages, each once', async () => {
@@ -368,7 +368,7 @@ describe('one telemetry event', () => {
     });
     const { text } = await viewer.file('runs.event_submission', { params: { submission: run!.id } });
     expect(JSON.parse(text).events).toHaveLength(2);
-    expect((await viewer.ask('runs.event', { params: { ...params, ordinal: '2' } })).status).toBe(404);
+    expect((await viewer.callRoute('runs.event', { params: { ...params, ordinal: '2' } })).status).toBe(404);
     await server.post(paths.telemetry, key, { trace_id: 'alone', outcome: 'x', detail: 'single' });
     const [alone] = await list({ text: 'alone' });
     expect(await viewer.get('runs.event', { params: { submission: alone!.id, ordinal: '0' } })).toMatchObject({

@@ -3,17 +3,17 @@ import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { deleteExpiredLinks } from '../../src/storage/one-time-links.ts';
 import { deleteExpiredSessions } from '../../src/storage/sessions.ts';
 import { deletePastAttempts } from '../../src/storage/sign-in-attempts.ts';
-import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
-let ada: Someone;
+let ada: Person;
 
 beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace('acme');
-  ada = await person(server, { [workspace]: 'viewer' }, 'ada@example.com');
+  ada = await createPerson(server, { [workspace]: 'viewer' }, 'ada@example.com');
 });
 
 const signIn = (browser: Browser, email: string, password: string) => browser.call('POST', '/session', { email, password });
@@ -60,7 +60,7 @@ describe('signing in', () => {
 test('cleanup deletes exactly what has expired', async () => {
   const { pool } = server.open;
   await workspaceSetUpLink(pool, workspace);
-  const [live, dead] = [await person(server), await person(server)];
+  const [live, dead] = [await createPerson(server), await createPerson(server)];
   await new Browser(server).call('POST', '/session', { email: 'nobody@example.com', password: 'not the password' });
   const counts = async () =>
     (

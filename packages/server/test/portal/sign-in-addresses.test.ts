@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { networkOf } from '../../src/people/sign-in-limit.ts';
-import { Browser, PASSWORD, person } from '../harness/portal-browser.ts';
+import { Browser, createPerson, PASSWORD } from '../harness/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let proxied: TestServer;
@@ -9,7 +9,7 @@ let direct: TestServer;
 beforeAll(async () => {
   proxied = await testServer({ behindProxy: true });
   direct = await testServer({ database: proxied.database });
-  await person(proxied, {}, 'ada@example.com');
+  await createPerson(proxied, {}, 'ada@example.com');
 });
 beforeEach(() => proxied.database.sql('DELETE FROM countersign.sign_in_attempts'));
 

@@ -18,7 +18,7 @@ import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { hashPassword, isOutdated, isPassword } from '../../src/people/password-hash.ts';
 import { newId } from '../../src/storage/new-id.ts';
 import { insertPerson, PEOPLE } from '../../src/storage/people.ts';
-import { Browser, PASSWORD, person } from '../harness/portal-browser.ts';
+import { Browser, createPerson, PASSWORD } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -28,7 +28,7 @@ let there: TestServer;
 beforeAll(async () => {
   here = await testServer({ behindProxy: true });
   there = await testServer({ database: here.database, behindProxy: true });
-  await person(here, {}, 'ada@example.com');
+  await createPerson(here, {}, 'ada@example.com');
   await inTenantTransaction(here.open.pool, newId(), (tx) =>
     insertPerson(tx, { id: newId(), email: 'guest@example.com', name: 'Guest', password: null }),
   );
@@ -159,7 +159,7 @@ describe('a password', () => {
 
   test('with an outdated cost is rehashed on the next successful sign-in, and sessions remain', async () => {
     const old = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
-    const grace = await person(here, {}, 'grace@example.com');
+    const grace = await createPerson(here, {}, 'grace@example.com');
     await here.database.sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [grace.id, old]);
     await resealRows(here, PEOPLE, 't.id = $1', [grace.id]);
     const kept = async () =>

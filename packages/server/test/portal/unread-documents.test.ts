@@ -32,7 +32,7 @@ test('60 unread downloads of 19 MB use bounded memory, are disconnected, and do 
   await expect.poll(() => metric('countersign_answering_bytes'), { timeout: 20_000 }).toBeGreaterThan(18 * MIB);
   for (let turn = 0; turn < 5; turn += 1) {
     expect(await metric('countersign_answering_bytes')).toBeLessThanOrEqual(ANSWERING_BYTES);
-    expect((await neighbour.ask('runs.list')).status).toBe(200);
+    expect((await neighbour.callRoute('runs.list')).status).toBe(200);
   }
   await expect.poll(() => metric('countersign_connections_stalled_total'), { timeout: 30_000 }).toBeGreaterThan(1);
   await expect.poll(() => metric('countersign_answering_bytes'), { timeout: 30_000 }).toBe(0);

@@ -2,19 +2,19 @@ import { SIGNED_IN_AS } from '@countersign/core/portal/route';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { addMember } from '../../src/people/add-member.ts';
 import { isPersonName } from '../../src/people/person-name.ts';
-import { Browser, PASSWORD, person, type Someone } from '../harness/portal-browser.ts';
+import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
-let ada: Someone;
-let grace: Someone;
+let ada: Person;
+let grace: Person;
 
 beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
-  ada = await person(server, { [workspace]: 'admin' });
-  grace = await person(server, { [workspace]: 'admin' });
+  ada = await createPerson(server, { [workspace]: 'admin' });
+  grace = await createPerson(server, { [workspace]: 'admin' });
 });
 
 const outcome = ({ status, body }: Answer) => `${status} ${body.issues?.[0]?.message ?? body.error ?? 'ok'}`;
@@ -81,7 +81,7 @@ describe('a page opened by one person', () => {
 
 test('signing in ends the earlier session of the same browser and no other', async () => {
   const browser = new Browser(server);
-  const signIn = (who: Someone) => browser.call('POST', '/session', { email: who.email, password: PASSWORD });
+  const signIn = (who: Person) => browser.call('POST', '/session', { email: who.email, password: PASSWORD });
   await signIn(ada);
   const before = browser.cookie;
   expect(outcome(await signIn(grace))).toBe('200 ok');

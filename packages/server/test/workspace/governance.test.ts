@@ -9,7 +9,7 @@ import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { openIncident } from '../../src/workspace/open-incident.ts';
 import { RuleViolationError } from '../../src/workspace/rule-violation.ts';
 import { InvalidInputError } from '../../src/workspace/wrong-input.ts';
-import { person } from '../harness/portal-browser.ts';
+import { createPerson } from '../harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -78,7 +78,7 @@ describe('risk level', () => {
     await evaluate('risky');
     expect(await risk('risky', 'high')).toBe(true);
     expect(await risk('risky', 'high')).toBe(false);
-    const { id: personId } = await person(server, { [tenantId]: 'approver' });
+    const { id: personId } = await createPerson(server, { [tenantId]: 'approver' });
     const actor = { personId, role: 'approver' } as const;
     expect(await setRiskLevel(server.open.pool, tenantId, { agent: 'risky', level: 'low' }, actor)).toBe(true);
     const entries = await entriesOf('risky');
