@@ -17,7 +17,7 @@ type Kind = keyof typeof BYTES_MAX;
 type Shape = (kind: Kind) => string;
 
 /** A list with as many values of the same cost as the bounds allow. */
-const filled = (kind: Kind, countedPerItem: number, item: (index: number) => string): string => {
+const listOfItems = (kind: Kind, countedPerItem: number, item: (index: number) => string): string => {
   const items: string[] = [];
   let bytes = 0;
   for (let index = 0; index < (BODY_BOUNDS[kind].valuesMax - 2_000) / countedPerItem; index += 1) {
@@ -30,7 +30,7 @@ const filled = (kind: Kind, countedPerItem: number, item: (index: number) => str
 };
 
 /** An object of `size` members with few names in random order, so few objects share a shape. */
-function shuffled(size: number): string {
+function shuffledObject(size: number): string {
   const names = Array.from({ length: size }, (_, index) => String.fromCharCode(97 + index));
   for (let at = size - 1; at > 0; at -= 1) {
     const other = Math.floor(Math.random() * (at + 1));
@@ -39,30 +39,30 @@ function shuffled(size: number): string {
   return `{${names.map((name) => `"${name}":1`).join()}}`;
 }
 
-const named = (kind: Kind, from: number, size: number): string =>
+const objectWithNames = (kind: Kind, from: number, size: number): string =>
   `{${Array.from({ length: size }, (_, index) => `"${((from + index) % (BODY_BOUNDS[kind].namesMax - 100)).toString(36)}_":1`).join()}}`;
 
 const shapes: Record<string, Shape> = {
-  'empty objects': (kind) => filled(kind, 2, () => '{}'),
-  'lists of one number': (kind) => filled(kind, 2, () => '[1]'),
-  'floats in one list': (kind) => filled(kind, 1, (index) => `0.${(index % 1e6) + 1e6}`),
-  'floats as members': (kind) => filled(kind, 2, () => '{"a":0.5}'),
-  'short strings': (kind) => filled(kind, 1, (index) => JSON.stringify(index.toString(36))),
-  'long strings of two-byte characters': (kind) => filled(kind, 1, (index) => `"${index}${'\u0416'.repeat(1000)}"`),
-  'indices as names': (kind) => filled(kind, 2, () => '{"15":1}'),
-  'sparse indices as names': (kind) => filled(kind, 2, () => '{"1000":1}'),
-  'shuffled names, 4': (kind) => filled(kind, 5, () => shuffled(4)),
-  'shuffled names, 8': (kind) => filled(kind, 9, () => shuffled(8)),
-  'shuffled names, 25': (kind) => filled(kind, 26, () => shuffled(25)),
-  'different names in one object': (kind) => named(kind, 0, BODY_BOUNDS[kind].namesMax - 200),
-  'different names, one each': (kind) => filled(kind, 2, (index) => named(kind, index, 1)),
-  'different names, 20 each': (kind) => filled(kind, 21, (index) => named(kind, index * 20, 20)),
-  'different names, 1,100 each': (kind) => filled(kind, 1101, (index) => named(kind, index * 1100, 1100)),
-  'lists in each other': (kind) => nested(kind, '[', ']'),
-  'objects in each other': (kind) => nested(kind, '{"a":', '}'),
+  'empty objects': (kind) => listOfItems(kind, 2, () => '{}'),
+  'lists of one number': (kind) => listOfItems(kind, 2, () => '[1]'),
+  'floats in one list': (kind) => listOfItems(kind, 1, (index) => `0.${(index % 1e6) + 1e6}`),
+  'floats as members': (kind) => listOfItems(kind, 2, () => '{"a":0.5}'),
+  'short strings': (kind) => listOfItems(kind, 1, (index) => JSON.stringify(index.toString(36))),
+  'long strings of two-byte characters': (kind) => listOfItems(kind, 1, (index) => `"${index}${'\u0416'.repeat(1000)}"`),
+  'indices as names': (kind) => listOfItems(kind, 2, () => '{"15":1}'),
+  'sparse indices as names': (kind) => listOfItems(kind, 2, () => '{"1000":1}'),
+  'shuffled names, 4': (kind) => listOfItems(kind, 5, () => shuffledObject(4)),
+  'shuffled names, 8': (kind) => listOfItems(kind, 9, () => shuffledObject(8)),
+  'shuffled names, 25': (kind) => listOfItems(kind, 26, () => shuffledObject(25)),
+  'different names in one object': (kind) => objectWithNames(kind, 0, BODY_BOUNDS[kind].namesMax - 200),
+  'different names, one each': (kind) => listOfItems(kind, 2, (index) => objectWithNames(kind, index, 1)),
+  'different names, 20 each': (kind) => listOfItems(kind, 21, (index) => objectWithNames(kind, index * 20, 20)),
+  'different names, 1,100 each': (kind) => listOfItems(kind, 1101, (index) => objectWithNames(kind, index * 1100, 1100)),
+  'lists in each other': (kind) => nest(kind, '[', ']'),
+  'objects in each other': (kind) => nest(kind, '{"a":', '}'),
 };
 
-function nested(kind: Kind, open: string, close: string): string {
+function nest(kind: Kind, open: string, close: string): string {
   const levels = Math.floor(Math.min(BODY_BOUNDS[kind].valuesMax - 20, (BYTES_MAX[kind] - 200) / (open.length + close.length)));
   return `${open.repeat(levels)}1${close.repeat(levels)}`;
 }

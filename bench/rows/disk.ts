@@ -17,9 +17,9 @@ export async function disk(world: World, runs: string | undefined, { seconds }: 
   );
   const rows: Row[] = [];
   for (const connections of [CONNECTIONS, 1]) {
-    const before = await occupied(world);
+    const before = await bytesPerTable(world);
     const { latencies, perSecond } = await runLoad({ port: world.port, connections, seconds, loadRequests });
-    const after = await occupied(world);
+    const after = await bytesPerTable(world);
     const received = meanBytes(loadRequests.map(({ request }) => bodyBytes(request)));
     const stored = [...after].map(([name, bytes]) => [name, (bytes - (before.get(name) ?? 0)) / latencies.length] as const);
     const perTrace = stored.reduce((sum, [, bytes]) => sum + bytes, 0);
@@ -38,7 +38,7 @@ const bodyBytes = (request: Buffer): number => request.length - request.indexOf(
 const meanBytes = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
 
 /** Bytes of each table with its indexes, after all pending writes. */
-async function occupied({ superuser }: World): Promise<Map<string, number>> {
+async function bytesPerTable({ superuser }: World): Promise<Map<string, number>> {
   await superuser.query('CHECKPOINT');
   const { rows } = await superuser.query<{ name: string; bytes: string }>(
     `SELECT relname AS name, pg_total_relation_size(oid) AS bytes FROM pg_class

@@ -30,7 +30,7 @@ export class Operator {
 
   /** Runs and prints one command. Returns its standard output without the final newline. */
   async run(args: string[], { show, code = 0 }: RunOptions = {}): Promise<string> {
-    this.#narrator.act(`$ bin/countersign-server ${args.map(quoted).join(' ')}`);
+    this.#narrator.act(`$ bin/countersign-server ${args.map(quote).join(' ')}`);
     const result = await run(process.execPath, [COMMAND, ...args]);
     const stdout = result.stdout.trimEnd();
     const lastError = lastLine(result.stderr);
@@ -63,5 +63,5 @@ export function run(program: string, args: string[]): Promise<ProcessResult> {
 export const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
 
 /** An argument, quoted for a shell. */
-const quoted = (argument: string): string =>
+const quote = (argument: string): string =>
   /^[\w@%+=:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`;

@@ -21,7 +21,7 @@ export async function createWorkspaceAndKeys(narrator: Narrator, operator: Opera
   const keys = {} as Record<KeyName, string>;
   for (const [name, scopes] of Object.entries(SCOPES) as [KeyName, string][]) {
     keys[name] = await operator.run(['keys', 'mint', '--workspace', workspace, '--name', name, '--scopes', scopes], {
-      show: masked,
+      show: maskKey,
     });
   }
   const api = new Api(narrator, url, keys);
@@ -40,7 +40,7 @@ export async function createWorkspaceAndKeys(narrator: Narrator, operator: Opera
 }
 
 /** The key is a secret, so the tour prints only its prefix. */
-function masked(key: string): string {
+function maskKey(key: string): string {
   const parsed = parseIngestionKey(key);
   if (parsed === undefined) throw new CheckFailedError('keys mint: expected only a key on standard output');
   return `aa_live_${parsed.prefix}.(secret; the command prints it once, the tour hides it)`;

@@ -52,7 +52,7 @@ export const auditAppend = command({
     const idempotencyKey = values['idempotency-key'];
     const appended = await client.audit.append(entry, idempotencyKey === undefined ? {} : { idempotencyKey });
     const seq = receiptOf(appended)?.headers['countersign-ledger-seq'];
-    session.answer({ ...appended, seq: seq === undefined ? null : Number(seq) }, [appended.row_hash]);
+    session.writeResult({ ...appended, seq: seq === undefined ? null : Number(seq) }, [appended.row_hash]);
     session.say(`appended as row ${seq ?? '?'} of the ledger`);
     return 'ok';
   },

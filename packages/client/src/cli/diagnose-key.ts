@@ -28,14 +28,14 @@ export async function diagnoseScope(
 ): Promise<Diagnosis> {
   const what = `scope ${scope}`;
   try {
-    const answer = await terminal.fetch(address + PATHS[scope], {
+    const response = await terminal.fetch(address + PATHS[scope], {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: '{}',
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    return { what, ...verdictOn(answer.status, codeOf(await answer.text()), isRequired) };
+    return { what, ...verdictOn(response.status, codeOf(await response.text()), isRequired) };
   } catch (error) {
     return {
       what,

@@ -22,7 +22,7 @@ export async function diagnoseAddress(
   terminal: Terminal,
   address: string,
   { timeoutMs, insecureHttp }: { timeoutMs: number; insecureHttp: boolean },
-): Promise<{ diagnoses: Diagnosis[]; answer: ServiceResponse | undefined }> {
+): Promise<{ diagnoses: Diagnosis[]; response: ServiceResponse | undefined }> {
   const url = parsedUrl(address);
   if (url === undefined)
     return {
@@ -34,19 +34,22 @@ export async function diagnoseAddress(
           remedy: 'give https://host or http://127.0.0.1:7300',
         },
       ],
-      answer: undefined,
+      response: undefined,
     };
   const tls = diagnoseTls(url, insecureHttp);
   const sentAt = terminal.now();
   try {
-    const answer = await terminal.fetch(`${address}/readyz`, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
-    const text = await answer.text();
+    const response = await terminal.fetch(`${address}/readyz`, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
+    const text = await response.text();
     const receivedAt = terminal.now();
-    const service = readiness(answer, text);
+    const service = readiness(response, text);
     const isOurs = service.ok === true;
-    return { diagnoses: [tls, service], answer: isOurs ? { date: answer.headers.get('date'), sentAt, receivedAt } : undefined };
+    return {
+      diagnoses: [tls, service],
+      response: isOurs ? { date: response.headers.get('date'), sentAt, receivedAt } : undefined,
+    };
   } catch (error) {
-    return { diagnoses: [tls, unreachable(error)], answer: undefined };
+    return { diagnoses: [tls, unreachable(error)], response: undefined };
   }
 }
 
@@ -61,34 +64,34 @@ function diagnoseTls({ protocol, hostname, origin }: URL, insecureHttp: boolean)
     : { what: 'TLS', ok: false, says, remedy: 'use https:, or give --insecure-http if you trust the network' };
 }
 
-function readiness(answer: Response, text: string): Diagnosis {
+function readiness(response: Response, text: string): Diagnosis {
   const what = 'service';
-  if (answer.status >= 300 && answer.status < 400)
+  if (response.status >= 300 && response.status < 400)
     return {
       what,
       ok: false,
-      says: `the address redirects to ${answer.headers.get('location')}`,
+      says: `the address redirects to ${response.headers.get('location')}`,
       remedy: 'give the final address: the key is never sent to the target of a redirect',
     };
-  if (answer.headers.get('x-request-id') === null || /<html/i.test(text))
+  if (response.headers.get('x-request-id') === null || /<html/i.test(text))
     return {
       what,
       ok: false,
-      says: `the response (${answer.status}) is not from Countersign`,
+      says: `the response (${response.status}) is not from Countersign`,
       remedy: 'check host, port and path; a proxy or a sign-in page may be in between',
     };
-  if (answer.status === 404)
+  if (response.status === 404)
     return {
       what,
       ok: false,
       says: 'Countersign responds, but not at this path',
       remedy: 'give only host and port, or the path prefix that your proxy uses for the service',
     };
-  if (answer.status !== 200)
+  if (response.status !== 200)
     return {
       what,
       ok: false,
-      says: `Countersign responds but is not ready (${answer.status})`,
+      says: `Countersign responds but is not ready (${response.status})`,
       remedy: "its database is unavailable or of another version; see the server's log",
     };
   return { what, ok: true, says: 'Countersign responds and is ready' };

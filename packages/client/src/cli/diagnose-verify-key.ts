@@ -34,11 +34,11 @@ export async function diagnoseVerifyKey(
 /** The public keys that sign now; undefined if the service does not list them. */
 async function liveKeys(terminal: Terminal, address: string, timeoutMs: number): Promise<Set<string> | undefined> {
   try {
-    const answer = await terminal.fetch(`${address}/.well-known/jwks.json`, {
+    const response = await terminal.fetch(`${address}/.well-known/jwks.json`, {
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const { keys } = (await answer.json()) as { keys: { x: string; retired_at?: string }[] };
+    const { keys } = (await response.json()) as { keys: { x: string; retired_at?: string }[] };
     return new Set(keys.filter(({ retired_at: end }) => end === undefined).map(({ x }) => x));
   } catch {
     return undefined;

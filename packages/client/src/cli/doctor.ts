@@ -26,7 +26,7 @@ export const doctor = command({
   async run(session, values) {
     const diagnoses = await runChecks(session, values, readScopes(values.scopes));
     const failures = diagnoses.filter(({ ok }) => ok === false);
-    session.answer({ ok: failures.length === 0, findings: diagnoses }, diagnoses.flatMap(linesOf));
+    session.writeResult({ ok: failures.length === 0, findings: diagnoses }, diagnoses.flatMap(linesOf));
     return failures.length === 0 ? 'ok' : 'no';
   },
 });
@@ -60,7 +60,7 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
     (text) => `${text.slice(0, 20)}… is a well-formed ingestion key`,
     results,
   );
-  const trusted = await attempt(
+  const trustSettings = await attempt(
     'verify key',
     async () => {
       const given = readTrustSettings(session, values);
@@ -74,10 +74,10 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
   if (address === undefined) return results;
   const service = await diagnoseAddress(session.terminal, address, { timeoutMs, insecureHttp: values['insecure-http'] === true });
   results.push(...service.diagnoses);
-  if (service.answer === undefined) return results;
-  results.push(diagnoseClock(service.answer));
-  if (trusted !== undefined && hasKeys(trusted))
-    results.push(await diagnoseVerifyKey(session.terminal, address, trusted, timeoutMs));
+  if (service.response === undefined) return results;
+  results.push(diagnoseClock(service.response));
+  if (trustSettings !== undefined && hasKeys(trustSettings))
+    results.push(await diagnoseVerifyKey(session.terminal, address, trustSettings, timeoutMs));
   if (key === undefined) return results;
   for (const scope of SCOPES)
     results.push(

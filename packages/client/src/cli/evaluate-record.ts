@@ -87,7 +87,7 @@ evaluation still counts. The address of the run comes from the variables of GitH
       throw withExplanation(given, file, error);
     });
     const rate = recorded.pass_rate == null ? 'no pass rate' : `${recorded.pass_rate} %`;
-    session.answer({ ...evaluation, ...details, ...recorded }, [recorded.id]);
+    session.writeResult({ ...evaluation, ...details, ...recorded }, [recorded.id]);
     session.say(
       `recorded: ${shortLine(evaluation.name, 100)}, ${evaluation.status}, ${rate}. ${shortLine(evaluation.notes ?? '', 800)}`.trim(),
     );
@@ -103,10 +103,10 @@ async function sendEvaluation(
   options: CallOptions,
 ) {
   const isDetailed = Object.keys(details).length > 0;
-  const answer = isDetailed
+  const response = isDetailed
     ? await client.evaluations.recordDetailed({ ...evaluation, ...details }, options)
     : { ...(await client.evaluations.record(evaluation, options)), pass_rate: evaluation.pass_rate };
-  const { id, pass_rate } = answer;
+  const { id, pass_rate } = response;
   return { id, ...(pass_rate === undefined ? {} : { pass_rate }) };
 }
 

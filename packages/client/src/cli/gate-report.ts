@@ -14,7 +14,7 @@ const OUTCOMES = { ok: 'allowed', no: 'blocked', pending: 'pending', undecided: 
 export function gateReport(session: Session, finding: Finding, context: ReportContext): void {
   const summary = summarize(finding, context);
   const { decision, verifiedBy, checkpoint } = finding;
-  session.answer(
+  session.writeResult(
     {
       outcome: summary.outcome,
       exit_code: summary.exitCode,

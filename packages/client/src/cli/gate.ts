@@ -65,9 +65,9 @@ and is consistent. With --trust it must also be of that workspace and signed by 
 contains no secret: export it once (countersign-server trust show --workspace NAME > trust.json) and keep it in the repository.`,
   async run(session, values) {
     const request = readGateRequest(values);
-    const trusted = readTrustSettings(session, values);
-    requireWorkspace(trusted);
-    if (!hasKeys(trusted) && values['require-verify-key'] === true)
+    const trustSettings = readTrustSettings(session, values);
+    requireWorkspace(trustSettings);
+    if (!hasKeys(trustSettings) && values['require-verify-key'] === true)
       throw wrongUse(
         '--require-verify-key: no key was given; give --trust, COUNTERSIGN_TRUST_FILE, --verify-key, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
       );
@@ -77,7 +77,7 @@ contains no secret: export it once (countersign-server trust show --workspace NA
     // Checked before the request, because an allowed decision may use up an approval.
     for (const path of [values.output, values.attestation, values.junit]) if (path !== undefined) checkWritable(path);
     const client = await session.client(values);
-    const requirements = { request, trusted, skewMs, wantsAttestation: values.attestation !== undefined };
+    const requirements = { request, trustSettings, skewMs, wantsAttestation: values.attestation !== undefined };
     const follow = (file: TrustFileInput) => askForSuccessors(session, session.address(values), file);
     const ask = () => requestDecision(session, client, requirements, follow);
     const finding = await waitForApproval(session, ask, { waitMs, portalUrl });

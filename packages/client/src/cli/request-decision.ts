@@ -18,7 +18,7 @@ type FollowSuccessors = (file: TrustFileInput) => Promise<PublishedKeyResult>;
 /** The request, and what the response must satisfy. */
 export interface GateRequirements {
   request: GateRequest;
-  trusted: TrustSettings;
+  trustSettings: TrustSettings;
   skewMs: number;
   /** Whether the attestation is written to a file. */
   wantsAttestation: boolean;
@@ -31,7 +31,7 @@ export async function requestDecision(
   requirements: GateRequirements,
   follow: FollowSuccessors,
 ): Promise<Finding> {
-  const { request, trusted, wantsAttestation, skewMs } = requirements;
+  const { request, trustSettings, wantsAttestation, skewMs } = requirements;
   const nonce = randomBytes(24).toString('base64url');
   let sentAt = session.terminal.now();
   try {
@@ -42,7 +42,7 @@ export async function requestDecision(
         min_pass_rate: request.minPassRate,
         max_age_hours: request.maxAgeHours,
       },
-      { attestation: wantsAttestation || trusted.publicKeys.length > 0, nonce },
+      { attestation: wantsAttestation || trustSettings.publicKeys.length > 0, nonce },
     );
     const receivedAt = session.terminal.now();
     // If the clock was set back meanwhile, the order of the two is unknown.
@@ -65,13 +65,13 @@ async function findingWithSuccessors(
   findingBy: (requirements: GateRequirements) => Finding,
   follow: FollowSuccessors,
 ): Promise<Finding> {
-  const { trusted } = requirements;
-  if (!finding.fault?.startsWith(SIGNATURE_REJECTED) || trusted.trustFile === undefined) return finding;
-  const published = await follow(trusted.trustFile);
+  const { trustSettings } = requirements;
+  if (!finding.fault?.startsWith(SIGNATURE_REJECTED) || trustSettings.trustFile === undefined) return finding;
+  const published = await follow(trustSettings.trustFile);
   const secondFinding =
     published.trustFile === undefined
       ? finding
-      : findingBy({ ...requirements, trusted: withTrustFile(trusted, published.trustFile) });
+      : findingBy({ ...requirements, trustSettings: withTrustFile(trustSettings, published.trustFile) });
   if (!secondFinding.fault?.startsWith(SIGNATURE_REJECTED) || published.problem === undefined) return secondFinding;
   return { ...secondFinding, fault: `${secondFinding.fault}; ${shortLine(published.problem, 800)}` };
 }
@@ -84,15 +84,15 @@ function agentOf({ agentName, agentId }: GateRequest): { agent_name: string; age
 
 function findingOf(
   decision: PromotionDecision,
-  { request, trusted, wantsAttestation }: GateRequirements,
+  { request, trustSettings, wantsAttestation }: GateRequirements,
   moment: Parameters<typeof rejectionReason>[3],
 ): Finding {
   const { text, headers } = receiptOf(decision)!;
   const fault = rejectionReason(decision, text, request, moment);
   if (fault !== undefined) return undecided(`the response was rejected: ${fault}`);
-  const trust = hasKeys(trusted) ? checkSignature(text, headers['countersign-attestation'], trusted) : undefined;
+  const trust = hasKeys(trustSettings) ? checkSignature(text, headers['countersign-attestation'], trustSettings) : undefined;
   if (trust !== undefined && 'fault' in trust) return undecided(`${SIGNATURE_REJECTED}: ${trust.fault}`);
-  const otherWorkspace = workspaceFault(decision, trusted);
+  const otherWorkspace = workspaceFault(decision, trustSettings);
   if (otherWorkspace !== undefined) return undecided(`${otherWorkspace}; COUNTERSIGN_API_KEY must be a key of that workspace`);
   const header = headers['countersign-attestation'];
   const attestation = wantsAttestation && header !== undefined ? envelopeOfHeader(decision, header) : undefined;

@@ -56,7 +56,7 @@ export function readResultsFile(given: ResultsOptions): ResultsFile | undefined 
 
 /** Adds to a rejection what counts now, and how to record a failure. */
 export function rejection(given: ResultsOptions, message: string, cause?: unknown): CommandError {
-  const agent = given.agent === undefined ? `--agent-id ${given['agent-id'] ?? 'UUID'}` : `--agent ${quoted(given.agent)}`;
+  const agent = given.agent === undefined ? `--agent-id ${given['agent-id'] ?? 'UUID'}` : `--agent ${quote(given.agent)}`;
   return wrongUse(
     `${shortLine(message, 600).replace(/[.;]$/, '')}. Nothing was recorded, so the previous evaluation still counts. ` +
       `To record a failed one: countersign evaluate record ${agent} --name NAME --status failing`,
@@ -65,7 +65,7 @@ export function rejection(given: ResultsOptions, message: string, cause?: unknow
 }
 
 /** Quotes an argument for a shell. */
-const quoted = (text: string): string =>
+const quote = (text: string): string =>
   /^[\w./:@+-]+$/.test(text) ? text : `'${shortLine(text, 120).replaceAll("'", String.raw`'\''`)}'`;
 
 function importFile(kind: Kind, bytes: Uint8Array, given: ResultsOptions): ImportedEvaluation {

@@ -45,7 +45,7 @@ export class Session {
   }
 
   /** Writes the result: JSON for machines, or lines for people. */
-  answer(value: unknown, lines: readonly string[]): void {
+  writeResult(value: unknown, lines: readonly string[]): void {
     this.write(this.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(''));
   }
 
@@ -110,11 +110,11 @@ export class Session {
   #loggingFetch(): FetchLike {
     return async (url, request) => {
       if (this.debug) this.warn(`debug: ${request.method} ${oneLine(url)} ${oneLine(String(request.body))}`);
-      const answer = await this.terminal.fetch(url, request);
+      const writeResult = await this.terminal.fetch(url, request);
       if (this.debug)
-        this.warn(`debug: ${answer.status}, request ${oneLine(answer.headers.get('x-request-id') ?? 'without an id')}`);
-      for (const line of similarNameLines(answer.headers.get('countersign-warning'))) this.warn(line);
-      return answer;
+        this.warn(`debug: ${writeResult.status}, request ${oneLine(writeResult.headers.get('x-request-id') ?? 'without an id')}`);
+      for (const line of similarNameLines(writeResult.headers.get('countersign-warning'))) this.warn(line);
+      return writeResult;
     };
   }
 }

@@ -20,12 +20,12 @@ export function similarNameLines(header: string | null): string[] {
 }
 
 function displayName(encoded: string): string {
-  const name = decoded(encoded);
+  const name = decode(encoded);
   const quoted = JSON.stringify(shortLine(name, 100));
   return /^[ -~]*$/.test(name) ? quoted : `${quoted} (${shortLine(encoded, 300)})`;
 }
 
-function decoded(encoded: string): string {
+function decode(encoded: string): string {
   try {
     return decodeURIComponent(encoded);
   } catch {

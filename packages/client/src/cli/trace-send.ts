@@ -34,7 +34,7 @@ export const traceSend = command({
         });
       }
     }
-    session.answer(
+    session.writeResult(
       { sent },
       (sent as { id: string }[]).map(({ id }) => id),
     );
@@ -52,7 +52,7 @@ async function textOf(session: Session, path: string, keyIsOnStdin: boolean): Pr
 
 function readTraces(path: string, text: string): Trace[] {
   if (text.trim() === '') throw wrongUse(`${JSON.stringify(path)} is empty`);
-  const whole = parsed(text);
+  const whole = parseJson(text);
   const values = whole === undefined ? linesOf(path, text) : Array.isArray(whole) ? whole : [whole];
   if (values.length === 0) throw wrongUse(`${JSON.stringify(path)} contains no traces`);
   for (const [index, value] of values.entries())
@@ -64,14 +64,14 @@ function readTraces(path: string, text: string): Trace[] {
 function linesOf(path: string, text: string): unknown[] {
   return text.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return [];
-    const value = parsed(line);
+    const value = parseJson(line);
     if (value === undefined)
       throw wrongUse(`${JSON.stringify(path)} is neither JSON nor NDJSON: line ${index + 1} cannot be read`);
     return [value];
   });
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

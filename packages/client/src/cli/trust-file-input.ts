@@ -78,11 +78,11 @@ interface PublishedKey {
 
 async function publishedKeys(session: Session, address: string): Promise<PublishedKey[]> {
   try {
-    const answer = await session.terminal.fetch(`${address}/.well-known/jwks.json`, {
+    const response = await session.terminal.fetch(`${address}/.well-known/jwks.json`, {
       redirect: 'manual',
       signal: AbortSignal.timeout(HINT_TIMEOUT_MS),
     });
-    const { keys } = (await answer.json()) as { keys: unknown[] };
+    const { keys } = (await response.json()) as { keys: unknown[] };
     return keys.filter((key): key is PublishedKey => typeof (key as PublishedKey | null)?.x === 'string');
   } catch {
     return [];

@@ -62,7 +62,7 @@ export function readTrustSettings(session: Session, options: TrustOptions): Trus
     throw wrongUse(
       `${trustFile.source} is of workspace ${trustFile.workspace.id}, and --workspace is ${workspace}; give one of the two`,
     );
-  const trusted: TrustSettings = {
+  const trustSettings: TrustSettings = {
     decisionKeys: [],
     publicKeys: [],
     publicText: '',
@@ -70,20 +70,20 @@ export function readTrustSettings(session: Session, options: TrustOptions): Trus
     trustFile,
   };
   if (trustFile !== undefined) {
-    trusted.publicKeys.push(...publicKeysOf(trustFile));
-    trusted.publicText = trustFile.keys.map(({ noteKey }) => noteVerifierKey(noteKey, sha256)).join('\n');
+    trustSettings.publicKeys.push(...publicKeysOf(trustFile));
+    trustSettings.publicText = trustFile.keys.map(({ noteKey }) => noteVerifierKey(noteKey, sha256)).join('\n');
   }
-  for (const { source, text } of texts) addKeys(session, source, text, trusted);
-  return trusted;
+  for (const { source, text } of texts) addKeys(session, source, text, trustSettings);
+  return trustSettings;
 }
 
 const publicKeysOf = ({ keys }: TrustFileInput): PublicKey[] =>
   keys.map(({ x, retiredAt }) => ({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retiredAt }));
 
 /** The settings with a trust file that has more keys. */
-export const withTrustFile = (trusted: TrustSettings, trustFile: TrustFileInput): TrustSettings => {
-  const added = publicKeysOf(trustFile).filter(({ x }) => !trusted.publicKeys.some((key) => key.x === x));
-  return { ...trusted, trustFile, publicKeys: [...trusted.publicKeys, ...added] };
+export const withTrustFile = (trustSettings: TrustSettings, trustFile: TrustFileInput): TrustSettings => {
+  const added = publicKeysOf(trustFile).filter(({ x }) => !trustSettings.publicKeys.some((key) => key.x === x));
+  return { ...trustSettings, trustFile, publicKeys: [...trustSettings.publicKeys, ...added] };
 };
 
 /** Whether there is a key to check signatures with. */
@@ -132,7 +132,7 @@ function readKeysFromEnvironment(session: Session): KeyText[] {
   ];
 }
 
-function addKeys(session: Session, source: string, text: string, trusted: TrustSettings): void {
+function addKeys(session: Session, source: string, text: string, trustSettings: TrustSettings): void {
   const lines = text.trim().startsWith('{')
     ? [text]
     : text
@@ -145,7 +145,7 @@ function addKeys(session: Session, source: string, text: string, trusted: TrustS
   for (const line of lines) {
     if (/^[0-9a-f]{64}$/i.test(line)) {
       session.redaction.add(line);
-      trusted.decisionKeys.push(line.toLowerCase());
+      trustSettings.decisionKeys.push(line.toLowerCase());
     } else {
       const keys = trustedKeys(line, sha256);
       if (keys === undefined)
@@ -157,9 +157,9 @@ function addKeys(session: Session, source: string, text: string, trusted: TrustS
       const retirementTimes = retirementTimesOf(line);
       for (const { publicKey } of keys) {
         const x = toBase64Url(publicKey);
-        trusted.publicKeys.push({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retirementTimes.get(x) });
+        trustSettings.publicKeys.push({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retirementTimes.get(x) });
       }
-      trusted.publicText = trusted.publicText === '' ? line : `${trusted.publicText}\n${line}`;
+      trustSettings.publicText = trustSettings.publicText === '' ? line : `${trustSettings.publicText}\n${line}`;
     }
   }
 }

@@ -45,26 +45,29 @@ export const verifyDecision = command({
   notes: 'A genuine decision can be a blocked or an old one: read its verdict and its time. --allowed checks the verdict.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with a decision or an attestation');
-    const trusted = readTrustSettings(session, values);
-    if (!hasKeys(trusted))
+    const trustSettings = readTrustSettings(session, values);
+    if (!hasKeys(trustSettings))
       throw wrongUse(
         'no key: give --trust, --verify-key, COUNTERSIGN_TRUST_FILE, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
       );
-    const opened = open(path, textOf(path), trusted);
+    const opened = open(path, textOf(path), trustSettings);
     const fault =
       'fault' in opened
         ? opened.fault
-        : (workspaceFault(opened.decision, trusted) ?? evidenceFileFault(opened.decision, values.evidence));
+        : (workspaceFault(opened.decision, trustSettings) ?? evidenceFileFault(opened.decision, values.evidence));
     if (fault !== undefined || 'fault' in opened) {
-      session.answer({ genuine: false, fault }, [`NOT GENUINE: ${shortLine(fault!, 800)}`]);
+      session.writeResult({ genuine: false, fault }, [`NOT GENUINE: ${shortLine(fault!, 800)}`]);
       return 'no';
     }
     const { decision, by } = opened;
     const says = decision.allowed ? 'allowed' : 'blocked';
-    session.answer({ genuine: true, verified_by: by, decision, ...(values.evidence === undefined ? {} : { evidence: true }) }, [
-      `genuine, signed by ${shortLine(by, 120)}${values.evidence === undefined ? '' : '; the evidence supports the verdict'}`,
-      `${says.toUpperCase()} at ${decision.timestamp}: ${oneLine(decision.message)}`,
-    ]);
+    session.writeResult(
+      { genuine: true, verified_by: by, decision, ...(values.evidence === undefined ? {} : { evidence: true }) },
+      [
+        `genuine, signed by ${shortLine(by, 120)}${values.evidence === undefined ? '' : '; the evidence supports the verdict'}`,
+        `${says.toUpperCase()} at ${decision.timestamp}: ${oneLine(decision.message)}`,
+      ],
+    );
     return values.allowed === true && !decision.allowed ? 'no' : 'ok';
   },
 });
@@ -75,13 +78,13 @@ const textOf = (path: string): string => Buffer.from(readFile(path, DECISION_BYT
 const evidenceFileFault = (decision: PromotionDecision, path: string | undefined): string | undefined =>
   path === undefined ? undefined : evidenceFault({ ...decision }, textOf(path).replace(/\r?\n$/, ''), digests);
 
-function open(path: string, text: string, trusted: TrustSettings): OpenResult {
-  const value = parsed(text);
+function open(path: string, text: string, trustSettings: TrustSettings): OpenResult {
+  const value = parseJson(text);
   if (value === undefined) throw wrongUse(`${JSON.stringify(path)} is not JSON`);
   const opened =
     value !== null && typeof value === 'object' && 'payloadType' in value
-      ? openEnvelope(text, trusted)
-      : openSigned(text, value, trusted);
+      ? openEnvelope(text, trustSettings)
+      : openSigned(text, value, trustSettings);
   if ('fault' in opened) return opened;
   const fault = shapeFault(opened.decision);
   return fault === undefined ? opened : { fault };
@@ -105,7 +108,7 @@ function openEnvelope(text: string, { publicKeys }: TrustSettings): OpenResult {
   return { decision: verdict.decision, by: `public key ${verdict.keyId}` };
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -48,13 +48,13 @@ export const verifyLedger = command({
     'An export alone cannot show that its newest rows are missing or that all rows were replaced. Give a checkpoint or head that you kept.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with an export');
-    const trusted = readTrustSettings(session, values);
+    const trustSettings = readTrustSettings(session, values);
     const trust = {
       log: readOneOf('--log', values.log ?? 'audit', ['audit', 'decisions', 'evidence', 'keys', 'traces']),
-      tenantId: trusted.workspace,
+      tenantId: trustSettings.workspace,
       checkpoints: (values.checkpoint ?? []).map((file) => Buffer.from(readFile(file, CHECKPOINT_BYTES_MAX)).toString('utf8')),
       heads: values.head ?? [],
-      publicKeys: trusted.publicText === '' ? undefined : trusted.publicText,
+      publicKeys: trustSettings.publicText === '' ? undefined : trustSettings.publicText,
     };
     const verdict = await verifyStream(session, path, {
       ...trust,
@@ -62,7 +62,7 @@ export const verifyLedger = command({
       ...(values.replay === undefined ? {} : { replay: fileStream(values.replay) }),
     });
     if (!verdict.ok && verdict.misfit) throw wrongUse(verdict.fault);
-    session.answer(verdict.ok ? { whole: true, ...verdict, ok: undefined } : { whole: false, ...verdict, ok: undefined }, [
+    session.writeResult(verdict.ok ? { whole: true, ...verdict, ok: undefined } : { whole: false, ...verdict, ok: undefined }, [
       sentenceOf(verdict),
     ]);
     return verdict.ok ? 'ok' : 'no';

@@ -16,7 +16,7 @@ export const ENDPOINTS = {
 } as const satisfies Record<string, Endpoint>;
 
 /** Whether a response with status 200 is of this endpoint: `ok` must be true, `allowed` true or false. */
-export function isAnswerOf({ resultMember }: Endpoint, value: object): boolean {
+export function isResponseOf({ resultMember }: Endpoint, value: object): boolean {
   const result = (value as Record<string, unknown>)[resultMember];
   return resultMember === 'ok' ? result === true : typeof result === 'boolean';
 }

@@ -4,16 +4,16 @@ import type { FetchAnswer } from './fetch-like.ts';
 import { retryAfterMs } from './retry-pace.ts';
 
 /** A complete response with status 200. */
-export interface ReadAnswer {
+export interface ParsedResponse {
   value: object;
   text: string;
 }
 
 /** Reads a response: the JSON object of a 200, or its error. */
-export async function readAnswer(answer: FetchAnswer, url: string): Promise<ReadAnswer> {
-  const { status, headers } = answer;
+export async function readResponse(response: FetchAnswer, url: string): Promise<ParsedResponse> {
+  const { status, headers } = response;
   const type = headers.get('content-type') ?? '';
-  const text = await answer.text();
+  const text = await response.text();
   if (status === 0 || (status >= 300 && status < 400)) {
     const target = headers.get('location');
     const where = target === null ? '' : ` to ${target}`;
@@ -22,21 +22,22 @@ export async function readAnswer(answer: FetchAnswer, url: string): Promise<Read
       status,
     );
   }
-  if (status !== 200) throw errorResponseOf(answer, type, text);
-  if (!isJson(type)) throw unexpectedAnswer(url, status, `its content type is ${type === '' ? 'missing' : JSON.stringify(type)}`);
-  const value = parsed(text);
+  if (status !== 200) throw errorResponseOf(response, type, text);
+  if (!isJson(type))
+    throw unexpectedResponse(url, status, `its content type is ${type === '' ? 'missing' : JSON.stringify(type)}`);
+  const value = parseJson(text);
   // The connection may end before the response does. The request may be stored, so this counts as no response.
   if (value === undefined) throw new ConnectionError(`the response of ${url} was cut off`);
-  if (!isObject(value)) throw unexpectedAnswer(url, status, 'it is not a JSON object');
+  if (!isObject(value)) throw unexpectedResponse(url, status, 'it is not a JSON object');
   return { value, text };
 }
 
 /** The error for a response with status 200 that is not of this service. */
-export const unexpectedAnswer = (url: string, status: number, why: string): UnexpectedAnswerError =>
+export const unexpectedResponse = (url: string, status: number, why: string): UnexpectedAnswerError =>
   new UnexpectedAnswerError(`the response of ${url} is not from Countersign: ${why}`, status);
 
 function errorResponseOf({ status, headers }: FetchAnswer, type: string, text: string) {
-  const body = isJson(type) ? parsed(text) : undefined;
+  const body = isJson(type) ? parseJson(text) : undefined;
   const { error, issues } = isObject(body) ? body : {};
   return apiError({
     status,
@@ -50,7 +51,7 @@ function errorResponseOf({ status, headers }: FetchAnswer, type: string, text: s
 
 const isJson = (type: string): boolean => /^application\/json\s*(;|$)/i.test(type);
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -20,9 +20,9 @@ const receipts = new WeakMap<object, Receipt>();
  * The receipt of a result of this library; undefined for any other object. It is not a member of the result, because a result has
  * exactly the members that the service signed.
  */
-export const receiptOf = (answer: object): Receipt | undefined => receipts.get(answer);
+export const receiptOf = (result: object): Receipt | undefined => receipts.get(result);
 
 /** @internal Keeps a receipt while its result is in use. */
-export function keepReceipt(answer: object, receipt: Receipt): void {
-  receipts.set(answer, receipt);
+export function keepReceipt(result: object, receipt: Receipt): void {
+  receipts.set(result, receipt);
 }

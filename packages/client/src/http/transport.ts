@@ -1,10 +1,10 @@
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import type { Log } from '../log.ts';
 import { VERSION } from '../version.ts';
-import { type Endpoint, isAnswerOf } from './endpoints.ts';
+import { type Endpoint, isResponseOf } from './endpoints.ts';
 import { ApiError, ConfigurationError, ConnectionError, CountersignError } from './errors.ts';
 import type { FetchAnswer, FetchLike } from './fetch-like.ts';
-import { readAnswer, unexpectedAnswer } from './read-answer.ts';
+import { readResponse, unexpectedResponse } from './read-answer.ts';
 import { keepReceipt } from './receipt.ts';
 import { isRetryable, pause, pauseAfter, type RetryOptions } from './retry-pace.ts';
 import { withTimeout } from './with-timeout.ts';
@@ -90,17 +90,17 @@ export class Transport {
     const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? this.#settings.timeoutMs, left));
     return withTimeout(timeoutMs, options.signal, `${url} did not answer within ${Math.round(timeoutMs)} ms`, async (signal) => {
       const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers };
-      const answer = await withConnectionErrors(url, () =>
+      const response = await withConnectionErrors(url, () =>
         fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal }),
       );
-      const { value, text } = await withConnectionErrors(url, () => readAnswer(answer, url));
-      if (!isAnswerOf(endpoint, value))
-        throw unexpectedAnswer(url, answer.status, `it has no valid member ${endpoint.resultMember}`);
-      keepReceipt(value, { ...receiptHeaders(answer), idempotencyKey, attempts: attempt, text });
+      const { value, text } = await withConnectionErrors(url, () => readResponse(response, url));
+      if (!isResponseOf(endpoint, value))
+        throw unexpectedResponse(url, response.status, `it has no valid member ${endpoint.resultMember}`);
+      keepReceipt(value, { ...receiptHeaders(response), idempotencyKey, attempts: attempt, text });
       if (this.#settings.log.has('debug'))
         this.#settings.log.write(
           'debug',
-          `POST ${endpoint.path}: 200 (request ${answer.headers.get('x-request-id') ?? 'without an id'})`,
+          `POST ${endpoint.path}: 200 (request ${response.headers.get('x-request-id') ?? 'without an id'})`,
         );
       return value;
     });

@@ -23,9 +23,9 @@ export async function withTimeout<T>(
   const timer = setTimeout(() => end(new TimeoutError(timeoutMessage)), timeoutMs);
   outer?.addEventListener('abort', abort, { once: true });
   try {
-    const working = work(controller.signal);
-    working.catch(() => undefined);
-    return await Promise.race([working, ended]);
+    const running = work(controller.signal);
+    running.catch(() => undefined);
+    return await Promise.race([running, ended]);
   } finally {
     clearTimeout(timer);
     outer?.removeEventListener('abort', abort);

@@ -44,19 +44,21 @@ export function chosenMetric(results: Members, { metric: requested }: MetricChoi
   );
   const [found] = matching;
   if (found === undefined)
-    throw ambiguous(`no metric ${requested === undefined ? 'that could be a pass rate' : JSON.stringify(requested)}: ${listed}`);
+    throw ambiguousError(
+      `no metric ${requested === undefined ? 'that could be a pass rate' : JSON.stringify(requested)}: ${listed}`,
+    );
   if (matching.length > 1)
-    throw ambiguous(
+    throw ambiguousError(
       `more than one metric${requested === undefined ? '' : ` ${JSON.stringify(requested)}`}: ${listed}; name one, such as --metric ${found.name}`,
     );
   if (requested === undefined && found.metric !== 'accuracy')
-    throw ambiguous(`${found.name} may not be a share of passed samples; if it is, give --metric ${found.name}`);
+    throw ambiguousError(`${found.name} may not be a share of passed samples; if it is, give --metric ${found.name}`);
   if (!(found.value >= 0 && found.value <= 1))
-    throw ambiguous(`${found.name} is ${found.value}, which is not a share from 0 to 1; name another metric with --metric`);
+    throw ambiguousError(`${found.name} is ${found.value}, which is not a share from 0 to 1; name another metric with --metric`);
   return found;
 }
 
-const ambiguous = (message: string): ImportError => new ImportError('ambiguous', message);
+const ambiguousError = (message: string): ImportError => new ImportError('ambiguous', message);
 
 function candidatesOf({ scores }: Members): Candidate[] {
   if (!Array.isArray(scores)) return [];

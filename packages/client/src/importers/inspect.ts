@@ -34,9 +34,9 @@ export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportCh
     ...(at === undefined ? {} : { evaluated_at: at }),
     ...suiteOfTask(spec),
   };
-  if (status !== 'success') return { ...of, ...unfinished(status as string) };
+  if (status !== 'success') return { ...of, ...unfinishedOutcome(status as string) };
   if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI says "success" but has no results');
-  return { ...of, ...finished(log, spec, results, choice) };
+  return { ...of, ...finishedOutcome(log, spec, results, choice) };
 }
 
 const STATUSES: ReadonlySet<unknown> = new Set(['started', 'success', 'cancelled', 'error']);
@@ -52,7 +52,7 @@ function headerOf(archive: Uint8Array): Uint8Array {
 type Outcome = Pick<ImportedEvaluation, 'status' | 'pass_rate' | 'notes' | 'cases' | 'completeness'>;
 
 /** An unfinished run is recorded as such, without a pass rate. */
-function unfinished(status: string): Outcome {
+function unfinishedOutcome(status: string): Outcome {
   return {
     status: status === 'started' ? 'running' : 'failing',
     notes: `Inspect AI: the run is not finished (status ${status}).`,
@@ -60,7 +60,7 @@ function unfinished(status: string): Outcome {
   };
 }
 
-function finished(log: Members, spec: Members, results: Members, choice: MetricChoice & ImportChoice): Outcome {
+function finishedOutcome(log: Members, spec: Members, results: Members, choice: MetricChoice & ImportChoice): Outcome {
   const [total, completed] = [results.total_samples, results.completed_samples] as [number, number];
   checkCounts('inspect_ai', total, completed);
   const { completeness, why } = inspectCompleteness(spec, results);

@@ -20,12 +20,12 @@ export function textOf(bytes: Uint8Array): string {
  * a score that could not be computed.
  */
 export function objectOf(tool: Tool, bytes: Uint8Array): Members {
-  const value = parsed(tool, textOf(bytes));
+  const value = parseJson(tool, textOf(bytes));
   if (!isObject(value)) throw notThisFormat(tool, 'it is not a JSON object');
   return value;
 }
 
-function parsed(tool: Tool, text: string): unknown {
+function parseJson(tool: Tool, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

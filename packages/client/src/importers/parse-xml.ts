@@ -16,13 +16,13 @@ export interface Element {
  * @throws Error with the fault and its position.
  */
 export function rootOf(text: string): Element {
-  const { children } = parsed(text);
+  const { children } = parseXmlText(text);
   if (children.some(({ type }) => type === XmlNode.TYPE_DOCUMENT_TYPE))
     throw new Error('it has a document type declaration (DOCTYPE), which a report never needs');
   return elementOf(children.find((child) => child instanceof XmlElement)!);
 }
 
-function parsed(text: string) {
+function parseXmlText(text: string) {
   try {
     return parseXml(text, { preserveDocumentType: true, preserveComments: true });
   } catch (error) {

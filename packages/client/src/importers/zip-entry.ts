@@ -1,6 +1,6 @@
 import * as zlib from 'node:zlib';
 import { ImportError } from './imported-evaluation.ts';
-import { zstdDecompressed } from './zstandard.ts';
+import { decompressZstd } from './zstandard.ts';
 
 /** Signatures of the records of an archive (PKWARE APPNOTE, sections 4.3.7, 4.3.12 and 4.3.16). */
 const LOCAL = 0x04034b50;
@@ -23,12 +23,12 @@ export function readZipEntry(archive: Uint8Array, name: string, bytesMax: number
   try {
     const entry = findEntry(archive, view, name);
     if (entry === undefined) return undefined;
-    if (view.getUint32(entry.offset, true) !== LOCAL) throw damaged();
+    if (view.getUint32(entry.offset, true) !== LOCAL) throw damagedError();
     const start = entry.offset + 30 + view.getUint16(entry.offset + 26, true) + view.getUint16(entry.offset + 28, true);
-    return decompressed(archive.subarray(start, start + entry.length), entry.method, bytesMax);
+    return decompress(archive.subarray(start, start + entry.length), entry.method, bytesMax);
   } catch (error) {
     if (error instanceof ImportError) throw error;
-    throw damaged(error);
+    throw damagedError(error);
   }
 }
 
@@ -61,16 +61,16 @@ function centralDirectory(view: DataView): number {
   for (let at = view.byteLength - END_LENGTH; at >= first; at -= 1) {
     if (view.getUint32(at, true) === END) return view.getUint32(at + 16, true);
   }
-  throw damaged();
+  throw damagedError();
 }
 
-function decompressed(data: Uint8Array, method: number, bytesMax: number): Uint8Array {
+function decompress(data: Uint8Array, method: number, bytesMax: number): Uint8Array {
   if (method === STORED) return data;
   if (method === DEFLATED) return zlib.inflateRawSync(data, { maxOutputLength: bytesMax });
   if (method !== ZSTANDARD)
     throw new ImportError('not_this_format', `the archive is compressed by an unknown method (${method})`);
-  return zstdDecompressed(data, bytesMax);
+  return decompressZstd(data, bytesMax);
 }
 
-const damaged = (cause?: unknown): ImportError =>
+const damagedError = (cause?: unknown): ImportError =>
   new ImportError('not_this_format', 'the .eval archive is damaged or cut off', { cause });

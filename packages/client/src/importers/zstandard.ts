@@ -6,7 +6,7 @@ import { Decompress } from 'fzstd';
  * 22.15 on.
  * @throws Error if the data is damaged, cut off or too large.
  */
-export function zstdDecompressed(
+export function decompressZstd(
   data: Uint8Array,
   bytesMax: number,
   native: typeof zlib.zstdDecompressSync | null = zlib.zstdDecompressSync ?? null,

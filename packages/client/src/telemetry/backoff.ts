@@ -7,7 +7,7 @@ export class Backoff {
   #failures = 0;
   #resumeAt = 0;
 
-  /** Records a failed round; the service may have asked for its own pause. */
+  /** Records a failed round. The pause is at least the `Retry-After` of the service. */
   failed(retryAfterMs = 0): void {
     const bound = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** this.#failures);
     this.#failures += 1;

@@ -37,9 +37,9 @@ export class EventQueue {
   }
 
   /** Whether a text fits, counting the events that are being sent. */
-  hasRoom(units: number, unsettled: number): boolean {
+  hasRoom(units: number, inFlight: number): boolean {
     const { eventsMax, unitsMax } = this.#bounds;
-    return this.size + unsettled < eventsMax && this.#units + units <= unitsMax;
+    return this.size + inFlight < eventsMax && this.#units + units <= unitsMax;
   }
 
   /** Adds a text. */
@@ -63,11 +63,11 @@ export class EventQueue {
       if (at > this.#first && units + length > bytesMax) break;
       units += length;
     }
-    const taken = this.#texts.slice(this.#first, at);
+    const texts = this.#texts.slice(this.#first, at);
     this.#first = at;
-    for (const { length } of taken) this.#units -= length;
+    for (const { length } of texts) this.#units -= length;
     this.#compact();
-    return taken;
+    return texts;
   }
 
   /** Removes all events and returns their number. */

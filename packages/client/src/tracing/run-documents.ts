@@ -22,10 +22,10 @@ export const traceOf = ({ head, spans }: RunDocuments): Trace => ({
 });
 
 /** Waits for a response up to a time limit; undefined after that. The timer does not keep the process alive. */
-export function answerWithin<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
+export function responseWithin<T>(response: Promise<T>, ms: number): Promise<T | undefined> {
   return new Promise((resolve) => {
     const stop = backgroundTimer(() => resolve(undefined), Math.min(ms, 2 ** 31 - 1));
-    void answer.then((value) => {
+    void response.then((value) => {
       stop();
       resolve(value);
     });

@@ -7,7 +7,7 @@ import { isPermanent, isUnexplainedFailure, REFUSALS_MAX } from '../telemetry/af
 import { Backoff } from '../telemetry/backoff.ts';
 import { DeliveryCounts } from '../telemetry/delivery-counts.ts';
 import type { TraceAccepted } from '../wire/contract.ts';
-import { answerWithin, bytesOf, type RunDocuments } from './run-documents.ts';
+import { bytesOf, type RunDocuments, responseWithin } from './run-documents.ts';
 import type { TraceReports } from './trace-reports.ts';
 
 /** A run that is queued or being sent. */
@@ -17,7 +17,7 @@ interface QueuedRun {
   /** The same in every attempt, because the outcome of one may be unknown. */
   idempotencyKey: string;
   refusals: number;
-  settle(answer: TraceAccepted | undefined): void;
+  settle(response: TraceAccepted | undefined): void;
 }
 
 /** Settings of the queue. */
@@ -72,15 +72,15 @@ export class RunQueue {
     this.counts.accepted += 1;
     const release = this.hold(bytes);
     const sent = new Promise<TraceAccepted | undefined>((resolve) => {
-      const settle = (answer: TraceAccepted | undefined) => {
+      const settle = (response: TraceAccepted | undefined) => {
         release();
-        resolve(answer);
+        resolve(response);
       };
       this.#waiting.push({ documents, bytes, idempotencyKey: crypto.randomUUID(), refusals: 0, settle });
     });
     this.#leaveExit ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
     this.#run();
-    return answerWithin(sent, this.#settings.deadlineMs);
+    return responseWithin(sent, this.#settings.deadlineMs);
   }
 
   /** Drops a run that is not accepted, and reports it. */
@@ -126,10 +126,10 @@ export class RunQueue {
     const { idempotencyKey } = run;
     try {
       const options = { idempotencyKey, signal: controller.signal, attemptsMax: ROUND_ATTEMPTS_MAX };
-      const answer = await this.#post(run.documents, options);
+      const response = await this.#post(run.documents, options);
       this.counts.sent += 1;
       this.#backoff.succeeded();
-      run.settle(answer);
+      run.settle(response);
     } catch (error) {
       this.#failed(run, error);
     }

@@ -1,7 +1,7 @@
 import { deflateRawSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { importInspect } from '../../src/importers/inspect.ts';
-import { zstdDecompressed } from '../../src/importers/zstandard.ts';
+import { decompressZstd } from '../../src/importers/zstandard.ts';
 import { changedResultsFile as changedFile, faultOf, resultsFile } from '../fixtures/results/import.ts';
 import { zipOf } from '../fixtures/zip-of.ts';
 
@@ -114,7 +114,7 @@ describe('.eval archive of Inspect AI', () => {
 
   test('is read from Zstandard even without the decompressor of newer Node versions', () => {
     const compressed = zstdCompressSync(Buffer.from(header));
-    const inJavaScript = (data: Uint8Array, bytesMax = 1_000_000) => zstdDecompressed(data, bytesMax, null);
+    const inJavaScript = (data: Uint8Array, bytesMax = 1_000_000) => decompressZstd(data, bytesMax, null);
     expect(Buffer.from(inJavaScript(compressed)).equals(Buffer.from(header))).toBe(true);
     for (let end = 0; end < compressed.length; end += 7) expect(() => inJavaScript(compressed.subarray(0, end))).toThrow();
     expect(() => inJavaScript(compressed, header.length - 1)).toThrow();

@@ -10,7 +10,7 @@ import type { Trace, TraceAccepted } from './trace.ts';
 export interface Example {
   summary: string;
   request: unknown;
-  answer: unknown;
+  response: unknown;
 }
 
 const agentId = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
@@ -172,19 +172,19 @@ const allowed: PromotionDecision = {
 
 /** Examples of each operation, by name. Hashes and signatures in responses show only their form. */
 export const examples: Record<OperationId, Record<string, Example>> = {
-  ingestTrace: { run: { summary: 'A run with a model call and a tool call', request: trace, answer: traceAccepted } },
+  ingestTrace: { run: { summary: 'A run with a model call and a tool call', request: trace, response: traceAccepted } },
   ingestTelemetry: {
-    one: { summary: 'One event', request: event, answer: ingested(1) },
-    batch: { summary: 'A batch', request: batch, answer: ingested(2) },
+    one: { summary: 'One event', request: event, response: ingested(1) },
+    batch: { summary: 'A batch', request: batch, response: ingested(2) },
   },
-  recordEvaluation: { passing: { summary: 'A passing evaluation', request: evaluation, answer: evaluationAccepted } },
-  appendAuditEntry: { promoted: { summary: 'A promotion that a pipeline made', request: entry, answer: appended } },
+  recordEvaluation: { passing: { summary: 'A passing evaluation', request: evaluation, response: evaluationAccepted } },
+  appendAuditEntry: { promoted: { summary: 'A promotion that a pipeline made', request: entry, response: appended } },
   recordDetailedEvaluation: {
     cases: {
       summary: 'A passing evaluation with its cases',
       request: detailedEvaluation,
-      answer: detailedEvaluationAccepted,
+      response: detailedEvaluationAccepted,
     },
   },
-  checkPromotion: { allowed: { summary: 'A stricter threshold than the default', request: check, answer: allowed } },
+  checkPromotion: { allowed: { summary: 'A stricter threshold than the default', request: check, response: allowed } },
 };

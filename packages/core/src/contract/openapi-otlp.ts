@@ -62,7 +62,7 @@ export const otlpPaths = (): Node =>
     ]),
   );
 
-function operationNode({ operationId, summary, description, request, answer, rejected }: OtlpOperation, stores: boolean): Node {
+function operationNode({ operationId, summary, description, request, response, rejected }: OtlpOperation, stores: boolean): Node {
   return {
     operationId,
     tags: [OTLP_TAG.name],
@@ -79,7 +79,7 @@ function operationNode({ operationId, summary, description, request, answer, rej
           ...(stores ? (['Countersign-Warning'] as const) : []),
         ]),
         content: contents({
-          ...messageSchema(answer),
+          ...messageSchema(response),
           properties: {
             partialSuccess: {
               type: 'object',

@@ -59,7 +59,7 @@ export function openApiDocument(): Node {
       summary: 'The governance ledger for AI agents.',
       description:
         'Agent runtimes and CI pipelines send what agents did, how they were evaluated and what was decided about them; a deployment gate asks ' +
-        'whether an agent may be promoted and gets a signed answer. No recent passing evaluation, no promotion.',
+        'whether an agent may be promoted and gets a signed decision. No recent passing evaluation, no promotion.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -99,7 +99,7 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
   const operation = operations[id];
   const bodies = operation.bodies.map((schema) => withExtraRules(schema, referTo(schema, components)));
   const requests = Object.entries(examples[id]).map(([name, { summary, request }]) => [name, { summary, value: request }]);
-  const answers = Object.entries(examples[id]).map(([name, { summary, answer }]) => [name, { summary, value: answer }]);
+  const responses = Object.entries(examples[id]).map(([name, { summary, response }]) => [name, { summary, value: response }]);
   return {
     operationId: id,
     tags: [operation.path.startsWith('/api/public/') ? TAGS.public.name : TAGS.extensions.name],
@@ -127,7 +127,9 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
           ...(REGISTERING.has(id) ? (['Countersign-Warning'] as const) : []),
           ...(id === 'checkPromotion' ? DECISION_HEADERS : []),
         ]),
-        content: { 'application/json': { schema: referTo(operation.answer, components), examples: Object.fromEntries(answers) } },
+        content: {
+          'application/json': { schema: referTo(operation.response, components), examples: Object.fromEntries(responses) },
+        },
       },
       ...errorResponses(ERROR_CODES.filter((code) => canReturn(id, code))),
     },

@@ -11,7 +11,7 @@ import { type Telemetry, TelemetryAccepted, TelemetryBatch, TelemetryEvent, tele
 import { Trace, TraceAccepted } from './trace.ts';
 
 /** An endpoint that accepts records, described once for routing, validation and documentation. */
-export interface Operation<Body, Answer> {
+export interface Operation<Body, ResponseBody> {
   /** Name in OpenAPI (`operationId`), logs and metrics. */
   readonly id:
     | 'ingestTrace'
@@ -31,8 +31,8 @@ export interface Operation<Body, Answer> {
   readonly formOf: (body: unknown) => TSchema;
   /** Rules that the schema cannot express. They also run on invalid bodies, so they must not rely on any type. */
   readonly ruleViolations: (body: Readonly<Record<string, unknown>>) => Issue[];
-  readonly answer: TSchema;
-  /** `report`: read tolerantly, may be large. `record`: decides or is hashed, so it is read strictly and is small. */
+  readonly response: TSchema;
+  /** `report`: may be large and is parsed tolerantly. `record`: is hashed or affects decisions, so it is small and parsed strictly. */
   readonly kind: 'report' | 'record';
   /** The maximum nesting of the body. */
   readonly depthMax: number;
@@ -41,7 +41,7 @@ export interface Operation<Body, Answer> {
   /** Whether it supports Idempotency-Key: all endpoints that store their body do. A decision is never replayed. */
   readonly replayable: boolean;
   /** Never set: it ties the endpoint's code to the types of its body and response. */
-  readonly types?: { body: Body; answer: Answer };
+  readonly types?: { body: Body; response: ResponseBody };
 }
 
 const noFurtherRules = (): Issue[] => [];
@@ -56,7 +56,7 @@ const ingestTrace: Operation<Trace, TraceAccepted> = {
   bodies: [Trace],
   formOf: () => Trace,
   ruleViolations: repeatedSpanIds,
-  answer: TraceAccepted,
+  response: TraceAccepted,
   kind: 'report',
   depthMax: 1000,
   usesReserve: false,
@@ -72,7 +72,7 @@ const ingestTelemetry: Operation<Telemetry, TelemetryAccepted> = {
   bodies: [TelemetryEvent, TelemetryBatch],
   formOf: telemetryForm,
   ruleViolations: noFurtherRules,
-  answer: TelemetryAccepted,
+  response: TelemetryAccepted,
   kind: 'report',
   depthMax: 1000,
   usesReserve: false,
@@ -88,7 +88,7 @@ const recordEvaluation: Operation<Evaluation, EvaluationAccepted> = {
   bodies: [Evaluation],
   formOf: () => Evaluation,
   ruleViolations: noFurtherRules,
-  answer: EvaluationAccepted,
+  response: EvaluationAccepted,
   kind: 'record',
   depthMax: 1000,
   usesReserve: false,
@@ -104,7 +104,7 @@ const appendAuditEntry: Operation<AuditEntry, AuditEntryAppended> = {
   bodies: [AuditEntry],
   formOf: () => AuditEntry,
   ruleViolations: noFurtherRules,
-  answer: AuditEntryAppended,
+  response: AuditEntryAppended,
   kind: 'record',
   depthMax: 100,
   usesReserve: false,
@@ -121,7 +121,7 @@ const checkPromotion: Operation<PromotionCheck, PromotionDecision> = {
   bodies: [PromotionCheck],
   formOf: () => PromotionCheck,
   ruleViolations: missingAgent,
-  answer: PromotionDecision,
+  response: PromotionDecision,
   kind: 'record',
   depthMax: 1000,
   usesReserve: true,
@@ -139,7 +139,7 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
   bodies: [DetailedEvaluation],
   formOf: () => DetailedEvaluation,
   ruleViolations: contradictions,
-  answer: DetailedEvaluationAccepted,
+  response: DetailedEvaluationAccepted,
   kind: 'record',
   depthMax: 1000,
   usesReserve: false,

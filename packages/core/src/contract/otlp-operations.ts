@@ -7,7 +7,7 @@ export interface OtlpOperation {
   /** The protobuf message of the body, in `opentelemetry.proto.collector`. */
   request: string;
   /** The protobuf message of the response. */
-  answer: string;
+  response: string;
   /** The member of `partialSuccess` that counts rejected items. */
   rejected: string;
 }
@@ -22,7 +22,7 @@ export const OTLP_OPERATIONS = {
       'Spans of GenAI instrumentations become the steps of runs; one `trace_id` is one run (docs/opentelemetry.md). The export is stored unchanged. ' +
       'An identical export by the same key within 24 hours is acknowledged and not stored again.',
     request: 'trace.v1.ExportTraceServiceRequest',
-    answer: 'trace.v1.ExportTraceServiceResponse',
+    response: 'trace.v1.ExportTraceServiceResponse',
     rejected: 'rejectedSpans',
   },
   logs: {
@@ -33,7 +33,7 @@ export const OTLP_OPERATIONS = {
       'Log records with the ID of a span are added to it, in any order of arrival: messages, exceptions and findings. Others are counted as rejected. ' +
       'The export is stored unchanged.',
     request: 'logs.v1.ExportLogsServiceRequest',
-    answer: 'logs.v1.ExportLogsServiceResponse',
+    response: 'logs.v1.ExportLogsServiceResponse',
     rejected: 'rejectedLogRecords',
   },
   metrics: {
@@ -43,7 +43,7 @@ export const OTLP_OPERATIONS = {
     description:
       'Metrics are not stored. Every data point is counted as rejected, so that exporters continue and report the reason.',
     request: 'metrics.v1.ExportMetricsServiceRequest',
-    answer: 'metrics.v1.ExportMetricsServiceResponse',
+    response: 'metrics.v1.ExportMetricsServiceResponse',
     rejected: 'rejectedDataPoints',
   },
 } as const satisfies Record<string, OtlpOperation>;

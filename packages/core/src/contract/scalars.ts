@@ -19,7 +19,7 @@ export interface FieldNotes {
   default?: unknown;
 }
 
-// With the `u` flag a surrogate in a class matches only when it stands alone. C1 and DEL are control characters too.
+// With the `u` flag a surrogate in a class matches only lone surrogates. C1 and DEL are control characters too.
 const LABEL_PATTERN = '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$';
 
 /** A name, identifier or label: 1 to 512 code points, no control characters, no lone surrogates. */
@@ -81,7 +81,7 @@ export const opaqueUserId = (notes: FieldNotes) =>
     'x-means': 'not contain control characters or lone surrogates',
   });
 
-/** A digest with its algorithm and lower-case hex value (the names of in-toto). Tags and branches can move, so they are no digests. */
+/** A digest with its algorithm and lower-case hex value (the names of in-toto). Tags and branches can move, so they are not accepted. */
 export const DIGEST_PATTERN = '^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}|gitCommit:([0-9a-f]{40}|[0-9a-f]{64}))$';
 
 /** A digest of content, `sha256:…`, `sha512:…` or `gitCommit:…`. */

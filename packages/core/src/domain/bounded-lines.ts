@@ -19,7 +19,7 @@ export async function* boundedLines(
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
       if (length + end + 1 - start > max) return yield [...lines, 'too long'];
       parts.push(chunk.subarray(start, end));
-      lines.push(joined(parts));
+      lines.push(join(parts));
       parts = [];
       length = 0;
       start = end + 1;
@@ -29,12 +29,12 @@ export async function* boundedLines(
     if (length > max) return yield ['too long'];
     if (start < chunk.length) parts.push(chunk.subarray(start));
   }
-  if (length > 0) yield [joined(parts)];
+  if (length > 0) yield [join(parts)];
 }
 
-const joined = (parts: readonly Uint8Array[]): Uint8Array => (parts.length === 1 ? parts[0]! : concatenated(parts));
+const join = (parts: readonly Uint8Array[]): Uint8Array => (parts.length === 1 ? parts[0]! : concatenate(parts));
 
-function concatenated(parts: readonly Uint8Array[]): Uint8Array {
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {

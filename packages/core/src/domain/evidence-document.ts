@@ -3,7 +3,7 @@ import type { DecidedEvaluation, NoEvaluation, PromotionDecision } from '../cont
 import { decidePromotion, type Evidence, POLICY, roundedHours } from './promotion.ts';
 
 /**
- * What the service read about an agent for one promotion check: raw columns without derived values. Members must be declared and
+ * The data that the service read about an agent for one promotion check: raw columns without derived values. Members must be declared and
  * written in the order of canonical JSON. Times are UTC with six fraction digits.
  */
 export interface EvidenceInput {

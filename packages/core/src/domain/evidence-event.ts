@@ -67,9 +67,9 @@ export function readEvidenceEvent(
   place: LogPosition,
   digests: Pick<Digests, 'sha256Hex'>,
 ): { event: EvidenceEvent; canonical: string; hash: string } | { fault: string } {
-  const checked = checkEvidenceEvent(value, place);
-  if ('fault' in checked) return checked;
-  const { event } = checked;
+  const result = checkEvidenceEvent(value, place);
+  if ('fault' in result) return result;
+  const { event } = result;
   try {
     return { event, ...hashEvidenceEvent(event, digests) };
   } catch (error) {

@@ -93,13 +93,13 @@ export class EvidenceState {
   /** An evaluation of an agent, if promotion checks can still use it: the latest one, or the latest of a harness. */
   evaluationOf(agentId: string, evaluationId: string): KnownEvaluation | undefined {
     const agent = this.#agents.get(agentId);
-    return agent === undefined ? undefined : current(agent).find(({ id }) => id === evaluationId);
+    return agent === undefined ? undefined : usableEvaluations(agent).find(({ id }) => id === evaluationId);
   }
 
   /** The evaluations of an agent that promotion checks can use. */
   evaluationsOf(agentId: string): KnownEvaluation[] {
     const agent = this.#agents.get(agentId);
-    return agent === undefined ? [] : [...new Set(current(agent))];
+    return agent === undefined ? [] : [...new Set(usableEvaluations(agent))];
   }
 
   /** The current approvals with their evaluations. */
@@ -204,11 +204,11 @@ function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): void {
 
 /** Ignores evaluations that were replaced by later ones, because their approvals no longer count. */
 function setApproval(agent: AgentState, evaluationId: string, approval: KnownEvaluation['approval']): void {
-  for (const evaluation of current(agent)) if (evaluation.id === evaluationId) evaluation.approval = approval;
+  for (const evaluation of usableEvaluations(agent)) if (evaluation.id === evaluationId) evaluation.approval = approval;
 }
 
 /** The evaluations that promotion checks can use: the latest one, and the latest of each harness. */
-const current = ({ latest, byHarness }: AgentState): KnownEvaluation[] =>
+const usableEvaluations = ({ latest, byHarness }: AgentState): KnownEvaluation[] =>
   latest === null ? [] : [latest, ...byHarness.values()];
 
 function evidenceOn(agent: AgentState | undefined, harnessId: string | null): Omit<EvidenceInput, 'read_at'> {

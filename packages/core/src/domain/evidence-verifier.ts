@@ -28,7 +28,7 @@ export function evidenceFault(
 
 /** Reads an evidence document of a known version and policy, or returns its fault. */
 export function readEvidence(text: string): { value: EvidenceDocument } | { fault: string } {
-  const value = parsed(text);
+  const value = parseJson(text);
   if (!isObject(value) || isNestedDeeperThan(value, DEPTH_MAX)) return { fault: 'the evidence is not a JSON object of its form' };
   if (value.version !== 1) return { fault: `the evidence has version ${JSON.stringify(value.version)}; this verifier knows 1` };
   if (value.policy !== POLICY)
@@ -48,9 +48,9 @@ export function verdictDifference(
   document: EvidenceDocument,
   isSameAge?: (signed: unknown, computed: number | null) => boolean,
 ): string | undefined {
-  const { message: _, checks, ...decided } = decideFromEvidence(document);
-  if (isSameAge?.(decision.evaluation_age, decided.evaluation_age)) decided.evaluation_age = decision.evaluation_age as number;
-  const expected: Record<string, unknown> = { ...decided, tenant_id: document.tenant_id, checks: checks.map(withoutMessage) };
+  const { message: _, checks, ...verdict } = decideFromEvidence(document);
+  if (isSameAge?.(decision.evaluation_age, verdict.evaluation_age)) verdict.evaluation_age = decision.evaluation_age as number;
+  const expected: Record<string, unknown> = { ...verdict, tenant_id: document.tenant_id, checks: checks.map(withoutMessage) };
   const signed: Record<string, unknown> = {
     ...decision,
     checks: Array.isArray(decision.checks) ? decision.checks.map(withoutMessage) : decision.checks,
@@ -81,7 +81,7 @@ function canonicalText(value: unknown): string | undefined {
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

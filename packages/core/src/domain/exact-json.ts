@@ -2,11 +2,11 @@ import type { Issue, IssueCode } from '../contract/issue.ts';
 import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
 
 /**
- * Finds what JSON.parse loses silently: repeated members, numbers that a double cannot hold, halves of surrogate pairs. For bodies that
- * decide or are hashed, which must be exact (docs/api.md).
+ * Finds what JSON.parse loses silently: repeated members, numbers that a double cannot represent, and halves of surrogate pairs. For
+ * bodies that are hashed or that decisions depend on, which must be exact (docs/api.md).
  *
  * @param text JSON that JSON.parse has accepted. The scan does not check the grammar.
- * @param numbers members that must be numbers, so a string is no remedy and minus zero is read as zero (docs/decisions/0003).
+ * @param numbers members that must be numbers, so a string is not accepted and minus zero is read as zero (docs/decisions/0003).
  *   Elsewhere the hash would lose the sign of zero.
  * @returns the issues in the order of the text, at most ISSUES_MAX.
  */

@@ -46,8 +46,8 @@ export async function verifyExport(
     const restored = rows.restores === undefined || rows.restores.length === 0 ? {} : { restores: rows.restores };
     return { tenantId: rows.tenantId, entries, head: rows.head, ...more, ...allowed, ...restored };
   };
-  for await (const arrived of boundedLines(bytes)) {
-    for (const line of arrived) {
+  for await (const lines of boundedLines(bytes)) {
+    for (const line of lines) {
       const seq = entries + 1;
       let reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, rows, seq);
       if (reason === undefined && replay !== undefined && line !== 'too long') reason = await replay.fault(decisionIn(line));

@@ -49,9 +49,9 @@ export function readKeyEvent(
   place: LogPosition,
   digests: Pick<Digests, 'sha256Hex'>,
 ): { event: KeyEvent; canonical: string; hash: string } | { fault: string } {
-  const checked = checkKeyEvent(value, place);
-  if ('fault' in checked) return checked;
-  const { event } = checked;
+  const result = checkKeyEvent(value, place);
+  if ('fault' in result) return result;
+  const { event } = result;
   try {
     return { event, ...hashKeyEvent(event, digests) };
   } catch (error) {

@@ -87,21 +87,21 @@ function allowedMessage({ evaluation, others }: Evidence, { agentLabel }: Promot
   const allowed = `${agentLabel} may be promoted: all four conditions are met`;
   if (evaluation === null) return `${allowed}.`;
   const { name, pass_rate: rate, ageHours } = evaluation;
-  const basis = `the decision rests on ${quoted(name)} (${rate} %, ${agoInWords(ageHours)})`;
+  const basis = `the decision rests on ${quote(name)} (${rate} %, ${agoInWords(ageHours)})`;
   if (others.length === 0) return `${allowed}, and ${basis}.`;
   const named = others.slice(0, OTHERS_MAX).map(otherInWords).join('; ');
   return `${allowed}, and ${basis}. Other suites of this agent: ${named}${others.length > OTHERS_MAX ? '; and more' : ''}.`;
 }
 
 function otherInWords({ name, suite, status, pass_rate: rate, ageHours }: OtherEvaluation): string {
-  const ofSuite = suite === null || suite === name ? '' : ` (suite ${quoted(suite)})`;
-  return `${quoted(name)}${ofSuite} is ${status}${rate === null ? '' : `, ${rate} %`}, ${agoInWords(ageHours)}`;
+  const ofSuite = suite === null || suite === name ? '' : ` (suite ${quote(suite)})`;
+  return `${quote(name)}${ofSuite} is ${status}${rate === null ? '' : `, ${rate} %`}, ${agoInWords(ageHours)}`;
 }
 
 const QUOTED_LENGTH_MAX = 60;
 
 /** A name in a message: quoted, shortened, and without characters that are invisible or change the direction of the text. */
-function quoted(name: string): string {
+function quote(name: string): string {
   const plain = [...name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replaceAll('"', "'")];
   return `"${plain.length > QUOTED_LENGTH_MAX ? `${plain.slice(0, QUOTED_LENGTH_MAX - 1).join('')}…` : plain.join('')}"`;
 }
@@ -120,11 +120,11 @@ function recentPassing(
 ): ConditionCheck {
   const condition = 'recent_passing_evaluation';
   if (agent === null) {
-    return failing(condition, 'no_recent_evaluation', unknownAgentMessage(agentLabel, similarNames));
+    return failedCheck(condition, 'no_recent_evaluation', unknownAgentMessage(agentLabel, similarNames));
   }
   if (evaluation === null) {
     const ofHarness = harnessId == null ? '' : ` of the harness ${harnessId}`;
-    return failing(
+    return failedCheck(
       condition,
       'no_recent_evaluation',
       `${agentLabel} has no evaluation${ofHarness}; run one and record its result.`,
@@ -132,7 +132,7 @@ function recentPassing(
   }
   const ageHours = roundedHours(evaluation.ageHours);
   if (!(ageHours >= 0)) {
-    return failing(
+    return failedCheck(
       condition,
       'no_recent_evaluation',
       `The latest evaluation of ${agentLabel} has a time in the future, ${evaluation.recorded_at}: a clock was wrong. Check the clock, then record a new evaluation.`,
@@ -140,20 +140,20 @@ function recentPassing(
   }
   const runAt = evaluation.evaluated_at === undefined ? '' : ` (run at ${evaluation.evaluated_at})`;
   if (!(ageHours <= maxAgeHours)) {
-    return failing(
+    return failedCheck(
       condition,
       'no_recent_evaluation',
       `The latest evaluation of ${agentLabel} is ${ageInWords(ageHours)} old${runAt}, the limit is ${hours(maxAgeHours)}; run a new one.`,
     );
   }
   if (evaluation.status !== 'passing') {
-    return failing(
+    return failedCheck(
       condition,
       'evaluation_not_passing',
       `The latest evaluation of ${agentLabel} is ${evaluation.status}, not passing.`,
     );
   }
-  return passing(
+  return passedCheck(
     condition,
     `The latest evaluation is passing and ${ageInWords(ageHours)} old, the limit is ${hours(maxAgeHours)}.`,
   );
@@ -166,8 +166,8 @@ function unknownAgentMessage(requested: string, similar: readonly string[]): str
     return `No agent ${requested} is known here; record an evaluation that names it.`;
   const differs = problems.length > 0 ? ` (the requested name ${problems.join('; it ')})` : difference(requested, similar[0]!);
   const accepted = acceptableName(requested) || 'a visible name';
-  const remedy = similar.length > 0 ? `did you mean ${similar.map(quoted).join(' or ')}?` : `send ${quoted(accepted)}.`;
-  return `No agent named ${quoted(requested)} is known here${differs}; ${remedy}`;
+  const remedy = similar.length > 0 ? `did you mean ${similar.map(quote).join(' or ')}?` : `send ${quote(accepted)}.`;
+  return `No agent named ${quote(requested)} is known here${differs}; ${remedy}`;
 }
 
 /** The first difference of two names that look alike, unless it is visible because both characters are ASCII. */
@@ -183,20 +183,20 @@ function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: Promoti
   const condition = 'pass_rate';
   const rate = evaluation?.pass_rate ?? null;
   if (rate === null) {
-    return failing(
+    return failedCheck(
       condition,
       'pass_rate_below_threshold',
       `No pass rate is reported for ${agentLabel}; ${minPassRate} % is required.`,
     );
   }
   if (!(rate >= minPassRate)) {
-    return failing(
+    return failedCheck(
       condition,
       'pass_rate_below_threshold',
       `The pass rate of ${agentLabel} is ${rate} %, below the ${minPassRate} % required.`,
     );
   }
-  return passing(condition, `The pass rate is ${rate} %, and ${minPassRate} % is required.`);
+  return passedCheck(condition, `The pass rate is ${rate} %, and ${minPassRate} % is required.`);
 }
 
 /** The text around the requested agent in the third condition of a decision about an unknown one. */
@@ -214,26 +214,27 @@ function highRiskApproval(
   { agentLabel }: PromotionCriteria,
 ): ConditionCheck {
   const condition = 'high_risk_approval';
-  if (agent === null) return failing(condition, 'approval_required', `${UNKNOWN_RISK.before}${agentLabel}${UNKNOWN_RISK.after}`);
-  if (!agent.highRisk) return passing(condition, 'The agent is not high-risk.');
+  if (agent === null)
+    return failedCheck(condition, 'approval_required', `${UNKNOWN_RISK.before}${agentLabel}${UNKNOWN_RISK.after}`);
+  if (!agent.highRisk) return passedCheck(condition, 'The agent is not high-risk.');
   if (evaluation === null)
-    return failing(condition, 'approval_required', `${agentLabel} is high-risk, and there is no evaluation to approve.`);
+    return failedCheck(condition, 'approval_required', `${agentLabel} is high-risk, and there is no evaluation to approve.`);
   if (approval === 'approved' && approvalInFuture) {
-    return failing(
+    return failedCheck(
       condition,
       'approval_required',
       `The approval of evaluation ${evaluation.id} has a time in the future: a clock was wrong. An approver must approve it again.`,
     );
   }
-  if (approval === 'approved') return passing(condition, 'An approver approved this evaluation.');
+  if (approval === 'approved') return passedCheck(condition, 'An approver approved this evaluation.');
   if (approval === 'rejected') {
-    return failing(
+    return failedCheck(
       condition,
       'approval_rejected',
       `${agentLabel} is high-risk, and an approver rejected this evaluation; a new one needs its own approval.`,
     );
   }
-  return failing(
+  return failedCheck(
     condition,
     'approval_required',
     `${agentLabel} is high-risk: an approver must approve evaluation ${evaluation.id}.`,
@@ -243,19 +244,24 @@ function highRiskApproval(
 function recertification({ agent, openRecertifications }: Evidence, { agentLabel }: PromotionCriteria): ConditionCheck {
   const condition = 'recertification';
   if (agent === null)
-    return failing(condition, 'recertification_open', `Whether ${agentLabel} must be re-certified is not known.`);
+    return failedCheck(condition, 'recertification_open', `Whether ${agentLabel} must be re-certified is not known.`);
   if (openRecertifications !== 0) {
-    return failing(
+    return failedCheck(
       condition,
       'recertification_open',
       `A re-certification of ${agentLabel} is open after an incident; close it on a passing evaluation recorded since.`,
     );
   }
-  return passing(condition, 'No re-certification is open.');
+  return passedCheck(condition, 'No re-certification is open.');
 }
 
-const passing = (condition: Condition, message: string): ConditionCheck => ({ condition, passed: true, reason: null, message });
-const failing = (condition: Condition, reason: Reason, message: string): ConditionCheck => ({
+const passedCheck = (condition: Condition, message: string): ConditionCheck => ({
+  condition,
+  passed: true,
+  reason: null,
+  message,
+});
+const failedCheck = (condition: Condition, reason: Reason, message: string): ConditionCheck => ({
   condition,
   passed: false,
   reason,

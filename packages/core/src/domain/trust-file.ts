@@ -47,7 +47,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Parses a trust file. The fault completes a sentence that starts with the file's name. */
 export function readTrustFile(text: string, checks: SuccessionChecks): TrustFileContent | { fault: string } {
   if (text.trim() === '') return { fault: 'is not a trust file: it is empty' };
-  const value = parsed(text);
+  const value = parseJson(text);
   if (value === undefined) return { fault: 'is not a trust file: it is not JSON' };
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { fault: 'is not a trust file: it is not a JSON object' };
@@ -113,12 +113,12 @@ function readKeys(
 }
 
 /** The command that prints the current trust file of a workspace. */
-export const renewCommand = (name: string): string => `countersign-server trust show --workspace ${quotedWord(name)}`;
+export const renewCommand = (name: string): string => `countersign-server trust show --workspace ${quoteWord(name)}`;
 
 /** Quotes a name for a shell. */
-const quotedWord = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);
+const quoteWord = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -18,7 +18,7 @@ const keysOfLines = (text: string, sha256: Sha256): (NoteKey | undefined)[] =>
     .map((line) => parseNoteVerifierKey(line, sha256));
 
 function keysOfJwks(text: string, sha256: Sha256): (NoteKey | undefined)[] {
-  const keys = memberOf(parsed(text), 'keys');
+  const keys = memberOf(parseJson(text), 'keys');
   if (!Array.isArray(keys)) return [];
   return keys.filter((jwk) => memberOf(jwk, 'crv') === 'Ed25519').map((jwk) => keyOfJwk(jwk, sha256));
 }
@@ -30,7 +30,7 @@ function keyOfJwk(jwk: unknown, sha256: Sha256): NoteKey | undefined {
   return key !== undefined && toBase64Url(key.publicKey) === memberOf(jwk, 'x') ? key : undefined;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -16,7 +16,7 @@ export interface ReportedUsage {
   cost_usd?: number | null;
 }
 
-/** A sum that JSON numbers cannot hold. The caller answers 422 (docs/errors.md). */
+/** A sum that JSON numbers cannot represent. The caller responds with 422 (docs/errors.md). */
 export class SumTooLargeError extends Error {
   override name = 'SumTooLargeError';
   readonly member: 'prompt_tokens' | 'completion_tokens' | 'total_tokens' | 'cost_usd';
@@ -98,7 +98,7 @@ export function mergedUsage(sent: Usage, kept: Usage): Usage {
   };
 }
 
-/** Checks a sum of costs; throws if JSON numbers cannot hold it. A supplied cost is not a sum and has no limit. */
+/** Checks a sum of costs; throws if JSON numbers cannot represent it. A supplied cost is not a sum and has no limit. */
 export function boundedCost(sum: string): string {
   if (Number(sum) > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError('cost_usd');
   return sum;

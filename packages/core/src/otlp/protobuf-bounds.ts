@@ -54,7 +54,7 @@ interface Range {
 }
 
 function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts: ExportCounts): void {
-  if (depth > DEPTH_MAX) throw malformed(`the body is nested more deeply than ${DEPTH_MAX} levels; flatten it`, at);
+  if (depth > DEPTH_MAX) throw malformedError(`the body is nested more deeply than ${DEPTH_MAX} levels; flatten it`, at);
   if (shape.counts !== undefined) count(shape.counts, counts, at);
   const cursor = { at };
   while (cursor.at < end) {
@@ -62,25 +62,25 @@ function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts
     const tag = readVarint(bytes, cursor, end);
     const field = Math.floor(tag / 8);
     const wireType = tag % 8;
-    if (field === 0) throw malformed('the body is not protobuf of OTLP: a field has the number 0', start);
+    if (field === 0) throw malformedError('the body is not protobuf of OTLP: a field has the number 0', start);
     if (wireType === 0) skipVarint(bytes, cursor, end);
     else if (wireType === 1) cursor.at += 8;
     else if (wireType === 5) cursor.at += 4;
     else if (wireType === 2) {
       const length = readVarint(bytes, cursor, end);
       const inner = shape.fields[field];
-      if (cursor.at + length > end) throw malformed('the body is not protobuf of OTLP: it is cut off', start);
+      if (cursor.at + length > end) throw malformedError('the body is not protobuf of OTLP: it is cut off', start);
       if (inner !== undefined) walk(bytes, inner, { at: cursor.at, end: cursor.at + length, depth: depth + 1 }, counts);
       cursor.at += length;
-    } else throw malformed(`the body is not protobuf of OTLP: wire type ${wireType} is not used`, start);
-    if (cursor.at > end) throw malformed('the body is not protobuf of OTLP: it is cut off', start);
+    } else throw malformedError(`the body is not protobuf of OTLP: wire type ${wireType} is not used`, start);
+    if (cursor.at > end) throw malformedError('the body is not protobuf of OTLP: it is cut off', start);
   }
 }
 
 function count(what: keyof ExportCounts, counts: ExportCounts, at: number): void {
   counts[what] += 1;
   const max = what === 'records' ? RECORDS_MAX : VALUES_MAX;
-  if (counts[what] > max) throw malformed(`the body has more than ${max} ${NAMES[what]}; send less at once`, at);
+  if (counts[what] > max) throw malformedError(`the body has more than ${max} ${NAMES[what]}; send less at once`, at);
 }
 
 const NAMES = { records: 'spans, events, links, log records or data points', values: 'values of attributes' } as const;
@@ -95,7 +95,7 @@ function readVarint(bytes: Uint8Array, cursor: { at: number }, end: number): num
     value += (byte & 0x7f) * digit;
     if (byte < 0x80) return value;
   }
-  throw malformed('the body is not protobuf of OTLP: a length is out of range', cursor.at);
+  throw malformedError('the body is not protobuf of OTLP: a length is out of range', cursor.at);
 }
 
 function skipVarint(bytes: Uint8Array, cursor: { at: number }, end: number): void {
@@ -104,7 +104,7 @@ function skipVarint(bytes: Uint8Array, cursor: { at: number }, end: number): voi
     cursor.at += 1;
     if (byte < 0x80) return;
   }
-  throw malformed('the body is not protobuf of OTLP: a number is out of range', cursor.at);
+  throw malformedError('the body is not protobuf of OTLP: a number is out of range', cursor.at);
 }
 
-const malformed = (message: string, at: number): MalformedExportError => new MalformedExportError(message, `byte ${at}`);
+const malformedError = (message: string, at: number): MalformedExportError => new MalformedExportError(message, `byte ${at}`);

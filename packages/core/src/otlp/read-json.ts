@@ -59,7 +59,8 @@ function forEachRecord(body: unknown, [ofResource, ofScope, ofRecord]: [string, 
       const scope = text(objectOf(inScope.scope ?? {}, `${atScope}/scope`).name, `${atScope}/scope/name`);
       for (const [record, atRecord] of listOf(inScope, ofRecord, atScope)) {
         records += 1;
-        if (records > RECORDS_MAX) throw malformed(`the body has more than ${RECORDS_MAX} records; send less at once`, atRecord);
+        if (records > RECORDS_MAX)
+          throw malformedError(`the body has more than ${RECORDS_MAX} records; send less at once`, atRecord);
         visit(record, atRecord, resource, scope);
       }
     }
@@ -114,7 +115,7 @@ function anyValueOf(value: unknown, at: string): Value {
   if (any.bytesValue !== undefined) return text(any.bytesValue, `${at}/bytesValue`);
   if (any.arrayValue !== undefined) {
     const values = objectOf(any.arrayValue ?? {}, `${at}/arrayValue`).values ?? [];
-    if (!Array.isArray(values)) throw malformed('must be an array', `${at}/arrayValue/values`);
+    if (!Array.isArray(values)) throw malformedError('must be an array', `${at}/arrayValue/values`);
     return values.map((each, index) => anyValueOf(each, `${at}/arrayValue/values/${index}`));
   }
   if (any.kvlistValue === undefined) return null;
@@ -125,18 +126,18 @@ function anyValueOf(value: unknown, at: string): Value {
 function listOf(parent: Json, name: string, at: string): [Json, string][] {
   const list = parent[name] ?? [];
   const place = name === 'pairs' ? at : `${at}/${name}`;
-  if (!Array.isArray(list)) throw malformed('must be an array', place);
+  if (!Array.isArray(list)) throw malformedError('must be an array', place);
   return list.map((each, index) => [objectOf(each, `${place}/${index}`), `${place}/${index}`]);
 }
 
 function objectOf(value: unknown, at: string): Json {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed('must be an object', at);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformedError('must be an object', at);
   return value as Json;
 }
 
 function text(value: unknown, at: string): string {
   if (value === undefined || value === null) return '';
-  if (typeof value !== 'string') throw malformed('must be a string', at);
+  if (typeof value !== 'string') throw malformedError('must be a string', at);
   return value.toWellFormed();
 }
 
@@ -145,7 +146,7 @@ const enumeration = (value: unknown): number => (Number.isInteger(value) ? (valu
 function wholeNumber(value: unknown, at: string): number | string {
   if (Number.isSafeInteger(Number(value)) && value !== '') return Number(value);
   if (/^-?\d{1,19}$/.test(String(value))) return String(value);
-  throw malformed('must be a whole number of 64 bits, as a string or a number', at);
+  throw malformedError('must be a whole number of 64 bits, as a string or a number', at);
 }
 
 const doubleOf = (value: unknown): number | string =>
@@ -154,7 +155,7 @@ const doubleOf = (value: unknown): number | string =>
 /** undefined for 0, which means that no time was sent. */
 function nanoseconds(value: unknown, at: string): bigint | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  if (!/^\d{1,20}$/.test(String(value))) throw malformed('must be nanoseconds since 1970, as a string or a number', at);
+  if (!/^\d{1,20}$/.test(String(value))) throw malformedError('must be nanoseconds since 1970, as a string or a number', at);
   return BigInt.asUintN(64, BigInt(value as string)) || undefined;
 }
 
@@ -164,5 +165,5 @@ function hexId(value: unknown, length: number): string {
   return value.toLowerCase();
 }
 
-const malformed = (message: string, at: string): MalformedExportError =>
+const malformedError = (message: string, at: string): MalformedExportError =>
   new MalformedExportError(at === '' ? `the body ${message}` : `${at} ${message}`, at);

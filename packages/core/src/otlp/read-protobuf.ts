@@ -16,7 +16,7 @@ const { ExportLogsServiceRequest } = opentelemetry.proto.collector.logs.v1;
 export function readProtobufSpans(bytes: Uint8Array): SpanRecord[] {
   countProtobuf('traces', bytes);
   const records: SpanRecord[] = [];
-  for (const { resource, scopeSpans } of decoded(() => ExportTraceServiceRequest.decode(bytes)).resourceSpans ?? []) {
+  for (const { resource, scopeSpans } of decodeMessage(() => ExportTraceServiceRequest.decode(bytes)).resourceSpans ?? []) {
     const ofResource = attributesOf(resource?.attributes);
     for (const { scope, spans } of scopeSpans ?? [])
       for (const span of spans ?? []) records.push(spanRecord(span, ofResource, scope?.name ?? ''));
@@ -28,7 +28,7 @@ export function readProtobufSpans(bytes: Uint8Array): SpanRecord[] {
 export function readProtobufLogs(bytes: Uint8Array): LogRecord[] {
   countProtobuf('logs', bytes);
   const records: LogRecord[] = [];
-  for (const { resource, scopeLogs } of decoded(() => ExportLogsServiceRequest.decode(bytes)).resourceLogs ?? []) {
+  for (const { resource, scopeLogs } of decodeMessage(() => ExportLogsServiceRequest.decode(bytes)).resourceLogs ?? []) {
     const ofResource = attributesOf(resource?.attributes);
     for (const { logRecords } of scopeLogs ?? [])
       for (const record of logRecords ?? []) {
@@ -47,7 +47,7 @@ export function readProtobufLogs(bytes: Uint8Array): LogRecord[] {
 }
 
 /** The wire format was checked before, so only text that is not UTF-8 can fail. */
-function decoded<T>(decode: () => T): T {
+function decodeMessage<T>(decode: () => T): T {
   try {
     return decode();
   } catch (error) {

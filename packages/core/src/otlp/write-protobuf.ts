@@ -6,7 +6,7 @@ const LENGTH_DELIMITED = 2;
 const tag = (field: number, wireType: number): number => field * 8 + wireType;
 
 /** A response to an export in OTLP/JSON. */
-interface Answer {
+interface ExportResponse {
   partialSuccess?: Readonly<Record<string, string>>;
 }
 
@@ -17,7 +17,7 @@ const REJECTED: Readonly<Record<Signal, string>> = {
 };
 
 /** A response as protobuf. The three ExportServiceResponses have the same fields. */
-export function encodeAnswer(signal: Signal, { partialSuccess }: Answer): Uint8Array {
+export function encodeExportResponse(signal: Signal, { partialSuccess }: ExportResponse): Uint8Array {
   const writer = protobuf.Writer.create();
   if (partialSuccess === undefined) return writer.finish();
   writer.uint32(tag(1, LENGTH_DELIMITED)).fork();

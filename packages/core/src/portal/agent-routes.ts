@@ -78,7 +78,7 @@ export const agentRoutes = {
       risk_level: filter.oneOf(RISK_LEVELS, 'Only this risk level.'),
       archived: filter.oneOf(['excluded', 'included', 'only'], 'Whether archived agents are listed; default excluded.'),
     }),
-    answer: page(AgentSummary),
+    response: page(AgentSummary),
   },
   'agents.read': {
     method: 'GET',
@@ -86,7 +86,7 @@ export const agentRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'One agent.',
-    answer: AgentDetail,
+    response: AgentDetail,
   },
   'agents.pass_rates': {
     method: 'GET',
@@ -108,7 +108,7 @@ export const agentRoutes = {
       },
       { additionalProperties: false },
     ),
-    answer: PassRates,
+    response: PassRates,
   },
   'agents.promotion_preview': {
     method: 'GET',
@@ -124,7 +124,7 @@ export const agentRoutes = {
       },
       { additionalProperties: false },
     ),
-    answer: PromotionPreview,
+    response: PromotionPreview,
   },
   'agents.set_risk': {
     method: 'PATCH',
@@ -133,7 +133,7 @@ export const agentRoutes = {
     compressed: true,
     summary: 'Sets the risk level; a change is recorded in the ledger as agent.high_risk or agent.low_risk.',
     body: RiskChange,
-    answer: Type.Object({
+    response: Type.Object({
       risk_level: oneOf(RISK_LEVELS, { description: 'The level now.' }),
       changed: flag({ description: 'Whether it changed.' }),
     }),
@@ -146,7 +146,7 @@ export const agentRoutes = {
     summary:
       'Archives or restores an agent; recorded in the ledger as agent.archived or agent.restored. Lists leave archived agents out, promotion checks do not.',
     body: ArchiveChange,
-    answer: Type.Object({
+    response: Type.Object({
       archived: flag({ description: 'Whether it is archived now.' }),
       changed: flag({ description: 'Whether it changed.' }),
     }),

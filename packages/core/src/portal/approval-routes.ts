@@ -77,7 +77,7 @@ export const approvalRoutes = {
       status: filter.oneOf(APPROVAL_STATUSES, 'Default pending.'),
       agent_id: filter.agent(),
     }),
-    answer: page(ListedApproval),
+    response: page(ListedApproval),
   },
   'approvals.read': {
     method: 'GET',
@@ -85,7 +85,7 @@ export const approvalRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'What is being approved: the evaluation, its runs, and what changed since the last approved one.',
-    answer: ApprovalDetail,
+    response: ApprovalDetail,
   },
   'approvals.approve': {
     method: 'POST',
@@ -94,7 +94,7 @@ export const approvalRoutes = {
     compressed: true,
     summary: 'Approves one evaluation of a high-risk agent; recorded in the ledger as approval.approved.',
     body: Rationale,
-    answer: ApprovalStanding,
+    response: ApprovalStanding,
   },
   'approvals.reject': {
     method: 'POST',
@@ -104,7 +104,7 @@ export const approvalRoutes = {
     usesReserve: true,
     summary: 'Rejects one evaluation of a high-risk agent permanently; recorded in the ledger as approval.rejected.',
     body: Rationale,
-    answer: ApprovalStanding,
+    response: ApprovalStanding,
   },
   'approvals.withdraw': {
     method: 'POST',
@@ -115,6 +115,6 @@ export const approvalRoutes = {
     summary:
       'Withdraws an unused approval, so that the evaluation is waiting again; recorded in the ledger as approval.withdrawn.',
     body: Rationale,
-    answer: ApprovalStanding,
+    response: ApprovalStanding,
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -67,7 +67,7 @@ export const decisionRoutes = {
       from: filter.from(),
       to: filter.to(),
     }),
-    answer: page(ListedDecision),
+    response: page(ListedDecision),
   },
   'decisions.read': {
     method: 'GET',
@@ -75,7 +75,7 @@ export const decisionRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'One decision, with the data for verifying it.',
-    answer: DecisionDetail,
+    response: DecisionDetail,
   },
   'decisions.document': {
     method: 'GET',

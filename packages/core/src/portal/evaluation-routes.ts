@@ -102,7 +102,7 @@ export const evaluationRoutes = {
       from: filter.from(),
       to: filter.to(),
     }),
-    answer: page(ListedEvaluation),
+    response: page(ListedEvaluation),
   },
   'evaluations.read': {
     method: 'GET',
@@ -110,6 +110,6 @@ export const evaluationRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'One evaluation, with its approval and the runs that it may have examined.',
-    answer: EvaluationDetail,
+    response: EvaluationDetail,
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -108,7 +108,7 @@ export const incidentRoutes = {
       severity: filter.oneOf(SEVERITIES, 'Only this severity.'),
       recertification: filter.oneOf(['open'], 'Only those with an open re-certification.'),
     }),
-    answer: page(ListedIncident),
+    response: page(ListedIncident),
   },
   'incidents.read': {
     method: 'GET',
@@ -116,7 +116,7 @@ export const incidentRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'One incident, and whether its re-certification can be closed now.',
-    answer: IncidentDetail,
+    response: IncidentDetail,
   },
   'incidents.open': {
     method: 'POST',
@@ -126,7 +126,7 @@ export const incidentRoutes = {
     usesReserve: true,
     summary: 'Opens an incident against an agent; recorded in the ledger as incident.created.',
     body: NewIncident,
-    answer: CreatedRecord,
+    response: CreatedRecord,
   },
   'recertifications.close': {
     method: 'POST',
@@ -136,7 +136,7 @@ export const incidentRoutes = {
     summary:
       'Closes all open re-certifications of an agent on its latest evaluation: passing, and recorded since; recorded in the ledger as recertification.closed.',
     body: Rationale,
-    answer: Type.Object({
+    response: Type.Object({
       incident_ids: Type.Array(uuid({ description: 'An incident.' }), { description: 'Whose re-certifications were closed.' }),
       evaluation_id: uuid({ description: 'The evaluation that they were closed on.' }),
     }),
@@ -148,7 +148,7 @@ export const incidentRoutes = {
     compressed: true,
     summary: 'The policy violations in the ledger, latest first.',
     query: pageQuery({ agent_id: filter.agent() }),
-    answer: page(Violation),
+    response: page(Violation),
   },
   'violations.record': {
     method: 'POST',
@@ -157,6 +157,6 @@ export const incidentRoutes = {
     compressed: true,
     summary: 'Records a policy violation of an agent; recorded in the ledger as policy.violation.',
     body: NewViolation,
-    answer: CreatedRecord,
+    response: CreatedRecord,
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -101,7 +101,7 @@ export const keyRoutes = {
     compressed: true,
     summary: 'Ingestion keys and read tokens, newest first, revoked ones too.',
     query: pageQuery({ kind: filter.oneOf(KEY_KINDS, 'Only this kind.') }),
-    answer: page(Key),
+    response: page(Key),
   },
   'keys.name': {
     method: 'GET',
@@ -109,7 +109,7 @@ export const keyRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'The name of the key with a prefix, also of a revoked one, to explain `key:<prefix>`.',
-    answer: KeyName,
+    response: KeyName,
   },
   'keys.mint': {
     method: 'POST',
@@ -118,7 +118,7 @@ export const keyRoutes = {
     compressed: false,
     summary: 'Mints a key and returns its text, only once; recorded in the key audit trail as minted.',
     body: NewKey,
-    answer: KeyShownOnce,
+    response: KeyShownOnce,
   },
   'keys.rotate': {
     method: 'POST',
@@ -128,7 +128,7 @@ export const keyRoutes = {
     usesReserve: true,
     summary:
       'Gives a key a new secret and returns its text, only once; the old one stops with the next request. Recorded as rotated.',
-    answer: KeyShownOnce,
+    response: KeyShownOnce,
   },
   'keys.revoke': {
     method: 'POST',
@@ -137,7 +137,7 @@ export const keyRoutes = {
     compressed: true,
     usesReserve: true,
     summary: 'Revokes a key permanently, effective with the next request. Recorded as revoked.',
-    answer: Key,
+    response: Key,
   },
   'keys.change_scopes': {
     method: 'PATCH',
@@ -147,7 +147,7 @@ export const keyRoutes = {
     usesReserve: true,
     summary: 'Gives an ingestion key new scopes, effective with the next request. Recorded as scopes_changed.',
     body: ScopesChange,
-    answer: Key,
+    response: Key,
   },
   'key_events.list': {
     method: 'GET',
@@ -156,6 +156,6 @@ export const keyRoutes = {
     compressed: true,
     summary: 'The key audit trail, latest first.',
     query: pageQuery({ key_id: filter.uuid('Only this key.') }),
-    answer: page(KeyEvent),
+    response: page(KeyEvent),
   },
 } as const satisfies Record<string, PortalRoute>;

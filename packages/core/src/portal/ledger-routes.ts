@@ -101,7 +101,7 @@ export const ledgerRoutes = {
       from: filter.from(),
       to: filter.to(),
     }),
-    answer: page(ListedEntry),
+    response: page(ListedEntry),
   },
   'ledger.actions': {
     method: 'GET',
@@ -109,7 +109,7 @@ export const ledgerRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'The actions in the ledger, for its filter: at most 200, by name.',
-    answer: Type.Object({ actions: Type.Array(label({ description: 'An action.' }), { description: 'By name.' }) }),
+    response: Type.Object({ actions: Type.Array(label({ description: 'An action.' }), { description: 'By name.' }) }),
   },
   'ledger.read': {
     method: 'GET',
@@ -117,7 +117,7 @@ export const ledgerRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'One entry by its number, with its neighbours.',
-    answer: EntryDetail,
+    response: EntryDetail,
   },
   'ledger.head': {
     method: 'GET',
@@ -125,7 +125,7 @@ export const ledgerRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'The current end of the ledger, where a verification stops.',
-    answer: LedgerHead,
+    response: LedgerHead,
   },
   'ledger.export': {
     method: 'GET',
@@ -148,7 +148,7 @@ export const ledgerRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'Every log of the workspace: its rows, its latest checkpoint, and whether its head is valid.',
-    answer: Type.Object({ items: Type.Array(LogStatus, { description: 'By name.' }) }),
+    response: Type.Object({ items: Type.Array(LogStatus, { description: 'By name.' }) }),
   },
   'logs.checkpoint': {
     method: 'GET',
@@ -177,6 +177,6 @@ export const ledgerRoutes = {
       },
       { additionalProperties: false },
     ),
-    answer: Consistency,
+    response: Consistency,
   },
 } as const satisfies Record<string, PortalRoute>;

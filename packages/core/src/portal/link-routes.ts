@@ -33,7 +33,7 @@ export const linkRoutes = {
     usesReserve: true,
     summary: 'What a one-time link is for, without using it',
     body: Type.Object({ token: linkToken() }, { additionalProperties: false }),
-    answer: ShownLink,
+    response: ShownLink,
   },
   'links.set_up': {
     method: 'POST',
@@ -54,7 +54,7 @@ export const linkRoutes = {
         description: 'If the person has an account, its e-mail address and password are required.',
       },
     ),
-    answer: SignedIn,
+    response: SignedIn,
   },
   'links.accept_invitation': {
     method: 'POST',
@@ -66,7 +66,7 @@ export const linkRoutes = {
       { token: linkToken(), name: Type.Optional(personName()), password: newPassword() },
       { additionalProperties: false },
     ),
-    answer: SignedIn,
+    response: SignedIn,
   },
   'links.reset_password': {
     method: 'POST',
@@ -76,7 +76,7 @@ export const linkRoutes = {
     usesReserve: true,
     summary: 'Set a new password: all sessions of the person end, and a new one starts',
     body: Type.Object({ token: linkToken(), password: newPassword() }, { additionalProperties: false }),
-    answer: SignedIn,
+    response: SignedIn,
   },
   'links.sign_in': {
     method: 'POST',
@@ -86,6 +86,6 @@ export const linkRoutes = {
     usesReserve: true,
     summary: 'Sign in by a one-time link',
     body: Type.Object({ token: linkToken() }, { additionalProperties: false }),
-    answer: SignedIn,
+    response: SignedIn,
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -35,7 +35,7 @@ export const memberRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'The members, by name',
-    answer: Type.Object({ items: Type.Array(Member) }),
+    response: Type.Object({ items: Type.Array(Member) }),
   },
   'members.change_role': {
     method: 'PATCH',
@@ -45,7 +45,7 @@ export const memberRoutes = {
     usesReserve: true,
     summary: "Change a member's role; the last admin stays admin",
     body: Type.Object({ role: role() }, { additionalProperties: false }),
-    answer: Done,
+    response: Done,
   },
   'members.remove': {
     method: 'DELETE',
@@ -54,7 +54,7 @@ export const memberRoutes = {
     compressed: true,
     usesReserve: true,
     summary: 'Remove a member; the last admin stays',
-    answer: Done,
+    response: Done,
   },
   'members.leave': {
     method: 'DELETE',
@@ -63,7 +63,7 @@ export const memberRoutes = {
     compressed: true,
     usesReserve: true,
     summary: 'Leave the workspace; the last admin stays',
-    answer: Done,
+    response: Done,
   },
   'members.reset_password': {
     method: 'POST',
@@ -73,7 +73,7 @@ export const memberRoutes = {
     usesReserve: true,
     summary:
       'Make a one-time link for a member to set a new password; only if the caller is admin of all workspaces of the member',
-    answer: OneTimeLink,
+    response: OneTimeLink,
   },
   'invitations.list': {
     method: 'GET',
@@ -81,7 +81,7 @@ export const memberRoutes = {
     access: 'admin',
     compressed: false,
     summary: 'The pending invitations, newest first',
-    answer: Type.Object({ items: Type.Array(Invitation) }),
+    response: Type.Object({ items: Type.Array(Invitation) }),
   },
   'invitations.create': {
     method: 'POST',
@@ -90,7 +90,7 @@ export const memberRoutes = {
     compressed: false,
     summary: 'Invite a person by a one-time link; an earlier link for the same address becomes invalid',
     body: Type.Object({ email: emailAddress(), role: role() }, { additionalProperties: false }),
-    answer: OneTimeLink,
+    response: OneTimeLink,
   },
   'invitations.withdraw': {
     method: 'DELETE',
@@ -99,6 +99,6 @@ export const memberRoutes = {
     compressed: false,
     usesReserve: true,
     summary: 'Withdraw an invitation: its link stops working',
-    answer: Done,
+    response: Done,
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -42,7 +42,7 @@ export interface PortalRoute {
   query?: TObject;
   body?: TObject;
   /** The JSON of a successful response; absent for a stream or file. */
-  answer?: TSchema;
+  response?: TSchema;
 }
 
 /** The names of the parameters in a path. */
@@ -58,4 +58,4 @@ type StaticOf<S, Otherwise> = S extends TSchema ? Static<S> : Otherwise;
 export type ParametersOf<R extends PortalRoute> = Record<ParameterOf<R['path']>, string>;
 export type QueryOf<R extends PortalRoute> = StaticOf<R['query'], Record<string, never>>;
 export type BodyOf<R extends PortalRoute> = StaticOf<R['body'], undefined>;
-export type AnswerOf<R extends PortalRoute> = StaticOf<R['answer'], unknown>;
+export type ResponseOf<R extends PortalRoute> = StaticOf<R['response'], unknown>;

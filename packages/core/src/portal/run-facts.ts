@@ -18,7 +18,7 @@ export const usage = {
   cost_usd: nullable(dollars('Cost in US dollars, an exact decimal.')),
 } satisfies TProperties;
 
-/** What traces and telemetry events have in common. */
+/** The members that traces and telemetry events have in common. */
 export const runFacts = {
   trace_id: label({ description: "The run's identifier, as its sender gave it." }),
   agent: agentOrNone('The agent that ran; null when none was named.'),

@@ -131,7 +131,7 @@ export const runRoutes = {
       session_id: filter.label('Only this session.'),
       text: filter.label('Text in the trace_id or in the agent name, ignoring case, or a session ID.'),
     }),
-    answer: page(RunSummary),
+    response: page(RunSummary),
   },
   'runs.trace': {
     method: 'GET',
@@ -139,7 +139,7 @@ export const runRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'One trace without its steps.',
-    answer: TraceDetail,
+    response: TraceDetail,
   },
   'runs.spans': {
     method: 'GET',
@@ -148,7 +148,7 @@ export const runRoutes = {
     compressed: true,
     summary: 'The steps of the merged trace in the order of arrival; parent_span_id gives the tree.',
     query: Type.Object({ cursor: Type.Optional(cursorText()) }, { additionalProperties: false }),
-    answer: SpanPage,
+    response: SpanPage,
   },
   'runs.span': {
     method: 'GET',
@@ -157,7 +157,7 @@ export const runRoutes = {
     compressed: true,
     summary: 'The payload of one step: messages, arguments, results, metadata.',
     query: Type.Object({ span_id: label({ description: 'The step.' }) }, { additionalProperties: false }),
-    answer: SpanPayload,
+    response: SpanPayload,
   },
   'runs.submission': {
     method: 'GET',
@@ -172,7 +172,7 @@ export const runRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'One telemetry event.',
-    answer: EventDetail,
+    response: EventDetail,
   },
   'runs.event_submission': {
     method: 'GET',

@@ -36,7 +36,7 @@ export const sessionRoutes = {
     usesReserve: true,
     summary: 'Sign in with e-mail address and password',
     body: Type.Object({ email: emailAddress(), password: typedPassword() }, { additionalProperties: false }),
-    answer: SignedInSchema,
+    response: SignedInSchema,
   },
   'session.show': {
     method: 'GET',
@@ -44,7 +44,7 @@ export const sessionRoutes = {
     access: 'person',
     compressed: false,
     summary: 'The signed-in person and their workspaces',
-    answer: SessionSchema,
+    response: SessionSchema,
   },
   'session.sign_out': {
     method: 'DELETE',
@@ -53,7 +53,7 @@ export const sessionRoutes = {
     compressed: false,
     usesReserve: true,
     summary: 'Sign out: end this session',
-    answer: Done,
+    response: Done,
   },
   'sessions.list': {
     method: 'GET',
@@ -61,7 +61,7 @@ export const sessionRoutes = {
     access: 'person',
     compressed: false,
     summary: 'The sessions of the caller, newest first',
-    answer: Type.Object({ items: Type.Array(ListedSession) }),
+    response: Type.Object({ items: Type.Array(ListedSession) }),
   },
   'sessions.end': {
     method: 'DELETE',
@@ -70,7 +70,7 @@ export const sessionRoutes = {
     compressed: false,
     usesReserve: true,
     summary: 'End one session of the caller',
-    answer: Done,
+    response: Done,
   },
   'account.rename': {
     method: 'PATCH',
@@ -79,7 +79,7 @@ export const sessionRoutes = {
     compressed: false,
     summary: 'Change the name of the caller',
     body: Type.Object({ name: personName() }, { additionalProperties: false }),
-    answer: SessionSchema,
+    response: SessionSchema,
   },
   'account.change_password': {
     method: 'POST',
@@ -89,6 +89,6 @@ export const sessionRoutes = {
     usesReserve: true,
     summary: 'Change the password of the caller: all sessions end, and the caller gets a new one',
     body: Type.Object({ current_password: typedPassword(), new_password: newPassword() }, { additionalProperties: false }),
-    answer: SignedInSchema,
+    response: SignedInSchema,
   },
 } as const satisfies Record<string, PortalRoute>;

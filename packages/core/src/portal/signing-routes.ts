@@ -21,7 +21,7 @@ export const signingRoutes = {
     access: 'viewer',
     compressed: true,
     summary: "The instance's public keys, and the workspace's decision keys by their IDs.",
-    answer: Type.Object({
+    response: Type.Object({
       public_keys: Type.Array(freeObject({ description: 'A JSON Web Key (RFC 8037), a retired one with its time.' }), {
         description: 'Of checkpoints and attestations, as at /.well-known/jwks.json.',
       }),
@@ -35,7 +35,7 @@ export const signingRoutes = {
     compressed: false,
     summary:
       'Returns a decision key, whose holder can verify decisions and forge them. Recorded in the ledger as decision_key.shown.',
-    answer: Type.Object({
+    response: Type.Object({
       key_id: label({ description: 'Its id.' }),
       decision_key: unboundedText({ description: '64 hex digits.' }),
     }),
@@ -48,7 +48,7 @@ export const signingRoutes = {
     usesReserve: true,
     summary:
       'Adds a second live decision key, which waits until the older one is retired; recorded in the ledger as decision_key.rotated.',
-    answer: Type.Object({ key_id: label({ description: 'Id of the new one.' }) }),
+    response: Type.Object({ key_id: label({ description: 'Id of the new one.' }) }),
   },
   'decision_keys.retire': {
     method: 'POST',
@@ -58,6 +58,6 @@ export const signingRoutes = {
     usesReserve: true,
     summary:
       'Retires a decision key, but never the last live one; the other one signs from now on. Recorded in the ledger as decision_key.retired.',
-    answer: Type.Object({ signing: label({ description: 'Id of the key that signs now.' }) }),
+    response: Type.Object({ signing: label({ description: 'Id of the key that signs now.' }) }),
   },
 } as const satisfies Record<string, PortalRoute>;

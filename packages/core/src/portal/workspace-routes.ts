@@ -12,7 +12,7 @@ import { RunTotals } from './run-facts.ts';
 /** A workspace. */
 export const WorkspaceFacts = Type.Object({
   id: uuid({ description: 'Identifier of the workspace: the tenant in every hash.' }),
-  name: label({ description: 'Its name: it need not be unique.' }),
+  name: label({ description: 'Its name; not necessarily unique.' }),
   created_at: dateTime({ description: 'When it was created.' }),
 });
 export type WorkspaceFacts = Static<typeof WorkspaceFacts>;
@@ -64,7 +64,7 @@ export const workspaceRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'Which agents could be promoted now and why others could not, pending approvals, and the last decisions.',
-    answer: Overview,
+    response: Overview,
   },
   'overview.usage': {
     method: 'GET',
@@ -85,7 +85,7 @@ export const workspaceRoutes = {
       },
       { additionalProperties: false },
     ),
-    answer: Type.Object({ days: Type.Array(UsageDay, { description: 'Oldest first; the last one is today.' }) }),
+    response: Type.Object({ days: Type.Array(UsageDay, { description: 'Oldest first; the last one is today.' }) }),
   },
   'workspace.read': {
     method: 'GET',
@@ -93,7 +93,7 @@ export const workspaceRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'The workspace itself.',
-    answer: WorkspaceFacts,
+    response: WorkspaceFacts,
   },
   'workspace.rename': {
     method: 'PATCH',
@@ -102,6 +102,6 @@ export const workspaceRoutes = {
     compressed: true,
     summary: 'Renames the workspace; recorded in the ledger as workspace.renamed.',
     body: Type.Object({ name: label({ description: 'The name from now on.' }) }, { additionalProperties: false }),
-    answer: WorkspaceFacts,
+    response: WorkspaceFacts,
   },
 } as const satisfies Record<string, PortalRoute>;

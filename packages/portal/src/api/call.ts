@@ -1,5 +1,5 @@
 import routes, { SIGNED_IN_AS } from 'virtual:portal-routes';
-import type { AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf } from '@countersign/core/portal/route';
+import type { BodyOf, ParametersOf, PortalRoute, QueryOf, ResponseOf } from '@countersign/core/portal/route';
 import type { PORTAL_ROUTES } from '@countersign/core/portal/routes';
 import { recordConnection } from './connection.ts';
 import { Problem, readProblem } from './problem.ts';
@@ -10,7 +10,7 @@ export type RouteName = keyof Routes & string;
 type Of<N extends RouteName> = Routes[N] extends PortalRoute ? Routes[N] : never;
 
 /** The response body of a route. */
-export type ResponseBody<N extends RouteName> = AnswerOf<Of<N>>;
+export type ResponseBody<N extends RouteName> = ResponseOf<Of<N>>;
 /** The request body of a route. */
 export type RequestBody<N extends RouteName> = BodyOf<Of<N>>;
 /** The query parameters of a route. */

@@ -74,8 +74,8 @@ function Group({ label, entries, onGo }: { label: string; entries: readonly Entr
 
 function NavigationLink({ entry, onGo }: { entry: Entry; onGo: () => void }) {
   const { workspace } = useWorkspace();
-  const waiting = useQuery(pendingCountsQuery(workspace.id)).data;
-  const count = 'waiting' in entry ? (waiting?.[entry.waiting] ?? 0) : 0;
+  const pendingCount = useQuery(pendingCountsQuery(workspace.id)).data;
+  const count = 'waiting' in entry ? (pendingCount?.[entry.waiting] ?? 0) : 0;
   return (
     <Link
       to={entry.to}

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@countersign/core/contract/errors';
 import { OTLP_STATUS } from '@countersign/core/contract/otlp-operations';
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
-import { encodeAnswer, encodeStatus } from '@countersign/core/otlp/write-protobuf';
+import { encodeExportResponse, encodeStatus } from '@countersign/core/otlp/write-protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiError } from '../errors/api-error.ts';
 import type { IngestReply } from '../ingest/ingest-request.ts';
@@ -14,7 +14,7 @@ export function replyExport(
   { signal, mediaType }: { signal: Signal; mediaType: MediaType },
   { json, headers }: IngestReply,
 ): FastifyReply {
-  const body = mediaType === 'application/json' ? json : Buffer.from(encodeAnswer(signal, JSON.parse(json)));
+  const body = mediaType === 'application/json' ? json : Buffer.from(encodeExportResponse(signal, JSON.parse(json)));
   return reply.headers(headers).header('content-type', mediaType).send(body);
 }
 

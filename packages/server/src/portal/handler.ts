@@ -1,4 +1,4 @@
-import type { Access, AnswerOf, BodyOf, ParametersOf, PortalRoute, QueryOf, Role } from '@countersign/core/portal/route';
+import type { Access, BodyOf, ParametersOf, PortalRoute, QueryOf, ResponseOf, Role } from '@countersign/core/portal/route';
 import type { RouteName, RouteOf } from '@countersign/core/portal/routes';
 import type { ResponseMemory } from '../http/outgoing.ts';
 import type { Caller } from '../people/sign-in.ts';
@@ -61,7 +61,7 @@ export class Reply<Body> {
 /** Handles a route: returns JSON of its schema or a Reply. Throws an ApiError, a RuleViolationError (409) or an InvalidInputError (422). */
 export type Handler<N extends RouteName> = (
   request: HandlerRequest<RouteOf<N>>,
-) => Promise<AnswerOf<RouteOf<N>> | Reply<AnswerOf<RouteOf<N>>>>;
+) => Promise<ResponseOf<RouteOf<N>> | Reply<ResponseOf<RouteOf<N>>>>;
 
 /** Handlers of some routes by name; an unknown name does not compile. */
 export const handlers = <N extends RouteName>(table: { [Name in N]: Handler<Name> }): { [Name in N]: Handler<Name> } => table;

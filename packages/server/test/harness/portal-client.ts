@@ -1,4 +1,4 @@
-import type { AnswerOf, ParametersOf, PortalRoute, Role } from '@countersign/core/portal/route';
+import type { ParametersOf, PortalRoute, ResponseOf, Role } from '@countersign/core/portal/route';
 import { PORTAL_ROUTES, type RouteName, type RouteOf } from '@countersign/core/portal/routes';
 import { expect } from 'vitest';
 import { issueFinder } from '../../src/http/validate-body.ts';
@@ -21,7 +21,7 @@ export interface PortalClient {
   /** Calls a route by its name and returns the response. */
   callRoute<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<Answer>;
   /** Calls a route and expects status 200 and a body that matches the route's schema. */
-  get<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<AnswerOf<RouteOf<N>>>;
+  get<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<ResponseOf<RouteOf<N>>>;
   /** Downloads a file and returns its text. */
   file<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<{ text: string; headers: Headers }>;
 }
@@ -30,7 +30,7 @@ const finders = new Map<string, ReturnType<typeof issueFinder>>();
 
 /** Expects a body to match the route's schema. */
 function expectSchemaOf(name: RouteName, body: unknown): void {
-  const { answer } = PORTAL_ROUTES[name] as PortalRoute;
+  const { response: answer } = PORTAL_ROUTES[name] as PortalRoute;
   const finder = finders.get(name) ?? issueFinder(answer!);
   finders.set(name, finder);
   expect({ name, issues: finder(body) }).toEqual({ name, issues: [] });

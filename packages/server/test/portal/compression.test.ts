@@ -147,7 +147,7 @@ describe('the table of routes', () => {
 
   // Listed by hand: each entry is a decision about a secret (BREACH).
   test('excludes exactly the JSON responses that contain a secret, sign someone in or invite them', () => {
-    expect(uncompressed.flatMap(([name, { answer }]) => (answer === undefined ? [] : [name])).sort()).toEqual(
+    expect(uncompressed.flatMap(([name, { response: answer }]) => (answer === undefined ? [] : [name])).sort()).toEqual(
       [
         ...[
           'account.change_password',
@@ -168,7 +168,7 @@ describe('the table of routes', () => {
     const names = new Set(uncompressed.map(([name]) => name));
     const secret = /^(key|decision_key|path|link|url|token|secret|password)$/;
     const mustBe = routes.filter(
-      ([, { access, answer }]) =>
+      ([, { access, response: answer }]) =>
         answer === undefined ||
         ['anyone', 'person'].includes(access) ||
         Object.keys((answer as TObject).properties).some((member) => secret.test(member)),

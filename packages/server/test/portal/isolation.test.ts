@@ -101,7 +101,7 @@ describe('a record of another workspace', () => {
   });
 
   test('appears in no list or sum, also with its id as a filter', async () => {
-    for (const [name, { method, query, answer }] of routes.filter(
+    for (const [name, { method, query, response: answer }] of routes.filter(
       ([, route]) => route.method === 'GET' && parametersOf(route).length === 0,
     )) {
       if (answer === undefined || name === 'signing.read' || name === 'workspace.read') continue;
@@ -124,7 +124,9 @@ describe("row-level security of the portal's queries", () => {
   /** One of each statement that the owner's pages send. */
   async function statements(): Promise<SentStatement[]> {
     sent.length = 0;
-    for (const [name, { method, query }] of routes.filter(([, route]) => route.method === 'GET' && route.answer !== undefined)) {
+    for (const [name, { method, query }] of routes.filter(
+      ([, route]) => route.method === 'GET' && route.response !== undefined,
+    )) {
       await owner.callRoute(name, { params, query: requiredQuery[name] ?? {} });
       if (query?.properties.status !== undefined)
         for (const status of ['pending', 'approved']) await owner.callRoute(name, { params, query: { status } });
