@@ -26,7 +26,7 @@ export class Log {
       // An async logger that rejects would end the host's process.
       void Promise.resolve(this.#logger?.[level]?.(`countersign: ${withoutKeys(line)}`)).catch(() => undefined);
     } catch {
-      // The host's logger failed. The call itself goes on.
+      // The host's logger failed. The call itself continues.
     }
   }
 }

@@ -90,7 +90,7 @@ export function checkCounts(tool: Tool, total: unknown, passed: unknown): void {
 /** Whether a value is a whole number of at least 0. */
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** `3 of 4 cases passed (1 failed)`; what is zero is left out. */
+/** `3 of 4 cases passed (1 failed)`; counts of zero are left out. */
 export function sentenceOf(passed: number, total: number, others: Readonly<Record<string, number>>): string {
   const named = Object.entries(others).filter(([, count]) => count > 0);
   const rest = named.length === 0 ? '' : ` (${named.map(([what, count]) => `${count} ${what}`).join(', ')})`;

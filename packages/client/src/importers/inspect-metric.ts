@@ -73,7 +73,7 @@ function candidatesOf({ scores }: Members): Candidate[] {
       return [
         {
           ...{ scorer, metric, name: `${scorer}${reducer === undefined ? '' : `@${reducer}`}/${metric}` },
-          // A metric without a value (NaN) is kept, so that no other one is chosen instead.
+          // A metric without a value (NaN) stays in the list, so that another metric is not selected instead.
           value: typeof value === 'number' ? value : Number.NaN,
           scoredShare: scoredShare(score),
         },

@@ -31,7 +31,7 @@ export class Governance {
 
   /**
    * Checks whether an agent may be promoted. A blocked decision is a result, not an error: test `allowed`. After an error there is no
-   * decision, so the promotion must not go on.
+   * decision, so the promotion must not continue.
    * @throws an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError.
    */
   checkPromotion(

@@ -4,7 +4,7 @@ import { type Batch, halves, issuesByEvent, newBatch } from './batch.ts';
 
 /** What happens to a batch after its request failed. */
 export interface BatchOutcome {
-  /** Events that the service rejected for good. */
+  /** Events that the service rejected permanently. */
   rejected: { text: string; issues: Issue[] }[];
   /** Batches to send again. */
   again: Batch[];

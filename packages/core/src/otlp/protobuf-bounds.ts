@@ -8,7 +8,7 @@ export interface ExportCounts {
   values: number;
 }
 
-/** A message type: its message fields by number, and what it is counted as. */
+/** A message type: its message fields by number, and the count that it increases. */
 interface Shape {
   readonly counts?: keyof ExportCounts;
   readonly fields: { readonly [field: number]: Shape };
