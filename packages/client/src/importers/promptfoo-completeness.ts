@@ -69,7 +69,7 @@ function rowsOfTest(test: unknown, defaults: Members): number | undefined {
   );
 }
 
-/** Whether the rows of a test are unknown: it is a generator or a reference, or names its own prompts or providers. */
+/** Whether the rows of a test are unknown: it is a generator or a reference, or has its own prompts, providers or repeats. */
 const isUncertain = (test: Members): boolean =>
   ['prompts', 'providers', 'path', '$ref'].some((name) => test[name] != null) ||
   [memberOf(test.options, 'repeat'), memberOf(test.options, 'prompts')].some((value) => value != null);

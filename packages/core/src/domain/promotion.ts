@@ -269,8 +269,8 @@ const failedCheck = (condition: Condition, reason: Reason, message: string): Con
 });
 
 /**
- * The age in hours that is compared, shown and signed. One number, so that a decision is consistent. At most 4 decimals, which all JSON
- * printers write alike, rounded up, which is strict for both limits. First rounded to the nearest, because 1.1 * 10,000 is
+ * The age in hours for comparison, display and signature: one number, so that a decision is consistent. It has at most 4 decimals, which
+ * all JSON printers write the same way. It is rounded up, which is strict for both limits, but first to the nearest: 1.1 * 10,000 is
  * 11000.000000000002 and must not become 11,001.
  */
 export function roundedHours(hours: number): number {

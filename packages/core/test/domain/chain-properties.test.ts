@@ -60,7 +60,7 @@ function rootOf(rows: readonly Row[], size: number): Uint8Array {
 }
 
 /** A chain and the index of any row but its last. */
-const placed = chain.chain((rows) => fc.record({ rows: fc.constant(exported(rows)), place: fc.nat(rows.length - 2) }));
+const rowsWithPlace = chain.chain((rows) => fc.record({ rows: fc.constant(exported(rows)), place: fc.nat(rows.length - 2) }));
 
 describe('any audit chain', () => {
   test('verifies unchanged, whatever the order of the members of its rows', () => {
@@ -74,17 +74,22 @@ describe('any audit chain', () => {
 
   test('fails at the row in which any member was changed', () => {
     fc.assert(
-      fc.property(placed, fc.nat(16), fc.oneof(text, fc.integer(), fc.constant(null)), ({ rows, place }, member, value) => {
-        const name = Object.keys(rows[place]!)[member]!;
-        fc.pre(rows[place]![name] !== value);
-        expect(firstBad(rows.with(place, { ...rows[place], [name]: value }))).toBe(place + 1);
-      }),
+      fc.property(
+        rowsWithPlace,
+        fc.nat(16),
+        fc.oneof(text, fc.integer(), fc.constant(null)),
+        ({ rows, place }, member, value) => {
+          const name = Object.keys(rows[place]!)[member]!;
+          fc.pre(rows[place]![name] !== value);
+          expect(firstBad(rows.with(place, { ...rows[place], [name]: value }))).toBe(place + 1);
+        },
+      ),
     );
   });
 
   test('fails where a row was removed, repeated or swapped with its neighbor', () => {
     fc.assert(
-      fc.property(placed, ({ rows, place }) => {
+      fc.property(rowsWithPlace, ({ rows, place }) => {
         const [row, next] = [rows[place]!, rows[place + 1]!];
         expect(firstBad(rows.toSpliced(place, 1))).toBe(place + 1);
         expect(firstBad(rows.toSpliced(place, 0, row))).toBe(place + 2);
@@ -95,7 +100,7 @@ describe('any audit chain', () => {
 
   test('verifies with its tail cut off, but its root differs from the root of the full chain', () => {
     fc.assert(
-      fc.property(placed, ({ rows, place }) => {
+      fc.property(rowsWithPlace, ({ rows, place }) => {
         expect(firstBad(rows.slice(0, place + 1))).toBeUndefined();
         expect(sameBytes(rootOf(rows, place + 1), rootOf(rows, rows.length))).toBe(false);
       }),
@@ -104,7 +109,7 @@ describe('any audit chain', () => {
 
   test('verifies when rewritten with correct hashes, but its root differs from the rewritten row on', () => {
     fc.assert(
-      fc.property(placed, ({ rows, place }) => {
+      fc.property(rowsWithPlace, ({ rows, place }) => {
         const entries = rows.map(
           ({ row_hash: _hash, version: _version, seq: _seq, prev_hash: _prev, ...unlinked }) =>
             unlinked as unknown as UnlinkedEntry,

@@ -16,7 +16,7 @@ function endOf(text: string, depth = DEPTH): number {
 }
 
 /** Tokens of JSON, and characters that it must not contain. */
-const pieces = [
+const fragments = [
   '"',
   '\\',
   '\\n',
@@ -35,11 +35,11 @@ const pieces = [
   '\n',
   '\u0000',
 ];
-pieces.push('0', '1', '-', '-0', '.', '.0', 'e', 'E5', '1e400', 'null', 'true', '"a":1,', ',"a":1', 'é', '🦉', '\ud83e', '');
+fragments.push('0', '1', '-', '-0', '.', '.0', 'e', 'E5', '1e400', 'null', 'true', '"a":1,', ',"a":1', 'é', '🦉', '\ud83e', '');
 /** The text with up to three characters replaced by such a piece. */
 const changed = (text: string) =>
   fc
-    .record({ at: fc.nat(text.length), cut: fc.nat(3), piece: fc.constantFrom(...pieces) })
+    .record({ at: fc.nat(text.length), cut: fc.nat(3), piece: fc.constantFrom(...fragments) })
     .map(({ at, cut, piece }) => text.slice(0, at) + piece + text.slice(at + cut));
 
 const values = fc.json({ maxDepth: 4 }).map((json) => canonicalJson(JSON.parse(json)));

@@ -26,7 +26,7 @@ import { pagesOf } from './pages.ts';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const SIZES = [1280, 390] as const;
 const SCHEMES = ['light', 'dark'] as const;
-const wanted = process.argv.slice(2);
+const selectedNames = process.argv.slice(2);
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-screenshots-'));
 chmodSync(folder, 0o755); // When root runs this, PostgreSQL runs as another user and needs access.
@@ -107,9 +107,10 @@ async function takeAll(browser: Browser, link: string, workspace: string): Promi
       });
       const each = await context.newPage();
       for (const [name, path] of await pagesOf(context.request, workspace)) {
-        if (wanted.length === 0 || wanted.includes(name)) await picture(each, path, `${name}-${width}-${colorScheme}`);
+        if (selectedNames.length === 0 || selectedNames.includes(name))
+          await picture(each, path, `${name}-${width}-${colorScheme}`);
       }
-      if (wanted.length === 0 || wanted.includes('first-hour')) {
+      if (selectedNames.length === 0 || selectedNames.includes('first-hour')) {
         for (const path of ['', 'runs', 'ledger', 'keys', 'approvals'])
           await picture(each, `/w/${empty}/${path}`, `first-hour-${path === '' ? 'overview' : path}-${width}-${colorScheme}`);
       }
@@ -140,7 +141,7 @@ async function openIncident(page: Page, workspace: string): Promise<void> {
 
 /** Saves dialogs and states that need actions: a form with an error, a shown key, a verified ledger. */
 async function dialogs(page: Page, workspace: string, suffix: string): Promise<void> {
-  if (wanted.length > 0 && !wanted.includes('dialogs')) return;
+  if (selectedNames.length > 0 && !selectedNames.includes('dialogs')) return;
   await page.goto(`/w/${workspace}/keys`);
   await page.getByRole('button', { name: 'Mint key', exact: true }).click();
   await page.getByRole('button', { name: 'Mint', exact: true }).click();

@@ -76,8 +76,8 @@ describe('slow clients and clients that do not close', () => {
     const socket = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('error', () => undefined);
     socket.write('nonsense\r\n\r\n');
-    const [answered] = await new Promise<Buffer[]>((resolve) => socket.once('data', (...data) => resolve(data)));
-    expect(String(answered)).toContain('bad_request');
+    const [response] = await new Promise<Buffer[]>((resolve) => socket.once('data', (...data) => resolve(data)));
+    expect(String(response)).toContain('bad_request');
     const open = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)));
     expect(await open()).toBe(1);
     await expect.poll(open, { timeout: 10_000, interval: 200 }).toBe(0);

@@ -152,8 +152,8 @@ describe('a segment that was changed outside the server', () => {
     const [status, out] = await verify();
     expect([status, out]).toEqual([1, expect.stringContaining(`the row ${id}, submission 1 differs from the log`)]);
     expect(out).toMatch(/its document cannot be read|its document is not the one/);
-    const { status: answered, body } = await open(id);
-    expect([answered, body]).toEqual([500, expect.objectContaining({ error: 'log_rewritten' })]);
+    const { status: readStatus, body } = await open(id);
+    expect([readStatus, body]).toEqual([500, expect.objectContaining({ error: 'log_rewritten' })]);
     // The page of the run opens and reports why its content is incomplete.
     const row = { table: 'trace_submissions', id: `${id}, submission 1`, fault: expect.stringContaining('cannot be read') };
     const run = await viewer.get('runs.trace', { params: { trace: id } });

@@ -17,7 +17,7 @@ const key = await server.key(await server.workspace());
 /** A client that sends the head of a request at once and its body only on demand. */
 class SlowSender {
   readonly socket: Socket;
-  readonly answered: Promise<Answer>;
+  readonly response: Promise<Answer>;
   answer: Answer | undefined;
   bodyBytesSent = 0;
 
@@ -26,7 +26,7 @@ class SlowSender {
     const head = [`POST ${paths.traces} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json'];
     this.socket.write(`${[...head, ...headers].join('\r\n')}\r\n\r\n`);
     const chunks: Buffer[] = [];
-    this.answered = new Promise((resolve, reject) => {
+    this.response = new Promise((resolve, reject) => {
       this.socket.on('error', reject);
       this.socket.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
@@ -52,11 +52,11 @@ describe('admission of bodies', () => {
     const slow = [declared(), declared()];
     await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
     const late = declared();
-    const answer = await late.answered;
+    const answer = await late.response;
     expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('connection')]).toEqual([503, '1', 'close']);
     expect(late.bodyBytesSent).toBe(0);
     for (const sender of slow) sender.send(BODY);
-    expect(await Promise.all(slow.map(async ({ answered }) => (await answered).status))).toEqual([200, 200]);
+    expect(await Promise.all(slow.map(async ({ response }) => (await response).status))).toEqual([200, 200]);
     for (const { socket } of [...slow, late]) socket.destroy();
     await until('the room is freed', async () => (await readingBytes()) === 0);
   });
@@ -78,7 +78,7 @@ describe('admission of bodies', () => {
       expect(refused.map(({ answer }) => answer?.status)).toEqual(refused.map(() => 503));
       // In pieces and in turn: concurrent bodies must not take each other's room.
       for (let at = 0; at < BODY.length; at += 10_000) for (const sender of admitted) sender.send(BODY.subarray(at, at + 10_000));
-      const answers = await Promise.all(admitted.map(({ answered }) => answered));
+      const answers = await Promise.all(admitted.map(({ response }) => response));
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: open }, () => 200));
       for (const { socket } of senders) socket.destroy();
       await until('the room is freed', async () => (await readingBytes()) === 0);
@@ -92,16 +92,16 @@ describe('admission of bodies', () => {
     const first = chunked();
     await until('the first step is taken', async () => (await readingBytes()) === 64 * 1024);
     const answers = await Promise.all(
-      [chunked(), chunked(), chunked()].map(async (sender) => ({ sender, answer: await sender.answered })),
+      [chunked(), chunked(), chunked()].map(async (sender) => ({ sender, answer: await sender.response })),
     );
     expect(answers.map(({ answer }) => [answer.status, answer.headers.get('connection')])).toEqual(
       Array.from({ length: 3 }, () => [503, 'close']),
     );
     const other = declared();
     other.send(BODY);
-    expect((await other.answered).status).toBe(200);
+    expect((await other.response).status).toBe(200);
     first.send(Buffer.concat([Buffer.from(`${BODY.length.toString(16)}\r\n`), BODY, Buffer.from('\r\n0\r\n\r\n')]));
-    expect((await first.answered).status).toBe(200);
+    expect((await first.response).status).toBe(200);
     for (const { socket } of [first, other, ...answers.map(({ sender }) => sender)]) socket.destroy();
     await until('the room is freed', async () => (await readingBytes()) === 0);
   });
@@ -111,7 +111,7 @@ describe('admission of bodies', () => {
     const sender = new SlowSender(['Content-Encoding: gzip', `Content-Length: ${packed.length}`]);
     await until('its room is taken', async () => (await readingBytes()) === 64 * 1024);
     sender.send(packed);
-    expect((await sender.answered).status).toBe(200);
+    expect((await sender.response).status).toBe(200);
     sender.socket.destroy();
     await until('the room is freed', async () => (await readingBytes()) === 0);
   });
@@ -124,7 +124,7 @@ describe('admission of bodies', () => {
       late.send(BODY.subarray(at, at + 10_000));
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    expect((await late.answered).status).toBe(503);
+    expect((await late.response).status).toBe(503);
     for (const { socket } of [...slow, late]) socket.destroy();
     await until('the room is freed', async () => (await readingBytes()) === 0);
   });

@@ -27,7 +27,7 @@ async function startRequest({ url, cookie }: Browser, method: string, path: stri
     method,
     headers: { origin: url, cookie, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
   });
-  const answered = new Promise<Pick<Answer, 'status' | 'body'>>((resolve, reject) => {
+  const response = new Promise<Pick<Answer, 'status' | 'body'>>((resolve, reject) => {
     sent.on('error', reject).on('response', async (response) => {
       const chunks = await response.toArray();
       resolve({ status: response.statusCode!, body: JSON.parse(Buffer.concat(chunks).toString()) });
@@ -40,7 +40,7 @@ async function startRequest({ url, cookie }: Browser, method: string, path: stri
   while ((await uses())[0]!.at.getTime() === before) await sleep(5);
   return async () => {
     sent.end(text.slice(5));
-    return outcome(await answered);
+    return outcome(await response);
   };
 }
 

@@ -59,7 +59,7 @@ describe('the existence of an account', () => {
       work.length = 0;
       const { status, headers, body } = await attempt(email, WRONG);
       const comparableHeaders = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
-      seen.push({ status, body, told: comparableHeaders, work: [...work] });
+      seen.push({ status, body, comparableHeaders, work: [...work] });
     }
     expect(seen[0]).toMatchObject({ status: 401, body: { error: 'sign_in_failed', issues: [] } });
     expect(seen[0]!.work).toEqual([{ memoryKiB: 19_456, passes: 2, lanes: 1 }]);

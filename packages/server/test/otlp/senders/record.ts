@@ -108,10 +108,10 @@ async function record(
 const model = modelServer();
 const modelAddress = await listen(model);
 mkdirSync(recorded, { recursive: true });
-const wanted = (name: string) => chosen.length === 0 || chosen.includes(name);
+const isSelected = (name: string) => chosen.length === 0 || chosen.includes(name);
 const names = (part: string, ending: string) =>
   readdirSync(here + part).filter(
-    (file) => file.endsWith(ending) && !file.startsWith('agent') && wanted(file.slice(0, -ending.length)),
+    (file) => file.endsWith(ending) && !file.startsWith('agent') && isSelected(file.slice(0, -ending.length)),
   );
 const [javascript, python] = [names('js', '.cjs'), names('python', '.py')];
 if (javascript.length > 0) {
@@ -123,7 +123,7 @@ for (const file of python) {
   await record(name, installPython(name), `${here}python/${file}`, modelAddress);
 }
 for (const [name, { program, environment }] of Object.entries(CONTENT_SETTINGS)) {
-  if (wanted(name)) await record(name, installPython(program), `${here}python/${program}.py`, modelAddress, environment);
+  if (isSelected(name)) await record(name, installPython(program), `${here}python/${program}.py`, modelAddress, environment);
 }
 model.close();
 model.closeAllConnections();
