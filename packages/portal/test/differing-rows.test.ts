@@ -17,7 +17,7 @@ test('the overview reports a row that was changed in the database until the row 
   await page.reload();
   await notice.waitFor();
   expect(await notice.innerText()).toMatch(/Agent \S+: its risk level is high, the log says low/);
-  expect(await notice.innerText()).toContain('countersign-server ledger verify --log all');
+  expect(await notice.innerText()).toContain(`countersign-server ledger verify --workspace ${workspace.id} --log all`);
   await setRisk('low');
   await page.reload();
   await page.getByText('can be promoted').first().waitFor();
@@ -45,6 +45,30 @@ test('the run and the overview report columns that differ from the documents of 
   await setTokens(12);
   await page.reload();
   await page.getByRole('heading', { name: 'run-1' }).waitFor();
+  expect(await notice.count()).toBe(0);
+  expect(pageErrors).toEqual([]);
+});
+
+test('the overview and the audit ledger report a row of a log that is not valid', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.audit, { actor: 'ci', action: 'deployed' });
+  const { server } = workspace;
+  const setActor = async (actor: string) => {
+    await server.database.sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER ALL');
+    await server.database.sql('UPDATE countersign.audit_entries SET actor = $2 WHERE tenant_id = $1', [workspace.id, actor]);
+    await server.verifyLogs();
+  };
+  await setActor('mallory');
+  const { page, pageErrors } = await workspace.visit('viewer');
+  const notice = page.getByRole('alert').filter({ hasText: 'The database was changed outside Countersign' });
+  await notice.waitFor();
+  expect(await notice.innerText()).toMatch(/Audit ledger, row 1: .*actor/);
+  await page.goto(`/w/${workspace.id}/ledger`);
+  await notice.waitFor();
+  expect(await notice.innerText()).toMatch(/Audit ledger, row 1: .*actor/);
+  await setActor('ci');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Logs of this workspace' }).waitFor();
   expect(await notice.count()).toBe(0);
   expect(pageErrors).toEqual([]);
 });

@@ -66,7 +66,7 @@ test('keeps filters in the URL and downloads the unfiltered ledger', async () =>
   await page.getByLabel('Action').selectOption('agent.retired');
   await page.waitForURL(/action=agent\.retired/);
   await page.getByText('first').waitFor({ state: 'detached' });
-  expect(await page.getByRole('table', { name: 'Ledger entries' }).locator('tbody tr').count()).toBe(1);
+  await expect.poll(() => page.getByRole('table', { name: 'Ledger entries' }).locator('tbody tr').count()).toBe(1);
   await page.reload();
   expect(await page.getByLabel('Action').inputValue()).toBe('agent.retired');
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'NDJSON' }).click()]);

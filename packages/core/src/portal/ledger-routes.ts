@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { count, dateTime, label, nullable, oneOf, text, unboundedText, uuid } from '../contract/scalars.ts';
 import { agentOrNone } from './agent-facts.ts';
+import { DifferingRow } from './differing-row.ts';
 import { filter, page, pageQuery, WORKSPACE, wholeText } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
@@ -148,7 +149,12 @@ export const ledgerRoutes = {
     access: 'viewer',
     compressed: true,
     summary: 'Every log of the workspace: its rows, its latest checkpoint, and whether its head is valid.',
-    response: Type.Object({ items: Type.Array(LogStatus, { description: 'By name.' }) }),
+    response: Type.Object({
+      items: Type.Array(LogStatus, { description: 'By name.' }),
+      differing_rows: Type.Array(DifferingRow, {
+        description: 'Rows that are not as their log says, as of the last verification.',
+      }),
+    }),
   },
   'logs.checkpoint': {
     method: 'GET',

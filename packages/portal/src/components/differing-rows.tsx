@@ -1,4 +1,5 @@
 import type { DifferingRow } from '@countersign/core/portal/differing-row';
+import { useWorkspace } from '../api/session.ts';
 import { Notice } from './notice.tsx';
 
 const TABLES: Readonly<Record<string, string>> = {
@@ -27,12 +28,14 @@ function subjectOf({ table, id }: DifferingRow): string {
 
 /** Rows of the database that differ from their log, and rows of logs that are not valid. */
 export function DifferingRows({ rows }: { rows: readonly DifferingRow[] }) {
+  const { workspace } = useWorkspace();
   if (rows.length === 0) return null;
   return (
     <Notice kind="problem" title="The database was changed outside Countersign" role="alert">
       <p>
         Pages may show these records incorrectly. Promotion decisions depend on the log of evidence only. Ask the operator to
-        restore the rows from a backup, and to run <code>countersign-server ledger verify --log all</code>.
+        restore the rows from a backup, and to run{' '}
+        <code>countersign-server ledger verify --workspace {workspace.id} --log all</code>.
       </p>
       <ul>
         {rows.map((row) => (

@@ -6,6 +6,7 @@ import { readSealedHead } from '../ledger/sealed-heads.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { findEntry, findNeighbours, isLeftOut, listActions, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
 import { findLatestCheckpoint } from '../storage/tree.ts';
+import { differingRows } from './differing-rows.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf, wholeOf } from './query.ts';
@@ -81,6 +82,7 @@ export const ledgerHandlers = handlers({
 
   'logs.list': async ({ workspace, parts }) => ({
     items: await inReadTransaction(parts.readPool, workspace, (tx) => Promise.all(LOG_NAMES.map((log) => statusOf(tx, log)))),
+    differing_rows: differingRows(parts, workspace),
   }),
 
   'logs.checkpoint': async ({ workspace, params, parts }) => {

@@ -2,7 +2,6 @@ import { REASONS } from '@countersign/core/contract/promotion-check';
 import type { UsageDay } from '@countersign/core/portal/workspace-routes';
 import type { Transaction } from '../database/transaction.ts';
 import { inReadTransaction } from '../database/transaction.ts';
-import type { RowFinding } from '../ledger/row-findings.ts';
 import { countAgents, findAgentsWithActivity, listAgentIds } from '../storage/portal/agents.ts';
 import { countPendingApprovals, listApprovalQueue } from '../storage/portal/approvals.ts';
 import { listDecisions } from '../storage/portal/decisions.ts';
@@ -11,6 +10,7 @@ import { findPresence } from '../storage/portal/presence.ts';
 import { sumRunsByDay } from '../storage/portal/run-totals.ts';
 import { findOwnTenant } from '../storage/tenants.ts';
 import { renameWorkspace } from '../workspace/rename-workspace.ts';
+import { differingRows } from './differing-rows.ts';
 import { handlers } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
 import { found } from './query.ts';
@@ -66,12 +66,6 @@ export const workspaceHandlers = handlers({
     return readWorkspace(parts, workspace);
   },
 });
-
-/** The findings of all comparisons. Two of them compare the tables with the log of evidence, so some findings are equal. */
-const differingRows = ({ evidenceFindings, ledgerFindings, traceFindings }: PortalParts, workspace: string): RowFinding[] => {
-  const all = [evidenceFindings, ledgerFindings, traceFindings].flatMap((findings) => findings.of(workspace));
-  return [...new Map(all.map((finding) => [`${finding.table} ${finding.id} ${finding.fault}`, finding])).values()];
-};
 
 async function readWorkspace({ readPool }: PortalParts, workspace: string) {
   const { id, name, createdAt } = found(await inReadTransaction(readPool, workspace, findOwnTenant));

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { call, type ResponseBody, urlOf } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Badge } from '../../components/badge.tsx';
+import { DifferingRows } from '../../components/differing-rows.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { formatCount } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
@@ -35,6 +36,7 @@ export function LogsPanel() {
       note="Each log has a Merkle tree. Keep checkpoints outside this server to detect a log that was rewritten or cut off."
       flush
     >
+      <DifferingRows rows={data.differing_rows} />
       {data.items.map(({ log, fault }) => fault !== null && <ChangedLogNotice key={log} log={log} fault={fault} />)}
       <DataTable label="Logs" items={data.items} keyOf={({ log }) => log} columns={columnsOf(workspace.id)} />
     </Panel>
@@ -43,12 +45,16 @@ export function LogsPanel() {
 
 /** A log whose head was not written by this server. */
 function ChangedLogNotice({ log, fault }: { log: Log['log']; fault: string }) {
+  const { workspace } = useWorkspace();
   return (
     <Notice kind="problem" title={`The log ${log} was changed in the database`} role="alert">
       <p>{fault}</p>
       <p>
-        Nothing is appended to this log or signed from it. Run <code>countersign-server ledger verify --log {log}</code>, and
-        restore the database from a backup.
+        Nothing is appended to this log or signed from it. Run{' '}
+        <code>
+          countersign-server ledger verify --workspace {workspace.id} --log {log}
+        </code>
+        , and restore the database from a backup.
       </p>
     </Notice>
   );

@@ -1,0 +1,14 @@
+import type { DifferingRow } from '@countersign/core/portal/differing-row';
+import type { PortalParts } from './portal-parts.ts';
+
+/**
+ * The findings of all comparisons in a workspace, as of the last ones. Two of them compare the tables with the log of evidence, so some
+ * findings are equal. Those are returned once.
+ */
+export function differingRows(
+  { evidenceFindings, ledgerFindings, traceFindings }: PortalParts,
+  workspace: string,
+): DifferingRow[] {
+  const all = [evidenceFindings, ledgerFindings, traceFindings].flatMap((findings) => findings.of(workspace));
+  return [...new Map(all.map((finding) => [`${finding.table} ${finding.id} ${finding.fault}`, finding])).values()];
+}
