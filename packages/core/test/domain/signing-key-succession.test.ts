@@ -62,7 +62,7 @@ describe('followSuccessors', () => {
     const { predecessor: _, predecessor_signature: __, ...unsigned } = golden.successor;
     expect(kids([{ ...unsigned, reset_from: first.kid }])).toEqual({
       proven: [],
-      refused: [expect.stringMatching(/by an operator/)],
+      refused: [expect.stringMatching(/an operator replaced the lost key/)],
     });
   });
 

@@ -135,7 +135,7 @@ export const LOSSY: RejectedRequest[] = [
     path: paths.evaluations,
     body: '{"name":"n","pass_rate":79.99999999999999999}',
     issues: ['/pass_rate inexact_number'],
-    says: /numbers; send it with fewer digits$/,
+    says: /number; send it with fewer digits$/,
   },
   {
     what: 'an age of 2^53+1 hours',

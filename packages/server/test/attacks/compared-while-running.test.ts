@@ -1,0 +1,44 @@
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { portalClient } from '../harness/portal-client.ts';
+import { paths, testServer } from '../harness/test-server.ts';
+
+describe('the periodic comparison of the tables with the evidence log', () => {
+  test("names the row in the server's log, /readyz, a metric and the overview until it is restored", async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+    const watching = await testServer({ checkpointSeconds: undefined, log });
+    const tenantId = await watching.workspace('watched');
+    const key = await watching.key(tenantId);
+    await watching.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 12 });
+    const viewer = await portalClient(watching, tenantId, 'viewer');
+    const reportedFindings = async () => {
+      await watching.compareTables();
+      const { warnings = [] } = (await (await fetch(`${watching.url}/readyz`)).json()) as { warnings?: string[] };
+      const metrics = await (await fetch(`${watching.url}/metrics`)).text();
+      return {
+        warnings: warnings.filter((warning) => warning.includes('log of evidence')),
+        metric: /^countersign_evidence_findings (\d+)$/m.exec(metrics)?.[1],
+        overview: (await viewer.get('overview.read')).differing_rows,
+      };
+    };
+    const nothing = { warnings: [], metric: '0', overview: [] };
+    expect(await reportedFindings()).toEqual(nothing);
+    const [{ id }] = (await watching.database.sql<{ id: string }>('SELECT id FROM countersign.agents')) as [{ id: string }];
+    await watching.database.sql(`UPDATE countersign.agents SET risk_level = 'high'`);
+    const row = { table: 'agents', id, fault: 'its risk level is high, the log says low' };
+    expect(await reportedFindings()).toEqual({ warnings: [expect.stringContaining('agents')], metric: '1', overview: [row] });
+    await reportedFindings();
+    expect(lines.map((line) => JSON.parse(line)).filter(({ table }) => table === 'agents')).toEqual([
+      expect.objectContaining({ ...row, tenantId, level: 50 }),
+    ]);
+    await watching.database.sql(`INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), 'ghost')`, [
+      tenantId,
+    ]);
+    expect((await reportedFindings()).overview).toHaveLength(2);
+    await watching.database.sql(`DELETE FROM countersign.agents WHERE name = 'ghost'`);
+    await watching.database.sql(`UPDATE countersign.agents SET risk_level = 'low'`);
+    expect(await reportedFindings()).toEqual(nothing);
+    await watching.stop();
+  });
+});
