@@ -1,3 +1,4 @@
+import { telemetryBody } from '../bodies.ts';
 import { runLoad } from '../load.ts';
 import { alternate, type Measure, type Pace, type Row } from '../rounds.ts';
 import type { World } from '../world.ts';
@@ -27,16 +28,21 @@ async function copyOfTelemetry(world: World): Promise<Measure> {
   const { superuser } = world;
   await runLoad({ port: world.port, connections: CONNECTIONS, seconds: 2, loadRequests: loadRequestsOf(world).telemetry });
   await superuser.query(`CREATE SCHEMA bench;
+    CREATE TABLE bench.event (ordinal bigint PRIMARY KEY, document text NOT NULL);
     CREATE TABLE bench.telemetry (LIKE countersign.telemetry_events INCLUDING ALL, document text NOT NULL);
     ALTER TABLE bench.telemetry ALTER COLUMN document SET STORAGE EXTERNAL`);
+  // The stored documents are compressed, so the events are taken from the body that was sent.
+  await superuser.query(
+    `INSERT INTO bench.event SELECT place - 1, event::text FROM json_array_elements($1::json -> 'events') WITH ORDINALITY AS _ (event, place)`,
+    [telemetryBody()],
+  );
   const { rows } = await superuser.query<{ file: string }>(
     `SELECT current_setting('data_directory') || '/bench-telemetry' AS file`,
   );
   const file = `'${rows[0]!.file.replaceAll("'", "''")}'`;
   await superuser.query(`COPY (
-    SELECT e.*, (s.document::json -> 'events' -> e.ordinal)::text
-      FROM (SELECT * FROM countersign.telemetry_events LIMIT ${COPIED_EVENTS}) AS e
-      JOIN countersign.telemetry_submissions AS s ON s.tenant_id = e.tenant_id AND s.id = e.submission) TO ${file}`);
+    SELECT e.*, event.document FROM (SELECT * FROM countersign.telemetry_events LIMIT ${COPIED_EVENTS}) AS e
+      JOIN bench.event USING (ordinal)) TO ${file}`);
   return async (seconds) => {
     let [events, milliseconds] = [0, 0];
     while (milliseconds < seconds * 1000) {

@@ -1,11 +1,15 @@
 const NANOS_PER_SECOND = 1_000_000_000n;
 const SECONDS_LENGTH = 'YYYY-MM-DDThh:mm:ss'.length;
 
+/** The last whole second that was converted, with its text. The times of a run are in few different seconds. */
+let last = { seconds: Number.NaN, text: '' };
+
 /** Nanoseconds since 1970 as a date-time with nine fraction digits. */
 export function dateTimeOf(nanoseconds: bigint): string {
   const seconds = Number(nanoseconds / NANOS_PER_SECOND);
-  const fraction = String(nanoseconds % NANOS_PER_SECOND).padStart(9, '0');
-  return `${new Date(seconds * 1000).toISOString().slice(0, SECONDS_LENGTH)}.${fraction}Z`;
+  if (seconds !== last.seconds) last = { seconds, text: new Date(seconds * 1000).toISOString().slice(0, SECONDS_LENGTH) };
+  const fraction = String(Number(nanoseconds % NANOS_PER_SECOND)).padStart(9, '0');
+  return `${last.text}.${fraction}Z`;
 }
 
 /** Milliseconds from one moment to another, rounded; undefined unless both are known and in order. */

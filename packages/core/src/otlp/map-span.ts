@@ -130,8 +130,10 @@ export function spanError(record: SpanRecord): string | undefined {
 const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 
 function metadataOf(record: SpanRecord, usedNames: ReadonlySet<string>, isUnnamed: boolean): Record<string, unknown> {
+  const remaining: [string, Value][] = [];
+  for (const attribute of record.attributes) if (!usedNames.has(attribute[0])) remaining.push(attribute);
   // fromEntries also defines a member named __proto__ correctly.
-  const metadata: Record<string, unknown> = Object.fromEntries([...record.attributes].filter(([name]) => !usedNames.has(name)));
+  const metadata: Record<string, unknown> = Object.fromEntries(remaining);
   const { kind, scope, events, links } = record;
   if (kind > 1) metadata['otel.span.kind'] = SPAN_KINDS[kind] ?? kind;
   if (scope !== '') metadata['otel.scope.name'] = scope;

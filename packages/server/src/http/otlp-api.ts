@@ -72,12 +72,12 @@ async function queue(
   return exports.submit(principal.tenantId, {
     ...facts,
     body: body === undefined ? document : Buffer.from(body),
-    traces: traces.map(({ json, ...trace }) => ({
+    traces: traces.map((trace) => ({
       ...trace,
-      bytes: json.length,
+      bytes: trace.document.length,
       foldKeys: [],
       idempotency: undefined,
-      document: Buffer.from(json),
+      document: Buffer.from(trace.document.buffer, trace.document.byteOffset, trace.document.length),
     })),
   });
 }

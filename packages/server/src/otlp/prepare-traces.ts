@@ -24,7 +24,7 @@ export function prepareTraceExport(request: ExportRequest, read: ReadExport<Span
     ...(read.isRedacted ? [REDACTED] : []),
   ];
   const facts = exportFacts(request, read);
-  const documentBytes = traces.reduce((sum, { json, spanCount }) => sum + json.length + spanCount * SPAN_BYTES, 0);
+  const documentBytes = traces.reduce((sum, { document, spanCount }) => sum + document.length + spanCount * SPAN_BYTES, 0);
   return {
     ...facts,
     bytes: request.document.length + documentBytes,
@@ -39,7 +39,7 @@ function traceOfExport(mapped: MappedTrace, principal: Principal): TraceOfExport
   const facts = traceFacts(mapped.trace, principal);
   if ('tooLarge' in facts.totals) throw validationFailed(facts.totals.tooLarge);
   const { outcome } = mapped.trace;
-  const json = JSON.stringify(mapped.trace);
+  const document = Buffer.from(JSON.stringify(mapped.trace));
   return {
     ...facts,
     totals: facts.totals,
@@ -49,8 +49,8 @@ function traceOfExport(mapped: MappedTrace, principal: Principal): TraceOfExport
     outcome: outcome ?? null,
     outcomeRank: outcome === undefined ? OUTCOME_RANK.none : OUTCOME_RANK.root,
     hasError: mapped.hasError,
-    json,
-    documentSha256: hash('sha256', json, 'hex'),
+    document,
+    documentSha256: hash('sha256', document, 'hex'),
   };
 }
 
