@@ -65,13 +65,22 @@ test('shows the requested name of an unknown agent in the list and on the page o
   expect(pageErrors).toEqual([]);
 });
 
-test('rejects evidence that was altered in the database', async () => {
+test.each([
+  ['an altered value', `replace(evidence, '"pass_rate":40', '"pass_rate":99')`],
+  ['a time that does not exist', `regexp_replace(evidence, '("read_at":".{17})[0-9]{2}', '\\199')`],
+])('rejects evidence with %s in the database', async (_what, altered) => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { sql } = workspace.server.database;
   await sql('ALTER TABLE countersign.decisions DISABLE TRIGGER ALL');
-  await sql(`UPDATE countersign.decisions SET evidence = replace(evidence, ':40', ':99') WHERE tenant_id = $1`, [workspace.id]);
+  const where = 'WHERE tenant_id = $1';
+  const [before] = await sql<{ evidence: string }>(`SELECT evidence FROM countersign.decisions ${where}`, [workspace.id]);
+  const [after] = await sql<{ evidence: string }>(
+    `UPDATE countersign.decisions SET evidence = ${altered} ${where} RETURNING evidence`,
+    [workspace.id],
+  );
+  expect(after).not.toEqual(before);
   const { page } = await workspace.visit('viewer', 'decisions');
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByText('Not verified: do not rely on this decision').waitFor();

@@ -1,6 +1,7 @@
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 import { decideFromEvidence, type EvidenceDocument } from './evidence-document.ts';
+import { isDateTime } from './instant.ts';
 import { isNestedDeeperThan } from './nesting.ts';
 import { POLICY } from './promotion.ts';
 
@@ -95,7 +96,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText: Test = (value) => typeof value === 'string';
 const isNumber: Test = (value) => typeof value === 'number';
-const isInstant: Test = (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value);
+const isInstant: Test = (value) =>
+  typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value) && isDateTime(value);
 const orNull =
   (test: Test): Test =>
   (value) =>

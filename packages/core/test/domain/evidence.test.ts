@@ -41,6 +41,7 @@ describe('evidence of a decision', () => {
       [evidence.replace('"agent":{', '"agent" :{'), /canonical/],
       [evidence.replace('"open_recertifications":0,', ''), /open_recertifications/],
       [evidence.replace('"version":1', '"version":1,"waiver":true'), /waiver/],
+      [evidence.replace(/("read_at":".{17})\d\d/, '$199'), /read_at/],
     ] as const)
       expect(evidenceFault({ ...response, evidence_sha256: digests.sha256Hex(text) }, text, digests)).toMatch(why);
   });
