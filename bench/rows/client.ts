@@ -13,7 +13,7 @@ const EVENTS = 100_000;
 /** Events that a busy host emits before it yields the processor. It does its own work between them. */
 const BURST = 100;
 
-/** The client library: the cost of an emitted event for its host, and the rate of events compared with the bare client of this benchmark. */
+/** The client library: the cost of an emitted event for its host, and the rate of events compared with this benchmark's bare client. */
 export async function client(world: World, pace: Pace): Promise<Row[]> {
   const title = {
     work: `${EVENTS.toLocaleString('en-US')} events through the client`,

@@ -10,7 +10,7 @@ import { CONNECTIONS } from './requests.ts';
 
 const SAMPLE = fileURLToPath(new URL('../../examples/tau-bench/sample-runs.json', import.meta.url));
 
-/** Compares the bytes on disk of recorded agent runs, with all rows and indexes, with the bytes of their requests: in batches and singly. */
+/** Compares the bytes on disk of recorded agent runs, with rows and indexes, with the bytes of their requests: in batches and singly. */
 export async function disk(world: World, runs: string | undefined, { seconds }: Pace): Promise<Row[]> {
   const loadRequests = readPublishedRuns(readFileSync(runs ?? SAMPLE, 'utf8')).map((run) =>
     postRequest(operations.ingestTrace.path, world.key, JSON.stringify({ ...toTrace(run, 'gpt-4o'), trace_id: `run-${ID}` })),

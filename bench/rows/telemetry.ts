@@ -33,7 +33,8 @@ async function copyOfTelemetry(world: World): Promise<Measure> {
     ALTER TABLE bench.telemetry ALTER COLUMN document SET STORAGE EXTERNAL`);
   // The stored documents are compressed, so the events are taken from the body that was sent.
   await superuser.query(
-    `INSERT INTO bench.event SELECT place - 1, event::text FROM json_array_elements($1::json -> 'events') WITH ORDINALITY AS _ (event, place)`,
+    `INSERT INTO bench.event
+     SELECT place - 1, event::text FROM json_array_elements($1::json -> 'events') WITH ORDINALITY AS _ (event, place)`,
     [telemetryBody()],
   );
   const { rows } = await superuser.query<{ file: string }>(

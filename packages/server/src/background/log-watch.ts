@@ -50,18 +50,26 @@ export function watchLogs(
   let running: Promise<void> | undefined;
   const verifyWorkspace = async (tenantId: string) => {
     const found: RowFinding[] = [];
-    for (const name of logs) found.push(...findingsOf(name, await verify(tenantId, name, pauseAfterPage(signal))));
-    for (const finding of findings.replace(tenantId, found))
+    let isComplete = true;
+    for (const name of logs) {
+      try {
+        found.push(...findingsOf(name, await verify(tenantId, name, pauseAfterPage(signal))));
+      } catch (error) {
+        if (signal.aborted) return;
+        isComplete = false;
+        log.warn({ tenantId, log: name, reason: (error as Error).message }, 'this log was not verified this time');
+      }
+    }
+    for (const finding of isComplete ? findings.replace(tenantId, found) : findings.add(tenantId, found))
       log.error({ tenantId, ...finding }, 'this row is not as its log says: it was changed outside the server');
   };
   const verifyAll = async () => {
-    const notVerified = (error: Error) => {
-      if (!signal.aborted) log.warn({ logs, reason: error.message }, 'logs were not verified this time');
-    };
-    const tenantIds = await listTenantIds(ledgerPool).catch(notVerified);
+    const tenantIds = await listTenantIds(ledgerPool).catch((error: Error) => {
+      if (!signal.aborted) log.warn({ logs, reason: error.message }, 'no log was verified this time');
+    });
     for (const tenantId of tenantIds ?? []) {
       if (signal.aborted) return;
-      await verifyWorkspace(tenantId).catch(notVerified);
+      await verifyWorkspace(tenantId);
     }
   };
   const round = () => {

@@ -26,6 +26,13 @@ export class RowFindings<Finding extends RowFinding> {
     return findings.filter((finding) => !known.has(identity(finding)));
   }
 
+  /** Adds findings of a workspace that was not compared completely, and returns the new ones. */
+  add(tenantId: string, findings: readonly Finding[]): Finding[] {
+    const known = this.of(tenantId);
+    const added = new Set(findings.map(identity));
+    return this.replace(tenantId, [...known.filter((finding) => !added.has(identity(finding))), ...findings]);
+  }
+
   /** The findings of a workspace. */
   of(tenantId: string): readonly Finding[] {
     return this.#byTenant.get(tenantId) ?? [];

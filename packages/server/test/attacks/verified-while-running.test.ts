@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { type LogReport, watchLogs } from '../../src/background/log-watch.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -104,5 +105,31 @@ describe('the periodic verification of the logs', () => {
     expect(reported).toEqual(findings.map((finding) => expect.objectContaining({ ...finding, tenantId, level: 50 })));
     await write(value);
     expect(await reportedFindings()).toEqual(nothing);
+  });
+
+  test('reports the other logs when one cannot be verified, and keeps what it reported of that one', async () => {
+    const warned: Record<string, unknown>[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => void warned.push(JSON.parse(line)) });
+    const broken = (seq: number): LogReport => ({ tenantId, entries: 0, head: null, firstBad: { seq, reason: 'altered' } });
+    let audit = (): LogReport => broken(7);
+    const verify = async (_tenantId: string, name: string) => (name === 'audit' ? audit() : broken(3));
+    const watch = watchLogs(server.open, log, { logs: ['audit', 'keys'], verify });
+    await watch.round();
+    audit = () => {
+      throw new Error('a page cannot be read');
+    };
+    warned.length = 0;
+    await watch.round();
+    watch.stop();
+    expect(warned).toEqual([expect.objectContaining({ tenantId, log: 'audit', reason: 'a page cannot be read' })]);
+    const findings = watch.findings.of(tenantId).map(({ table, id }) => [table, id]);
+    expect(findings.sort()).toEqual([
+      ['audit_entries', '7'],
+      ['key_events', '3'],
+    ]);
+    const alone = watchLogs(server.open, log, { logs: ['audit', 'keys'], verify });
+    await alone.round();
+    alone.stop();
+    expect(alone.findings.of(tenantId).map(({ table }) => table)).toEqual(['key_events']);
   });
 });
