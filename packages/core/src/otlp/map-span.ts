@@ -1,7 +1,7 @@
 import type { Span } from '../contract/trace.ts';
 import { ACCEPTED, errorOf, labelOf } from './accepted-values.ts';
 import { CONVENTIONS, KIND_ORDER, RULES } from './conventions/all.ts';
-import type { Field, KindMatch, ReadMessages, SpanKind } from './conventions/convention.ts';
+import type { Field, KindMatch, ReadDocuments, ReadMessages, SpanKind } from './conventions/convention.ts';
 import { fromJson, parsedJson } from './conventions/messages.ts';
 import { messagesOfEvents } from './event-messages.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
@@ -51,7 +51,10 @@ export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsP
   const name = (match.kind === 'tool' ? read('name') : undefined) ?? labelOf(record.name);
   const conversation = conversationOf(record);
   for (const each of conversation?.sourceNames ?? []) usedNames.add(each);
-  const content = match.kind === 'tool' ? toolContent(read) : otherContent(read);
+  const [first, second] = match.kind === 'tool' ? TOOL_CONTENT : OTHER_CONTENT;
+  const content = [read(first), read(second)] as const;
+  const found = match.kind === 'retrieval' && content[1] === undefined ? documentsOf(record) : undefined;
+  for (const each of found?.sourceNames ?? []) usedNames.add(each);
   const error = spanError(record);
   const span: Span = {
     span_id: record.spanId,
@@ -63,7 +66,8 @@ export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsP
   assign(span, 'model', read('model'));
   assign(span, 'provider', read('provider'));
   if ((match.kind === 'llm' && !repeatsParent) || match.isEmbedding) for (const field of USAGE) assign(span, field, read(field));
-  Object.assign(span, content);
+  assign(span, first, content[0] === undefined ? undefined : fromJson(content[0]));
+  assign(span, second, content[1] === undefined ? found?.documents : fromJson(content[1]));
   if (conversation !== undefined) span.messages = conversation.messages;
   if (error !== undefined && error !== '') span.error = error;
   assignTimes(span, record);
@@ -72,6 +76,8 @@ export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsP
   return span;
 }
 
+const TOOL_CONTENT = ['tool_arguments', 'tool_result'] as const;
+const OTHER_CONTENT = ['input', 'output'] as const;
 const USAGE = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd'] as const;
 
 function assign<Name extends keyof Span>(span: Span, name: Name, value: Value | undefined): void {
@@ -85,32 +91,24 @@ function assignTimes(span: Span, { start, end }: SpanRecord): void {
   if (latency !== undefined) span.latency_ms = latency;
 }
 
-type ReadField = (field: Field) => Value | undefined;
-
-function toolContent(read: ReadField): Partial<Span> {
-  const [args, result] = [read('tool_arguments'), read('tool_result')];
-  return {
-    ...(args === undefined ? {} : { tool_arguments: fromJson(args) }),
-    ...(result === undefined ? {} : { tool_result: fromJson(result) }),
-  };
-}
-
-function otherContent(read: ReadField): Partial<Span> {
-  const [input, output] = [read('input'), read('output')];
-  return {
-    ...(input === undefined ? {} : { input: fromJson(input) }),
-    ...(output === undefined ? {} : { output: fromJson(output) }),
-  };
-}
-
 /** The conversation in the attributes, by the first convention that finds one; otherwise from the events of the span. */
 function conversationOf(record: SpanRecord): ReadMessages | undefined {
   for (const { messagesOf } of CONVENTIONS) {
     const found = messagesOf?.(record.attributes);
     if (found !== undefined) return found;
   }
+  if (record.events.length === 0) return undefined;
   const messages = messagesOfEvents(record.events.map(({ name, attributes }) => ({ name, attributes, body: null })));
   return messages.length === 0 ? undefined : { messages, sourceNames: [] };
+}
+
+/** The documents that a retrieval found, by the first convention that lists them. */
+function documentsOf({ attributes }: SpanRecord): ReadDocuments | undefined {
+  for (const convention of CONVENTIONS) {
+    const found = convention.documentsOf?.(attributes);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** The error of a span; empty if it failed without a reason, undefined if it did not fail. */
@@ -129,11 +127,16 @@ export function spanError(record: SpanRecord): string | undefined {
 
 const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 
+/** A member that an assignment would not define, because it would set the prototype. */
+const OWN_MEMBER = { enumerable: true, configurable: true, writable: true } as const;
+
 function metadataOf(record: SpanRecord, usedNames: ReadonlySet<string>, isUnnamed: boolean): Record<string, unknown> {
-  const remaining: [string, Value][] = [];
-  for (const attribute of record.attributes) if (!usedNames.has(attribute[0])) remaining.push(attribute);
-  // fromEntries also defines a member named __proto__ correctly.
-  const metadata: Record<string, unknown> = Object.fromEntries(remaining);
+  const metadata: Record<string, unknown> = {};
+  for (const [name, value] of record.attributes) {
+    if (usedNames.has(name)) continue;
+    if (name === '__proto__') Object.defineProperty(metadata, name, { value, ...OWN_MEMBER });
+    else metadata[name] = value;
+  }
   const { kind, scope, events, links } = record;
   if (kind > 1) metadata['otel.span.kind'] = SPAN_KINDS[kind] ?? kind;
   if (scope !== '') metadata['otel.scope.name'] = scope;

@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mapLogs } from '../../src/otlp/map-logs.ts';
 import { mapTraces } from '../../src/otlp/map-traces.ts';
-import { opentelemetry } from '../../src/otlp/protobuf/otlp.generated.js';
 import { readJsonLogs, readJsonSpans } from '../../src/otlp/read-json.ts';
 import { readProtobufLogs, readProtobufSpans } from '../../src/otlp/read-protobuf.ts';
 import { MalformedExportError } from '../../src/otlp/records.ts';
+import { byteChanges, mutatedBytes, otlpLikeJson } from './mutated-bytes.ts';
+import { opentelemetry } from './protobuf/otlp.generated.js';
 
 const attribute = (key: string, value: object) => ({ key, value });
 const span = {
@@ -47,27 +48,6 @@ function attempt(read: () => void): void {
   }
 }
 
-/** Mutations of a body: replaced, removed and inserted bytes, and a truncated end. */
-const mutations = fc.array(
-  fc.record({
-    at: fc.double({ min: 0, max: 1, noNaN: true }),
-    kind: fc.constantFrom('set', 'drop', 'add', 'cut'),
-    byte: fc.nat(255),
-  }),
-  { minLength: 1, maxLength: 6 },
-);
-function mutated(body: Uint8Array, changes: readonly { at: number; kind: string; byte: number }[]): Uint8Array {
-  let bytes = [...body];
-  for (const { at, kind, byte } of changes) {
-    const index = Math.floor(at * bytes.length);
-    if (kind === 'set') bytes[index] = byte;
-    else if (kind === 'drop') bytes.splice(index, 1);
-    else if (kind === 'add') bytes.splice(index, 0, byte);
-    else bytes = bytes.slice(0, Math.max(1, index));
-  }
-  return Uint8Array.from(bytes);
-}
-
 /** COUNTERSIGN_FUZZ_RUNS sets another number of runs. */
 const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 20_000);
 
@@ -90,41 +70,14 @@ describe('OTLP decoders', () => {
     ['log records', LOGS, (bytes: Uint8Array) => void mapLogs(readProtobufLogs(bytes))],
   ])('decode mutated protobuf of %s or throw MalformedExportError', { timeout: 3_600_000 }, (_, body, read) => {
     fc.assert(
-      fc.property(mutations, (changes) => attempt(() => read(mutated(body, changes)))),
+      fc.property(byteChanges, (changes) => attempt(() => read(mutatedBytes(body, changes)))),
       { numRuns: RUNS },
     );
   });
 
   test('decode any JSON or throw MalformedExportError', { timeout: 3_600_000 }, () => {
-    const members = [
-      'resourceSpans',
-      'scopeSpans',
-      'spans',
-      'resourceLogs',
-      'scopeLogs',
-      'logRecords',
-      'attributes',
-      'key',
-      'value',
-    ];
-    const values = [
-      'stringValue',
-      'intValue',
-      'arrayValue',
-      'kvlistValue',
-      'values',
-      'traceId',
-      'startTimeUnixNano',
-      'status',
-      'events',
-    ];
-    const { tree } = fc.letrec((tie) => ({
-      tree: fc.oneof({ maxDepth: 9 }, fc.jsonValue({ maxDepth: 1 }), tie('list'), tie('object')),
-      list: fc.array(tie('tree'), { maxLength: 3 }),
-      object: fc.dictionary(fc.constantFrom(...members, ...values), tie('tree'), { maxKeys: 4 }),
-    }));
     fc.assert(
-      fc.property(tree, (body) => {
+      fc.property(otlpLikeJson, (body) => {
         attempt(() => mapTraces(readJsonSpans(body)));
         attempt(() => mapLogs(readJsonLogs(body)));
       }),

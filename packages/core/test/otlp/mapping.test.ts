@@ -31,7 +31,15 @@ describe('kind of a step', () => {
     ['tool', { 'mcp.method.name': 'tools/call' }],
     ['retrieval', { 'openinference.span.kind': 'RETRIEVER' }],
     ['retrieval', { 'openinference.span.kind': 'RERANKER' }],
-    ['retrieval', { 'gen_ai.operation.name': 'retrieval' }],
+    ...['retrieval', 'search_memory', 'rerank'].map((operation): [string, Attributes] => [
+      'retrieval',
+      { 'gen_ai.operation.name': operation },
+    ]),
+    ['retrieval', { 'llm.request.type': 'rerank' }],
+    ['other', { 'gen_ai.operation.name': 'embeddings' }],
+    ['tool', { 'gen_ai.tool.name': 'search' }],
+    // The name of an operation outranks the presence of attributes of an agent.
+    ['llm', { 'gen_ai.operation.name': 'chat', 'gen_ai.agent.name': 'bot' }],
     ['guardrail', { 'openinference.span.kind': 'GUARDRAIL' }],
     ...['CHAIN', 'PROMPT', 'EVALUATOR', 'EMBEDDING'].map((kind): [string, Attributes] => [
       'other',
@@ -55,12 +63,18 @@ describe('fields of a step', () => {
     ['model', 'answered', { 'gen_ai.response.model': 'answered', 'gen_ai.request.model': 'asked', 'llm.model_name': 'oi' }],
     ['model', 'asked', { 'gen_ai.response.model': '', 'gen_ai.request.model': 'asked' }],
     ['model', 'oi', { 'llm.model_name': 'oi', 'ai.model.id': 'sdk' }],
+    ['model', 'answered', { 'llm.response.model_name': 'answered', 'llm.model_name': 'oi', 'llm.request.model_name': 'asked' }],
+    ['model', 'e', { 'embedding.model_name': 'e', 'reranker.model_name': 'r' }],
+    ['model', 'r', { 'reranker.model_name': 'r', 'ai.model.id': 'sdk' }],
+    ['provider', 'oi', { 'llm.provider': 'oi', 'llm.system': 'system' }],
     ['provider', 'new', { 'gen_ai.provider.name': 'new', 'gen_ai.system': 'old' }],
     ['provider', 'old', { 'gen_ai.system': 'old', 'llm.provider': 'oi' }],
     ['prompt_tokens', 10, { 'gen_ai.usage.input_tokens': 10, 'gen_ai.usage.prompt_tokens': 11 }],
     ['prompt_tokens', 11, { 'gen_ai.usage.prompt_tokens': 11, 'llm.token_count.prompt': 12 }],
+    ['completion_tokens', 10, { 'gen_ai.usage.output_tokens': 10, 'gen_ai.usage.completion_tokens': 11 }],
     ['completion_tokens', 12, { 'llm.token_count.completion': 12 }],
     ['total_tokens', 30, { 'llm.token_count.total': 30, 'llm.usage.total_tokens': 31 }],
+    ['total_tokens', 31, { 'llm.usage.total_tokens': 31, 'gen_ai.usage.total_tokens': 32 }],
     ['cost_usd', 0.25, { 'llm.cost.total': 0.25, 'gen_ai.usage.cost': 1 }],
     ['cost_usd', 0.5, { 'langfuse.observation.cost_details.total': '0.5' }],
   ])('%s is %j', (field, value, attributes) => {
@@ -78,6 +92,12 @@ describe('fields of a step', () => {
     const span = mapped({ ...LLM, ...attributes });
     expect(span).not.toHaveProperty(field);
     expect(span.metadata).toMatchObject(attributes);
+  });
+
+  test('cached and reasoning tokens are part of the others and stay in metadata', () => {
+    const parts = { 'gen_ai.usage.cache_read.input_tokens': 90, 'gen_ai.usage.reasoning.output_tokens': 5 };
+    const span = mapped({ ...LLM, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 20, ...parts });
+    expect(span).toMatchObject({ prompt_tokens: 100, completion_tokens: 20, metadata: parts });
   });
 
   test('tokens of agent steps are not counted, because they repeat the sums of their children', () => {
@@ -138,6 +158,39 @@ describe('error of a step', () => {
     const span = mapped({}, { statusCode: 2 });
     expect(span.status).toBe('error');
     expect(span).not.toHaveProperty('error');
+  });
+});
+
+describe('retrieval step', () => {
+  test('of the GenAI conventions has its query and documents', () => {
+    const documents = '[{"id":"d1","score":0.9}]';
+    const span = mapped({
+      'gen_ai.operation.name': 'retrieval',
+      'gen_ai.retrieval.query.text': 'refunds',
+      'gen_ai.retrieval.documents': documents,
+    });
+    expect(span).toMatchObject({ kind: 'retrieval', input: 'refunds', output: JSON.parse(documents) });
+  });
+
+  const listed = (prefix: string): Attributes => ({
+    [`${prefix}.1.document.content`]: 'second',
+    [`${prefix}.0.document.id`]: 'd1',
+    [`${prefix}.0.document.content`]: 'first',
+    [`${prefix}.0.document.score`]: 0.9,
+    [`${prefix}.0.document.metadata`]: '{"page":3}',
+  });
+  const DOCUMENTS = [{ id: 'd1', content: 'first', score: 0.9, metadata: { page: 3 } }, { content: 'second' }];
+
+  test.each([
+    ['RETRIEVER', 'retrieval.documents'],
+    ['RERANKER', 'reranker.output_documents'],
+  ])('of OpenInference, a %s, has the documents of %s if it has no output', (kind, prefix) => {
+    const attributes = { 'openinference.span.kind': kind, 'input.value': 'refunds', ...listed(prefix) };
+    const span = mapped(attributes);
+    expect(span).toMatchObject({ kind: 'retrieval', input: 'refunds', output: DOCUMENTS });
+    expect(span.metadata).not.toHaveProperty([`${prefix}.0.document.id`]);
+    const withOutput = mapped({ ...attributes, 'output.value': 'text' });
+    expect(withOutput).toMatchObject({ output: 'text', metadata: listed(prefix) });
   });
 });
 

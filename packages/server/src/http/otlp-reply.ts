@@ -14,8 +14,8 @@ export function replyExport(
   { signal, mediaType }: { signal: Signal; mediaType: MediaType },
   { json, headers }: IngestReply,
 ): FastifyReply {
-  const body = mediaType === 'application/json' ? json : Buffer.from(encodeExportResponse(signal, JSON.parse(json)));
-  return reply.headers(headers).header('content-type', mediaType).send(body);
+  const body = mediaType === 'application/json' ? json : encodeExportResponse(signal, JSON.parse(json));
+  return sendAs(reply.headers(headers), mediaType, body);
 }
 
 /** Codes of google.rpc.Status by HTTP status. */
@@ -30,10 +30,16 @@ export function replyExportError(error: unknown, request: FastifyRequest, reply:
   const status = OTLP_STATUS[answer.status] ?? answer.status;
   const body = { code: RPC_CODES[status] ?? INVALID_ARGUMENT, message: messageOf(answer) };
   void reply.code(status).headers(answer.headers);
-  if (mediaType === 'application/x-protobuf')
-    return reply.header('content-type', mediaType).send(Buffer.from(encodeStatus(body)));
-  return reply.header('content-type', 'application/json').send(JSON.stringify(body));
+  if (mediaType === 'application/x-protobuf') return sendAs(reply, mediaType, encodeStatus(body));
+  return sendAs(reply, 'application/json', JSON.stringify(body));
 }
+
+/**
+ * Sends a body as bytes, because Fastify adds a charset to the type of text. The Collector reads the partial success of a response only
+ * if its type is exactly that of the request.
+ */
+const sendAs = (reply: FastifyReply, mediaType: MediaType, body: string | Uint8Array): FastifyReply =>
+  reply.header('content-type', mediaType).send(Buffer.from(body as Uint8Array));
 
 /** The messages of errors without an issue. */
 const MESSAGES: Partial<Record<ErrorCode, string>> = {

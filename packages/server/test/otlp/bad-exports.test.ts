@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
-import protobuf from 'protobufjs/minimal.js';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { chatRun, id, jsonExport, newTrace, protobufExport } from './exporter.ts';
-import { type ExportAnswer, type Exporter, exporter, JSON_TYPE, PROTOBUF } from './sending.ts';
+import { deepJsonAttribute, deepProtobufAttribute, manyAttributes } from './costly-exports.ts';
+import { chatRun, jsonExport, newTrace, protobufExport } from './exporter.ts';
+import { type ExportAnswer, type Exporter, exporter, JSON_TYPE, PROTOBUF, statusOf } from './sending.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -15,20 +15,6 @@ beforeAll(async () => {
   good = exporter(server, await server.key(workspace));
 });
 
-/** Decodes a google.rpc.Status in the media type of its response. */
-function statusOf({ headers, bytes }: ExportAnswer): { code: number; message: string } {
-  if (headers.get('content-type')!.includes('json')) return JSON.parse(bytes.toString());
-  const reader = protobuf.Reader.create(bytes);
-  const status = { code: 0, message: '' };
-  while (reader.pos < reader.len) {
-    const tag = reader.uint32();
-    if (tag === 8) status.code = reader.int32();
-    else if (tag === 18) status.message = reader.string();
-    else throw new Error(`no field of google.rpc.Status: ${tag}`);
-  }
-  return status;
-}
-
 const countRows = async () =>
   (
     await server.database.sql(
@@ -39,29 +25,6 @@ const countRows = async () =>
 
 const INVALID_ARGUMENT = 3;
 const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
-const deep = (levels: number): object => (levels === 0 ? { intValue: 1 } : { arrayValue: { values: [deep(levels - 1)] } });
-const withAttribute = (value: object) => {
-  const body = jsonExport([{ traceId: newTrace(), spanId: id(1) }]);
-  (body.resourceSpans[0]!.scopeSpans[0]!.spans[0] as { attributes: object[] }).attributes = [{ key: 'a', value }];
-  return JSON.stringify(body);
-};
-
-/** Nested protobuf lists, encoded by hand because the encoder does not nest that deeply. */
-function deepProtobuf(levels: number): Uint8Array {
-  const wrap = (tag: number, inner: Uint8Array) => protobuf.Writer.create().uint32(tag).bytes(inner).finish();
-  let value = protobuf.Writer.create().uint32(24).int32(1).finish();
-  for (let level = 0; level < levels; level += 1) value = wrap(0x2a, wrap(0x0a, value));
-  const span = wrap(0x4a, wrap(0x12, value));
-  return wrap(0x0a, wrap(0x12, wrap(0x12, span)));
-}
-
-/** A span with 600,000 empty attributes of four bytes each. */
-const manyAttributes = (): Uint8Array => {
-  const wrap = (tag: number, inner: Uint8Array) => protobuf.Writer.create().uint32(tag).bytes(inner).finish();
-  const attribute = Buffer.from([0x4a, 0x02, 0x12, 0x00]);
-  return wrap(0x0a, wrap(0x12, wrap(0x12, Buffer.concat(Array.from({ length: 600_000 }, () => attribute)))));
-};
-
 describe('answers google.rpc.Status to an unacceptable export and stores nothing', () => {
   test.each<[string, () => Promise<ExportAnswer>, number, RegExp]>([
     ['random bytes', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
@@ -82,8 +45,8 @@ describe('answers google.rpc.Status to an unacceptable export and stores nothing
       400,
       /startTimeUnixNano must be nanoseconds/,
     ],
-    ['deeply nested JSON', () => good.send(withAttribute(deep(400)), JSON_TYPE), 400, /nested more deeply/],
-    ['deeply nested protobuf', () => good.send(deepProtobuf(400), PROTOBUF), 400, /nested more deeply/],
+    ['deeply nested JSON', () => good.send(deepJsonAttribute(400), JSON_TYPE), 400, /nested more deeply/],
+    ['deeply nested protobuf', () => good.send(deepProtobufAttribute(400), PROTOBUF), 400, /nested more deeply/],
     [
       'too many attributes, compressed',
       () => good.send(gzipSync(manyAttributes()), { ...PROTOBUF, 'content-encoding': 'gzip' }),
@@ -109,7 +72,12 @@ describe('answers google.rpc.Status to an unacceptable export and stores nothing
       /none of the 1 spans/,
     ],
     ['a body that is not gzip', () => good.send(trace(), { ...PROTOBUF, 'content-encoding': 'gzip' }), 400, /not gzip/],
-    ['an unsupported encoding', () => good.send(trace(), { ...PROTOBUF, 'content-encoding': 'zstd' }), 415, /gzip or deflate/],
+    [
+      'an unsupported encoding',
+      () => good.send(trace(), { ...PROTOBUF, 'content-encoding': 'zstd' }),
+      415,
+      /"zstd" is not supported; use gzip, deflate or none/,
+    ],
     [
       'another media type',
       () => good.send(trace(), { 'content-type': 'text/plain' }),
@@ -158,4 +126,19 @@ test('answers 503 with Retry-After when the queue has no room for an export', as
   expect(refused.length).toBeGreaterThan(0);
   for (const answer of refused)
     expect([answer.status, answer.headers.get('retry-after'), statusOf(answer).code]).toEqual([503, '1', 14]);
+});
+
+test('answers 429 with Retry-After to a key that sends too much, and stores nothing', async () => {
+  const limited = await testServer({ rateLimitPerMinute: 2 });
+  const { send } = exporter(limited, await limited.key(await limited.workspace()));
+  const answers = [];
+  for (const path of ['/v1/traces', '/v1/metrics', '/v1/traces', '/v1/logs']) {
+    answers.push(await send(path === '/v1/traces' ? trace() : new Uint8Array(), PROTOBUF, path));
+  }
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
+  for (const answer of answers.slice(2)) {
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(statusOf(answer)).toMatchObject({ code: 8, message: expect.stringContaining('Retry-After') });
+  }
+  expect(await limited.database.sql('SELECT count(*)::int AS n FROM countersign.otlp_exports')).toEqual([{ n: 1 }]);
 });

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -32,4 +33,10 @@ test.each([
     latency_ms: 900,
     span_count: 3,
   });
+});
+
+test('the documentation has the configuration of the Collector that was run', () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
+  const [, documented] = /```yaml\n(.*?)```/s.exec(read('../../../../docs/opentelemetry.md'))!;
+  expect(documented).toBe(read('./senders/collector.yaml'));
 });

@@ -1,4 +1,4 @@
-import { opentelemetry } from '../../../core/src/otlp/protobuf/otlp.generated.js';
+import { opentelemetry } from '../../../core/test/otlp/protobuf/otlp.generated.js';
 
 /** A span in the notation of tests: ids in hex, times in nanoseconds as text, attributes as plain values. */
 export interface TestSpan {

@@ -219,9 +219,3 @@ describe('POST /v1/logs', () => {
     expect(partialSuccess.errorMessage).toMatch(/wait for spans/);
   });
 });
-
-test('POST /v1/metrics answers 200, stores nothing and reports the rejected data points', async () => {
-  const metric = { name: 'm', sum: { dataPoints: [{ asInt: '1' }, { asInt: '2' }] } };
-  const { status, bytes } = await sendJson({ resourceMetrics: [{ scopeMetrics: [{ metrics: [metric] }] }] }, '/v1/metrics');
-  expect([status, JSON.parse(bytes.toString()).partialSuccess.rejectedDataPoints]).toEqual([200, '2']);
-});

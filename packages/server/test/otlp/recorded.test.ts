@@ -3,7 +3,7 @@ import type { SpanRow } from '@countersign/core/portal/run-routes';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { CONTENT_SETTINGS } from './senders/versions.ts';
+import { COLLECTED, CONTENT_SETTINGS } from './senders/versions.ts';
 import { exporter } from './sending.ts';
 
 // Exports of real instrumentations, recorded by senders/record.ts. Each program had the same conversation: a question, a call
@@ -159,13 +159,20 @@ const comparable = (messages: unknown): unknown =>
 
 const CALL = { type: 'function', function: { name: 'weather', arguments: { city: 'Bern' } } };
 
-/** The steps of a recording. Settings for content do not change them. */
+/** The program of a recording. */
+const programOf = (name: string): string => CONTENT_SETTINGS[name]?.program ?? COLLECTED[name]?.program ?? name;
+
+/** The steps of a recording. Settings for content and a Collector do not change them. */
 const stepsOf = (name: string) => {
-  const program = CONTENT_SETTINGS[name]?.program ?? name;
+  const program = programOf(name);
   return [...STEPS[program]!, step('agent', `invoke_agent ${program}`, 'error')].map((each) => JSON.stringify(each)).sort();
 };
 const SILENT = Object.keys(CONTENT_SETTINGS).filter((name) => name.endsWith('-silent'));
-const COMPLETE = [...Object.keys(STEPS), ...Object.keys(CONTENT_SETTINGS).filter((name) => !SILENT.includes(name))];
+const COMPLETE = [
+  ...Object.keys(STEPS),
+  ...Object.keys(COLLECTED),
+  ...Object.keys(CONTENT_SETTINGS).filter((name) => !SILENT.includes(name)),
+];
 
 test('the table lists every recording', () => {
   expect(readdirSync(folder).sort()).toEqual([...COMPLETE, ...SILENT].map((name) => `${name}.json`).sort());
@@ -176,7 +183,7 @@ describe('exports of real instrumentations', () => {
     const run = await replay(name);
     const { id: trace } = run;
     expect(run).toMatchObject({
-      agent: { name: CONTENT_SETTINGS[name]?.program ?? name },
+      agent: { name: programOf(name) },
       outcome: 'failure',
       has_error: true,
       session_id: 'session-1',

@@ -1,3 +1,4 @@
+import protobuf from 'protobufjs/minimal.js';
 import type { TestServer } from '../harness/test-server.ts';
 
 export const PROTOBUF = { 'content-type': 'application/x-protobuf' };
@@ -27,4 +28,38 @@ export function exporter(server: TestServer, key: string | undefined): Exporter 
     return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
   };
   return { send, sendJson: (body, path) => send(JSON.stringify(body), JSON_TYPE, path) };
+}
+
+/** Decodes a google.rpc.Status in the media type of its response. */
+export function statusOf({ headers, bytes }: ExportAnswer): { code: number; message: string } {
+  if (headers.get('content-type')!.includes('json')) return JSON.parse(bytes.toString());
+  const reader = protobuf.Reader.create(bytes);
+  const status = { code: 0, message: '' };
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag === 8) status.code = reader.int32();
+    else if (tag === 18) status.message = reader.string();
+    else throw new Error(`no field of google.rpc.Status: ${tag}`);
+  }
+  return status;
+}
+
+/** Decodes the response to an export in the media type of its response: the number of rejected records, and the message. */
+export function partialSuccessOf({ headers, bytes }: ExportAnswer): { rejected: number; message: string } {
+  if (headers.get('content-type')!.includes('json')) {
+    const { partialSuccess: { errorMessage = '', ...counts } = {} } = JSON.parse(bytes.toString());
+    return { rejected: Number(Object.values(counts)[0] ?? 0), message: errorMessage };
+  }
+  const result = { rejected: 0, message: '' };
+  if (bytes.length === 0) return result;
+  const outer = protobuf.Reader.create(bytes);
+  if (outer.uint32() !== 10) throw new Error('no field of an export response');
+  const reader = protobuf.Reader.create(outer.bytes());
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32();
+    if (tag === 8) result.rejected = Number(reader.int64());
+    else if (tag === 18) result.message = reader.string();
+    else throw new Error(`no field of a partial success: ${tag}`);
+  }
+  return result;
 }

@@ -1,6 +1,6 @@
 import type { Message } from '../../contract/message.ts';
 import type { Span } from '../../contract/trace.ts';
-import type { Attributes, SpanRecord } from '../records.ts';
+import type { Attributes, SpanRecord, Value } from '../records.ts';
 
 /** The kinds of steps that a trace has. */
 export type SpanKind = Span['kind'];
@@ -51,6 +51,15 @@ export interface Convention {
   kindOf(span: SpanRecord): KindMatch | undefined;
   /** The conversation in the attributes of a span, and the attributes that it was read from. */
   messagesOf?(attributes: Attributes): ReadMessages | undefined;
+  /** The documents that a retrieval found, if each of them has attributes of its own. */
+  documentsOf?(attributes: Attributes): ReadDocuments | undefined;
+}
+
+/** Documents and their source. */
+export interface ReadDocuments {
+  documents: Value[];
+  /** Names of the attributes that they were read from. */
+  sourceNames: readonly string[];
 }
 
 /** A conversation and its source. */

@@ -6,8 +6,22 @@ export type Tree = Map<string, Tree | Value>;
 /** Maximum depth of a dotted name. */
 const STEPS_MAX = 12;
 
+/** Attributes as a tree, and their names. */
+interface Subtree {
+  tree: Tree;
+  names: readonly string[];
+}
+
+/** The result for most spans. */
+const EMPTY: Subtree = { tree: new Map(), names: [] };
+
 /** The attributes whose names begin with a prefix and a dot, as a tree by the rest of their names, and the names that are in it. */
-export function subtree(attributes: Attributes, prefix: string): { tree: Tree; names: string[] } {
+export function subtree(attributes: Attributes, prefix: string): Subtree {
+  for (const name of attributes.keys()) if (name.startsWith(prefix)) return readSubtree(attributes, prefix);
+  return EMPTY;
+}
+
+function readSubtree(attributes: Attributes, prefix: string): Subtree {
   const tree: Tree = new Map();
   const names: string[] = [];
   for (const [name, value] of attributes) {

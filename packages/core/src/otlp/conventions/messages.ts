@@ -5,21 +5,21 @@ import type { Value } from '../records.ts';
 type Members = { [name: string]: Value };
 
 /** Roles of other interfaces by the names that traces use. */
-const ROLES: Readonly<Record<string, Message['role']>> = {
-  system: 'system',
-  developer: 'developer',
-  user: 'user',
-  human: 'user',
-  assistant: 'assistant',
-  ai: 'assistant',
-  model: 'assistant',
-  tool: 'tool',
-  function: 'tool',
-};
+const ROLES: ReadonlyMap<string, Message['role']> = new Map([
+  ['system', 'system'],
+  ['developer', 'developer'],
+  ['user', 'user'],
+  ['human', 'user'],
+  ['assistant', 'assistant'],
+  ['ai', 'assistant'],
+  ['model', 'assistant'],
+  ['tool', 'tool'],
+  ['function', 'tool'],
+]);
 
 /** The role of a message; `fallback` for an unknown one. */
 export const roleOf = (role: Value | undefined, fallback: Message['role']): Message['role'] =>
-  (typeof role === 'string' && Object.hasOwn(ROLES, role.toLowerCase()) ? ROLES[role.toLowerCase()] : undefined) ?? fallback;
+  (typeof role === 'string' ? (ROLES.get(role) ?? ROLES.get(role.toLowerCase())) : undefined) ?? fallback;
 
 /** Maximum depth of JSON in an attribute. Deeper JSON stays text. */
 const JSON_DEPTH_MAX = 100;
@@ -83,6 +83,12 @@ export const toolCall = (id: Value | undefined, name: Value | undefined, args: V
 function messagesFromParts(message: Members, fallback: Message['role']): Message[] {
   const parts = message.parts ?? message.content ?? [];
   if (!Array.isArray(parts)) return [plainMessage(message, fallback)];
+  const role = roleOf(message.role, fallback);
+  const named: Pick<Message, 'role' | 'name'> =
+    typeof message.name === 'string' && message.name !== '' ? { role, name: message.name } : { role };
+  const [only] = parts;
+  // Most messages are one text.
+  if (parts.length === 1 && isObject(only) && only.type === 'text') return [Object.assign(named, { content: textOfPart(only) })];
   const content: Value[] = [];
   const calls: Value[] = [];
   const results: Message[] = [];
@@ -92,15 +98,14 @@ function messagesFromParts(message: Members, fallback: Message['role']): Message
     else if (part.type === 'tool_call_response') {
       const result = part.response ?? part.result ?? part.content ?? null;
       results.push(plainMessage({ role: 'tool', content: textOf(result), tool_call_id: part.id ?? null }, 'tool'));
-    } else if (part.type === 'text') content.push({ type: 'text', text: textOf(part.content ?? part.text ?? '') });
+    } else if (part.type === 'text') content.push({ type: 'text', text: textOfPart(part) });
     else content.push(part);
   }
-  const role = roleOf(message.role, fallback);
-  const name = typeof message.name === 'string' && message.name !== '' ? { name: message.name } : {};
   if (content.length === 0 && calls.length === 0) return results;
-  const ownMessage: Message = { role, ...name, ...contentOf(content), ...(calls.length > 0 ? { tool_calls: calls } : {}) };
-  return [ownMessage, ...results];
+  return [{ ...named, ...contentOf(content), ...(calls.length > 0 ? { tool_calls: calls } : {}) }, ...results];
 }
+
+const textOfPart = (part: Members): string => textOf(part.content ?? part.text ?? '');
 
 /** One part of text is content as text; anything else stays a list of parts. */
 export function contentOf(parts: Value[]): { content?: string | Value[] } {

@@ -1,6 +1,6 @@
 import type { Message } from '../../contract/message.ts';
 import type { Attributes, Value } from '../records.ts';
-import type { Convention, KindMatch, ReadMessages, SpanKind } from './convention.ts';
+import type { Convention, KindMatch, ReadDocuments, ReadMessages, SpanKind } from './convention.ts';
 import { branch, items, leaf, subtree, type Tree } from './indexed.ts';
 import { contentOf, fromJson, plainMessage, toolCall } from './messages.ts';
 
@@ -37,6 +37,7 @@ export const openInference: Convention = {
     return { kind: KINDS[name]!, attribute: KIND, isEmbedding: name === 'EMBEDDING' };
   },
   messagesOf: readMessages,
+  documentsOf: readDocuments,
   rules: [
     { field: 'model', from: MODELS, source: SPEC },
     { field: 'provider', from: ['llm.provider', 'llm.system'], source: SPEC },
@@ -63,6 +64,28 @@ function readMessages(attributes: Attributes): ReadMessages | undefined {
   ];
   return messages.length === 0 ? undefined : { messages, sourceNames: [...input.names, ...output.names] };
 }
+
+/** Where retrievers and rerankers list their results. */
+const DOCUMENTS = ['retrieval.documents', 'reranker.output_documents'] as const;
+const DOCUMENT_MEMBERS = ['id', 'content', 'score', 'metadata'] as const;
+
+/** `retrieval.documents.N.document.*` and `reranker.output_documents.N.document.*`. */
+function readDocuments(attributes: Attributes): ReadDocuments | undefined {
+  for (const prefix of DOCUMENTS) {
+    const { tree, names } = subtree(attributes, prefix);
+    const documents = items(tree).map((each) => documentOf(branch(each, 'document') ?? new Map()));
+    if (documents.length > 0) return { documents, sourceNames: names };
+  }
+  return undefined;
+}
+
+const documentOf = (tree: Tree): Value =>
+  Object.fromEntries(
+    DOCUMENT_MEMBERS.flatMap((member): [string, Value][] => {
+      const value = leaf(tree, member);
+      return value === undefined ? [] : [[member, member === 'metadata' ? fromJson(value) : value]];
+    }),
+  );
 
 function messageOf(tree: Tree, fallback: Message['role']): Message {
   const parts = items(branch(tree, 'contents')).flatMap((each) => partOf(branch(each, 'message_content')));

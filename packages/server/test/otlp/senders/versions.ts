@@ -69,3 +69,28 @@ export const CONTENT_SETTINGS: Readonly<Record<string, { program: string; enviro
   },
   'python-openllmetry-openai-silent': { program: 'python-openllmetry-openai', environment: { TRACELOOP_TRACE_CONTENT: 'false' } },
 };
+
+/** The version of the OpenTelemetry Collector's builder. */
+export const COLLECTOR_VERSION = 'v0.165.0';
+
+/** The components of the Collector, by section of the builder's file. */
+export const COLLECTOR_MODULES = {
+  receivers: { 'receiver/otlpreceiver': COLLECTOR_VERSION },
+  processors: { 'processor/batchprocessor': COLLECTOR_VERSION },
+  exporters: { 'exporter/otlphttpexporter': COLLECTOR_VERSION },
+  providers: {
+    'confmap/provider/envprovider': 'v1.71.0',
+    'confmap/provider/fileprovider': 'v1.71.0',
+    'confmap/provider/yamlprovider': 'v1.71.0',
+  },
+} as const;
+
+/** Programs that are recorded behind the Collector, with the protocol that they use to reach it. */
+export const COLLECTED: Readonly<Record<string, { program: string; environment: Readonly<Record<string, string>> }>> = {
+  'collector-otel-openai': { program: 'otel-openai', environment: { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' } },
+  'collector-openinference-langchain': {
+    program: 'openinference-langchain',
+    environment: { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+  },
+  'collector-python-otel-openai': { program: 'python-otel-openai', environment: {} },
+};

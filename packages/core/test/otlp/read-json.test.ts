@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { readJsonLogs, readJsonSpans } from '../../src/otlp/read-json.ts';
+
+const bodyOf = (span: object) => ({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] });
+const read = (span: object) => readJsonSpans(bodyOf(span))[0]!;
+const attributeValue = (value: object | null) => read({ attributes: [{ key: 'a', value }] }).attributes.get('a');
+
+describe('the reader of OTLP/JSON', () => {
+  test('reads IDs as hex in upper or lower case', () => {
+    const span = read({ traceId: 'AB'.repeat(16), spanId: 'cd'.repeat(8), parentSpanId: '' });
+    expect(span).toMatchObject({ traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8), parentSpanId: undefined });
+  });
+
+  test.each(['ab', 'zz'.repeat(16), '0'.repeat(32), 7, null, 'q83v'.repeat(8)])('reads the trace ID %j as none', (traceId) => {
+    expect(read({ traceId }).traceId).toBe('');
+  });
+
+  test('reads integers of 64 bits as text or number', () => {
+    expect(read({ startTimeUnixNano: '1700000000000000001', endTimeUnixNano: 5 })).toMatchObject({
+      start: 1_700_000_000_000_000_001n,
+      end: 5n,
+    });
+    expect([
+      attributeValue({ intValue: '12' }),
+      attributeValue({ intValue: 12 }),
+      attributeValue({ intValue: '9007199254740993' }),
+    ]).toEqual([12, 12, '9007199254740993']);
+  });
+
+  test('reads enumerations as numbers', () => {
+    expect(read({ kind: 3, status: { code: 2 } })).toMatchObject({ kind: 3, statusCode: 2 });
+    expect(read({ kind: 'SPAN_KIND_CLIENT', status: { code: 'STATUS_CODE_ERROR' } })).toMatchObject({ kind: 0, statusCode: 0 });
+  });
+
+  test('ignores unknown members', () => {
+    const known = { name: 'step', attributes: [{ key: 'a', value: { stringValue: 'x' } }] };
+    const more = { name: 'step', future: { of: ['any', 1] }, attributes: [{ ...known.attributes[0], future: 1 }] };
+    expect(read(more)).toEqual(read(known));
+    expect(readJsonSpans({ ...bodyOf(known), future: [] })).toHaveLength(1);
+  });
+
+  test('takes null and absent members as empty', () => {
+    expect(read({ name: null, attributes: null, events: null, status: null })).toEqual(read({}));
+    expect(attributeValue(null)).toBe(null);
+    expect(attributeValue({})).toBe(null);
+  });
+
+  test('uses the observed time of a log record without another', () => {
+    const [record] = readJsonLogs({ resourceLogs: [{ scopeLogs: [{ logRecords: [{ observedTimeUnixNano: '7' }] }] }] });
+    expect(record!.time).toBe(7n);
+  });
+});

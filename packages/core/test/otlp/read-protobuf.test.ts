@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readProtobufLogs, readProtobufSpans } from '../../src/otlp/read-protobuf.ts';
+import { MalformedExportError } from '../../src/otlp/records.ts';
+import { byteChanges, mutatedBytes } from './mutated-bytes.ts';
+import { opentelemetry } from './protobuf/otlp.generated.js';
+import { decodeLogs, decodeSpans } from './reference-decoder.ts';
+
+// The reader must read what the generated code of protobufjs reads.
+
+const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 3000);
+const { ExportTraceServiceRequest } = opentelemetry.proto.collector.trace.v1;
+const { ExportLogsServiceRequest } = opentelemetry.proto.collector.logs.v1;
+
+const name = fc.oneof(fc.string({ maxLength: 70 }), fc.constantFrom('', '__proto__', 'gen_ai.operation.name', 'a'));
+const text = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 100 }), fc.constant('\ufeffwith a mark\ufffd'));
+const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+const int64 = fc.record({ low: int32, high: int32, unsigned: fc.constant(false) });
+const smallInt64 = fc.nat(2 ** 31 - 1).map((low) => ({ low, high: 0, unsigned: false }));
+const time = fc.record({ low: int32, high: int32, unsigned: fc.constant(true) });
+const idBytes = (length: number) =>
+  fc.oneof(
+    { arbitrary: fc.uint8Array({ minLength: length, maxLength: length }), weight: 5 },
+    fc.uint8Array({ maxLength: 20 }),
+    fc.constant(new Uint8Array(length)),
+  );
+
+const { anyValue, keyValue } = fc.letrec((tie) => ({
+  anyValue: fc.oneof(
+    { maxDepth: 4 },
+    fc.record({ stringValue: text }),
+    fc.record({ boolValue: fc.boolean() }),
+    fc.record({ intValue: fc.oneof(int64, smallInt64) }),
+    fc.record({ doubleValue: fc.double() }),
+    fc.record({ bytesValue: fc.uint8Array({ maxLength: 40 }) }),
+    fc.constant({}),
+    fc.record({ arrayValue: fc.record({ values: fc.array(tie('anyValue'), { maxLength: 3 }) }) }),
+    fc.record({ kvlistValue: fc.record({ values: fc.array(tie('keyValue'), { maxLength: 3 }) }) }),
+  ),
+  keyValue: fc.record({ key: name, value: tie('anyValue') }, { requiredKeys: [] }),
+}));
+const attributes = fc.array(keyValue, { maxLength: 5 });
+const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(arbitrary, { maxLength: 2 });
+
+const span = fc.record(
+  {
+    traceId: idBytes(16),
+    spanId: idBytes(8),
+    parentSpanId: idBytes(8),
+    traceState: text,
+    flags: fc.nat(2 ** 32 - 1),
+    name,
+    kind: int32,
+    startTimeUnixNano: time,
+    endTimeUnixNano: time,
+    attributes,
+    droppedAttributesCount: fc.nat(),
+    events: some(fc.record({ timeUnixNano: time, name, attributes }, { requiredKeys: [] })),
+    links: some(fc.record({ traceId: idBytes(16), spanId: idBytes(8), attributes }, { requiredKeys: [] })),
+    status: fc.record({ code: int32, message: text }, { requiredKeys: [] }),
+  },
+  { requiredKeys: [] },
+);
+const logRecord = fc.record(
+  {
+    timeUnixNano: time,
+    observedTimeUnixNano: time,
+    severityNumber: int32,
+    severityText: text,
+    body: anyValue,
+    attributes,
+    traceId: idBytes(16),
+    spanId: idBytes(8),
+    eventName: name,
+  },
+  { requiredKeys: [] },
+);
+const group = fc.record({ resource: fc.record({ attributes }), scope: fc.record({ name, attributes }) }, { requiredKeys: [] });
+
+const TRACES = fc
+  .record({ group, spans: some(span) })
+  .map(({ group: { resource, scope }, spans }) =>
+    ExportTraceServiceRequest.encode({ resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }] } as never).finish(),
+  );
+const LOGS = fc
+  .record({ group, logRecords: some(logRecord) })
+  .map(({ group: { resource, scope }, logRecords }) =>
+    ExportLogsServiceRequest.encode({ resourceLogs: [{ resource, scopeLogs: [{ scope, logRecords }] }] } as never).finish(),
+  );
+
+type Read = (bytes: Uint8Array) => unknown;
+
+/** What a reader returns, or that it throws. Maps become lists, so that the order of attributes is compared too. */
+function outcome(read: Read, bytes: Uint8Array, expected: abstract new (...args: never[]) => Error): unknown {
+  try {
+    return JSON.parse(JSON.stringify(read(bytes), (_, value) => comparable(value)));
+  } catch (error) {
+    if (error instanceof expected) return 'rejected';
+    throw error;
+  }
+}
+
+const comparable = (value: unknown): unknown =>
+  value instanceof Map ? [...value] : typeof value === 'bigint' ? `${value} ns` : Object.is(value, -0) ? 0 : value;
+
+const CASES: [string, fc.Arbitrary<Uint8Array>, Read, Read][] = [
+  ['spans', TRACES, readProtobufSpans, decodeSpans],
+  ['log records', LOGS, readProtobufLogs, decodeLogs],
+];
+
+describe('the reader of protobuf', () => {
+  test.each(CASES)('reads %s as protobufjs does', { timeout: 3_600_000 }, (_, bodies, read, reference) => {
+    fc.assert(
+      fc.property(bodies, (body) => {
+        expect(outcome(read, body, MalformedExportError)).toEqual(outcome(reference, body, Error));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  test.each(CASES)(
+    'reads mutated %s as protobufjs does, unless one rejects them',
+    { timeout: 3_600_000 },
+    (_, bodies, read, reference) => {
+      let accepted = 0;
+      fc.assert(
+        fc.property(bodies, byteChanges, (body, changes) => {
+          const mutated = mutatedBytes(body, changes);
+          const ours = outcome(read, mutated, MalformedExportError);
+          const theirs = outcome(reference, mutated, Error);
+          // The bounds reject groups. protobufjs also checks texts that no record has.
+          if (ours === 'rejected' || theirs === 'rejected') return;
+          accepted += 1;
+          expect(ours).toEqual(theirs);
+        }),
+        { numRuns: RUNS },
+      );
+      expect(accepted).toBeGreaterThan(RUNS / 10);
+    },
+  );
+
+  test('rejects a text that is not UTF-8', () => {
+    const body = ExportTraceServiceRequest.encode({ resourceSpans: [{ scopeSpans: [{ spans: [{ name: 'abc' }] }] }] } as never);
+    const bytes = Uint8Array.from(body.finish());
+    bytes[bytes.length - 1] = 0xff;
+    expect(() => readProtobufSpans(bytes)).toThrow(/a text is not UTF-8/);
+    expect(() => decodeSpans(bytes)).toThrow();
+  });
+
+  test('reads a resource and a scope that follow their spans', () => {
+    const [resource, scope] = [
+      { resource: { attributes: [{ key: 'service.name', value: { stringValue: 'late' } }] } },
+      { name: 'late scope' },
+    ];
+    const ofSpans = (message: object) => ExportTraceServiceRequest.encode({ resourceSpans: [message] } as never).finish();
+    const spans = ofSpans({ scopeSpans: [{ spans: [{ name: 'a' }] }] }).subarray(2);
+    const wrapped = (bytes: Uint8Array) => Buffer.from([0x0a, bytes.length, ...bytes]);
+    const scopeBytes = ofSpans({ scopeSpans: [{ scope }] }).subarray(4);
+    const inScope = Buffer.from([...spans.subarray(2), ...scopeBytes]);
+    const body = wrapped(Buffer.from([0x12, inScope.length, ...inScope, ...ofSpans(resource).subarray(2)]));
+    const [record] = readProtobufSpans(body);
+    expect(record).toMatchObject({ name: 'a', scope: 'late scope' });
+    expect([...record!.resource]).toEqual([['service.name', 'late']]);
+    expect(outcome(readProtobufSpans, body, MalformedExportError)).toEqual(outcome(decodeSpans, body, Error));
+  });
+});

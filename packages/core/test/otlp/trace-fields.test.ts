@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { mapTraces } from '../../src/otlp/map-traces.ts';
+import type { SpanRecord, Value } from '../../src/otlp/records.ts';
+import { record } from './span-records.ts';
+
+type Attributes = Record<string, Value>;
+
+const mapOne = (attributes: Attributes, members?: Partial<SpanRecord>) => mapTraces([record(attributes, members)])[0]!;
+
+describe('fields of a run', () => {
+  // In each row, the first attribute outranks the second one.
+  test.each<['agent_name' | 'session_id' | 'external_user_id', string[]]>([
+    [
+      'agent_name',
+      [
+        'gen_ai.main_agent.name',
+        'gen_ai.agent.name',
+        'agent.name',
+        'gen_ai.workflow.name',
+        'traceloop.workflow.name',
+        'ai.telemetry.functionId',
+      ],
+    ],
+    [
+      'session_id',
+      ['gen_ai.conversation.id', 'session.id', 'langfuse.session.id', 'traceloop.association.properties.session_id'],
+    ],
+    ['external_user_id', ['user.id', 'enduser.id', 'langfuse.user.id', 'traceloop.association.properties.user_id']],
+  ])('%s comes from the first of %j', (field, names) => {
+    for (const [index, name] of names.entries()) {
+      const rest = names.slice(index).reverse();
+      expect(mapOne(Object.fromEntries(rest.map((each) => [each, `by ${each}`]))).trace[field]).toBe(`by ${name}`);
+    }
+  });
+
+  test('session and user may come from any span or from the resource', () => {
+    const child = { spanId: 'c'.repeat(16), parentSpanId: 'b'.repeat(16) };
+    const resource = new Map([['user.id', 'user-1']]);
+    const [mapped] = mapTraces([record({}, { resource }), record({ 'session.id': 's-1' }, { ...child, resource })]);
+    expect(mapped!.trace).toMatchObject({ session_id: 's-1', external_user_id: 'user-1' });
+  });
+
+  test('the service is the agent only as a last resort, and never by its default name', () => {
+    const service = (name: string) => ({ resource: new Map([['service.name', name]]) });
+    expect(mapOne({}, service('shop')).trace.agent_name).toBe('shop');
+    expect(mapOne({ 'agent.name': 'bot' }, service('shop')).trace.agent_name).toBe('bot');
+    expect(mapOne({}, service('unknown_service:node')).trace).not.toHaveProperty('agent_name');
+  });
+
+  test.each([
+    [0, 'success'],
+    [1, 'success'],
+    [2, 'failure'],
+  ])('the status %i of the root is the outcome %s', (statusCode, outcome) => {
+    expect(mapOne({}, { statusCode }).trace.outcome).toBe(outcome);
+    expect(mapOne({}, { statusCode, parentSpanId: 'c'.repeat(16) }).trace).not.toHaveProperty('outcome');
+  });
+});

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync, inflateSync } from 'node:zlib';
+import { beforeAll, expect, test } from 'vitest';
+import { storedDocuments } from '../harness/stored-documents.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
+import { chatRun, newTrace, protobufExport } from './exporter.ts';
+import { type FuzzedExport, fuzzedExports } from './fuzzed-exports.ts';
+import { type ExportAnswer, exporter, PROTOBUF, partialSuccessOf, statusOf } from './sending.ts';
+
+/** COUNTERSIGN_FUZZ_RUNS sets another number of requests, COUNTERSIGN_FUZZ_SEED repeats those of an earlier run. */
+const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 4000);
+const SEED = Number(process.env.COUNTERSIGN_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Requests of one workspace. */
+const ROUND = 1000;
+const SENDERS = 16;
+const RPC_CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 413: 3, 415: 3, 503: 14 };
+
+let server: TestServer;
+const statuses = new Map<number, number>();
+
+beforeAll(async () => {
+  server = await testServer();
+});
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+/** The body that the server has after decompression. */
+function decompressed({ headers, body }: FuzzedExport): Uint8Array {
+  const encoding = headers['content-encoding'];
+  return encoding === 'gzip' ? gunzipSync(body) : encoding === 'deflate' ? inflateSync(body) : body;
+}
+
+/** Checks a response by itself; the message says which request it answered. */
+function check(request: FuzzedExport, answer: ExportAnswer): void {
+  const sent = `${request.what} to ${request.path}: ${Buffer.from(request.body.subarray(0, 2000)).toString('base64')}`;
+  expect([...request.statuses, 503], sent).toContain(answer.status);
+  const requestType = request.headers['content-type']!;
+  const isOtlp = ['application/x-protobuf', 'application/json'].includes(requestType);
+  expect(answer.headers.get('content-type'), sent).toBe(isOtlp ? requestType : 'application/json');
+  if (answer.status === 200) {
+    const { rejected, message } = partialSuccessOf(answer);
+    if (rejected > 0) expect(message, sent).not.toBe('');
+    return;
+  }
+  const { code, message } = statusOf(answer);
+  expect(code, sent).toBe(RPC_CODES[answer.status]);
+  expect(message, sent).not.toBe('');
+  if (answer.status === 503) expect(answer.headers.get('retry-after'), sent).toMatch(/^\d+$/);
+}
+
+/** Sends all requests of a round to a new workspace. Only bodies that were answered with 200 may be stored. */
+async function runRound(seed: number, count: number): Promise<void> {
+  const workspace = await server.workspace();
+  const { send } = exporter(server, await server.key(workspace));
+  const requests = fuzzedExports(seed, count);
+  const accepted = new Set<string>();
+  const sendNext = async (): Promise<void> => {
+    for (let request = requests.pop(); request !== undefined; request = requests.pop()) {
+      const answer = await send(request.body, request.headers, request.path);
+      check(request, answer);
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      if (answer.status === 200) accepted.add(sha256(decompressed(request)));
+    }
+  };
+  await Promise.all(Array.from({ length: SENDERS }, sendNext));
+  const stored = await storedDocuments(server.database.sql, 'otlp_exports', workspace);
+  expect(stored.length).toBeGreaterThan(0);
+  expect(stored.map(sha256).filter((each) => !accepted.has(each))).toEqual([]);
+}
+
+/** Sends valid exports of another workspace until it is stopped. */
+function otherSender(send: ReturnType<typeof exporter>['send']) {
+  let isStopped = false;
+  const latencies: number[] = [];
+  const done = (async () => {
+    while (!isStopped) {
+      const begin = performance.now();
+      expect((await send(protobufExport(chatRun(newTrace())), PROTOBUF)).status).toBe(200);
+      latencies.push(performance.now() - begin);
+      await sleep(5);
+    }
+  })();
+  return {
+    stop: async () => {
+      isStopped = true;
+      await done;
+      return latencies.sort((left, right) => left - right);
+    },
+  };
+}
+
+test(`answers fuzzed exports with the error of OTLP and stores only accepted ones (seed ${SEED})`, {
+  timeout: 3_600_000,
+}, async () => {
+  const workspace = await server.workspace();
+  const other = otherSender(exporter(server, await server.key(workspace)).send);
+  for (let sent = 0; sent < RUNS; sent += ROUND) await runRound(SEED + sent, Math.min(ROUND, RUNS - sent));
+  const latencies = await other.stop();
+  // All outcomes occurred, so the checks above were not empty.
+  expect([...statuses.keys()].sort()).toEqual(expect.arrayContaining([200, 400, 401, 413, 415]));
+  expect(latencies.at(-1)).toBeLessThan(5000);
+  const [row] = await server.database.sql('SELECT count(*)::int AS n FROM countersign.traces WHERE tenant_id = $1', [workspace]);
+  expect(row).toEqual({ n: latencies.length });
+  if (process.env.COUNTERSIGN_FUZZ_RUNS !== undefined) {
+    const p99 = latencies[Math.floor(latencies.length * 0.99)]!;
+    process.stderr.write(
+      `${JSON.stringify({ seed: SEED, statuses: Object.fromEntries(statuses), others: latencies.length, p99 })}\n`,
+    );
+  }
+});

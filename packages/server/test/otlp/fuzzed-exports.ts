@@ -1,0 +1,171 @@
+import { deflateSync, gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { byteChanges, mutatedBytes, otlpLikeJson } from '../../../core/test/otlp/mutated-bytes.ts';
+import { opentelemetry } from '../../../core/test/otlp/protobuf/otlp.generated.js';
+import { deepJsonAttribute, deepProtobufAttribute, manyAttributes } from './costly-exports.ts';
+import { chatRun, id, jsonExport, newTrace, pairs, protobufExport } from './exporter.ts';
+
+/** A request of the fuzzer, and the statuses that it may get besides 503. */
+export interface FuzzedExport {
+  what: string;
+  path: string;
+  headers: Record<string, string>;
+  body: Uint8Array;
+  statuses: readonly number[];
+}
+
+const PATHS = ['/v1/traces', '/v1/logs', '/v1/metrics'] as const;
+type Path = (typeof PATHS)[number];
+const PROTOBUF = 'application/x-protobuf';
+const JSON_TYPE = 'application/json';
+
+/** A valid body for each path. */
+const VALID: Readonly<Record<Path, () => { protobuf: Uint8Array; json: object }>> = {
+  '/v1/traces': () => {
+    const spans = chatRun(newTrace());
+    return { protobuf: protobufExport(spans), json: jsonExport(spans) };
+  },
+  '/v1/logs': () => {
+    const record = { eventName: 'gen_ai.user.message', timeUnixNano: '1', attributes: pairs({ content: newTrace() }) };
+    const ids = { traceId: Buffer.from(newTrace(), 'hex'), spanId: Buffer.from(id(2), 'hex') };
+    const request = { resourceLogs: [{ scopeLogs: [{ logRecords: [{ ...record, timeUnixNano: 1, ...ids }] }] }] };
+    const json = { ...record, traceId: newTrace(), spanId: id(2) };
+    return {
+      protobuf: opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest.encode(request).finish(),
+      json: { resourceLogs: [{ scopeLogs: [{ logRecords: [json] }] }] },
+    };
+  },
+  '/v1/metrics': () => ({
+    protobuf: metricsExport(2),
+    json: { resourceMetrics: [{ scopeMetrics: [{ metrics: [{ name: 'm', sum: { dataPoints: [{ asInt: '1' }] } }] }] }] },
+  }),
+};
+
+/** An ExportMetricsServiceRequest with a sum and a histogram, encoded by hand because no code is generated for metrics. */
+export function metricsExport(points: number): Uint8Array {
+  const field = (number: number, content: Uint8Array) => Buffer.concat([Buffer.from([number * 8 + 2, content.length]), content]);
+  const dataPoint = field(1, Buffer.from([0x19, 1, 0, 0, 0, 0, 0, 0, 0]));
+  const data = Buffer.concat(Array.from({ length: points }, () => dataPoint));
+  const metric = (kind: number) => field(2, Buffer.concat([field(1, Buffer.from('tokens')), field(kind, data)]));
+  const [SUM, HISTOGRAM] = [7, 9];
+  return field(1, field(2, Buffer.concat([metric(SUM), metric(HISTOGRAM)])));
+}
+
+const text = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+const READABLE = [200, 400];
+
+const mutatedProtobuf = fc
+  .record({ path: fc.constantFrom(...PATHS), sentTo: fc.option(fc.constantFrom(...PATHS), { freq: 6 }), changes: byteChanges })
+  .map(({ path, sentTo, changes }) => ({
+    what: 'mutated protobuf',
+    path: sentTo ?? path,
+    headers: { 'content-type': PROTOBUF },
+    body: mutatedBytes(VALID[path]().protobuf, changes),
+    statuses: READABLE,
+  }));
+
+const mutatedJson = fc.record({ path: fc.constantFrom(...PATHS), changes: byteChanges }).map(({ path, changes }) => ({
+  what: 'mutated JSON',
+  path,
+  headers: { 'content-type': JSON_TYPE },
+  body: mutatedBytes(text(VALID[path]().json), changes),
+  statuses: READABLE,
+}));
+
+const otherJson = fc.record({ path: fc.constantFrom(...PATHS), value: otlpLikeJson }).map(({ path, value }) => ({
+  what: 'other JSON',
+  path,
+  headers: { 'content-type': JSON_TYPE },
+  body: text(value),
+  statuses: READABLE,
+}));
+
+const brokenCompression = fc
+  .record({
+    path: fc.constantFrom(...PATHS),
+    encoding: fc.constantFrom('gzip', 'deflate'),
+    compress: fc.constantFrom(gzipSync, deflateSync),
+    changes: byteChanges,
+  })
+  .map(({ path, encoding, compress, changes }) => ({
+    what: `broken ${encoding}`,
+    path,
+    headers: { 'content-type': PROTOBUF, 'content-encoding': encoding },
+    body: mutatedBytes(compress(VALID[path]().protobuf), changes),
+    statuses: [...READABLE, 413],
+  }));
+
+const wrongHeaders = fc
+  .record({
+    path: fc.constantFrom(...PATHS),
+    headers: fc.oneof(
+      fc
+        .constantFrom('text/plain', 'application/grpc', 'application/x-ndjson', '*/*', 'x', ';')
+        .map((type) => ({ 'content-type': type })),
+      fc
+        .constantFrom('zstd', 'br', 'snappy', 'gzip, gzip', 'x')
+        .map((encoding) => ({ 'content-type': PROTOBUF, 'content-encoding': encoding })),
+    ),
+  })
+  .map(({ path, headers }) => ({
+    what: `headers ${JSON.stringify(headers)}`,
+    path,
+    headers: headers as Record<string, string>,
+    body: VALID[path]().protobuf,
+    statuses: [415],
+  }));
+
+const wrongKey = fc
+  .record({ path: fc.constantFrom(...PATHS), key: fc.constantFrom('', 'aa_live_', 'aa_live_0123456789', '%00', 'x'.repeat(900)) })
+  .map(({ path, key }) => ({
+    what: 'a wrong key',
+    path,
+    headers: { 'content-type': PROTOBUF, 'x-service-key': key },
+    body: VALID[path]().protobuf,
+    statuses: [401],
+  }));
+
+const tooDeep = fc.record({ levels: fc.integer({ min: 70, max: 3000 }), isJson: fc.boolean() }).map(({ levels, isJson }) => ({
+  what: `${levels} levels`,
+  path: '/v1/traces',
+  headers: { 'content-type': isJson ? JSON_TYPE : PROTOBUF },
+  body: isJson ? Buffer.from(deepJsonAttribute(levels)) : deepProtobufAttribute(levels),
+  statuses: [400],
+}));
+
+const tooMany = fc.record({ isGzip: fc.boolean() }).map(({ isGzip }) => ({
+  what: 'too many attributes',
+  path: '/v1/traces',
+  headers: { 'content-type': PROTOBUF, ...(isGzip ? { 'content-encoding': 'gzip' } : {}) },
+  body: isGzip ? gzipSync(manyAttributes()) : manyAttributes(),
+  statuses: isGzip ? [413] : [400],
+}));
+
+const valid = fc
+  .record({ path: fc.constantFrom(...PATHS), isJson: fc.boolean(), isGzip: fc.boolean() })
+  .map(({ path, isJson, isGzip }) => {
+    const { protobuf, json } = VALID[path]();
+    const body = isJson ? text(json) : protobuf;
+    return {
+      what: 'a valid export',
+      path,
+      headers: { 'content-type': isJson ? JSON_TYPE : PROTOBUF, ...(isGzip ? { 'content-encoding': 'gzip' } : {}) },
+      body: isGzip ? gzipSync(body) : body,
+      statuses: [200],
+    };
+  });
+
+const KINDS: fc.Arbitrary<FuzzedExport> = fc.oneof(
+  { arbitrary: mutatedProtobuf, weight: 400 },
+  { arbitrary: mutatedJson, weight: 150 },
+  { arbitrary: otherJson, weight: 150 },
+  { arbitrary: brokenCompression, weight: 150 },
+  { arbitrary: wrongHeaders, weight: 50 },
+  { arbitrary: wrongKey, weight: 50 },
+  { arbitrary: tooDeep, weight: 10 },
+  { arbitrary: tooMany, weight: 3 },
+  { arbitrary: valid, weight: 50 },
+);
+
+/** Requests of a seed. */
+export const fuzzedExports = (seed: number, count: number): FuzzedExport[] => fc.sample(KINDS, { seed, numRuns: count });

@@ -1,0 +1,214 @@
+import { randomBytes } from 'node:crypto';
+import type { Target } from '../../../../../attack/target.ts';
+import { chatRun, id, newTrace, protobufExport } from '../exporter.ts';
+import { type Collector, startCollector, until } from './collector.ts';
+import { type CountingProxy, countingProxy } from './counting-proxy.ts';
+import { installProgram } from './install.ts';
+import { runSender } from './sender-process.ts';
+
+/** What a trial has: a server, the URL of a model, and a Collector in front of a proxy that counts responses. */
+interface TrialSetup {
+  target: Target;
+  model: string;
+  collector: Collector;
+  proxy: CountingProxy;
+}
+
+/** A trial of the Collector with a server. */
+export interface CollectorTrial {
+  what: string;
+  /** Settings of the server. */
+  server?: Readonly<Record<string, string>>;
+  /** Settings of the Collector that differ from collector.yaml, by their dotted name. */
+  settings?: Readonly<Record<string, string>>;
+  /** Replaces the key of the workspace. */
+  key?: string;
+  /** Returns what was observed; throws if it is not as promised. */
+  run(setup: TrialSetup): Promise<string>;
+}
+
+const TIMEOUT_MS = 200_000;
+
+/** Spans and runs that are stored. */
+async function countStored({ target }: Pick<TrialSetup, 'target'>): Promise<{ runs: number; spans: number }> {
+  const [row] = await target.query<{ runs: number; spans: number }>(
+    'SELECT count(*)::int AS runs, coalesce(sum(span_count), 0)::int AS spans FROM countersign.traces WHERE tenant_id = $1',
+    [target.attacker.tenantId],
+  );
+  return row!;
+}
+
+async function sendToCollector({ collector }: Pick<TrialSetup, 'collector'>, body: Uint8Array): Promise<void> {
+  const headers = { 'content-type': 'application/x-protobuf' };
+  const response = await fetch(`${collector.http}/v1/traces`, {
+    method: 'POST',
+    headers,
+    body: body as NonNullable<RequestInit['body']>,
+  });
+  if (response.status !== 200) throw new Error(`the Collector answered ${response.status}`);
+}
+
+/** Sends runs in one export each, so that the Collector sends many exports, and waits until all are stored. */
+async function storesAllRuns(
+  setup: TrialSetup,
+  runs: number,
+  disturb: () => Promise<void> = async () => undefined,
+): Promise<string> {
+  const before = await countStored(setup);
+  const sent = (async () => {
+    for (let run = 0; run < runs; run += 1) await sendToCollector(setup, protobufExport(chatRun(newTrace())));
+  })();
+  await Promise.all([sent, disturb()]);
+  const isComplete = async () => (await countStored(setup)).spans - before.spans >= 2 * runs;
+  await until(isComplete, TIMEOUT_MS);
+  const after = await countStored(setup);
+  if (after.runs - before.runs !== runs || after.spans - before.spans !== 2 * runs)
+    throw new Error(`sent ${runs} runs, stored ${JSON.stringify({ before, after })}`);
+  const statuses = [...setup.proxy.statuses].map(([status, count]) => `${count} × ${status}`);
+  return `${runs} runs sent and stored; responses: ${statuses.join(', ')}`;
+}
+
+/** Runs a real sender, and waits until its run has its outcome and its steps. */
+async function storesSender(
+  setup: TrialSetup,
+  program: string,
+  protocol: 'grpc' | 'http/protobuf',
+  steps: number,
+): Promise<string> {
+  const { collector, model } = setup;
+  const before = await countStored(setup);
+  const OTEL_EXPORTER_OTLP_ENDPOINT = protocol === 'grpc' ? collector.grpc : collector.http;
+  await runSender(installProgram(program), model, { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: protocol });
+  await until(async () => (await countStored(setup)).spans - before.spans === steps, 20_000);
+  return `${program} over ${protocol}: ${steps} steps stored`;
+}
+
+/** Waits until the log of the Collector has a message, and returns that line. */
+async function logged({ collector }: TrialSetup, message: RegExp): Promise<string> {
+  const find = () =>
+    collector
+      .log()
+      .split('\n')
+      .find((line) => message.test(line));
+  await until(() => find() !== undefined, 20_000);
+  return find()!
+    .replace(/^\S+\s+/, '')
+    .slice(0, 700);
+}
+
+/** Settings of an exporter that sends every request that it gets by itself. */
+const eachAlone = { 'exporters.otlp_http.sending_queue.batch.min_size': '0' };
+
+export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
+  gzip: { what: 'the configuration of the docs', run: (setup) => storesSender(setup, 'otel-openai', 'grpc', 4) },
+  uncompressed: {
+    what: 'compression: none',
+    settings: { 'exporters.otlp_http.compression': 'none' },
+    run: (setup) => storesSender(setup, 'python-otel-openai', 'http/protobuf', 4),
+  },
+  deflate: {
+    what: 'compression: deflate',
+    settings: { 'exporters.otlp_http.compression': 'deflate' },
+    run: (setup) => storesSender(setup, 'otel-openai', 'http/protobuf', 4),
+  },
+  'batch processor': {
+    what: 'the batch processor before the exporter, as in many configurations',
+    settings: { 'processors.batch.send_batch_size': '512', 'service.pipelines.traces.processors': '[batch]' },
+    run: (setup) => storesSender(setup, 'otel-openai', 'grpc', 4),
+  },
+  json: {
+    what: 'encoding: json',
+    settings: { 'exporters.otlp_http.encoding': 'json' },
+    run: (setup) => storesSender(setup, 'python-otel-openai', 'http/protobuf', 4),
+  },
+  zstd: {
+    what: 'compression: zstd',
+    settings: { 'exporters.otlp_http.compression': 'zstd' },
+    run: async (setup) => {
+      await sendToCollector(setup, protobufExport(chatRun(newTrace())));
+      return logged(setup, /Code 415/);
+    },
+  },
+  'wrong key': {
+    what: 'a key that is not valid',
+    key: 'aa_live_wrong',
+    run: async (setup) => {
+      await sendToCollector(setup, protobufExport(chatRun(newTrace())));
+      return logged(setup, /Code 401/);
+    },
+  },
+  'partial success': {
+    what: 'a span without IDs beside others',
+    run: async (setup) => {
+      const spans = [...chatRun(newTrace()), { traceId: '0'.repeat(32), spanId: id(9) }];
+      await sendToCollector(setup, protobufExport(spans));
+      return logged(setup, /Partial success/);
+    },
+  },
+  'partial success as JSON': {
+    what: 'the same with encoding: json',
+    settings: { 'exporters.otlp_http.encoding': 'json' },
+    run: async (setup) => {
+      const spans = [...chatRun(newTrace()), { traceId: '0'.repeat(32), spanId: id(9) }];
+      await sendToCollector(setup, protobufExport(spans));
+      return logged(setup, /Partial success/);
+    },
+  },
+  429: {
+    what: '30 exports, 20 a minute allowed',
+    server: { COUNTERSIGN_RATE_LIMIT_PER_MINUTE: '20' },
+    settings: eachAlone,
+    run: (setup) => storesAllRuns(setup, 30),
+  },
+  503: {
+    what: '200 exports, a queue of one record',
+    server: { COUNTERSIGN_QUEUE_BYTES_MAX: '7000' },
+    settings: eachAlone,
+    run: (setup) => storesAllRuns(setup, 200),
+  },
+  'killed server': {
+    what: '200 exports, the server killed and started again',
+    settings: eachAlone,
+    run: (setup) =>
+      storesAllRuns(setup, 200, async () => {
+        await setup.target.kill();
+        await setup.target.restart();
+      }),
+  },
+  'lost responses': {
+    what: '50 exports, 20 responses lost after the commit',
+    settings: eachAlone,
+    run: (setup) => {
+      setup.proxy.lose(20);
+      return storesAllRuns(setup, 50);
+    },
+  },
+  'large spans': {
+    what: '100 spans of 300 KB within a second',
+    run: async (setup) => {
+      const before = await countStored(setup);
+      const [chat, root] = chatRun(newTrace());
+      const large = () => ({ ...chat!, attributes: { 'input.value': randomBytes(150_000).toString('hex') } });
+      for (let part = 0; part < 10; part += 1) {
+        const spans = Array.from({ length: 10 }, (_, index) => ({ ...large(), spanId: id(100 + part * 10 + index) }));
+        await sendToCollector(setup, protobufExport(part === 9 ? [...spans, root!] : spans));
+      }
+      await until(async () => (await countStored(setup)).spans - before.spans === 101, 30_000);
+      return `101 spans stored; responses: ${JSON.stringify([...setup.proxy.statuses])}`;
+    },
+  },
+};
+
+/** Runs a trial with a Collector of its own. */
+export async function runTrial(trial: CollectorTrial, target: Target, model: string): Promise<string> {
+  const proxy = await countingProxy(target.url);
+  const collector = await startCollector(proxy.url, trial.key ?? target.attacker.key, trial.settings);
+  try {
+    return await trial.run({ target, model, collector, proxy });
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${collector.log().slice(-3000)}`);
+  } finally {
+    await collector.stop();
+    proxy.stop();
+  }
+}

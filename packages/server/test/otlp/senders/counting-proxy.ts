@@ -1,0 +1,36 @@
+import { request as connect, createServer } from 'node:http';
+import { listen, stop } from './sender-process.ts';
+
+/** A proxy that counts the statuses of the responses, and can drop responses. */
+export interface CountingProxy {
+  url: string;
+  statuses: Map<number, number>;
+  /** Ends this many of the next connections after the server has responded, as a broken network does. */
+  lose(responses: number): void;
+  stop(): void;
+}
+
+/** Starts a proxy in front of a server. A server that is not reachable is a broken connection. */
+export async function countingProxy(target: string): Promise<CountingProxy> {
+  const statuses = new Map<number, number>();
+  let lost = 0;
+  const server = createServer((request, response) => {
+    const { method, headers, url } = request;
+    const forwarded = connect(target + url!, { method, headers, agent: false }, (answer) => {
+      const status = answer.statusCode!;
+      if (lost > 0) {
+        lost -= 1;
+        answer.resume();
+        response.destroy();
+        return;
+      }
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      response.writeHead(status, answer.headers);
+      answer.pipe(response);
+    });
+    forwarded.on('error', () => response.destroy());
+    request.pipe(forwarded);
+  });
+  const url = await listen(server);
+  return { url, statuses, lose: (responses) => (lost += responses), stop: () => stop(server) };
+}

@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { COLLECTOR_MODULES, COLLECTOR_VERSION, NODE_PACKAGES, PYTHON_PACKAGES, PYTHON_PACKAGES_ALONE } from './versions.ts';
+
+const here = fileURLToPath(new URL('./', import.meta.url));
+const folder = join(tmpdir(), 'countersign-otlp-senders');
+
+/** A program of this folder, and the command that runs it. */
+export interface SenderProgram {
+  command: string;
+  file: string;
+}
+
+/** The names of the programs, without their endings. */
+export const PROGRAMS = { js: programNames('js', '.cjs'), python: programNames('python', '.py') };
+
+function programNames(part: string, ending: string): string[] {
+  const files = readdirSync(here + part).filter((file) => file.endsWith(ending) && !file.startsWith('agent'));
+  return files.map((file) => file.slice(0, -ending.length));
+}
+
+let nodeHome: string | undefined;
+
+/** Installs what a program needs, and returns how to run it. */
+export function installProgram(name: string): SenderProgram {
+  if (PROGRAMS.python.includes(name)) return { command: installPython(name), file: `${here}python/${name}.py` };
+  nodeHome ??= installNode();
+  return { command: process.execPath, file: join(nodeHome, `${name}.cjs`) };
+}
+
+function installNode(): string {
+  const home = join(folder, 'js');
+  mkdirSync(home, { recursive: true });
+  for (const file of readdirSync(`${here}js`)) copyFileSync(`${here}js/${file}`, join(home, file));
+  writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, dependencies: NODE_PACKAGES }));
+  run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], home);
+  return home;
+}
+
+/** Installs the packages of a program, or the shared ones. Returns the interpreter. */
+function installPython(name: string): string {
+  const alone = PYTHON_PACKAGES_ALONE[name];
+  const home = join(folder, alone === undefined ? 'python' : name);
+  mkdirSync(home, { recursive: true });
+  run('python3', ['-m', 'venv', 'venv'], home);
+  const packages = Object.entries(alone ?? PYTHON_PACKAGES).map(([name, version]) => `${name}==${version}`);
+  run(join(home, 'venv/bin/pip'), ['install', '--quiet', ...packages], home);
+  return join(home, 'venv/bin/python');
+}
+
+/** Builds the OpenTelemetry Collector with the components that the tests need, and returns its program. Needs Go. */
+export function buildCollector(): string {
+  const home = join(folder, `collector-${COLLECTOR_VERSION}`);
+  const program = join(home, 'built/otelcol');
+  if (existsSync(program)) return program;
+  mkdirSync(home, { recursive: true });
+  const parts = Object.entries(COLLECTOR_MODULES).map(([part, modules]) => {
+    const lines = Object.entries(modules).map(
+      ([module, version]) => `  - gomod: go.opentelemetry.io/collector/${module} ${version}\n`,
+    );
+    return `${part}:\n${lines.join('')}`;
+  });
+  writeFileSync(join(home, 'builder.yaml'), `dist:\n  name: otelcol\n  output_path: ./built\n${parts.join('')}`);
+  run('go', ['run', `go.opentelemetry.io/collector/cmd/builder@${COLLECTOR_VERSION}`, '--config', 'builder.yaml'], home);
+  return program;
+}
+
+function run(command: string, args: readonly string[], cwd: string): void {
+  const { status } = spawnSync(command, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}`);
+}

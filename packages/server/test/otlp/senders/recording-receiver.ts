@@ -1,0 +1,23 @@
+import { createServer, type Server } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+
+/** One export as sent, with its decompressed body in Base64. */
+export interface RecordedExport {
+  path: string;
+  contentType: string;
+  body: string;
+}
+
+/** A receiver of OTLP/HTTP that accepts everything and records it in `exports`. */
+export function recordingReceiver(exports: RecordedExport[]): Server {
+  return createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const sent = Buffer.concat(chunks);
+      const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
+      exports.push({ path: request.url!, contentType: request.headers['content-type']!, body: body.toString('base64') });
+      response.writeHead(200, { 'content-type': request.headers['content-type'] }).end();
+    });
+  });
+}
