@@ -9,6 +9,7 @@ export const PARTS = [
   'promotion',
   'latency',
   'bare',
+  'large-bodies',
   'client',
   'gate',
   'trees',
@@ -17,6 +18,7 @@ export const PARTS = [
   'stored',
   'memory',
   'disk',
+  'retention',
 ] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -29,12 +31,16 @@ export interface Options {
   rows: number;
   verifyRows: number;
   memorySeconds: number;
-  /** A file of recorded runs for `disk`, in the format of examples/tau-bench. Undefined: the sample file there. */
+  /** A file of recorded runs for `disk` and `retention`, in the format of examples/tau-bench. Undefined: the sample file there. */
   runs: string | undefined;
   /** Whether the measured server writes CPU profiles beside the results. */
   profile: boolean;
   /** Another checkout. Its server is the limit, instead of the limits of the table. */
   against: string | undefined;
+  /** Whether the result is written into bench/results, to be committed. */
+  keeps: boolean;
+  /** Whether each row is compared with its newest kept result. */
+  compares: boolean;
 }
 
 export const HELP = `npm run bench -- [options]
@@ -48,7 +54,9 @@ export const HELP = `npm run bench -- [options]
   --runs FILE           recorded runs for "disk", in the format of examples/tau-bench (its sample file)
   --against FOLDER      compare traces, otlp, telemetry, audit and promotion with the server of another checkout,
                         where the packages are installed
-  --profile             write CPU profiles of the server into bench/results
+  --compare             print each row beside its newest result in bench/results of the same kind of machine
+  --keep                write the result into bench/results, to be committed
+  --profile             write CPU profiles of the server into bench/output
 `;
 
 /** Reads the command line. Throws an error with one line that describes the problem. */
@@ -67,9 +75,13 @@ export function readOptions(args: string[]): Options | 'help' {
       runs: { type: 'string' },
       against: { type: 'string' },
       profile: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
+      compare: { type: 'boolean', default: false },
     },
   });
   if (values.help === true) return 'help';
+  if (values.against !== undefined && (values.keep || values.compare))
+    throw new Error('--against compares two checkouts; it takes neither --keep nor --compare');
   return {
     only: values.only.split(',').map(part),
     rounds: positive('--rounds', values.rounds),
@@ -78,6 +90,8 @@ export function readOptions(args: string[]): Options | 'help' {
     verifyRows: positive('--verify-rows', values['verify-rows']),
     memorySeconds: positive('--memory-seconds', values['memory-seconds']),
     profile: values.profile,
+    keeps: values.keep,
+    compares: values.compare,
     runs: values.runs,
     against: values.against,
   };

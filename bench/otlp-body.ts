@@ -1,4 +1,4 @@
-import { opentelemetry } from '../packages/core/src/otlp/protobuf/otlp.generated.js';
+import { opentelemetry } from '../packages/core/test/otlp/protobuf/otlp.generated.js';
 import { traceBody } from './bodies.ts';
 import { ID } from './load.ts';
 

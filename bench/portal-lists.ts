@@ -172,7 +172,7 @@ try {
   process.stdout.write(
     ['| list | filter | slowest value | p50 ms | max ms |', '| --- | --- | --- | --- | --- |', ...lines, ''].join('\n'),
   );
-  const folder = fileURLToPath(new URL('results/', import.meta.url));
+  const folder = fileURLToPath(new URL('output/', import.meta.url));
   await mkdir(folder, { recursive: true });
   await writeFile(`${folder}portal-lists.json`, JSON.stringify({ many: MANY, rounds: ROUNDS, rows }, null, 2));
 } finally {

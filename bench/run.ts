@@ -1,7 +1,10 @@
+/** `npm run bench` measures the table of docs/performance.md, each row and its limit in turn. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
+import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { comparison } from './compare.ts';
+import { keepResult, keptRow, machineClass, newestRows, type PartRow } from './kept-results.ts';
 import { HELP, type Options, type Part, readOptions } from './options.ts';
 import { goalStatus, type Row } from './rounds.ts';
 import { against } from './rows/against.ts';
@@ -9,10 +12,12 @@ import { bare } from './rows/bare.ts';
 import { client } from './rows/client.ts';
 import { disk } from './rows/disk.ts';
 import { gate } from './rows/gate.ts';
+import { largeBodies } from './rows/large-bodies.ts';
 import { latency } from './rows/latency.ts';
 import { memory } from './rows/memory.ts';
 import { otlp } from './rows/otlp.ts';
 import { proof } from './rows/proof.ts';
+import { retention } from './rows/retention.ts';
 import { stored } from './rows/stored.ts';
 import { telemetry } from './rows/telemetry.ts';
 import { audit, promotion, traces } from './rows/throughput.ts';
@@ -21,7 +26,9 @@ import { verify } from './rows/verify.ts';
 import { table } from './table.ts';
 import { makeWorld, type World } from './world.ts';
 
-/** `npm run bench` measures the table of docs/performance.md, each row and its limit in turn, and writes the results to bench/results. */
+/** All data of each run, with its rounds and profiles. Git ignores it. */
+const OUTPUT = fileURLToPath(new URL('output/', import.meta.url));
+/** The results that are kept. */
 const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 
 type Measurement = (options: Options, world: World) => Promise<Row[]>;
@@ -35,6 +42,7 @@ const parts: Record<Part, Measurement> = {
   promotion: (pace, world) => promotion(world, pace),
   latency: (pace, world) => latency(world, pace),
   bare: (pace, world) => bare(world, pace),
+  'large-bodies': (pace, world) => largeBodies(world, pace),
   client: (pace, world) => client(world, pace),
   gate: (_pace, world) => gate(world),
   trees: (pace, on) => inWorld(pace, (off) => trees(on, off, pace), { COUNTERSIGN_CHECKPOINT_SECONDS: '0' }),
@@ -43,6 +51,7 @@ const parts: Record<Part, Measurement> = {
   stored: (pace, few) => inWorld(pace, (many) => stored(few, many, pace.rows, pace)),
   memory: ({ memorySeconds }, world) => memory(world, memorySeconds),
   disk: (options, world) => disk(world, options.runs, options),
+  retention: (options, world) => retention(world, options.runs, options),
 };
 
 async function inWorld<T>(
@@ -50,7 +59,7 @@ async function inWorld<T>(
   measure: (world: World) => Promise<T>,
   settings?: Record<string, string>,
 ): Promise<T> {
-  const world = await makeWorld(options.profile ? RESULTS : undefined, settings);
+  const world = await makeWorld(options.profile ? OUTPUT : undefined, settings);
   try {
     return await Promise.race([measure(world), stopped]);
   } finally {
@@ -65,16 +74,12 @@ const stopped = new Promise<never>((_, reject) => {
 stopped.catch(() => undefined);
 
 async function run(options: Options): Promise<void> {
-  await mkdir(RESULTS, { recursive: true });
+  await mkdir(OUTPUT, { recursive: true });
   const startedAt = new Date();
+  const loadAtStart = loadavg()[0]!;
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
-  const machine = {
-    cores: availableParallelism(),
-    model: cpus()[0]?.model,
-    gib: Math.round(totalmem() / 2 ** 30),
-    node: process.version,
-  };
-  const rows: Row[] = [];
+  const machine = machineClass();
+  const rows: PartRow[] = [];
   const { against: folder, only } = options;
   const measurements: [name: string, measure: (world: World) => Promise<Row[]>][] =
     folder === undefined
@@ -84,13 +89,20 @@ async function run(options: Options): Promise<void> {
     process.stderr.write(`measuring ${name} ...\n`);
     const measured = await inWorld(options, measure);
     for (const row of measured) process.stderr.write(`${table([row]).split('\n').at(-1)} ${row.note ?? ''}\n`);
-    rows.push(...measured);
+    rows.push(...measured.map((row) => ({ ...row, part: name })));
   }
-  const result = { commit, startedAt, endedAt: new Date(), machine, loadAverage: loadavg(), options, rows };
-  const file = `${RESULTS}${startedAt.toISOString().replaceAll(/[:.]/g, '-')}.json`;
+  const loadAverage = { start: loadAtStart, end: loadavg()[0]! };
+  const result = { commit, startedAt, endedAt: new Date(), machine, loadAverage, options, rows };
+  const file = `${OUTPUT}${startedAt.toISOString().replaceAll(/[:.]/g, '-')}.json`;
   await writeFile(file, JSON.stringify(result, null, 2) + '\n');
   const { cores, gib, node } = machine;
   process.stdout.write(`${table(rows)}\n\ncommit ${commit}, ${cores} cores, ${gib} GiB, Node ${node}\n${file}\n`);
+  if (options.compares) process.stdout.write(`\n${comparison(rows, newestRows(RESULTS, machine))}\n`);
+  if (options.keeps) {
+    const { rounds, seconds } = options;
+    const kept = { date: startedAt.toISOString(), commit, machine, loadAverage, rounds, seconds, rows: rows.map(keptRow) };
+    process.stdout.write(`kept in ${keepResult(RESULTS, kept)}\n`);
+  }
   if (rows.some((row) => goalStatus(row) === 'missed')) process.exitCode = 1;
 }
 

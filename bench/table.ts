@@ -17,11 +17,16 @@ export function table(rows: readonly Row[]): string {
       goalStatus(row),
     ];
   });
+  return markdownTable(head, lines);
+}
+
+/** A Markdown table with aligned columns. */
+export function markdownTable(head: readonly string[], lines: readonly string[][]): string {
   const widths = head.map((_, column) => Math.max(...[head, ...lines].map((line) => line[column]!.length)));
-  const written = (line: string[]) => `| ${line.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
+  const written = (line: readonly string[]) => `| ${line.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
   return [written(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...lines.map(written)].join('\n');
 }
 
 /** The value with three significant digits, or as a whole number from 1000 on. */
-const figure = (value: number): string =>
+export const figure = (value: number): string =>
   value >= 1000 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)));

@@ -9,7 +9,7 @@ export const otlp = async (world: World, pace: Pace): Promise<Row[]> => [
       work: 'OpenTelemetry exports',
       limit: 'the same runs as native traces',
       unit: 'traces/s',
-      goal: { atLeast: 0.5, moonshot: 0.7 },
+      goal: { atLeast: 0.5, moonshot: 0.8 },
     },
     pace,
     requests(world, loadRequestsOf(world).otlp),

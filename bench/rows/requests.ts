@@ -7,7 +7,7 @@ import type { Measure } from '../rounds.ts';
 import type { World } from '../world.ts';
 
 /** The requests of the table, for one test environment. */
-export const loadRequestsOf = ({ key }: World) => ({
+export const loadRequestsOf = ({ key }: Pick<World, 'key'>) => ({
   traces: [postRequest(operations.ingestTrace.path, key, traceBody())],
   otlp: [postRequest('/v1/traces', key, otlpBody(), 'application/x-protobuf')],
   tracesReadOnly: [postRequest(LIMIT_PATHS.traceReadOnly, key, traceBody())],

@@ -53,9 +53,9 @@ const FILLING = [
      CASE WHEN n > 1 THEN ${hash('n - 1')} END, ${hash('n')}, repeat('x', 600)
      FROM generate_series(${seqAfter('audit')} + 1, $rows) AS n`,
   moveHead('audit', `row_hash = ${hash('$rows')},`),
-  `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, allowed, reason, event, response_sha256, document)
+  `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, allowed, reason, event, response_sha256, document, evidence)
    SELECT $tenant, n, gen_random_uuid(), clock_timestamp(), 'key:000000000000', ${AGENT}, true, 'all_conditions_met', 'promotion.allowed',
-     ${hash('n')}, repeat('x', 600) FROM generate_series(${seqAfter('decisions')} + 1, $rows) AS n`,
+     ${hash('n')}, repeat('x', 600), '{}' FROM generate_series(${seqAfter('decisions')} + 1, $rows) AS n`,
   moveHead('decisions'),
   `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, name, status, pass_rate, document)
    SELECT $tenant, gen_random_uuid(), clock_timestamp() - interval '1 day' - n * interval '1 second', 'key:000000000000', ${AGENT}, 'nightly',

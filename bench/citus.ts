@@ -1,0 +1,124 @@
+/**
+ * `npm run bench:citus` compares a server on Citus (a coordinator and two workers) with the same server on one PostgreSQL of the same
+ * version and settings, on the same cores. It prints a table: rates, and their ratio in alternating rounds. docs/scaling.md has results.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { availableParallelism, loadavg } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { SCOPES } from '@countersign/core/contract/scopes';
+import { openDatabase } from '../packages/server/src/app/open-database.ts';
+import { readConfig } from '../packages/server/src/config/config.ts';
+import { migrate } from '../packages/server/src/database/migrate.ts';
+import { createWorkspace } from '../packages/server/src/workspace/create-workspace.ts';
+import { mintKey } from '../packages/server/src/workspace/ingestion-keys.ts';
+import { createCitusDatabase, createRoles, OWNER, SERVER } from '../scripts/citus/databases.ts';
+import { type CitusNode, onNode, openCitusNodes } from '../scripts/citus/nodes.ts';
+import { evaluationBodies } from './bodies.ts';
+import { type LoadRequest, postRequest, runLoad, sendAll } from './load.ts';
+import { median } from './rounds.ts';
+import { loadRequestsOf } from './rows/requests.ts';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
+    tenants: { type: 'string', default: '1,2,4' },
+    connections: { type: 'string', default: '64' },
+    shards: { type: 'string', default: '8' },
+  },
+});
+const [seconds, rounds, connections] = [Number(values.seconds), Number(values.rounds), Number(values.connections)];
+const TENANTS = values.tenants.split(',').map(Number);
+const WORKS = ['traces', 'audit', 'telemetry', 'promotion'] as const;
+
+const secrets = {
+  COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),
+  COUNTERSIGN_SIGNING_KEY: generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+};
+
+/** A server process and the keys of its workspaces. */
+interface Side {
+  port: number;
+  keys: readonly string[];
+}
+
+const cleanup = new AsyncDisposableStack();
+try {
+  const nodes = await openCitusNodes({ settings: { 'citus.shard_count': values.shards } });
+  cleanup.defer(() => nodes.stop());
+  await createRoles(nodes);
+  await createCitusDatabase(nodes, 'bench_citus');
+  await onNode(nodes.coordinator, 'postgres', (client) => client.query(`CREATE DATABASE bench_plain OWNER ${OWNER}`));
+  const plain = await startSide(nodes.coordinator, 'bench_plain', false);
+  const citus = await startSide(nodes.coordinator, 'bench_citus', true);
+  const print = (...cells: (string | number)[]) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
+  process.stdout.write(
+    `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)} at the start, ${values.shards} shards, ${connections} connections\n\n`,
+  );
+  print('work', 'workspaces', 'one PostgreSQL', 'Citus', 'ratio', 'all ratios');
+  print('---', '---', '---', '---', '---', '---');
+  for (const work of WORKS)
+    for (const tenants of TENANTS) {
+      const measured: { plain: number; citus: number }[] = [];
+      for (let round = 0; round <= rounds; round += 1)
+        measured.push({ plain: await rate(plain, work, tenants), citus: await rate(citus, work, tenants) });
+      const kept = measured.slice(1); // the first round warms up
+      const ratios = kept.map((each) => each.citus / each.plain);
+      const rateOf = (side: 'plain' | 'citus') => `${Math.round(median(kept.map((each) => each[side])))}/s`;
+      print(
+        work,
+        tenants,
+        rateOf('plain'),
+        rateOf('citus'),
+        median(ratios).toFixed(2),
+        ratios.map((ratio) => ratio.toFixed(2)).join(' '),
+      );
+    }
+} finally {
+  await cleanup.disposeAsync();
+}
+
+async function rate({ port, keys }: Side, work: (typeof WORKS)[number], tenants: number): Promise<number> {
+  const loadRequests: LoadRequest[] = keys.slice(0, tenants).flatMap((key) => loadRequestsOf({ key })[work]);
+  return (await runLoad({ port, connections, seconds, loadRequests })).perSecond;
+}
+
+/** Creates the tables and workspaces, and starts a server on them. */
+async function startSide({ host, port }: CitusNode, database: string, citus: boolean): Promise<Side> {
+  await migrate({ host, port, user: OWNER, database }, { serverRole: SERVER, citus });
+  const environment = {
+    ...secrets,
+    DATABASE_URL: `postgres://${SERVER}@${host}:${port}/${database}`,
+    COUNTERSIGN_PORT: '0',
+    COUNTERSIGN_LOG_LEVEL: 'warn',
+  };
+  const open = await openDatabase(readConfig(environment), () => undefined, 'set-up');
+  const keys: string[] = [];
+  for (let number = 0; number < Math.max(...TENANTS); number += 1) {
+    const tenant = await createWorkspace(open.pool, `bench-${number}`);
+    keys.push(await mintKey(open.pool, tenant, { name: 'bench', scopes: SCOPES, expiresAt: null }, 'operator'));
+  }
+  await open.close();
+  const server = spawn(process.execPath, [...process.execArgv, fileURLToPath(new URL('serve.ts', import.meta.url))], {
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  cleanup.defer(() => stop(server));
+  const [{ ready }] = (await once(server, 'message')) as [{ ready: number }];
+  for (const key of keys)
+    await sendAll(
+      ready,
+      evaluationBodies().map((body) => postRequest('/api/public/evaluations', key, body)),
+    );
+  return { port: ready, keys };
+}
+
+async function stop(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null) return;
+  const ended = once(server, 'exit');
+  server.kill('SIGTERM');
+  await ended;
+}

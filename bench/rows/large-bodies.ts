@@ -1,0 +1,47 @@
+import { operations } from '@countersign/core/contract/operations';
+import { ID, postRequest, runLoad } from '../load.ts';
+import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
+import type { World } from '../world.ts';
+import { loadRequestsOf } from './requests.ts';
+
+const MIB = 1024 * 1024;
+const SPANS = 18;
+const SENDERS = { large: 2, other: 8 };
+
+/** The 99th percentile of audit appends while traces of 18 MB arrive, compared with the same without them. */
+export async function largeBodies(world: World, { rounds, seconds }: Pace): Promise<Row[]> {
+  const others = async () => {
+    const loadRequests = loadRequestsOf(world).audit;
+    const { latencies } = await runLoad({ port: world.port, connections: SENDERS.other, seconds, loadRequests });
+    return percentile(latencies, 0.99);
+  };
+  const large = [postRequest(operations.ingestTrace.path, world.key, largeTrace())];
+  const withLarge = async () => {
+    const arriving = runLoad({ port: world.port, connections: SENDERS.large, seconds, loadRequests: large });
+    const [p99, { perSecond }] = await Promise.all([others(), arriving]);
+    return { p99, perSecond };
+  };
+  await others(); // warms up
+  const measured: Row['rounds'] = [];
+  const rates: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const limitRate = await others();
+    const { p99, perSecond } = await withLarge();
+    measured.push({ rate: p99, limitRate });
+    rates.push(perSecond);
+  }
+  const title = { work: 'audit p99 while bodies of 18 MB arrive', limit: 'the same without them', unit: 'ms', goal };
+  return [rowOf(title, measured, `large bodies per second in each round: ${rates.map((each) => each.toFixed(1)).join(', ')}`)];
+}
+
+const goal = { atLeast: 3, moonshot: 1.5, lessIsBetter: true };
+
+function largeTrace(): string {
+  const spans = Array.from({ length: SPANS }, (_, index) => ({
+    span_id: `span-${index}`,
+    kind: 'tool',
+    name: 'read_file',
+    tool_result: { text: `line ${index} of a large file\n`.repeat(MIB / 24).slice(0, MIB - 1_000) },
+  }));
+  return JSON.stringify({ trace_id: `large-${ID}`, agent_name: 'support-bot', spans });
+}

@@ -1,0 +1,73 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { comparison } from '../bench/compare.ts';
+import { type KeptResult, keepResult, keptRow, machineClass, newestRows, type PartRow } from '../bench/kept-results.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-results-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const row = (given: Partial<PartRow>): PartRow => ({
+  part: 'audit',
+  work: 'audit',
+  limit: 'tiny POST',
+  unit: '/s',
+  rate: 1000,
+  limitRate: 2000,
+  ratio: 0.5,
+  rounds: [],
+  ...given,
+});
+const result = (date: string, given: Partial<KeptResult>): KeptResult => ({
+  date,
+  commit: 'aaaaaaa',
+  machine: machineClass(),
+  loadAverage: { start: 0, end: 1 },
+  rounds: 5,
+  seconds: 4,
+  rows: [keptRow(row({}))],
+  ...given,
+});
+
+describe('kept results', () => {
+  test('the newest row of the same class of machine counts', () => {
+    keepResult(folder, result('2026-11-20T10:00:00.000Z', { commit: 'ccccccc', rows: [keptRow(row({ ratio: 0.4 }))] }));
+    keepResult(folder, result('2026-11-19T10:00:00.000Z', { rows: [keptRow(row({})), keptRow(row({ part: 'traces' }))] }));
+    const other = { ...machineClass(), cores: 1000 };
+    keepResult(folder, result('2026-11-21T10:00:00.000Z', { machine: other, rows: [keptRow(row({ ratio: 0.9 }))] }));
+    const kept = newestRows(folder, machineClass());
+    expect(kept.get('audit | audit | tiny POST')).toMatchObject({ ratio: 0.4, commit: 'ccccccc' });
+    expect(kept.get('traces | audit | tiny POST')).toMatchObject({ ratio: 0.5, commit: 'aaaaaaa' });
+  });
+
+  test('an absent folder has none', () => {
+    expect(newestRows(join(folder, 'absent'), machineClass())).toEqual(new Map());
+  });
+
+  test('contain no name of the machine', () => {
+    expect(Object.keys(machineClass())).toEqual(['platform', 'processor', 'cores', 'gib', 'node']);
+  });
+});
+
+test('a comparison shows each row beside the kept one, and rows without one', () => {
+  keepResult(folder, result('2026-11-20T10:00:00.000Z', {}));
+  const rows = [row({ rate: 800, ratio: 0.6 }), row({ part: 'traces' })];
+  const [, , audit, traces] = comparison(rows, newestRows(folder, machineClass())).split('\n');
+  const cells = (line: string | undefined) => line!.split('|').map((cell) => cell.trim());
+  expect(cells(audit).slice(4, -1)).toEqual(['2026-11-20 aaaaaaa', '0.8', '0.5', '0.6', '1.2']);
+  expect(cells(traces).slice(4, -1)).toEqual(['none', '', '', '0.5', '']);
+});
+
+test('--against takes neither --keep nor --compare', () => {
+  const command = fileURLToPath(new URL('../bench/run.ts', import.meta.url));
+  for (const option of ['--keep', '--compare']) {
+    const { status, stderr } = spawnSync(process.execPath, [command, '--against', '/nowhere', option], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([2, expect.stringContaining('takes neither --keep nor --compare')]);
+  }
+});
