@@ -9,8 +9,14 @@ const MARKERS: Record<Kind, string> = {
   traces: 'SELECT trace_id AS marker FROM countersign.traces WHERE tenant_id = $1',
 };
 
+/** A server whose records are checked. */
+type CheckedServer = Pick<Target, 'folder' | 'query' | 'victim'>;
+
 /** Counts the acknowledged records that are missing from the database. */
-export async function countLostRecords(target: Target, { acknowledged }: Pick<VictimReport, 'acknowledged'>): Promise<number> {
+export async function countLostRecords(
+  target: CheckedServer,
+  { acknowledged }: Pick<VictimReport, 'acknowledged'>,
+): Promise<number> {
   let lost = 0;
   for (const kind of new Set(acknowledged.map((each) => each.kind))) {
     const rows = await target.query<{ marker: string }>(MARKERS[kind], [target.victim.tenantId]);
@@ -20,9 +26,9 @@ export async function countLostRecords(target: Target, { acknowledged }: Pick<Vi
   return lost;
 }
 
-/** Whether the victim's ledger verifies with the command that operators use. */
-export async function isLedgerValid(target: Target): Promise<boolean> {
-  return run(['ledger', 'verify', '--workspace', target.victim.tenantId], target.folder.environment).then(
+/** Whether all logs of the victim verify with the command that operators use. */
+export async function areLogsValid(target: CheckedServer): Promise<boolean> {
+  return run(['ledger', 'verify', '--workspace', target.victim.tenantId, '--log', 'all'], target.folder.environment).then(
     () => true,
     () => false,
   );

@@ -7,6 +7,15 @@ export interface Bounds {
   memoryMiB?: number;
 }
 
+/** How long to attack. */
+export interface AttackOptions {
+  seconds: number;
+  /** Seed of the fuzzed requests. The same seed makes the same requests. */
+  seed: number;
+  /** The number of fuzzed requests. Undefined: as many as the seconds allow. */
+  requests: number | undefined;
+}
+
 /** What an attack observed. */
 export interface AttackResult {
   /** Requests and connections that were refused. */
@@ -28,7 +37,7 @@ export interface Attack {
   settings?: Record<string, string>;
   /** Creates what the attack needs, before the measurement starts. */
   prepare?: (target: Target) => Promise<void>;
-  run(target: Target, how: { seconds: number; seed: number }): Promise<AttackResult>;
+  run(target: Target, how: AttackOptions): Promise<AttackResult>;
 }
 
 /** Percentile of latencies; 0 without any. */

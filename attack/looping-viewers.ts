@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attack, percentile } from './attack.ts';
 import { Caller, httpText, postRequest, runConcurrently } from './requests.ts';
-import type { Target, Workspace } from './target.ts';
+import type { Workspace } from './stored-records.ts';
+import type { Target } from './target.ts';
 
 const VIEWERS = 64;
 const ENTRIES = 60;

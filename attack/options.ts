@@ -1,25 +1,24 @@
 import { parseArgs } from 'node:util';
+import type { AttackOptions } from './attack.ts';
 import { ATTACKS, type AttackName } from './attacks.ts';
 import { requireLoopback } from './loopback.ts';
 
 /** The options of the command. */
-export interface Options {
+export interface Options extends AttackOptions {
   only: readonly AttackName[];
-  /** Duration of each attack. */
-  seconds: number;
   host: string;
-  /** Seed of the fuzzed requests. The same seed makes the same requests. */
-  seed: number;
 }
 
 const NAMES = Object.keys(ATTACKS) as AttackName[];
 const SECONDS_MAX = 300;
+const REQUESTS_MAX = 1_000_000;
 
 export const HELP = `npm run attack -- [options]
   Starts a server on this machine, attacks it, and reports whether each bound in docs/reliability.md holds.
   --only NAME,NAME   attacks to run (all): ${NAMES.join(', ')}
   --seconds N        duration of each attack, at most ${SECONDS_MAX} (10)
   --seed N           seed of the fuzzed requests (1)
+  --requests N       number of fuzzed requests (as many as the seconds allow)
   --host ADDRESS     a loopback address to listen on; any other is refused (127.0.0.1)
 Exits with 1 when a bound does not hold, and with 2 when the attack could not run.
 `;
@@ -34,6 +33,7 @@ export function readOptions(args: string[]): Options | 'help' {
       only: text(NAMES.join(',')),
       seconds: text('10'),
       seed: text('1'),
+      requests: { type: 'string' },
       host: text('127.0.0.1'),
     },
   });
@@ -43,6 +43,7 @@ export function readOptions(args: string[]): Options | 'help' {
     only: values.only.split(',').map(nameOf),
     seconds: wholeNumber('--seconds', values.seconds, SECONDS_MAX),
     seed: wholeNumber('--seed', values.seed, 2 ** 31),
+    requests: values.requests === undefined ? undefined : wholeNumber('--requests', values.requests, REQUESTS_MAX),
     host: values.host,
   };
 }
@@ -53,7 +54,8 @@ function nameOf(given: string): AttackName {
   return found;
 }
 
-function wholeNumber(name: string, text: string, max: number): number {
+/** Reads a whole number from 1 to a maximum. */
+export function wholeNumber(name: string, text: string, max: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;
   throw new Error(`${name} must be a whole number from 1 to ${max}, got ${JSON.stringify(text)}`);

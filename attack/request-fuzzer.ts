@@ -1,20 +1,37 @@
 import { openApiDocument } from '@countersign/core/contract/openapi';
 import { PORTAL_ROUTES } from '@countersign/core/portal/routes';
+import { type ExampleChoice, exampleOf, type JsonSchema } from '../packages/server/test/fixtures/example-values.ts';
+import { jsonExport } from '../packages/server/test/otlp/exporter.ts';
 import type { Random } from './random.ts';
 import { httpText } from './requests.ts';
-import type { Workspace } from './target.ts';
+import type { Workspace } from './stored-records.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON, walked for its paths and examples.
 type Json = any;
+
+/** The workspace of the fuzzed requests. */
+export interface FuzzSubject extends Workspace {
+  /** A token that reads the ledger. */
+  readToken: string;
+  /** Sessions for requests that end their session or take away its rights. */
+  spareCookies: readonly string[];
+  /** Values that exist, by the names of parameters and members (one-of-each.ts). */
+  values: Readonly<Record<string, string>>;
+}
 
 /** A kind of request, from the OpenAPI document or from the portal's routes. */
 interface RequestTemplate {
   method: string;
   path: string;
-  /** A valid body to mutate; undefined where the request has none. */
-  body: unknown;
-  query: readonly string[];
+  /** A valid body to mutate, or the schema of one; undefined where the request has none. */
+  body?: unknown;
+  bodySchema?: JsonSchema;
+  /** The schema of each member of the query string. */
+  query: Readonly<Record<string, JsonSchema>>;
 }
+
+/** Requests after which a session can do less than before. */
+const ENDS_SESSION = /\/(session|membership|account\/password|account\/sessions\/:session)$/;
 
 /** Values that most members do not accept. */
 const INVALID_VALUES: readonly unknown[] = [
@@ -45,22 +62,23 @@ const INVALID_VALUES: readonly unknown[] = [
 
 const MEDIA_TYPES = ['application/json', 'text/plain', 'application/json; charset=latin1', ''];
 
+const SPANS = jsonExport([{ traceId: '1'.repeat(32), spanId: '1'.repeat(16), attributes: { 'gen_ai.request.model': 'm' } }]);
+
 /** A template for every request in the OpenAPI document and in the portal's table. */
 function requestTemplates(): RequestTemplate[] {
   const document = openApiDocument() as Json;
   const described = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
-    Object.entries<Json>(methods).flatMap(([method, operation]) => {
-      const examples = Object.values<Json>(operation.requestBody?.content['application/json'].examples ?? {});
-      const query = (operation.parameters ?? []).filter((each: Json) => each.in === 'query').map((each: Json) => each.name);
-      const bodies = examples.length === 0 ? [undefined] : examples.map(({ value }) => value);
-      return bodies.map((body): RequestTemplate => ({ method: method.toUpperCase(), path, body, query }));
+    Object.entries<Json>(methods).flatMap(([method, { requestBody, parameters = [] }]) => {
+      const examples = Object.values<Json>(requestBody?.content['application/json'].examples ?? {}).map(({ value }) => value);
+      const inQuery = parameters.filter((each: Json) => each.in === 'query').map((each: Json) => [each.name, each.schema]);
+      const withBody = examples.length > 0 ? examples : [requestBody === undefined ? undefined : SPANS];
+      const query = Object.fromEntries(inQuery);
+      return withBody.map((body): RequestTemplate => ({ method: method.toUpperCase(), path, body, query }));
     }),
   );
-  const portal = Object.values<Json>(PORTAL_ROUTES).map(({ method, path, body, query }): RequestTemplate => {
-    const members = Object.keys(body?.properties ?? {});
-    const example = body === undefined ? undefined : Object.fromEntries(members.map((member) => [member, 'x']));
-    return { method, path, body: example, query: Object.keys(query?.properties ?? {}) };
-  });
+  const portal = Object.values<Json>(PORTAL_ROUTES).map(
+    ({ method, path, body, query }): RequestTemplate => ({ method, path, bodySchema: body, query: query?.properties ?? {} }),
+  );
   return [...described, ...portal];
 }
 
@@ -68,23 +86,28 @@ function requestTemplates(): RequestTemplate[] {
 export class RequestFuzzer {
   readonly #templates = requestTemplates();
   readonly #random: Random;
-  readonly #workspace: Workspace;
+  readonly #subject: FuzzSubject;
+  readonly #choice: ExampleChoice;
 
-  constructor(random: Random, workspace: Workspace) {
+  constructor(random: Random, subject: FuzzSubject) {
     this.#random = random;
-    this.#workspace = workspace;
+    this.#subject = subject;
+    this.#choice = {
+      valueOf: (name) => (random.chance(0.7) ? subject.values[name] : undefined),
+      includes: () => random.chance(0.6),
+    };
   }
 
-  /** The next request, as bytes. */
-  next(): Buffer {
+  /** The next request, as bytes, and the route that it is for. */
+  next(): { route: string; bytes: Buffer } {
     const random = this.#random;
     const template = random.pick(this.#templates);
-    const body =
-      template.body === undefined ? '' : this.#serialize(random.chance(0.85) ? this.#mutate(template.body) : template.body);
-    const length = random.chance(0.02) ? Math.floor(random.next() * 50) : Buffer.byteLength(body);
+    const body = this.#body(template);
+    // A length above that of the body takes many seconds, until the server gives up. slow-senders.ts covers it.
+    const length = random.chance(0.02) ? Math.floor(random.next() * Buffer.byteLength(body)) : Buffer.byteLength(body);
     const headers: Record<string, string | number> = {
-      Authorization: random.chance(0.95) ? `Bearer ${this.#workspace.key}` : `Bearer ${random.pick(INVALID_HEADER_VALUES)}`,
-      Cookie: random.chance(0.95) ? this.#workspace.cookie : `countersign=${random.pick(INVALID_HEADER_VALUES)}`,
+      Authorization: `Bearer ${random.chance(0.95) ? this.#token(template) : random.pick(INVALID_HEADER_VALUES)}`,
+      Cookie: random.chance(0.95) ? this.#cookie(template) : `countersign=${random.pick(INVALID_HEADER_VALUES)}`,
       Origin: random.chance(0.95) ? 'http://127.0.0.1' : random.pick(INVALID_HEADER_VALUES),
       'Content-Type': random.chance(0.95) ? 'application/json' : random.pick(MEDIA_TYPES),
       ...(random.chance(0.1) ? { 'Idempotency-Key': random.pick(INVALID_HEADER_VALUES) } : {}),
@@ -92,15 +115,43 @@ export class RequestFuzzer {
       ...(body === '' && template.method === 'GET' ? {} : { 'Content-Length': length }),
     };
     const method = random.chance(0.03) ? random.pick(['PUT', 'OPTIONS', 'DELETE', 'HEAD', 'PROPFIND']) : template.method;
-    return Buffer.from(httpText(method, this.#path(template), { ...headers, Connection: 'close' }, body));
+    const bytes = Buffer.from(httpText(method, this.#path(template), { ...headers, Connection: 'close' }, body));
+    return { route: `${template.method} ${template.path}`, bytes };
+  }
+
+  /** The routes that requests are made for. */
+  get routes(): string[] {
+    return [...new Set(this.#templates.map(({ method, path }) => `${method} ${path}`))];
+  }
+
+  #token({ path }: RequestTemplate): string {
+    return path.startsWith('/api/ledger/') ? this.#subject.readToken : this.#subject.key;
+  }
+
+  #cookie({ method, path }: RequestTemplate): string {
+    const { cookie, spareCookies } = this.#subject;
+    return method !== 'GET' && ENDS_SESSION.test(path) ? this.#random.pick(spareCookies) : cookie;
+  }
+
+  #body({ body, bodySchema }: RequestTemplate): string {
+    const valid = bodySchema === undefined ? body : exampleOf(bodySchema, this.#choice);
+    if (valid === undefined) return '';
+    return this.#serialize(this.#random.chance(0.7) ? this.#mutate(valid) : valid);
   }
 
   #path({ path, query }: RequestTemplate): string {
     const random = this.#random;
     const filled = path
-      .replace(':workspace', random.chance(0.95) ? this.#workspace.tenantId : 'nothing')
-      .replace(/:\w+|\{\w+\}/g, () => encodeURIComponent(random.pick(PARAMETERS)));
-    const given = query.filter(() => random.chance(0.4)).map((name) => `${name}=${encodeURIComponent(random.pick(PARAMETERS))}`);
+      .replace(':workspace', random.chance(0.95) ? this.#subject.tenantId : 'nothing')
+      .replace(/:(\w+)|\{(\w+)\}/g, (_, portalName?: string, name?: string) => {
+        const known = this.#subject.values[portalName ?? name!];
+        return encodeURIComponent(known !== undefined && random.chance(0.7) ? known : random.pick(PARAMETERS));
+      });
+    const given = Object.entries(query).flatMap(([name, schema]) => {
+      if (!random.chance(0.4)) return [];
+      const value = random.chance(0.7) ? String(exampleOf(schema, this.#choice, name)) : random.pick(PARAMETERS);
+      return [`${name}=${encodeURIComponent(value)}`];
+    });
     if (random.chance(0.05)) given.push('unknown=%zz');
     return given.length === 0 ? filled : `${filled}?${given.join('&')}`;
   }

@@ -1,8 +1,9 @@
 /** `npm run attack`: starts a server on loopback, attacks it, and exits with 1 when a bound of docs/reliability.md does not hold. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countLostRecords, isLedgerValid } from './acknowledged-records.ts';
+import { areLogsValid, countLostRecords } from './acknowledged-records.ts';
 import { type Attack, type Bounds, percentile } from './attack.ts';
 import { ATTACKS, type AttackName } from './attacks.ts';
+import { interruption } from './interruption.ts';
 import { HELP, type Options, readOptions } from './options.ts';
 import { type Row, table } from './table.ts';
 import { Target } from './target.ts';
@@ -12,18 +13,15 @@ const MIB = 1024 * 1024;
 
 /** Time that an attack may take in addition for preparation, shutdown and checks. */
 const OVERTIME_SECONDS = 240;
-
-/** Rejects when the command receives SIGINT or SIGTERM. */
-const interruption = new Promise<never>((_, reject) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
-});
-interruption.catch(() => undefined);
+/** The lowest rate of fuzzed requests. */
+const FUZZED_PER_SECOND_MIN = 40;
 
 async function runAttack(name: AttackName, options: Options): Promise<Row> {
   const attack: Attack = ATTACKS[name];
   const target = await Target.start(options.host, attack.settings);
   try {
-    const timeout = sleep((options.seconds + OVERTIME_SECONDS) * 1000, undefined, { ref: false }).then(() => {
+    const fuzzingSeconds = (options.requests ?? 0) / FUZZED_PER_SECOND_MIN;
+    const timeout = sleep((options.seconds + fuzzingSeconds + OVERTIME_SECONDS) * 1000, undefined, { ref: false }).then(() => {
       throw new Error(`${name} did not end`);
     });
     timeout.catch(() => undefined);
@@ -96,7 +94,7 @@ async function generalViolations(target: Target, report: VictimReport, lost: num
     ...(target.isAlive ? [] : ['the server process ended']),
     ...(report.acknowledged.length > 0 ? [] : ['no record of others was acknowledged']),
     ...(lost === 0 ? [] : [`${lost} acknowledged records are not in the database`]),
-    ...((await isLedgerValid(target)) ? [] : ["the others' ledger is not valid"]),
+    ...((await areLogsValid(target)) ? [] : ["the others' logs are not valid"]),
     ...new Set(report.faults),
     ...target.faults.slice(0, 3),
   ];

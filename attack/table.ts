@@ -24,6 +24,11 @@ export function table(rows: readonly Row[]): string {
     String(lost),
     violations.length === 0 ? 'holds' : '**broken**',
   ]);
+  return markdownTable(head, lines);
+}
+
+/** A Markdown table. */
+export function markdownTable(head: readonly string[], lines: readonly (readonly string[])[]): string {
   const written = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [written(head), written(head.map(() => '---')), ...lines.map(written)].join('\n');
 }

@@ -1,20 +1,8 @@
-import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
-import pg from 'pg';
-import { openDatabase } from '../packages/server/src/app/open-database.ts';
-import { readConfig } from '../packages/server/src/config/config.ts';
+import type pg from 'pg';
 import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
-import { DataFolder, newKey, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
-import { createPerson } from '../packages/server/test/harness/portal-browser.ts';
-import type { TestServer } from '../packages/server/test/harness/test-server.ts';
+import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
 import { type Address, freePort, requireLoopback } from './loopback.ts';
-
-/** A workspace of the attacked server. */
-export interface Workspace {
-  tenantId: string;
-  key: string;
-  /** Portal session of an admin of the workspace. */
-  cookie: string;
-}
+import { createWorkspace, queryFolder, type Workspace } from './stored-records.ts';
 
 /** The attacked server: a real process on the embedded database, in a temporary folder. */
 export class Target implements Address {
@@ -39,8 +27,8 @@ export class Target implements Address {
     const target = new Target({ host, port: await freePort(host) }, settings);
     try {
       await target.restart();
-      target.attacker = await target.#workspace('attacker');
-      target.victim = await target.#workspace('victim');
+      target.attacker = await createWorkspace(target.folder, target.url, 'attacker');
+      target.victim = await createWorkspace(target.folder, target.url, 'victim');
       return target;
     } catch (error) {
       await target.end();
@@ -93,16 +81,8 @@ export class Target implements Address {
   }
 
   /** Queries the database as superuser, which bypasses row-level security. */
-  async query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
-    const embedded = await acquireEmbeddedDatabase({ dataDir: this.folder.path, notify: () => undefined });
-    const client = new pg.Client(embedded.superuser);
-    try {
-      await client.connect();
-      return (await client.query<Row>(text, values)).rows;
-    } finally {
-      await client.end();
-      await embedded.release();
-    }
+  query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+    return queryFolder<Row>(this.folder, text, values);
   }
 
   /** Stops the server and the database, and deletes the data. */
@@ -113,17 +93,5 @@ export class Target implements Address {
       clearTimeout(killed);
     }
     await this.folder.clear();
-  }
-
-  async #workspace(name: string): Promise<Workspace> {
-    const { tenantId, key } = await newKey(this.folder.environment, name);
-    const database = await openDatabase(readConfig(this.folder.environment), () => undefined, 'use');
-    try {
-      const server = { url: this.url, open: database } as unknown as TestServer;
-      const { browser } = await createPerson(server, { [tenantId]: 'admin' });
-      return { tenantId, key, cookie: browser.cookie! };
-    } finally {
-      await database.close();
-    }
   }
 }

@@ -38,9 +38,10 @@ describe('npm run attack', () => {
 
   test('generates the same requests from the same seed', () => {
     const workspace = { tenantId: '00000000-0000-7000-8000-000000000000', key: 'key', cookie: 'countersign=x' };
+    const subject = { ...workspace, readToken: 'token', spareCookies: ['countersign=y'], values: {} };
     const requests = (seed: number) => {
-      const fuzzer = new RequestFuzzer(new Random(seed), workspace);
-      return Array.from({ length: 200 }, () => fuzzer.next().toString('latin1'));
+      const fuzzer = new RequestFuzzer(new Random(seed), subject);
+      return Array.from({ length: 200 }, () => fuzzer.next().bytes.toString('latin1'));
     };
     expect(requests(7)).toEqual(requests(7));
     expect(requests(7)).not.toEqual(requests(8));

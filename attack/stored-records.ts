@@ -1,0 +1,53 @@
+import type { Role } from '@countersign/core/portal/route';
+import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
+import pg from 'pg';
+import { openDatabase } from '../packages/server/src/app/open-database.ts';
+import { readConfig } from '../packages/server/src/config/config.ts';
+import { type DataFolder, newKey } from '../packages/server/test/fixtures/server-process.ts';
+import { createPerson } from '../packages/server/test/harness/portal-browser.ts';
+import type { TestServer } from '../packages/server/test/harness/test-server.ts';
+
+/** A workspace of the server under test. */
+export interface Workspace {
+  tenantId: string;
+  key: string;
+  /** Portal session of an admin of the workspace. */
+  cookie: string;
+}
+
+/** Queries the database of a folder as superuser, which bypasses row-level security. */
+export async function queryFolder<Row extends pg.QueryResultRow>(
+  folder: DataFolder,
+  text: string,
+  values: unknown[],
+): Promise<Row[]> {
+  const embedded = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
+  const client = new pg.Client(embedded.superuser);
+  try {
+    await client.connect();
+    return (await client.query<Row>(text, values)).rows;
+  } finally {
+    await client.end();
+    await embedded.release();
+  }
+}
+
+/** Creates a workspace with a key and an admin who is signed in. */
+export async function createWorkspace(folder: DataFolder, url: string, name: string): Promise<Workspace> {
+  const { tenantId, key } = await newKey(folder.environment, name);
+  const [cookie] = await signInNew(folder, url, tenantId, 'admin', 1);
+  return { tenantId, key, cookie: cookie! };
+}
+
+/** Creates people with a role in a workspace. Returns a session of each. */
+export async function signInNew(folder: DataFolder, url: string, tenantId: string, role: Role, count: number): Promise<string[]> {
+  const database = await openDatabase(readConfig(folder.environment), () => undefined, 'use');
+  try {
+    const server = { url, open: database } as unknown as TestServer;
+    const cookies: string[] = [];
+    for (let made = 0; made < count; made += 1) cookies.push((await createPerson(server, { [tenantId]: role })).browser.cookie!);
+    return cookies;
+  } finally {
+    await database.close();
+  }
+}

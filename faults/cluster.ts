@@ -1,0 +1,142 @@
+import type pg from 'pg';
+import { type Address, freePort, requireLoopback } from '../attack/loopback.ts';
+import { createWorkspace, queryFolder, type Workspace } from '../attack/stored-records.ts';
+import { killAll, processesOf, until } from '../packages/embedded-database/test/harness/processes.ts';
+import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
+import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
+import { RoundRobinProxy } from './round-robin-proxy.ts';
+
+const HOST = '127.0.0.1';
+
+/** Options of a cluster. */
+export interface ClusterOptions {
+  servers: number;
+  settings?: Record<string, string>;
+  /** The largest number of open files of each server. */
+  openFilesMax?: number;
+  /** A folder for the data, which the caller removes. By default it is a temporary one. */
+  dataDir?: string;
+}
+
+/** A server of a cluster. Its address stays the same when it is started again. */
+class Member implements Address {
+  readonly host = HOST;
+  readonly port: number;
+  process: ServerProcess | undefined;
+
+  constructor(port: number) {
+    this.port = port;
+  }
+
+  get url(): string {
+    return `http://${this.host}:${this.port}`;
+  }
+}
+
+/** Server processes on one embedded database in a temporary folder, behind a proxy. */
+export class Cluster {
+  static readonly #started = new Set<Cluster>();
+  readonly folder: DataFolder;
+  readonly members: readonly Member[];
+  readonly #options: ClusterOptions;
+  readonly #faults: string[] = [];
+  proxy!: RoundRobinProxy;
+  /** The workspace of the well-behaved senders. */
+  victim!: Workspace;
+
+  private constructor(members: readonly Member[], options: ClusterOptions) {
+    this.members = members;
+    this.#options = options;
+    this.folder = new DataFolder(options.dataDir);
+    Cluster.#started.add(this);
+  }
+
+  /** Ends the clusters that were not ended, after the command was interrupted. */
+  static async endAll(): Promise<void> {
+    await Promise.all([...Cluster.#started].map((cluster) => cluster.end()));
+  }
+
+  /** Starts the servers and creates a workspace. */
+  static async start(options: ClusterOptions): Promise<Cluster> {
+    requireLoopback(HOST);
+    const members: Member[] = [];
+    for (let count = 0; count < options.servers; count += 1) members.push(new Member(await freePort(HOST)));
+    const cluster = new Cluster(members, options);
+    try {
+      cluster.proxy = await RoundRobinProxy.start(HOST, members);
+      for (const member of members) await cluster.startServer(member);
+      cluster.victim = await createWorkspace(cluster.folder, members[0]!.url, 'victim');
+      return cluster;
+    } catch (error) {
+      await cluster.end();
+      throw error;
+    }
+  }
+
+  /** The members that are running. */
+  get running(): Member[] {
+    return this.members.filter(({ process }) => process?.hasEnded === false);
+  }
+
+  /** Faults that the servers logged. */
+  get faults(): string[] {
+    return [...this.#faults, ...this.members.flatMap(({ process }) => process?.faults ?? [])];
+  }
+
+  /** The largest resident size of a running server. */
+  residentBytes(): number {
+    return Math.max(0, ...this.running.map(({ process }) => residentBytes(process!.pid)));
+  }
+
+  /** Starts a server that was killed. */
+  async startServer(member: Member): Promise<void> {
+    const { settings = {}, openFilesMax } = this.#options;
+    const own = { COUNTERSIGN_HOST: member.host, COUNTERSIGN_PORT: String(member.port) };
+    member.process = await ServerProcess.start({ ...this.folder.environment, ...settings, ...own }, openFilesMax);
+  }
+
+  /** Kills servers, and also PostgreSQL, with SIGKILL at once. Returns when the servers have exited. */
+  async kill(members: readonly Member[], killsDatabase = false): Promise<void> {
+    const pids = members.map(({ process }) => process!.pid);
+    killAll(...[...(killsDatabase ? [this.folder.postmaster()] : []), ...pids].map((pid) => ({ pid })));
+    for (const member of members) {
+      await member.process!.ended;
+      this.#faults.push(...member.process!.faults);
+      member.process = undefined;
+    }
+  }
+
+  /** Kills all servers and all processes of the embedded database, as when the machine loses power. */
+  async killEverything(): Promise<void> {
+    const { keepers, postmasters, watchdogs } = processesOf(this.folder.path);
+    const backends = this.folder.backends().map((pid) => ({ pid }));
+    const servers = this.running.map(({ process }) => ({ pid: process!.pid }));
+    killAll(...servers, ...keepers, ...postmasters, ...watchdogs, ...backends);
+    await this.kill(this.running);
+    await until('nothing runs', () => this.folder.isAtRest());
+  }
+
+  /** Sends a signal to all processes of PostgreSQL. */
+  signalDatabase(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    for (const pid of [this.folder.postmaster(), ...this.folder.backends()]) process.kill(pid, signal);
+  }
+
+  /** Queries the database as superuser. */
+  query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
+    return queryFolder<Row>(this.folder, text, values);
+  }
+
+  /** Stops everything and deletes the data. */
+  async end(): Promise<void> {
+    this.proxy?.close();
+    await Promise.all(
+      this.running.map(async ({ process }) => {
+        const killed = setTimeout(() => process!.child.kill('SIGKILL'), 20_000);
+        await process!.end('SIGTERM');
+        clearTimeout(killed);
+      }),
+    );
+    await this.folder.clear();
+    Cluster.#started.delete(this);
+  }
+}

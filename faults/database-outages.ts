@@ -1,0 +1,80 @@
+import { mkdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RECOVERY_SECONDS_MAX, waitForRecovery } from '../attack/recovery.ts';
+import { Cluster } from './cluster.ts';
+import { checkRecords, type Fault, startSenders } from './fault.ts';
+
+const SENDERS = 8;
+const OUTAGE_MS = 4_000;
+/** /readyz must say within this time that the database is away. */
+const NOTICED_MS_MAX = 3_000;
+
+/** The ways in which the database is away, in turn. Each returns a function that ends the outage. */
+const OUTAGES: Record<string, (cluster: Cluster) => () => void> = {
+  hangs: (cluster) => {
+    cluster.signalDatabase('SIGSTOP');
+    return () => cluster.signalDatabase('SIGCONT');
+  },
+  'refuses connections': ({ folder }) => {
+    // PostgreSQL cannot start while a folder takes the place of its access rules.
+    const obstacle = join(folder.path, 'keeper', 'pg_hba.conf.new');
+    mkdirSync(obstacle);
+    process.kill(folder.postmaster(), 'SIGKILL');
+    return () => rmdirSync(obstacle);
+  },
+  restarts: ({ folder }) => {
+    process.kill(folder.postmaster(), 'SIGINT'); // a fast shutdown
+    return () => undefined;
+  },
+};
+
+/** A PostgreSQL that is away for a while. */
+export const databaseOutages: Fault = {
+  what: `PostgreSQL hangs for ${OUTAGE_MS / 1000} s, refuses connections for ${OUTAGE_MS / 1000} s, and restarts, in turn, while 8 senders write`,
+  promise: `/readyz is 503 within ${NOTICED_MS_MAX / 1000} s, and every server acknowledges records at most ${RECOVERY_SECONDS_MAX} s after the outage`,
+  run: async ({ rounds, servers }) => {
+    const cluster = await Cluster.start({ servers });
+    const senders = startSenders(cluster, SENDERS);
+    const violations: string[] = [];
+    let slowest = 0;
+    try {
+      for (let round = 0; round < rounds; round += 1) {
+        await sleep(500 + Math.random() * 500);
+        const [kind, begin] = Object.entries(OUTAGES)[round % 3]!;
+        const end = begin(cluster);
+        if (kind !== 'restarts') {
+          const startedAt = performance.now();
+          if (!(await isReported(cluster))) violations.push(`/readyz did not report that the database ${kind}`);
+          await sleep(Math.max(0, OUTAGE_MS - (performance.now() - startedAt)));
+        }
+        end();
+        const seconds = await Promise.all(cluster.members.map((member) => waitForRecovery(member, cluster.victim.key)));
+        slowest = Math.max(slowest, ...seconds.map((each) => each ?? Infinity));
+        if (seconds.includes(undefined)) violations.push(`the service did not recover after the database ${kind}`);
+      }
+      const report = await senders.stop();
+      const checked = await checkRecords(cluster, report);
+      const measured = `${rounds} outages on ${servers} servers, back after ${slowest.toFixed(1)} s at most; ${report.refused} refusals, ${report.withoutResponse} requests without a response`;
+      return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };
+    } finally {
+      await senders.end();
+      await cluster.end();
+    }
+  },
+};
+
+/** Whether /readyz of every server becomes 503 in time. */
+async function isReported({ members }: Cluster): Promise<boolean> {
+  const endsAt = performance.now() + NOTICED_MS_MAX;
+  for (const { url } of members) {
+    for (;;) {
+      const response = await fetch(`${url}/readyz`);
+      await response.arrayBuffer();
+      if (performance.now() > endsAt) return false;
+      if (response.status === 503) break;
+      await sleep(50);
+    }
+  }
+  return true;
+}

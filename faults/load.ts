@@ -1,0 +1,68 @@
+import { Worker } from 'node:worker_threads';
+import type { Address } from '../attack/loopback.ts';
+import type { Kind } from '../attack/victim.ts';
+
+/** What the thread of the load needs. */
+export interface LoadTarget {
+  servers: readonly Address[];
+  key: string;
+}
+
+/** A part of a load. */
+export interface LoadPhase {
+  /** Requests per second, sent whether or not earlier ones have responses. Undefined: every connection sends without pause. */
+  perSecond: number | undefined;
+  seconds: number;
+  /** The largest number of connections. Requests that find none free are not sent. */
+  connectionsMax: number;
+}
+
+/** What was observed in one second. */
+export interface LoadSecond {
+  acknowledged: number;
+  refused: number;
+  /** 99th percentile of the acknowledged requests in milliseconds. */
+  p99: number;
+}
+
+/** What was observed in a phase. */
+export interface LoadReport {
+  seconds: LoadSecond[];
+  acknowledged: { kind: Kind; marker: string }[];
+  withoutResponse: number;
+  /** Requests that found no free connection. */
+  notSent: number;
+  /** Responses that must not occur: other statuses, and refusals without Retry-After. */
+  faults: string[];
+}
+
+/** Sends a mixed load from its own thread, one phase after another. */
+export class Load {
+  readonly #worker: Worker;
+
+  constructor(target: LoadTarget) {
+    const workerData: LoadTarget = { key: target.key, servers: target.servers.map(({ host, port }) => ({ host, port })) };
+    this.#worker = new Worker(new URL('./load-thread.ts', import.meta.url), { workerData });
+  }
+
+  /** Runs a phase and returns its report. */
+  run(phase: LoadPhase): Promise<LoadReport> {
+    return new Promise((resolve, reject) => {
+      const finish = () => this.#worker.removeAllListeners('message').removeAllListeners('error');
+      this.#worker.once('message', (report: LoadReport) => {
+        finish();
+        resolve(report);
+      });
+      this.#worker.once('error', (error) => {
+        finish();
+        reject(error);
+      });
+      this.#worker.postMessage(phase);
+    });
+  }
+
+  /** Ends the thread. */
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openSocket } from '../attack/loopback.ts';
+import { waitForRecovery } from '../attack/recovery.ts';
+import { Cluster } from './cluster.ts';
+import { checkRecords, type Fault, startSenders } from './fault.ts';
+
+const SENDERS = 8;
+const OPEN_FILES_MAX = 160;
+const CONNECTIONS = 400;
+const HELD_MS = 1_500;
+const RECOVERY_SECONDS_MAX = 10;
+
+/** More connections than a server may have open files. */
+export const openFiles: Fault = {
+  what: `${CONNECTIONS} idle connections, opened and closed repeatedly, to servers that may have ${OPEN_FILES_MAX} open files, while 8 senders write; PostgreSQL is killed meanwhile in every second round`,
+  promise: `no server ends, and every server acknowledges records at most ${RECOVERY_SECONDS_MAX} s after the connections are closed`,
+  run: async ({ rounds, servers }) => {
+    const cluster = await Cluster.start({ servers, openFilesMax: OPEN_FILES_MAX });
+    const senders = startSenders(cluster, SENDERS);
+    const violations: string[] = [];
+    let [slowest, accepted] = [0, 0];
+    try {
+      for (let round = 0; round < rounds; round += 1) {
+        await sleep(500);
+        const sockets = cluster.members.flatMap((member) => Array.from({ length: CONNECTIONS }, () => openSocket(member)));
+        await sleep(HELD_MS / 2);
+        // Every second round, the servers must connect to the database again while no file can be opened.
+        if (round % 2 === 1) await cluster.kill([], true);
+        await sleep(HELD_MS / 2);
+        accepted = Math.max(accepted, sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length);
+        for (const socket of sockets) socket.destroy();
+        for (const member of cluster.members) {
+          const seconds = (await waitForRecovery(member, cluster.victim.key)) ?? Infinity;
+          slowest = Math.max(slowest, seconds);
+          if (seconds > RECOVERY_SECONDS_MAX) violations.push('a server did not recover after the connections were closed');
+        }
+      }
+      const report = await senders.stop();
+      const checked = await checkRecords(cluster, report, /EMFILE/); // checkpoints are also written to files, later again
+      const measured = `${rounds} rounds on ${servers} servers, back after ${slowest.toFixed(1)} s at most; ${accepted} connections open at most; ${report.refused} refusals, ${report.withoutResponse} requests without a response`;
+      return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };
+    } finally {
+      await senders.end();
+      await cluster.end();
+    }
+  },
+};

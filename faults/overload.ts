@@ -1,0 +1,100 @@
+import { percentile } from '../attack/attack.ts';
+import { Cluster } from './cluster.ts';
+import { checkRecords, type Fault } from './fault.ts';
+import { Load, type LoadPhase, type LoadReport, type LoadSecond } from './load.ts';
+
+const MIB = 1024 * 1024;
+/** Connections that measure the capacity. */
+const CAPACITY_CONNECTIONS = 128;
+const CONNECTIONS_MAX = 2_000;
+/** Records that wait for a commit. The default of 64 MiB would hold several seconds of work. */
+const QUEUE_BYTES_MAX = 2 * MIB;
+const STEADY_SHARE = 0.8;
+const OVERLOAD_SHARE = 3;
+/** The duration of the overload as a share of the steady load. */
+const OVERLOAD_TIME_SHARE = 0.3;
+const RECOVERY_SECONDS_MAX = 10;
+const GROWTH_MAX = 1.2;
+const MEMORY_MIB_MAX = 768;
+/** A p99 of up to this factor of the usual one, or up to this time, is back to normal. */
+const [NORMAL_FACTOR, NORMAL_MS] = [2, 50];
+
+/** A load below and above the capacity of the servers. */
+export const overload: Fault = {
+  what: `mixed records from another process at ${STEADY_SHARE * 100} % of the capacity, then at ${OVERLOAD_SHARE * 100} % for ${OVERLOAD_TIME_SHARE} of that time, on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections; a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,
+  promise: `memory does not grow by more than ${Math.round(100 * (GROWTH_MAX - 1))} % in the second half of the steady load and stays below ${MEMORY_MIB_MAX} MiB; every refusal has Retry-After; p99 is back to normal ${RECOVERY_SECONDS_MAX} s after the overload`,
+  run: async ({ seconds, servers }) => {
+    const cluster = await Cluster.start({ servers, settings: { COUNTERSIGN_QUEUE_BYTES_MAX: String(QUEUE_BYTES_MAX) } });
+    const load = new Load({ servers: cluster.members, key: cluster.victim.key });
+    const reports: LoadReport[] = [];
+    const runPhase = async (perSecond: number | undefined, phaseSeconds: number, connectionsMax = CONNECTIONS_MAX) => {
+      const measured = await withMemory(cluster, load, { perSecond, seconds: Math.ceil(phaseSeconds), connectionsMax });
+      reports.push(measured.report);
+      return measured;
+    };
+    try {
+      await runPhase(undefined, 3, CAPACITY_CONNECTIONS); // warms up caches and compilers
+      const capacity = meanRate((await runPhase(undefined, Math.min(15, seconds), CAPACITY_CONNECTIONS)).report.seconds);
+      const steady = await runPhase(STEADY_SHARE * capacity, seconds);
+      const over = await runPhase(OVERLOAD_SHARE * capacity, OVERLOAD_TIME_SHARE * seconds);
+      const after = await runPhase(STEADY_SHARE * capacity, 2 * RECOVERY_SECONDS_MAX);
+      const checked = await checkRecords(cluster, {
+        acknowledged: reports.flatMap(({ acknowledged }) => acknowledged),
+        faults: reports.flatMap(({ faults }) => faults),
+      });
+      const normalP99 = percentile(
+        steady.report.seconds.map(({ p99 }) => p99),
+        0.5,
+      );
+      const recovered = after.report.seconds.findIndex(
+        ({ p99 }) => p99 > 0 && p99 <= Math.max(NORMAL_MS, NORMAL_FACTOR * normalP99),
+      );
+      const growth = growthOf(steady.memory);
+      const [steadyPeak, peak] = [Math.max(...steady.memory) / MIB, Math.max(...over.memory, ...after.memory) / MIB];
+      const refused = over.report.seconds.reduce((sum, second) => sum + second.refused, 0);
+      const overP99 = percentile(
+        over.report.seconds.map(({ p99 }) => p99),
+        0.5,
+      );
+      return {
+        ...checked,
+        measured: [
+          `${servers} servers, capacity ${Math.round(capacity).toLocaleString('en-US')} records/s`,
+          `memory ${growth.toFixed(2)} times as much at the end, at most ${steadyPeak.toFixed(0)} MiB, and ${peak.toFixed(0)} MiB in the overload`,
+          `p99 ${normalP99.toFixed(0)} ms, ${overP99.toFixed(0)} ms in the overload (${Math.round(meanRate(over.report.seconds)).toLocaleString('en-US')} records/s, ${refused.toLocaleString('en-US')} refusals)`,
+          recovered < 0 ? 'not back to normal' : `back to normal in second ${recovered + 1}`,
+        ].join('; '),
+        violations: [
+          ...checked.violations,
+          ...(growth <= GROWTH_MAX ? [] : [`memory grew by the factor ${growth.toFixed(2)}`]),
+          ...(Math.max(steadyPeak, peak) <= MEMORY_MIB_MAX ? [] : [`a server used ${Math.max(steadyPeak, peak).toFixed(0)} MiB`]),
+          ...(refused > 0 ? [] : ['nothing was refused in the overload']),
+          ...(recovered >= 0 && recovered < RECOVERY_SECONDS_MAX ? [] : ['p99 did not return to normal']),
+        ],
+      };
+    } finally {
+      await load.end();
+      await cluster.end();
+    }
+  },
+};
+
+const meanRate = (seconds: readonly LoadSecond[]): number =>
+  seconds.reduce((sum, { acknowledged }) => sum + acknowledged, 0) / seconds.length;
+
+/** Runs a phase and samples the memory of the servers every second. */
+async function withMemory(cluster: Cluster, load: Load, phase: LoadPhase): Promise<{ report: LoadReport; memory: number[] }> {
+  const memory: number[] = [];
+  const sampling = setInterval(() => memory.push(cluster.residentBytes()), 1_000);
+  const report = await load.run(phase).finally(() => clearInterval(sampling));
+  return { report, memory };
+}
+
+/** The memory in the last quarter of the samples, as a multiple of that in the second quarter. */
+function growthOf(memory: readonly number[]): number {
+  const quarter = (index: number) => {
+    const samples = memory.slice(Math.floor((index * memory.length) / 4), Math.ceil(((index + 1) * memory.length) / 4));
+    return percentile(samples, 0.5);
+  };
+  return quarter(3) / quarter(1);
+}

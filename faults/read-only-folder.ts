@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RECOVERY_SECONDS_MAX, waitForRecovery } from '../attack/recovery.ts';
+import { CommandProcess } from '../packages/server/test/fixtures/server-process.ts';
+import { SmallDisk } from '../packages/server/test/fixtures/small-disk.ts';
+import { Cluster } from './cluster.ts';
+import { checkRecords, type Fault, startSenders } from './fault.ts';
+
+const SENDERS = 8;
+const DISK_MIB = 2_000;
+/** The exit code of a data folder that cannot be used (docs/commands.md). */
+const EXIT_CODE = 8;
+
+/** A data folder that is read-only after a crash, as after an error of the disk. */
+export const readOnlyFolder: Fault = {
+  what: 'kill -9 of everything, then a start on a data folder that became read-only, while 8 senders write',
+  promise: `a start exits with ${EXIT_CODE} and says that the folder is read-only; once it is writable, a record is acknowledged at most ${RECOVERY_SECONDS_MAX} s after the start`,
+  obstacle: () => {
+    const disk = SmallDisk.mount(1);
+    disk?.unmount();
+    return disk === undefined ? 'it needs the right to mount a file system' : undefined;
+  },
+  run: async ({ rounds, servers }) => {
+    const disk = SmallDisk.mount(DISK_MIB)!;
+    try {
+      return await runRounds(disk, rounds, servers);
+    } finally {
+      disk.unmount();
+    }
+  },
+};
+
+async function runRounds(disk: SmallDisk, rounds: number, servers: number) {
+  const cluster = await Cluster.start({ servers, dataDir: disk.dataDir });
+  const senders = startSenders(cluster, SENDERS);
+  const violations: string[] = [];
+  let slowest = 0;
+  try {
+    for (let round = 0; round < rounds; round += 1) {
+      await sleep(500 + Math.random() * 500);
+      await cluster.killEverything();
+      disk.makeReadOnly();
+      const start = new CommandProcess(['serve'], { ...cluster.folder.environment, COUNTERSIGN_PORT: '0' });
+      const ending = await start.ended;
+      if (ending !== EXIT_CODE || !start.output.includes('read-only'))
+        violations.push(`a start on a read-only folder ended with ${ending}: ${start.output.slice(-300)}`);
+      disk.makeWritable();
+      const startedAt = performance.now();
+      for (const member of cluster.members) await cluster.startServer(member);
+      for (const member of cluster.members)
+        if ((await waitForRecovery(member, cluster.victim.key)) === undefined) violations.push('a server did not recover');
+      slowest = Math.max(slowest, (performance.now() - startedAt) / 1000);
+    }
+    const report = await senders.stop();
+    const checked = await checkRecords(cluster, report);
+    const measured = `${rounds} rounds on ${servers} servers, back after ${slowest.toFixed(1)} s at most`;
+    return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };
+  } finally {
+    await senders.end();
+    await cluster.end();
+  }
+}

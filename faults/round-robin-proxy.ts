@@ -1,0 +1,58 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { type Address, requireLoopback } from '../attack/loopback.ts';
+
+/** A TCP proxy on loopback. It gives each connection to the next server that accepts it, and closes it when none does. */
+export class RoundRobinProxy implements Address {
+  readonly host: string;
+  readonly #servers: readonly Address[];
+  readonly #listener: Server;
+  readonly #sockets = new Set<Socket>();
+  #next = 0;
+
+  private constructor(host: string, servers: readonly Address[]) {
+    this.host = host;
+    this.#servers = servers;
+    this.#listener = createServer((client) => this.#forward(client, this.#servers.length));
+  }
+
+  static async start(host: string, servers: readonly Address[]): Promise<RoundRobinProxy> {
+    for (const address of [host, ...servers.map((server) => server.host)]) requireLoopback(address);
+    const proxy = new RoundRobinProxy(host, servers);
+    await new Promise<void>((resolve, reject) => proxy.#listener.once('error', reject).listen(0, host, resolve));
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.#listener.address() as { port: number }).port;
+  }
+
+  close(): void {
+    this.#listener.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** @param triesLeft the number of servers that were not tried. */
+  #forward(client: Socket, triesLeft: number): void {
+    this.#keep(client);
+    if (triesLeft === 0 || client.destroyed) {
+      client.destroy();
+      return;
+    }
+    const server = connect({ ...this.#servers[this.#next++ % this.#servers.length]!, noDelay: true });
+    const tryNext = () => this.#forward(client, triesLeft - 1);
+    server.once('error', tryNext).once('connect', () => {
+      server.removeListener('error', tryNext);
+      this.#keep(server);
+      client.setNoDelay(true);
+      client.pipe(server).pipe(client);
+      client.once('close', () => server.destroy());
+      server.once('close', () => client.destroy());
+    });
+  }
+
+  #keep(socket: Socket): void {
+    if (this.#sockets.has(socket)) return;
+    this.#sockets.add(socket);
+    socket.on('error', () => undefined).once('close', () => this.#sockets.delete(socket));
+  }
+}

@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process';
+import { createServer, type Server, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { Caller, httpText } from '../attack/requests.ts';
+import { Cluster } from '../faults/cluster.ts';
+import { checkRecords } from '../faults/fault.ts';
+import { FAULTS } from '../faults/faults.ts';
+import { Load } from '../faults/load.ts';
+import { RoundRobinProxy } from '../faults/round-robin-proxy.ts';
+
+const command = fileURLToPath(new URL('../faults/run.ts', import.meta.url));
+const causeFaults = (...args: string[]) =>
+  spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', timeout: 170_000 });
+
+const READ_ONLY: [name: string, ...args: string[]] = ['read-only-folder', '--rounds', '1', '--servers', '1'];
+
+/** The short forms. docs/reliability.md has the figures of the long ones. */
+const SHORT: [name: string, ...args: string[]][] = [
+  ['kills', '--rounds', '4', '--servers', '2'],
+  ['several-servers', '--seconds', '6', '--servers', '2'],
+  ['database-outages', '--rounds', '3', '--servers', '1'],
+  ['open-files', '--rounds', '2', '--servers', '1'],
+  ...(FAULTS['read-only-folder'].obstacle?.() === undefined ? [READ_ONLY] : []),
+];
+
+describe('npm run faults', () => {
+  test('refuses invalid options before it starts a server', () => {
+    for (const [args, message] of [
+      [['--only', 'nothing'], '--only takes kills'],
+      [['--servers', '5'], '--servers must be a whole number from 1 to 4'],
+      [['--rounds', '0'], '--rounds must be a whole number from 1 to 1000'],
+    ] as const) {
+      const { status, stdout, stderr } = causeFaults(...args);
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(stderr).toContain(message);
+    }
+  });
+
+  test.each(SHORT)('%s: every promise holds in a short run', { timeout: 180_000 }, (name, ...args) => {
+    const { status, stdout, stderr } = causeFaults('--only', name, ...args);
+    expect({ status, broken: stderr.match(/broken:.*/g) }).toEqual({ status: 0, broken: null });
+    expect(stdout).toContain('| 0 | holds |');
+  });
+});
+
+test('a load above the capacity of the queue is refused with Retry-After, and loses nothing', { timeout: 120_000 }, async () => {
+  const cluster = await Cluster.start({ servers: 1, settings: { COUNTERSIGN_QUEUE_BYTES_MAX: '65536' } });
+  const load = new Load({ servers: cluster.members, key: cluster.victim.key });
+  try {
+    const { seconds, acknowledged, faults } = await load.run({ perSecond: 5_000, seconds: 2, connectionsMax: 200 });
+    expect(seconds.reduce((sum, { refused }) => sum + refused, 0)).toBeGreaterThan(0);
+    expect(await checkRecords(cluster, { acknowledged, faults })).toMatchObject({ lost: 0, violations: [] });
+  } finally {
+    await load.end();
+    await cluster.end();
+  }
+});
+
+describe('the round-robin proxy', () => {
+  /** A server that answers every request with this status. */
+  const answering = async (status: number): Promise<Server> => {
+    const server = createServer((socket: Socket) => {
+      socket.on('data', () => socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`)).on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return server;
+  };
+  const addressOf = (server: Server) => ({ host: '127.0.0.1', port: (server.address() as { port: number }).port });
+  const statusesOf = async (proxy: RoundRobinProxy, count: number): Promise<number[]> => {
+    const statuses: number[] = [];
+    for (let sent = 0; sent < count; sent += 1) {
+      const caller = new Caller(proxy);
+      statuses.push((await caller.send(httpText('GET', '/', {}), 5_000)).status);
+      caller.close();
+    }
+    return statuses;
+  };
+
+  test('gives connections to the servers in turn, and leaves out one that is down', async () => {
+    const [first, second] = [await answering(201), await answering(202)];
+    const proxy = await RoundRobinProxy.start('127.0.0.1', [addressOf(first), addressOf(second)]);
+    expect(await statusesOf(proxy, 4)).toEqual([201, 202, 201, 202]);
+    first.close();
+    expect(await statusesOf(proxy, 3)).toEqual([202, 202, 202]);
+    second.close();
+    expect(await statusesOf(proxy, 1)).toEqual([0]);
+    proxy.close();
+  });
+
+  test('listens only on loopback', async () => {
+    await expect(RoundRobinProxy.start('0.0.0.0', [])).rejects.toThrow('only a loopback address');
+  });
+});
