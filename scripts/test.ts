@@ -4,14 +4,12 @@
  * (scripts/test-tiers.ts).
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runChecks } from './check.ts';
+import { runVitest } from './run-vitest.ts';
 import { TEST_TIERS } from './test-tiers.ts';
 
-const root = fileURLToPath(new URL('../', import.meta.url));
+const _root = fileURLToPath(new URL('../', import.meta.url));
 const chosen = withProjects(process.argv.slice(2));
 
 /** Programs that some tests need and npm cannot install. Without this check, each of those tests would fail with an unclear message. */
@@ -31,15 +29,7 @@ for (const { command, args, remedy } of PREREQUISITES) {
 }
 
 const checks = chosen.length === 0 ? runChecks() : { passed: [], failed: [] };
-const folder = mkdtempSync(join(tmpdir(), 'countersign-results-'));
-const results = join(folder, 'results.json');
-const vitest = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${results}`, ...chosen];
-const { status } = spawnSync(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitest], {
-  cwd: root,
-  stdio: 'inherit',
-});
-const counts = countsOf(results);
-rmSync(folder, { recursive: true, force: true });
+const { status, counts } = runVitest(chosen);
 
 const failed = counts.failed + checks.failed.length;
 if (checks.failed.length > 0) process.stderr.write(`failed checks: ${checks.failed.join(', ')} (see above)\n`);
@@ -57,20 +47,4 @@ function withProjects(args: string[]): string[] {
     process.exit(1);
   }
   return [...args.slice(0, at), `--project=${tier}`, ...withProjects(args.slice(at + 2))];
-}
-
-/** The counts that vitest wrote. A test file that cannot be loaded counts as one failure, and so does a run that wrote no results. */
-function countsOf(path: string): { passed: number; failed: number } {
-  try {
-    const { numPassedTests, numFailedTests, numFailedTestSuites, testResults } = JSON.parse(readFileSync(path, 'utf8'));
-    const unloaded = testResults.filter(
-      (file: { status: string; assertionResults: unknown[] }) => file.status === 'failed' && file.assertionResults.length === 0,
-    );
-    return {
-      passed: numPassedTests,
-      failed: Math.max(numFailedTests + unloaded.length, numFailedTestSuites > 0 && numFailedTests === 0 ? 1 : 0),
-    };
-  } catch {
-    return { passed: 0, failed: 1 };
-  }
 }

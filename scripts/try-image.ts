@@ -3,6 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkContract } from '../test/contract/contract-checks.ts';
 
 /** The user of the image. */
 const USER = 10_001;
@@ -100,6 +101,21 @@ async function send(key: string): Promise<void> {
   }
 }
 
+/** Checks the contract against the container (test/contract). */
+async function checkFromOutside(image: Image): Promise<void> {
+  const mint = (scopes: string) =>
+    image.print('countersign-server', 'keys', 'mint', '--workspace', 'acme', '--name', scopes, '--scopes', scopes);
+  const [key, audit, telemetry] = [mint('telemetry,evaluations,audit,governance'), mint('audit'), mint('telemetry')];
+  const checks = await checkContract({
+    url: 'http://127.0.0.1:7300',
+    key,
+    keyWithout: (scope) => (scope === 'audit' ? telemetry : audit),
+  });
+  const failed = checks.filter(({ fault }) => fault !== undefined);
+  for (const { name, fault } of failed) process.stderr.write(`${name}: ${fault}\n`);
+  check(`the contract: ${checks.length - failed.length} of ${checks.length} checks passed`, failed.length === 0);
+}
+
 async function tryImage(image: Image): Promise<void> {
   check('the root file system is read-only', image.run('touch', '/opt/countersign/x').stderr.includes('Read-only file system'));
   check('the user is unprivileged', image.print('id', '-u') === String(USER));
@@ -112,6 +128,7 @@ async function tryImage(image: Image): Promise<void> {
   image.print('countersign-server', 'workspace', 'create', '--name', 'acme');
   const scopes = 'telemetry,evaluations,audit,governance';
   await send(image.print('countersign-server', 'keys', 'mint', '--workspace', 'acme', '--name', 'ci', '--scopes', scopes));
+  await checkFromOutside(image);
   const verified = image.print('countersign-server', 'ledger', 'verify', '--workspace', 'acme', '--log', 'all');
   check('every log is valid', !verified.includes('broken'));
   process.kill(childOf(server.pid!), 'SIGTERM');

@@ -8,7 +8,7 @@ _INSTANT = re.compile(r'[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[
 
 _UUID_PATTERN = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 _UUID = re.compile(_UUID_PATTERN)
-_RECORDED_BY = re.compile(f'operator|system:promotion-gate|key:[0-9a-f]{{12}}|user:{_UUID_PATTERN}')
+_RECORDED_BY = re.compile(f'operator|system:(?:promotion-gate|retention)|key:[0-9a-f]{{12}}|user:{_UUID_PATTERN}')
 _DATE = re.compile('[0-9]{4}-[0-9]{2}-[0-9]{2}')
 _PREFIX = re.compile('[0-9a-f]{12}')
 

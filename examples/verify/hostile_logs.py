@@ -360,3 +360,20 @@ def _events():
     yield trace('submission-number-true', submissions=[{**first, 'number': True}])
     yield trace('submission-hash-upper-case', submissions=[{**first, 'document_sha256': 'AB' * 32}])
     yield trace('submission-recorded-by-unknown', submissions=[{**first, 'recorded_by': 'somebody'}])
+    third, [dropped, *_] = traces[2], traces[2]['traces']
+
+    def drop(name, verdict='refused', row=3, **changed):
+        return _case('traces', name, _text([*traces[:2], {**third, **changed}]), verdict, row)
+
+    yield drop('drop-whole', 'valid', row=None)
+    yield drop('drop-without-traces', traces=[])
+    yield drop('drop-reason-unknown', reason='boredom')
+    yield drop('drop-of-submissions', submissions=[first])
+    yield drop('drop-received-at', received_at=third['recorded_at'])
+    yield drop('drop-trace-null', traces=[None])
+    yield drop('drop-trace-extra-member', traces=[{**dropped, 'trace_id': 'run-1'}])
+    yield drop('drop-trace-submissions-0', traces=[{**dropped, 'submissions': 0}])
+    yield drop('drop-exports-null', exports=None)
+    yield drop('drop-exports-short', exports=['ab'])
+    without = {name: value for name, value in third.items() if name != 'exports'}
+    yield _case('traces', 'drop-without-exports', _text([*traces[:2], without]), row=3)

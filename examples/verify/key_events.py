@@ -20,7 +20,7 @@ MEMBERS = {
     'seq': (forms.is_seq, 'a whole number of at least 1'),
     'id': (forms.is_uuid, 'a UUID in lower case'),
     'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, such as 2026-11-20T09:30:00.123Z'),
-    'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>'),
+    'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, system:retention, key:<12 hex digits> or user:<UUID>'),
     'action': (lambda value: value in ACTIONS, f'one of {", ".join(ACTIONS)}'),
     'key_id': (forms.is_uuid, 'a UUID in lower case'),
     'kind': (lambda value: value in ('live', 'read'), 'live or read'),

@@ -473,6 +473,18 @@ def trace_event_vectors():
         }
         log.append(event)
         events.append({'event': event, 'leaf_data': trace_events.leaf_data(event).hex()})
+    event = {
+        'version': 1,
+        'tenant_id': TENANT,
+        'seq': 3,
+        'recorded_at': '2027-11-21T00:00:00.000Z',
+        'action': 'traces.dropped',
+        'reason': 'retention',
+        'traces': [{'id': _TRACE % 1, 'submissions': 2}, {'id': _TRACE % 3, 'submissions': 1}],
+        'exports': [hashlib.sha256(b'an export').hexdigest()],
+    }
+    log.append(event)
+    events.append({'event': event, 'leaf_data': trace_events.leaf_data(event).hex()})
     return {
         'origin': ORIGIN,
         'how': 'leaf_data = SHA-256("countersign/traces/v1\\n" || JCS(event)); root over all of them by RFC 6962.',

@@ -132,7 +132,7 @@ class FormatsPage(unittest.TestCase):
         self.assertEqual(event, vectors('trace-events.json')['events'][0]['event'])
         rows = re.findall(r'^\| ((?:`\w+`(?:, )?)+) \|', self.section('Trace event'), re.M)
         named = {name for row in rows for name in re.findall(r'`(\w+)`', row)}
-        self.assertEqual(named, {*trace_events.MEMBERS, *trace_events.SUBMISSION})
+        self.assertEqual(named, {*trace_events.RECORDED, *trace_events.DROPPED, *trace_events.SUBMISSION})
 
     def test_its_keys_checkpoint_header_and_proofs_are_golden_and_hold(self):
         golden = vectors('checkpoints.json')

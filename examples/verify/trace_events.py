@@ -10,14 +10,34 @@ from ndjson import Broken
 
 TRACE_DOMAIN = b'countersign/traces/v1\n'
 
-MEMBERS = {
+_PLACE = {
     'version': (lambda value: type(value) is int and value == 1, 'the number 1'),
     'tenant_id': (forms.is_uuid, 'a UUID in lower case'),
     'seq': (forms.is_seq, 'a whole number of at least 1'),
     'recorded_at': (forms.is_instant, 'a UTC time with milliseconds, such as 2026-11-20T09:30:00.123Z'),
+}
+
+RECORDED = {
+    **_PLACE,
     'received_at': (forms.is_instant, 'a UTC time with milliseconds, such as 2026-11-20T09:30:00.123Z'),
-    'action': (lambda value: value == 'traces.recorded', 'traces.recorded'),
+    'action': (lambda value: value == 'traces.recorded', 'traces.recorded or traces.dropped'),
     'submissions': (lambda value: isinstance(value, list) and len(value) > 0, 'a non-empty array'),
+}
+
+DROPPED = {
+    **_PLACE,
+    'action': (lambda value: value == 'traces.dropped', 'traces.recorded or traces.dropped'),
+    'reason': (lambda value: value in ('retention', 'erasure'), 'retention or erasure'),
+    'traces': (lambda value: isinstance(value, list) and len(value) > 0, 'a non-empty array'),
+    'exports': (
+        lambda value: isinstance(value, list) and all(forms.is_hash(each) for each in value),
+        'an array of 64 hex digits each',
+    ),
+}
+
+DROPPED_TRACE = {
+    'id': (forms.is_uuid, 'a UUID in lower case'),
+    'submissions': (forms.is_seq, 'a whole number of at least 1'),
 }
 
 SUBMISSION = {
@@ -26,7 +46,7 @@ SUBMISSION = {
     'export_sha256': (forms.is_hash_or_null, '64 hex digits or null'),
     'id': (forms.is_uuid, 'a UUID in lower case'),
     'number': (forms.is_seq, 'a whole number of at least 1'),
-    'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>'),
+    'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, system:retention, key:<12 hex digits> or user:<UUID>'),
     'trace_id': (forms.is_text, 'a string'),
 }
 
@@ -37,11 +57,19 @@ def leaf_data(event):
 
 
 def check_members(event):
-    """Raises Broken unless the event and each of its submissions have exactly their members."""
-    ndjson.check_members(event, MEMBERS, 'a trace event')
-    for number, submission in enumerate(event['submissions'], 1):
+    """Raises Broken unless the event and each of its submissions or dropped traces have exactly their members."""
+    if isinstance(event, dict) and event.get('action') == 'traces.dropped':
+        ndjson.check_members(event, DROPPED, 'a trace event')
+        _check_elements(event, 'traces', DROPPED_TRACE, 'trace')
+    else:
+        ndjson.check_members(event, RECORDED, 'a trace event')
+        _check_elements(event, 'submissions', SUBMISSION, 'submission')
+
+
+def _check_elements(event, member, members, kind):
+    for number, element in enumerate(event[member], 1):
         try:
-            ndjson.check_members(submission, SUBMISSION, f'submission {number}')
+            ndjson.check_members(element, members, f'{kind} {number}')
         except Broken as broken:
             raise Broken(broken.problems, seq=event['seq']) from None
 
@@ -55,7 +83,7 @@ class TraceLog(EventLog):
 
     def append(self, event):
         super().append(event)
-        self.submissions += len(event['submissions'])
+        self.submissions += len(event.get('submissions', ()))
 
 
 def verify(stream, tenant_id=None, tree=None, steps=None):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fails unless a tag vX.Y.Z is the version of every package and of the Helm chart, and has a section in CHANGELOG.md.
+# Fails unless a tag vX.Y.Z is the version of every package, of the programs and of the Helm chart, and has a section in CHANGELOG.md.
 set -eu
 cd "$(dirname "$0")/../.."
 version=${1#v}
@@ -7,6 +7,10 @@ fail() { echo "check-version: $1" >&2; exit 1; }
 for package in packages/*/package.json; do
   found=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$package")
   [ "$found" = "$version" ] || fail "$package has version $found, but the tag is $version"
+done
+for file in packages/server/src/cli/version.ts packages/client/src/version.ts; do
+  found=$(sed -n "s/^export const VERSION = '\(.*\)';$/\1/p" "$file")
+  [ "$found" = "$version" ] || fail "$file has version $found, but the tag is $version"
 done
 for member in version appVersion; do
   found=$(sed -n "s/^$member: //p" deploy/helm/countersign/Chart.yaml)

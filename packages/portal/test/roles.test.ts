@@ -22,6 +22,7 @@ test('a viewer can read records but sees no actions, and neither page nor API sh
     ['members', 'Invite member'],
     ['signing', 'Show'],
     ['settings', 'Rename'],
+    ['settings', 'Set retention'],
   ] as const) {
     await page.goto(`/w/${workspace.id}/${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();

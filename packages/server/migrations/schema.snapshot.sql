@@ -56,11 +56,17 @@ decisions.reason text not null
 decisions.event text not null
 decisions.response_sha256 bytea not null
 decisions.document text not null
-decisions.evidence text
+decisions.evidence text not null
 document_segments.tenant_id uuid not null
 document_segments.id uuid not null
 document_segments.bytes integer not null
 document_segments.compressed bytea not null storage external
+dropped_traces.tenant_id uuid not null
+dropped_traces.trace uuid not null
+dropped_traces.seq bigint not null
+evaluated_runs.tenant_id uuid not null
+evaluated_runs.trace_id text not null
+evaluated_runs.evaluation uuid not null
 evaluations.tenant_id uuid not null
 evaluations.id uuid not null
 evaluations.seq bigint not null default nextval('countersign.record_order'::regclass)
@@ -212,6 +218,13 @@ recertifications.closed_by text
 recertifications.rationale text
 recertifications.evaluation_id uuid
 recertifications.opened_seq bigint not null
+retention_periods.tenant_id uuid not null
+retention_periods.number integer not null
+retention_periods.since timestamp with time zone not null
+retention_periods.trace_days integer
+retention_periods.telemetry_days integer
+retention_periods.entry_seq bigint not null
+retention_periods.seal bytea not null
 run_id_segments.tenant_id uuid not null
 run_id_segments.source text not null
 run_id_segments.first_run uuid not null
@@ -355,6 +368,8 @@ countersign.decisions decisions_seq_check CHECK ((seq > 0))
 countersign.decisions decisions_tenant_id_id_key UNIQUE (tenant_id, id)
 countersign.document_segments document_segments_bytes_check CHECK ((bytes > 0))
 countersign.document_segments document_segments_pkey PRIMARY KEY (tenant_id, id)
+countersign.dropped_traces dropped_traces_pkey PRIMARY KEY (tenant_id, trace)
+countersign.evaluated_runs evaluated_runs_pkey PRIMARY KEY (tenant_id, trace_id, evaluation)
 countersign.evaluations evaluations_completeness_check CHECK ((completeness = ANY (ARRAY['complete'::text, 'partial'::text, 'unknown'::text])))
 countersign.evaluations evaluations_pass_rate_check CHECK (((pass_rate >= (0)::double precision) AND (pass_rate <= (100)::double precision)))
 countersign.evaluations evaluations_pkey PRIMARY KEY (tenant_id, id)
@@ -444,6 +459,12 @@ countersign.recertifications recertifications_pkey PRIMARY KEY (tenant_id, incid
 countersign.recertifications recertifications_tenant_id_agent_id_fkey FOREIGN KEY (tenant_id, agent_id) REFERENCES countersign.agents(tenant_id, id)
 countersign.recertifications recertifications_tenant_id_evaluation_id_fkey FOREIGN KEY (tenant_id, evaluation_id) REFERENCES countersign.evaluations(tenant_id, id)
 countersign.recertifications recertifications_tenant_id_incident_id_fkey FOREIGN KEY (tenant_id, incident_id) REFERENCES countersign.incidents(tenant_id, id)
+countersign.retention_periods retention_periods_number_check CHECK ((number > 0))
+countersign.retention_periods retention_periods_pkey PRIMARY KEY (tenant_id, number)
+countersign.retention_periods retention_periods_seal_check CHECK ((octet_length(seal) = 33))
+countersign.retention_periods retention_periods_telemetry_days_check CHECK ((telemetry_days > 0))
+countersign.retention_periods retention_periods_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES countersign.tenants(id)
+countersign.retention_periods retention_periods_trace_days_check CHECK ((trace_days > 0))
 countersign.run_id_segments run_id_segments_pkey PRIMARY KEY (tenant_id, source, last_run)
 countersign.run_id_segments run_id_segments_source_check CHECK ((source = ANY (ARRAY['trace'::text, 'telemetry'::text])))
 countersign.sessions sessions_id_key UNIQUE (id)
@@ -526,6 +547,7 @@ CREATE INDEX telemetry_events_not_successful ON countersign.telemetry_events USI
 CREATE INDEX telemetry_events_of_agent ON countersign.telemetry_events USING btree (tenant_id, agent_id, submission, ordinal)
 CREATE INDEX telemetry_events_of_run ON countersign.telemetry_events USING btree (tenant_id, trace_id, submission, ordinal)
 CREATE INDEX telemetry_events_of_session ON countersign.telemetry_events USING btree (tenant_id, session_id, submission, ordinal) WHERE (session_id IS NOT NULL)
+CREATE INDEX trace_submissions_of_export ON countersign.trace_submissions USING btree (tenant_id, export) WHERE (export IS NOT NULL)
 CREATE INDEX traces_not_successful ON countersign.traces USING btree (tenant_id, outcome, id) WHERE (outcome <> 'success'::text)
 CREATE INDEX traces_of_agent ON countersign.traces USING btree (tenant_id, agent_id, id)
 CREATE INDEX traces_of_session ON countersign.traces USING btree (tenant_id, session_id, id) WHERE (session_id IS NOT NULL)
@@ -541,6 +563,8 @@ CREATE UNIQUE INDEX decision_keys_pkey ON countersign.decision_keys USING btree 
 CREATE UNIQUE INDEX decisions_pkey ON countersign.decisions USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX decisions_tenant_id_id_key ON countersign.decisions USING btree (tenant_id, id)
 CREATE UNIQUE INDEX document_segments_pkey ON countersign.document_segments USING btree (tenant_id, id)
+CREATE UNIQUE INDEX dropped_traces_pkey ON countersign.dropped_traces USING btree (tenant_id, trace)
+CREATE UNIQUE INDEX evaluated_runs_pkey ON countersign.evaluated_runs USING btree (tenant_id, trace_id, evaluation)
 CREATE UNIQUE INDEX evaluations_pkey ON countersign.evaluations USING btree (tenant_id, id)
 CREATE UNIQUE INDEX evidence_events_pkey ON countersign.evidence_events USING btree (tenant_id, seq)
 CREATE UNIQUE INDEX idempotency_keys_pkey ON countersign.idempotency_keys USING btree (tenant_id, path, key)
@@ -562,6 +586,7 @@ CREATE UNIQUE INDEX otlp_exports_pkey ON countersign.otlp_exports USING btree (t
 CREATE UNIQUE INDEX people_email_key ON countersign.people USING btree (email)
 CREATE UNIQUE INDEX people_pkey ON countersign.people USING btree (id)
 CREATE UNIQUE INDEX recertifications_pkey ON countersign.recertifications USING btree (tenant_id, incident_id)
+CREATE UNIQUE INDEX retention_periods_pkey ON countersign.retention_periods USING btree (tenant_id, number)
 CREATE UNIQUE INDEX run_id_segments_pkey ON countersign.run_id_segments USING btree (tenant_id, source, last_run)
 CREATE UNIQUE INDEX sessions_id_key ON countersign.sessions USING btree (id)
 CREATE UNIQUE INDEX sessions_pkey ON countersign.sessions USING btree (token_sha256)
@@ -580,16 +605,19 @@ CREATE UNIQUE INDEX tree_nodes_pkey ON countersign.tree_nodes USING btree (tenan
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.audit_entries FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.decisions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.document_segments FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.document_segments FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change_except_dropping('DELETE', 'UPDATE') [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.dropped_traces FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evaluated_runs FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evaluations FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.evidence_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.incidents FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.key_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.otlp_exports FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.otlp_exports FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change_except_dropping('DELETE') [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.retention_periods FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change_except_dropping('DELETE') [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.telemetry_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change_except_dropping('DELETE', 'UPDATE') [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.trace_events FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.trace_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.trace_submissions FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change_except_dropping('DELETE') [A]
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON countersign.tree_nodes FOR EACH STATEMENT EXECUTE FUNCTION countersign.refuse_change() [A]
 
 -- row-level security
@@ -600,6 +628,8 @@ checkpoints enabled t forced t using (tenant_id = (NULLIF(current_setting('count
 decision_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 decisions enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 document_segments enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+dropped_traces enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+evaluated_runs enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 evaluations enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 evidence_events enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 idempotency_keys enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
@@ -620,6 +650,7 @@ one_time_links enabled f forced f using  check
 otlp_exports enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 people enabled f forced f using  check 
 recertifications enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
+retention_periods enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 run_id_segments enabled t forced t using (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid) check (tenant_id = (NULLIF(current_setting('countersign.tenant_id'::text, true), ''::text))::uuid)
 sessions enabled f forced f using  check 
 sign_in_attempts enabled f forced f using  check 
@@ -640,6 +671,8 @@ checkpoints INSERT, SELECT
 decision_keys INSERT, SELECT
 decisions INSERT, SELECT
 document_segments INSERT, SELECT
+dropped_traces INSERT, SELECT
+evaluated_runs INSERT, SELECT
 evaluations INSERT, SELECT
 evidence_events INSERT, SELECT
 idempotency_keys DELETE, INSERT, SELECT
@@ -658,6 +691,7 @@ one_time_links DELETE, INSERT, SELECT
 otlp_exports INSERT, SELECT
 people INSERT, SELECT
 recertifications INSERT, SELECT, UPDATE
+retention_periods INSERT, SELECT
 run_id_segments DELETE, INSERT, SELECT
 sessions DELETE, INSERT, SELECT
 sign_in_attempts DELETE, INSERT, SELECT, UPDATE

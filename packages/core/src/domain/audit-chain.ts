@@ -5,7 +5,7 @@ import type { Digests } from './digests.ts';
 const DOMAIN = 'countersign/audit-entry/v1\n';
 
 /** The verified writer of a row, whatever its `actor` claims. The server sets it and the hash covers it. */
-export type RecordedBy = `key:${string}` | `user:${string}` | 'system:promotion-gate' | 'operator';
+export type RecordedBy = `key:${string}` | `user:${string}` | 'system:promotion-gate' | 'system:retention' | 'operator';
 
 /** Everything that the hash of a row covers. Every member is present; what was not sent is null. */
 export interface ChainedEntry {

@@ -23,6 +23,13 @@ export interface Contradiction {
   reason: string;
 }
 
+/** Traces that a log of traces records as dropped, by retention or on request. */
+export interface DroppedTraces {
+  traces: number;
+  /** When the last ones were dropped: UTC with milliseconds. */
+  lastAt: string;
+}
+
 /** The result of verifying a log. */
 export interface ChainReport {
   /** Undefined for an export that does not name its workspace: an empty one, and one of decisions. */
@@ -37,6 +44,8 @@ export interface ChainReport {
   contradiction?: Contradiction | undefined;
   /** The corrections of the clock in an audit ledger; absent if there are none. */
   corrections?: readonly ClockCorrection[];
+  /** The dropped traces in a log of traces in the database; absent if there are none. */
+  dropped?: DroppedTraces;
   /** The accepted restores in an audit ledger; absent if there are none. */
   restores?: readonly AcceptedRestore[];
 }

@@ -37,7 +37,11 @@ const TEXTS_OR_NULL = [
 /** The members whose form is checked, besides those that follow from the row's place. */
 const FORMS = [
   { name: 'id', isOfForm: isUuid, form: 'a UUID in lower case' },
-  { name: 'recorded_by', isOfForm: isRecordedBy, form: 'operator, system:promotion-gate, key:<12 hex digits> or user:<UUID>' },
+  {
+    name: 'recorded_by',
+    isOfForm: isRecordedBy,
+    form: 'operator, system:promotion-gate, system:retention, key:<12 hex digits> or user:<UUID>',
+  },
   { name: 'agent_id', isOfForm: orNull(isUuid), form: 'a UUID in lower case or null' },
   { name: 'retention_until', isOfForm: orNull(isDate), form: 'a date YYYY-MM-DD or null' },
 ] as const;

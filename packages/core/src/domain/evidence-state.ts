@@ -49,9 +49,12 @@ interface AgentState extends KnownAgent {
   openRecertifications: OpenRecertification[];
   /** The latest evaluation of each harness. */
   byHarness: Map<string, KnownEvaluation>;
-  /** The latest evaluation of each series: one suite (or else one name) with one harness. */
+  /** The latest evaluations of the newest series, oldest first. A series is one suite (or else one name) with one harness. */
   bySeries: Map<string, KnownEvaluation>;
 }
+
+/** The number of series that decisions can name: that of their own evaluation, and one more than OTHERS_MAX others. */
+const SERIES_MAX = OTHERS_MAX + 2;
 
 /** The evidence for a request. Its ID and name may be of different agents, or unknown. */
 export interface FoundEvidence {
@@ -65,6 +68,7 @@ export interface FoundEvidence {
  */
 export class EvidenceState {
   #size = 0;
+  #evaluationCount = 0;
   readonly #agents = new Map<string, AgentState>();
   readonly #byName = new Map<string, AgentState>();
 
@@ -76,6 +80,11 @@ export class EvidenceState {
   /** The number of known agents. */
   get agentCount(): number {
     return this.#agents.size;
+  }
+
+  /** The number of evaluations that are kept: of the latest series and of every harness of each agent. */
+  get evaluationCount(): number {
+    return this.#evaluationCount;
   }
 
   agents(): IterableIterator<KnownAgent> {
@@ -152,7 +161,7 @@ export class EvidenceState {
         agent.riskLevel = event.risk_level;
         break;
       case 'evaluation.recorded':
-        addEvaluation(agent, evaluationOfEvent(event));
+        this.#evaluationCount += addEvaluation(agent, evaluationOfEvent(event));
         break;
       case 'approval.decided':
         setApproval(agent, event.evaluation_id, { status: event.status, decidedAt: at });
@@ -193,13 +202,19 @@ export const evaluationOfEvent = (event: RecordedEvaluation & EvidenceEvent): Kn
   approval: null,
 });
 
-function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): void {
+/** Returns how many more evaluations the agent has afterwards. */
+function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): number {
+  const { byHarness, bySeries } = agent;
+  const before = byHarness.size + bySeries.size;
   agent.latest = evaluation;
-  if (evaluation.harnessId !== null) agent.byHarness.set(evaluation.harnessId, evaluation);
+  if (evaluation.harnessId !== null) byHarness.set(evaluation.harnessId, evaluation);
   const series = JSON.stringify([evaluation.suite ?? evaluation.name, evaluation.harnessId]);
   // Deleted first, so that the map stays in the order of the latest evaluations.
-  agent.bySeries.delete(series);
-  agent.bySeries.set(series, evaluation);
+  bySeries.delete(series);
+  bySeries.set(series, evaluation);
+  // No decision can name an older series. Senders choose the names, so their number is not limited.
+  if (bySeries.size > SERIES_MAX) bySeries.delete(bySeries.keys().next().value!);
+  return byHarness.size + bySeries.size - before;
 }
 
 /** Ignores evaluations that were replaced by later ones, because their approvals no longer count. */

@@ -1,7 +1,7 @@
 /** The forms of members of rows and events (docs/formats.md, "Forms"). They do not check whether a day or an hour exists. */
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const WHOLE_UUID = new RegExp(`^${UUID}$`);
-const RECORDED_BY = new RegExp(`^(?:operator|system:promotion-gate|key:[0-9a-f]{12}|user:${UUID})$`);
+const RECORDED_BY = new RegExp(`^(?:operator|system:(?:promotion-gate|retention)|key:[0-9a-f]{12}|user:${UUID})$`);
 
 /** A UUID of 36 characters in lower case. */
 export const isUuid = (value: unknown): value is string => typeof value === 'string' && WHOLE_UUID.test(value);

@@ -35,8 +35,29 @@ export interface TraceEvent {
   submissions: readonly TraceSubmission[];
 }
 
+/** A trace that was deleted with all its submissions. */
+export interface DroppedTrace {
+  /** Identifier of the trace in this workspace. */
+  id: string;
+  /** The number of its submissions. */
+  submissions: number;
+}
+
+/** One event of the log `traces`: the traces that were deleted together, because of their age or on request. */
+export interface TraceDropEvent extends Pick<TraceEvent, 'version' | 'tenant_id' | 'seq' | 'recorded_at'> {
+  action: 'traces.dropped';
+  /** `retention`: their retention period was over. `erasure`: someone requested it. */
+  reason: 'retention' | 'erasure';
+  traces: readonly DroppedTrace[];
+  /** SHA-256 of OpenTelemetry exports that were deleted although submissions of other traces were mapped from them. */
+  exports: readonly string[];
+}
+
+/** An event of the log `traces`. */
+export type TraceLogEvent = TraceEvent | TraceDropEvent;
+
 /** The canonical text and the hash of an event. The hash is its leaf data. */
-export function hashTraceEvent(event: TraceEvent, digests: Pick<Digests, 'sha256Hex'>): { canonical: string; hash: string } {
+export function hashTraceEvent(event: TraceLogEvent, digests: Pick<Digests, 'sha256Hex'>): { canonical: string; hash: string } {
   const canonical = canonicalJson(event);
   return { canonical, hash: digests.sha256Hex(TRACE_DOMAIN + canonical) };
 }
@@ -46,10 +67,10 @@ export function readTraceEvent(
   value: unknown,
   { seq, tenantId }: { seq: number; tenantId: string | undefined },
   digests: Pick<Digests, 'sha256Hex'>,
-): { event: TraceEvent; canonical: string; hash: string } | { fault: string } {
+): { event: TraceLogEvent; canonical: string; hash: string } | { fault: string } {
   const fault = eventFault(value);
   if (fault !== undefined) return { fault };
-  const event = value as TraceEvent;
+  const event = value as TraceLogEvent;
   if (tenantId !== undefined && event.tenant_id !== tenantId)
     return { fault: `tenant_id is not ${tenantId}: an event of another tenant` };
   if (event.seq !== seq) return { fault: `seq is ${event.seq}, expected ${seq}: an event is missing, repeated or moved` };
@@ -64,14 +85,28 @@ export function readTraceEvent(
 type Form = (value: unknown) => boolean;
 const isCount: Form = (value) => Number.isSafeInteger(value) && (value as number) >= 1;
 
-const EVENT: Readonly<Record<keyof TraceEvent, Form>> = {
+const isNonEmpty: Form = (value) => Array.isArray(value) && value.length > 0;
+
+const PLACE = {
   version: (value) => value === 1,
   tenant_id: isUuid,
   seq: isCount,
   recorded_at: isInstant,
+} satisfies Record<string, Form>;
+
+const RECORDED: Readonly<Record<keyof TraceEvent, Form>> = {
+  ...PLACE,
   received_at: isInstant,
   action: (value) => value === 'traces.recorded',
-  submissions: (value) => Array.isArray(value) && value.length > 0,
+  submissions: isNonEmpty,
+};
+
+const DROPPED: Readonly<Record<keyof TraceDropEvent, Form>> = {
+  ...PLACE,
+  action: (value) => value === 'traces.dropped',
+  reason: (value) => value === 'retention' || value === 'erasure',
+  traces: isNonEmpty,
+  exports: (value) => Array.isArray(value) && value.every(isHash),
 };
 
 const SUBMISSION: Readonly<Record<keyof TraceSubmission, Form>> = {
@@ -84,15 +119,22 @@ const SUBMISSION: Readonly<Record<keyof TraceSubmission, Form>> = {
   trace_id: (value) => typeof value === 'string',
 };
 
+const DROPPED_TRACE: Readonly<Record<keyof DroppedTrace, Form>> = { id: isUuid, submissions: isCount };
+
 function eventFault(value: unknown): string | undefined {
   if (!isObject(value)) return 'the event is not an object';
   if (value.version !== 1) return `version ${JSON.stringify(value.version)} is not known to this verifier`;
-  const fault = memberFault(value, EVENT, 'the event');
-  if (fault !== undefined) return fault;
-  for (const [place, submission] of (value.submissions as unknown[]).entries()) {
-    const what = `submission ${place + 1}`;
-    const wrong = isObject(submission) ? memberFault(submission, SUBMISSION, what) : `${what} is not an object`;
-    if (wrong !== undefined) return wrong;
+  if (value.action === 'traces.dropped')
+    return memberFault(value, DROPPED, 'the event') ?? elementFault(value.traces, DROPPED_TRACE, 'trace');
+  return memberFault(value, RECORDED, 'the event') ?? elementFault(value.submissions, SUBMISSION, 'submission');
+}
+
+/** The fault of the first element that does not have its members. */
+function elementFault(elements: unknown, forms: Readonly<Record<string, Form>>, kind: string): string | undefined {
+  for (const [place, element] of (elements as unknown[]).entries()) {
+    const what = `${kind} ${place + 1}`;
+    const fault = isObject(element) ? memberFault(element, forms, what) : `${what} is not an object`;
+    if (fault !== undefined) return fault;
   }
   return undefined;
 }

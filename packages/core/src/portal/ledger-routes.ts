@@ -17,7 +17,9 @@ export const ListedEntry = Type.Object({
   seq: count({ minimum: 1, description: 'Its number, from 1 without gaps.' }),
   id: uuid({ description: 'Identifier of the entry.' }),
   recorded_at: dateTime({ description: 'When it was appended.' }),
-  recorded_by: label({ description: 'The verified writer: key:<prefix>, user:<uuid>, operator or system:promotion-gate.' }),
+  recorded_by: label({
+    description: 'The verified writer: key:<prefix>, user:<uuid>, operator, system:promotion-gate or system:retention.',
+  }),
   actor: label({ description: 'Who performed the action, according to the sender.' }),
   action: label({ description: 'What was done, in dotted form.' }),
   subject: nullable(text({ description: 'What it applied to.' })),

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { count, dateTime, label, uuid } from '../contract/scalars.ts';
+import { RETENTION_DAYS_MAX, SHORT_RETENTION_DAYS } from '../contract/retention-days.ts';
+import { count, dateTime, flag, label, nullable, uuid } from '../contract/scalars.ts';
 import { AgentSummary } from './agent-facts.ts';
 import { ListedApproval } from './approval-routes.ts';
 import { ListedDecision } from './decision-routes.ts';
@@ -16,6 +17,27 @@ export const WorkspaceFacts = Type.Object({
   created_at: dateTime({ description: 'When it was created.' }),
 });
 export type WorkspaceFacts = Static<typeof WorkspaceFacts>;
+
+const keptDays = (what: string) =>
+  nullable(count({ minimum: 1, maximum: RETENTION_DAYS_MAX, description: `Days for which ${what} are kept; null: forever.` }));
+
+/** For how long runs are kept that are received since a time. */
+const RetentionPeriod = Type.Object({
+  since: dateTime({ description: 'It applies to what is received from then on, until the next period.' }),
+  trace_days: keptDays('traces, OpenTelemetry exports and log records'),
+  telemetry_days: keptDays('telemetry events'),
+});
+
+/** For how long runs are kept. */
+export const RetentionFacts = Type.Object({
+  trace_days: keptDays('traces that are received now'),
+  telemetry_days: keptDays('telemetry events that are received now'),
+  confirm_below: count({ description: 'A new period of fewer days must be confirmed.' }),
+  periods: Type.Array(RetentionPeriod, {
+    description: 'All periods, oldest first. What was received before the first one is kept forever.',
+  }),
+});
+export type RetentionFacts = Static<typeof RetentionFacts>;
 
 /** Whether there are records of a kind yet; the getting-started page uses it. */
 const Presence = Type.Object(
@@ -103,5 +125,31 @@ export const workspaceRoutes = {
     summary: 'Renames the workspace; recorded in the ledger as workspace.renamed.',
     body: Type.Object({ name: label({ description: 'The name from now on.' }) }, { additionalProperties: false }),
     response: WorkspaceFacts,
+  },
+  'retention.read': {
+    method: 'GET',
+    path: `${WORKSPACE}/settings/retention`,
+    access: 'viewer',
+    compressed: true,
+    summary: 'For how many days runs are kept.',
+    response: RetentionFacts,
+  },
+  'retention.set': {
+    method: 'PATCH',
+    path: `${WORKSPACE}/settings/retention`,
+    access: 'admin',
+    compressed: true,
+    summary: 'Sets for how many days runs are kept that are received from now on; recorded in the ledger as retention.changed.',
+    body: Type.Object(
+      {
+        trace_days: Type.Optional(keptDays('traces, OpenTelemetry exports and log records')),
+        telemetry_days: Type.Optional(keptDays('telemetry events')),
+        confirm_short: Type.Optional(
+          flag({ description: `Must be true for a new period of less than ${SHORT_RETENTION_DAYS} days.` }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    response: RetentionFacts,
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -24,7 +24,7 @@ describe('golden trace log of the independent implementation', () => {
       for (const event of events) yield Buffer.from(`${JSON.stringify(event)}\n`);
     }
     const whole = await verifyExport(lines(), { digests, sha256 }, { log: 'traces' });
-    expect(whole).toMatchObject({ entries: 2, firstBad: undefined, contradiction: undefined });
+    expect(whole).toMatchObject({ entries: 3, firstBad: undefined, contradiction: undefined });
     const other = await verifyExport(lines(), { digests, sha256 }, { log: 'evidence' });
     expect(other.firstBad).toMatchObject({ misfit: true, reason: expect.stringContaining('--log traces') });
   });

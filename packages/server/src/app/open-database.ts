@@ -2,7 +2,7 @@ import { acquireEmbeddedDatabase, EmbeddedDatabaseError } from '@countersign/emb
 import pg from 'pg';
 import { openMemoryFolder } from '../checkpoints/memory-folder.ts';
 import type { Config } from '../config/config.ts';
-import { migrate, newerSchema, olderSchema, schemaLevel } from '../database/migrate.ts';
+import { migrate, olderSchema, requireUpgradable, schemaLevel } from '../database/migrate.ts';
 import type { DatabaseAddress } from '../database/pool.ts';
 import { closePools, openPools, type Pools, sealWith } from '../database/pools.ts';
 import { ExitError } from '../errors/exit-codes.ts';
@@ -19,6 +19,8 @@ export interface OpenDatabase extends Pools {
   signer: InstanceSigner;
   /** How the server's role connects. */
   address: DatabaseAddress;
+  /** How the role connects that owns the tables. It is the server's role, unless another one is configured to migrate. */
+  owner: DatabaseAddress;
   /** Where the data is, as text for people. */
   where: string;
   /** The data folder of the embedded database; undefined for an external one. */
@@ -43,9 +45,10 @@ export interface Site {
 /**
  * What opening the database may do. `use`: it must exist. `set-up`: it is created if it does not exist. `migrate`: an older schema of an
  * external database is migrated too; the other modes refuse it, because another server may be running on it. The embedded database is
- * always migrated. `reset-signing-key`: it must exist, and the given signing key replaces lost ones.
+ * always migrated. `distribute`: like `migrate`, and the tables are distributed over the nodes of Citus. `reset-signing-key`: it must exist,
+ * and the given signing key replaces lost ones.
  */
-export type OpenMode = 'use' | 'set-up' | 'migrate' | 'reset-signing-key';
+export type OpenMode = 'use' | 'set-up' | 'migrate' | 'distribute' | 'reset-signing-key';
 
 /**
  * Opens the configured database.
@@ -57,6 +60,8 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
   // first.
   const configuredMemory = config.memoryDirNamed ? openMemoryFolder(config, say) : undefined;
   const { databaseUrl } = config;
+  if (mode === 'distribute' && databaseUrl === undefined)
+    throw new ExitError('bad_configuration', 'the embedded database has no Citus; set DATABASE_URL to that of the coordinator');
   const site = await openSite(config, say, mode);
   const pools = openPools(site.server, config.databaseConnections);
   const close = async () => {
@@ -70,7 +75,17 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
     sealWith(pools, secrets.masterSecret);
     const signer = await openInstance(pools.lookupPool, secrets, { reset: mode === 'reset-signing-key' });
     setHeadStore(pools.pool, configuredMemory ?? openMemoryFolder(config, say));
-    return { ...pools, secrets, signer, address: site.server, where: site.where, embeddedIn: site.embeddedIn, migrated, close };
+    return {
+      ...pools,
+      secrets,
+      signer,
+      address: site.server,
+      owner: site.owner,
+      where: site.where,
+      embeddedIn: site.embeddedIn,
+      migrated,
+      close,
+    };
   } catch (error) {
     await close();
     throw asExitError(error);
@@ -131,13 +146,17 @@ function readUrl(variable: string, url: string): { host: string; database: strin
 
 async function ensureSchema(site: Site, pool: pg.Pool, mode: OpenMode, say: (line: string) => void): Promise<string[]> {
   const level = await schemaLevel(pool);
-  if (level === 'newer') throw newerSchema();
-  if (level === 'current') return [];
+  requireUpgradable(level);
+  if (level === 'current' && mode !== 'distribute') return [];
   if (level === 'empty' && (mode === 'use' || mode === 'reset-signing-key')) throw notSetUp(site);
-  if (level === 'older' && mode !== 'migrate') throw olderSchema();
-  const names = await migrate(site.owner, site.serverRole, mode === 'migrate');
-  say(level === 'older' ? `migrated the database: ${names.join(', ')}` : `made the tables in ${site.where}`);
-  return names;
+  const mayUpgrade = mode === 'migrate' || mode === 'distribute';
+  if (level === 'older' && !mayUpgrade) throw olderSchema();
+  const { serverRole } = site;
+  const { migrations, distributed } = await migrate(site.owner, { serverRole, mayUpgrade, citus: mode === 'distribute' });
+  if (level === 'older') say(`migrated the database: ${migrations.join(', ')}`);
+  if (level === 'empty') say(`made the tables in ${site.where}`);
+  if (distributed.length > 0) say(`distributed ${distributed.length} tables over the nodes of Citus`);
+  return migrations;
 }
 
 const notSetUp = ({ where }: Site): ExitError =>
@@ -174,19 +193,10 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
   return openSigner(pool, kept, secrets, options);
 }
 
-/** The SQLSTATE that migrations raise if existing rows would have no seals. */
-const WRITTEN_WITHOUT_SEALS = 'CS001';
-
 /** An error of the database as an ExitError in one line. It does not repeat the URL, which may hold a password. */
 export function asExitError(error: unknown): unknown {
   if (error instanceof ExitError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code ?? '';
-  if (code === WRITTEN_WITHOUT_SEALS) {
-    return new ExitError(
-      'refused',
-      `${error.message}, so their integrity cannot be verified; nothing was changed. Export them with that version (\`countersign-server ledger export\`), then start with an empty database`,
-    );
-  }
   if (code === '42501') {
     return new ExitError(
       'database_away',

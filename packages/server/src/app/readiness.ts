@@ -36,7 +36,9 @@ export function databaseReadiness({ lookupPool }: Pick<OpenDatabase, 'lookupPool
     try {
       const level = await schemaLevel(lookupPool);
       if (level === 'current') return undefined;
-      return level === 'empty' ? 'the database is empty' : `the database's schema is ${level} than this server's`;
+      if (level === 'empty') return 'the database is empty';
+      if (level === 'unreleased') return 'the database is from a version before 0.1.0';
+      return `the database's schema is ${level} than this server's`;
     } catch {
       return 'the database does not answer';
     }

@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { BackupReader } from '../backup/backup-reader.ts';
 import { migrationsOf, requireEmpty, restoreRows } from '../backup/restore-rows.ts';
 import type { Config } from '../config/config.ts';
+import { isDistributed } from '../database/citus.ts';
 import { hasTables } from '../database/copied-facts.ts';
 import { knownMigrations, migrate } from '../database/migrate.ts';
 import { ExitError } from '../errors/exit-codes.ts';
@@ -29,19 +30,23 @@ export async function restoreDatabase(config: Config, reader: BackupReader, { sa
     client.on('error', () => undefined); // the statement under way fails with the reason
     await client.connect();
     try {
-      if (!(await hasTables(client))) await migrate(site.owner, undefined, true, count);
+      if (await isDistributed(client)) throw new ExitError('refused', ON_CITUS);
+      if (!(await hasTables(client))) await migrate(site.owner, { count });
       await requireEmpty(client, reader.manifest);
       await restoreRows(client, reader, progress);
     } finally {
       await client.end();
     }
-    await migrate(site.owner, site.serverRole, true);
+    await migrate(site.owner, { serverRole: site.serverRole });
     return site;
   } catch (error) {
     await site.release();
     throw asExitError(error);
   }
 }
+
+const ON_CITUS =
+  'the tables are distributed already; restore into a database without tables, and then run `countersign-server migrate --citus`';
 
 /** Compares the configured secrets with those of the backup, before anything is written. */
 function requireSecretsOf({ manifest: { instance } }: BackupReader, secrets: Secrets): void {

@@ -4,6 +4,7 @@ import { type EvidenceWatch, watchEvidence } from '../background/evidence-watch.
 import { watchFreeSpace } from '../background/free-space-watch.ts';
 import { startHousekeeping } from '../background/housekeeping.ts';
 import { type LogWatch, type VerifyLog, watchLogs } from '../background/log-watch.ts';
+import { startRetention } from '../background/retention-schedule.ts';
 import { RunIdMerging } from '../background/run-id-merging.ts';
 import { type SchemaWatch, watchSchema } from '../background/schema-watch.ts';
 import type { Config } from '../config/config.ts';
@@ -37,9 +38,10 @@ export function startWatches(config: Config, database: OpenDatabase, log: Logger
   const space = watchFreeSpace(config, database.embeddedIn, log);
   const runIds = new RunIdMerging(database.ledgerPool, log);
   const housekeeping = startHousekeeping(database, runIds, log);
+  const retention = startRetention(database, log);
   const clock = watchClock(database, log);
   const stop = () => {
-    for (const watch of [evidence, ledgers, traces, schema, space, housekeeping, runIds, clock]) watch?.stop();
+    for (const watch of [evidence, ledgers, traces, schema, space, housekeeping, retention, runIds, clock]) watch?.stop();
   };
   return { evidence, ledgers, traces, schema, space, runIds, stop };
 }

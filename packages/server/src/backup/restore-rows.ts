@@ -8,12 +8,18 @@ import {
   listCopiedTables,
   withoutForcedRowSecurity,
 } from '../database/copied-tables.ts';
+import { isUnreleased } from '../database/migrate.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { type BackupReader, decompressPart } from './backup-reader.ts';
 import { type BackupManifest, type BackupTable, damaged } from './manifest.ts';
 
-/** The number of known migrations in the backup's schema. @throws if the schema is that of another or a newer version. */
+/** The number of known migrations in the backup's schema. @throws if the schema is that of a newer version, or of one before 0.1.0. */
 export function migrationsOf({ migrations }: BackupManifest, known: readonly string[]): number {
+  if (isUnreleased(migrations))
+    throw new ExitError(
+      'refused',
+      'the backup was made by a Countersign before 0.1.0, which cannot be upgraded; restore it with that version',
+    );
   const unknown = migrations.find((name) => !known.includes(name));
   if (unknown !== undefined)
     throw new ExitError(

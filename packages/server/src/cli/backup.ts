@@ -6,6 +6,7 @@ import type { BackupManifest } from '../backup/manifest.ts';
 import { sealSecrets } from '../backup/sealed-secrets.ts';
 import { type BackupParameters, writeBackup } from '../backup/write-backup.ts';
 import { requireZstandard } from '../backup/zstandard.ts';
+import { isDistributed } from '../database/citus.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { secretTexts } from '../secrets/load-secrets.ts';
 import { JSON_OPTION } from './arguments.ts';
@@ -37,6 +38,7 @@ export function addBackup(program: Command, session: Session): void {
       const passphrase = options.withSecrets === true ? requiredPassphrase(session) : undefined;
       limitHeapGrowth();
       await session.withDatabase(async (database) => {
+        if (await isDistributed(database.lookupPool)) throw new ExitError('refused', ON_CITUS);
         const progress = progressOn(session, options.progress === true);
         const parameters: BackupParameters = {
           madeAt: new Date().toISOString(),
@@ -49,6 +51,9 @@ export function addBackup(program: Command, session: Session): void {
       });
     });
 }
+
+const ON_CITUS =
+  'the tables are distributed over several machines, which have no common snapshot; back up the machines themselves (docs/scaling.md)';
 
 /** The passphrase for the secrets of a backup, or the error that says where to give it. */
 export function requiredPassphrase({ config: { backupPassphrase } }: Session): string {

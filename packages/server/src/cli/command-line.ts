@@ -11,6 +11,8 @@ import { addKeys, addTokens } from './keys.ts';
 import { addLedger } from './ledger.ts';
 import { addMembers } from './members.ts';
 import { addRestore } from './restore.ts';
+import { addRetention } from './retention.ts';
+import { addRuns } from './runs.ts';
 import { addServe } from './serve.ts';
 import { OutputClosedError, Session, type Terminal } from './session.ts';
 import { addSigningKey } from './signing-key.ts';
@@ -92,6 +94,8 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
     addAgents,
     addApprovals,
     addIncidents,
+    addRetention,
+    addRuns,
     addLedger,
   ];
   for (const add of groups) add(program, session);

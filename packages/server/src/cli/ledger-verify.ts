@@ -1,4 +1,4 @@
-import type { ChainReport } from '@countersign/core/domain/chain-report';
+import type { ChainReport, DroppedTraces } from '@countersign/core/domain/chain-report';
 import { DecisionReplay } from '@countersign/core/domain/decision-replay';
 import { type ExportExpectation, verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
@@ -153,7 +153,7 @@ export const isValid = ({ firstBad, contradiction }: ChainReport): boolean =>
   firstBad === undefined && contradiction === undefined;
 
 function verdictOf(
-  { tenantId, entries: count, head, firstBad, contradiction }: ChainReport,
+  { tenantId, entries: count, head, firstBad, contradiction, dropped }: ChainReport,
   keptCount: number,
   timesChecked: boolean,
 ) {
@@ -162,19 +162,31 @@ function verdictOf(
   if (contradiction !== undefined)
     return { result: 'broken', ...of, not_met: contradiction, entries: count, head_row_hash: head };
   const facts = { entries: count, head_row_hash: head, times_checked: timesChecked };
-  return { result: 'ok', ...of, ...facts, ...(keptCount === 0 ? {} : { heads_met: keptCount }) };
+  const droppedFacts = dropped === undefined ? {} : { dropped_traces: dropped.traces, last_dropped_at: dropped.lastAt };
+  return { result: 'ok', ...of, ...facts, ...(keptCount === 0 ? {} : { heads_met: keptCount }), ...droppedFacts };
 }
 
 /** A report as a line for people. */
 export function sentenceOf(
-  { entries: count, head, firstBad, contradiction }: ChainReport,
+  { entries: count, head, firstBad, contradiction, dropped }: ChainReport,
   keptCount: number,
   timesChecked: boolean,
 ): string {
   if (firstBad !== undefined) return `broken at seq ${firstBad.seq}: ${shortLine(firstBad.reason, 600)}`;
   if (contradiction !== undefined) return `broken: ${shortLine(`${contradiction.source}: ${contradiction.reason}`, 900)}`;
   const keptText = keptCount === 0 ? '' : `, as ${keptCount === 1 ? 'the kept head says' : `all ${keptCount} kept heads say`}`;
-  return `whole: ${entries(count)}${head === null ? '' : `, head ${head}`}${keptText}${timesChecked ? '' : '; times were not checked: give --audit'}`;
+  const headText = head === null ? '' : `, head ${head}`;
+  return `whole: ${entries(count)}${headText}${keptText}${timesChecked ? '' : UNCHECKED_TIMES}${droppedText(dropped)}`;
+}
+
+const UNCHECKED_TIMES = '; times were not checked: give --audit';
+
+/** Traces that are gone because the log says so. */
+function droppedText(dropped: DroppedTraces | undefined): string {
+  if (dropped === undefined) return '';
+  const { traces, lastAt } = dropped;
+  const [count, were] = traces === 1 ? ['1 trace', 'was'] : [`${traces} traces`, 'were'];
+  return `; ${count} ${were} dropped by retention or erasure, the last time on ${lastAt.slice(0, 10)}`;
 }
 
 /** A number of entries, in words. */

@@ -19,10 +19,12 @@ export function addServe(program: Command, session: Session): void {
   program
     .command('migrate')
     .description("Update the database's schema to this server. Prints the migrations that ran, one per line.")
+    .option('--citus', 'distribute the tables over the nodes of a Citus cluster (docs/scaling.md)')
     .option(...JSON_OPTION)
-    .addHelpText('after', examples('migrate') + MIGRATE_NOTE)
-    .action(async () => {
-      const migrated = await session.withDatabase(async (database) => database.migrated, 'migrate');
+    .addHelpText('after', examples('migrate', 'migrate --citus') + MIGRATE_NOTE)
+    .action(async ({ citus = false }: { citus?: boolean }) => {
+      const mode = citus ? 'distribute' : 'migrate';
+      const migrated = await session.withDatabase(async (database) => database.migrated, mode);
       await session.answer({ migrated }, migrated.join('\n'));
       session.say(migrated.length === 0 ? 'the schema is up to date; nothing to do' : 'the schema is at this level now');
     });
@@ -31,4 +33,6 @@ export function addServe(program: Command, session: Session): void {
 const MIGRATE_NOTE = `
 \`serve\` migrates the embedded database and an empty external one. Only this command migrates an older external database,
 because another server may be running on it. Stop the older servers first.
+
+With --citus the database is the coordinator of a Citus cluster. Running it again distributes only what is not distributed yet.
 `;

@@ -87,6 +87,9 @@ export function shareClock(pools: readonly Pool[]): Clock {
   return clock;
 }
 
+/** Gives a pool the clock of another pool of the same database. */
+export const useClockOf = (pool: Pool, other: Pool): void => void clocks.set(pool, clockOf(other));
+
 /** The clock of a pool's database. */
 export const clockOf = (pool: Pool): Clock => clocks.get(pool) ?? shareClock([pool]);
 

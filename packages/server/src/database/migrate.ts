@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
+import { distributeTables, isDistributed, requireCoordinator, rightsOnCitus, TRIGGERS_ON_CITUS } from './citus.ts';
 import type { DatabaseAddress } from './pool.ts';
 
 /** The folder `migrations/` of the package, found from both src/database and dist. Migrations only go forward. */
@@ -13,8 +14,8 @@ export const migrationsFile = (name: string): string => `${FOLDER}${name}`;
 /** The number of the advisory lock of a migration: 'CSMIGR'. */
 const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
 
-/** The schema of the database compared with that of this server. */
-export type SchemaLevel = 'empty' | 'older' | 'current' | 'newer';
+/** The schema of the database compared with that of this server. `unreleased`: it is from before 0.1.0, and nothing upgrades it. */
+export type SchemaLevel = 'empty' | 'unreleased' | 'older' | 'current' | 'newer';
 
 /** Names of the migrations of this server, in order. */
 export const knownMigrations = (): string[] =>
@@ -22,6 +23,10 @@ export const knownMigrations = (): string[] =>
     .filter((file) => /^\d{6}_.*\.sql$/.test(file))
     .map((file) => file.replace(/\.sql$/, ''))
     .sort();
+
+/** Whether migrations that ran are those of a version before 0.1.0. Every released version begins with the same migration. */
+export const isUnreleased = (migrations: readonly string[]): boolean =>
+  migrations.length > 0 && !migrations.includes(knownMigrations()[0]!);
 
 /** Whether there are tables and this role may read all of them. It may not if a first start stopped before granting the rights. */
 const READABLE = `SELECT coalesce(bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
@@ -34,24 +39,32 @@ export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<Schem
   const { rows } = await queryable.query<{ name: string }>('SELECT name FROM countersign.migrations');
   // Another server is about to migrate: the table is created before the migrations, which all run in one transaction.
   if (rows.length === 0) return 'empty';
+  if (isUnreleased(rows.map(({ name }) => name))) return 'unreleased';
   const known = new Set(knownMigrations());
   if (rows.some(({ name }) => !known.has(name))) return 'newer';
   return rows.length < known.size ? 'older' : 'current';
 }
 
+/** How the schema is brought to this server's level. */
+export interface MigrateOptions {
+  /** The role the server runs as, when it is another than the one that migrates. */
+  serverRole?: string | undefined;
+  /** False: a schema that is older is refused, because another server may be running on it. */
+  mayUpgrade?: boolean;
+  /** How many of the known migrations an empty database gets: fewer where rows of an older version are loaded next. */
+  count?: number;
+  /** Distributes the tables over the nodes of a Citus cluster. A database whose tables are distributed stays so without it. */
+  citus?: boolean;
+}
+
 /**
  * Brings the schema to this server's level and gives the server's role its rights. One at a time: an advisory lock is held.
- * @param serverRole the role the server runs as, when it is another than the one that migrates.
- * @param mayUpgrade false: a schema that is older is refused, because another server may be running on it.
- * @param count how many of the known migrations an empty database gets: fewer where rows of an older version are loaded next.
- * @returns the names of the migrations that ran.
+ * @returns the names of the migrations that ran, and of the tables that were distributed.
  */
 export async function migrate(
   address: DatabaseAddress,
-  serverRole: string | undefined,
-  mayUpgrade = true,
-  count = Number.POSITIVE_INFINITY,
-): Promise<string[]> {
+  { serverRole, mayUpgrade = true, count = Number.POSITIVE_INFINITY, citus = false }: MigrateOptions = {},
+): Promise<{ migrations: string[]; distributed: string[] }> {
   const { runner } = await import('node-pg-migrate'); // only when there is something to do: it takes a moment to load
   const client = new pg.Client({ ...address, application_name: 'countersign-migrate' });
   await client.connect();
@@ -59,8 +72,11 @@ export async function migrate(
     // Two servers may start on an empty database at once: the second one waits, and then has nothing to do.
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const level = await schemaLevel(client);
-    if (level === 'newer') throw newerSchema();
+    requireUpgradable(level);
     if (level === 'older' && !mayUpgrade) throw olderSchema();
+    if (citus) await requireCoordinator(client);
+    const isOnCitus = citus || (await isDistributed(client));
+    if (isOnCitus) await client.query(TRIGGERS_ON_CITUS);
     const run = await runner({
       dbClient: client,
       dir: FOLDER,
@@ -75,16 +91,26 @@ export async function migrate(
       singleTransaction: true,
       log: () => undefined,
     });
-    if (serverRole !== undefined) await grantServerRole(client, serverRole);
-    return run.map(({ name }) => name);
+    const distributed = isOnCitus ? await distributeTables(client) : [];
+    if (serverRole !== undefined) await grantServerRole(client, serverRole, isOnCitus);
+    return { migrations: run.map(({ name }) => name), distributed };
   } finally {
     await client.end();
   }
 }
 
-/** The errors of a schema that this server cannot use. */
-export const newerSchema = (): ExitError =>
-  new ExitError('schema_newer', 'the database was migrated by a newer Countersign than this one; start the newer server');
+/** @throws ExitError for a schema that this server can neither use nor migrate. */
+export function requireUpgradable(level: SchemaLevel): void {
+  if (level === 'newer')
+    throw new ExitError('schema_newer', 'the database was migrated by a newer Countersign than this one; start the newer server');
+  if (level === 'unreleased')
+    throw new ExitError(
+      'refused',
+      'the database is from a Countersign before 0.1.0, which cannot be upgraded; nothing was changed. Export its logs with that version (`countersign-server ledger export`), then start with an empty database',
+    );
+}
+
+/** The error of a schema that must be migrated first. */
 export const olderSchema = (): ExitError =>
   new ExitError('schema_older', 'the database is older than this server; run `countersign-server migrate` and start again');
 
@@ -112,11 +138,12 @@ const CHANGEABLE: Record<string, string> = {
   sign_in_attempts: 'UPDATE, DELETE',
 };
 
-async function grantServerRole(client: pg.Client, role: string): Promise<void> {
+async function grantServerRole(client: pg.Client, role: string, isOnCitus: boolean): Promise<void> {
   const { rows } = await client.query<{ migrates: boolean }>('SELECT current_user = $1 AS migrates', [role]);
   if (rows[0]!.migrates) return; // It owns the tables, so revoking would remove its own rights.
   const name = pg.escapeIdentifier(role);
-  const grants = Object.entries(CHANGEABLE).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
+  const changeable = isOnCitus ? await rightsOnCitus(client, CHANGEABLE) : CHANGEABLE;
+  const grants = Object.entries(changeable).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
   await client.query(`BEGIN;
     REVOKE ALL ON ALL TABLES IN SCHEMA countersign FROM ${name}; -- what an earlier version has given and this one does not
     GRANT USAGE ON SCHEMA countersign TO ${name};

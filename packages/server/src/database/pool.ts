@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { detectCitus } from './citus-connections.ts';
 import { FairTurns } from './fair-turns.ts';
 import { GENERIC_PLANS } from './planner.ts';
 
@@ -16,7 +17,7 @@ const RESPONSE_TIMEOUT_MS = 15_000;
 /**
  * The settings of a connection, sent before anything else.
  *
- * - Generic plans (planner.ts).
+ * - Generic plans (planner.ts). With Citus the settings of citus-connections.ts follow.
  * - The database times out before we do. A connection that we have abandoned would otherwise keep waiting for its lock, one more for each
  *   retry, until no connections are left.
  * - A transaction that stops, because its process hangs or its network is down, is ended, so that it releases the locks of its tenant.
@@ -78,6 +79,7 @@ function withErrorListeners<P extends pg.Pool>(pool: P): P {
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
     for (const settings of [SETTINGS, CHECK_CLIENT]) client.query(settings).catch(() => undefined);
+    detectCitus(pool, client);
   });
   return pool;
 }

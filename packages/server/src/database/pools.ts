@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import { type Clock, shareClock } from './clock.ts';
+import { type Clock, shareClock, useClockOf } from './clock.ts';
 import { type DatabaseAddress, type FairPool, openFairPool, openPool } from './pool.ts';
-import { shareSeals } from './seals.ts';
+import { shareSeals, useSealsOf } from './seals.ts';
 
 /** The connections of a process, separated by purpose, so that slow work does not delay fast work. */
 export interface Pools {
@@ -33,6 +33,27 @@ export const openPools = (address: DatabaseAddress, writers: number): Pools => {
   };
   return { ...pools, clock: shareClock(Object.values(pools)) };
 };
+
+/** Runs work on one connection of the role that owns the tables, which may delete runs. */
+export async function asOwner<T>(
+  database: Pick<Pools, 'ledgerPool'> & { owner: DatabaseAddress },
+  work: (pool: Pool) => Promise<T>,
+): Promise<T> {
+  const pool = openRolePool(database.owner, database, 'owner');
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Opens one connection of another role to the database of these pools, with their clock and seals. The caller ends it. */
+export function openRolePool(address: DatabaseAddress, { ledgerPool }: Pick<Pools, 'ledgerPool'>, name: string): Pool {
+  const pool = openPool(address, { size: 1, name });
+  useClockOf(pool, ledgerPool);
+  useSealsOf(pool, ledgerPool);
+  return pool;
+}
 
 /** Gives the pools the master secret, with which stored data is sealed and verified. */
 export const sealWith = (pools: Pools, masterSecret: Uint8Array): void => shareSeals(poolsOf(pools), masterSecret);

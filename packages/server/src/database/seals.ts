@@ -81,6 +81,9 @@ export function shareSeals(pools: readonly Pool[], masterSecret: Uint8Array): vo
   for (const pool of pools) sealsOfPools.set(pool, seals);
 }
 
+/** Gives a pool the seals of another pool of the same database, with what this process remembers of its logs. */
+export const useSealsOf = (pool: Pool, other: Pool): void => void sealsOfPools.set(pool, requireSeals(other));
+
 /** The seals of a pool's database; undefined if the master secret is unknown. */
 export const sealsOf = (pool: Pool): Seals | undefined => sealsOfPools.get(pool);
 

@@ -1,4 +1,6 @@
 import pg, { type Pool, type PoolClient } from 'pg';
+import { hasCitus } from './citus-connections.ts';
+import { needsRowOfTenant, onCitus, REQUIRE_ROW_OF_TENANT } from './citus-statements.ts';
 import { type Clock, clockOf } from './clock.ts';
 import { DISCARD_PLANS, PLANS_FOR_VALUES, plansAreOld } from './planner.ts';
 import { FairPool, OutcomeUnknownError } from './pool.ts';
@@ -59,12 +61,15 @@ export class NotCommittedError extends Error {
 }
 
 const BEGIN = sql('BEGIN', 'BEGIN');
-const BEGIN_READING = sql('BEGIN READ ONLY', 'BEGIN READ ONLY');
+const BEGIN_READING = sql('begin_reading', 'BEGIN READ ONLY');
+const BEGIN_SNAPSHOT = sql('begin_snapshot', 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
 const PLAN_AGAIN = sql('discard_plans', DISCARD_PLANS);
 const PLAN_FOR_VALUES = sql('plan_for_values', PLANS_FOR_VALUES);
-const BE_TENANT = sql('be_tenant', `SELECT set_config('countersign.tenant_id', $1, true)`);
-const BE_PERSON = sql('be_person', `SELECT set_config('countersign.person_id', $1, true)`);
+const HAS_ROW_OF_TENANT = sql('require_row_of_tenant', REQUIRE_ROW_OF_TENANT);
 const COMMIT = sql('COMMIT', 'COMMIT');
+
+/** A UUID, or nobody. */
+const OWNER_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/i;
 
 /**
  * Runs a transaction of one tenant, with row-level security, and commits it when `work` returns. On any error it is rolled back; a broken
@@ -73,11 +78,16 @@ const COMMIT = sql('COMMIT', 'COMMIT');
 export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '' }, work);
 
-/**
- * The same for reading only; writes fail. Plans are made for the given values (planner.ts).
- */
+/** The same for reading only; writes fail. Plans are made for the given values (planner.ts). */
 export const inReadTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
-  inTransaction(pool, { tenantId, personId: '', reading: true }, work);
+  inTransaction(pool, { tenantId, personId: '', reading: BEGIN_READING }, work);
+
+/**
+ * The same, and all statements see the same state, so that a row is not dropped between two of them. It must not read the head of a log:
+ * this process may have seen a later one meanwhile, and would take the log for a restored one.
+ */
+export const inSnapshotTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+  inTransaction(pool, { tenantId, personId: '', reading: BEGIN_SNAPSHOT }, work);
 
 /** The same for changes of a person's own account: no tenant's rows are visible except the person's memberships. */
 export const inPersonTransaction = <T>(pool: Pool, personId: string, work: (tx: PersonTransaction) => Promise<T>): Promise<T> =>
@@ -87,7 +97,8 @@ export const inPersonTransaction = <T>(pool: Pool, personId: string, work: (tx: 
 interface Scope {
   tenantId: string;
   personId: string;
-  reading?: boolean;
+  /** How a transaction begins that only reads. */
+  reading?: Statement<unknown>;
 }
 
 async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
@@ -98,7 +109,9 @@ async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTr
 
 async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  const tx = new PipelinedTransaction(client, scope, clockOf(pool), sealsOf(pool));
+  const detected = hasCitus(client);
+  const isOnCitus = typeof detected === 'boolean' ? detected : await detected;
+  const tx = new PipelinedTransaction(client, { ...scope, isOnCitus }, clockOf(pool), sealsOf(pool));
   try {
     tx.begin();
     const result = await work(tx);
@@ -119,13 +132,22 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly personId: string;
   readonly clock: Clock;
   readonly #seals: Seals | undefined;
-  readonly #reading: boolean;
+  readonly #reading: Statement<unknown> | undefined;
+  readonly #isOnCitus: boolean;
   readonly #client: PoolClient;
+  /** Whether COMMIT must fail without the row of the tenant (citus-statements.ts). */
+  #needsRowOfTenant = false;
   #committed: Promise<void> | undefined;
   #firstFailure: unknown;
   readonly #afterCommit: (() => void)[] = [];
 
-  constructor(client: PoolClient, { tenantId, personId, reading = false }: Scope, clock: Clock, seals: Seals | undefined) {
+  constructor(
+    client: PoolClient,
+    { tenantId, personId, isOnCitus, reading }: Scope & { isOnCitus: boolean },
+    clock: Clock,
+    seals: Seals | undefined,
+  ) {
+    this.#isOnCitus = isOnCitus;
     this.#seals = seals;
     this.clock = clock;
     this.#client = client;
@@ -140,11 +162,17 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
 
   /** Sends BEGIN and the owner without waiting; if they fail, everything after them fails too. */
   begin(): void {
-    this.run(this.#reading ? BEGIN_READING : BEGIN, []);
+    this.run(this.#reading ?? BEGIN, []);
     if (plansAreOld(this.#client)) this.run(PLAN_AGAIN, []);
-    if (this.#reading) this.run(PLAN_FOR_VALUES, []);
-    if (this.personId === '') this.run(BE_TENANT, [this.tenantId]);
-    else this.run(BE_PERSON, [this.personId]);
+    if (this.#reading !== undefined) this.run(PLAN_FOR_VALUES, []);
+    if (this.personId === '') this.#setOwner('tenant_id', this.tenantId);
+    else this.#setOwner('person_id', this.personId);
+  }
+
+  /** `SET LOCAL` and not `set_config`, because Citus sends only `SET LOCAL` to the other machines. It takes no parameters. */
+  #setOwner(setting: 'tenant_id' | 'person_id', id: string): void {
+    if (!OWNER_ID.test(id)) throw new TypeError('the owner of a transaction must be a UUID');
+    this.send({ name: '', text: `SET LOCAL countersign.${setting} = '${id}'` }, []);
   }
 
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
@@ -177,13 +205,17 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
 
   /** COMMIT of a failed transaction returns ROLLBACK, without an error. If BEGIN itself failed, it returns COMMIT and changes nothing. */
   async #sendCommit(): Promise<void> {
+    if (this.#needsRowOfTenant) this.send(HAS_ROW_OF_TENANT, [this.tenantId]);
     const { command } = await this.#send(COMMIT, []);
     if (command !== 'COMMIT' || this.#firstFailure !== undefined)
       throw this.#firstFailure ?? new NotCommittedError(`COMMIT returned ${command}`);
     for (const work of this.#afterCommit) work();
   }
 
-  async #send<Row>({ name, text }: Statement<Row>, values: readonly unknown[]): Promise<{ rows: Row[]; command: string }> {
+  async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<{ rows: Row[]; command: string }> {
+    const { name } = statement;
+    const text = this.#isOnCitus ? onCitus(statement.text) : statement.text;
+    if (text !== statement.text && needsRowOfTenant(text)) this.#needsRowOfTenant = true;
     try {
       return await this.#client.query<Row & pg.QueryResultRow>({ name, text, values: values as unknown[] });
     } catch (error) {

@@ -35,7 +35,7 @@ export function checkMediaType(
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'x-gzip') return 'gzip';
   if (encoding === 'identity' || encoding === 'gzip' || encoding === 'deflate') return encoding;
-  throw unsupported('compress the body with gzip or deflate, or not at all');
+  throw unsupported(`the encoding ${JSON.stringify(encoding.slice(0, 80))} is not supported; use gzip, deflate or none`);
 }
 
 const unsupported = (message: string): ApiError =>

@@ -15,6 +15,7 @@ export const recordDetailedEvaluation: Endpoint<DetailedEvaluation, EvaluationBo
       suite: evaluation.suite?.name ?? null,
       completeness: completenessOf(evaluation),
       artifact: evaluation.artifact ?? null,
+      traceIds: evaluation.trace_ids ?? [],
     }),
   submit: ({ detailedEvaluations }, { principal, document }, prepared) =>
     detailedEvaluations.submit(

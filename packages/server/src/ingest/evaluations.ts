@@ -28,9 +28,9 @@ export const withDocument = (
 ): PreparedEvaluation => ({ ...prepared, row: { ...prepared.row, document }, answerOf });
 
 /** The additional members of `POST /api/v1/evaluations`. */
-export type EvaluationDetails = Pick<EvaluationRow, 'evaluatedAt' | 'suite' | 'completeness' | 'artifact'>;
+export type EvaluationDetails = Pick<EvaluationRow, 'evaluatedAt' | 'suite' | 'completeness' | 'artifact' | 'traceIds'>;
 
-const NO_DETAILS: EvaluationDetails = { evaluatedAt: null, suite: null, completeness: null, artifact: null };
+const NO_DETAILS: EvaluationDetails = { evaluatedAt: null, suite: null, completeness: null, artifact: null, traceIds: [] };
 
 /** The common part of both endpoints: an evaluation ready to write, except for its bytes and its response. */
 export function preparedEvaluation(

@@ -12,6 +12,7 @@ import { evidenceStates } from '../ledger/evidence-states.ts';
 import { type EvaluationRow, insertEvaluations } from '../storage/evaluations.ts';
 import { exactText } from '../storage/instant-text.ts';
 import { newId } from '../storage/new-id.ts';
+import { takeRecordNumbers } from '../storage/record-order.ts';
 import { AgentBook } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
 import { agentsClaimed, type NewAgent, registerAgents } from './register-agents.ts';
@@ -37,7 +38,11 @@ export const writeDetailedEvaluations = (tx: Transaction, items: readonly Prepar
  * Agents are looked up in the log `evidence` and not in their table, so that a changed row cannot assign an evaluation to another agent.
  */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> {
-  const { evidence: head } = await lockLogs(tx, ['evidence']);
+  let numbers: Promise<number[]> | undefined;
+  // Taken under the lock, so that a tenant's numbers have the order of its commits.
+  const { evidence: head } = await lockLogs(tx, ['evidence'], () => {
+    numbers = takeRecordNumbers(tx, items.length);
+  });
   const state = await evidenceStates.atHead(tx, head);
   const microsNow = BigInt(Date.parse(head.now)) * 1000n;
   const book = new AgentBook(
@@ -59,7 +64,7 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
   if (rows.length === 0) return outcomes;
   const registration = await registerAgents(tx, book.registered, head);
   appendEvidence(tx, registration.head ?? head, rows.flatMap(factOf));
-  insertEvaluations(tx, head.now, rows);
+  insertEvaluations(tx, head.now, rows, await numbers!);
   return outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? []));
 }
 

@@ -32,16 +32,11 @@ export const writeTraces = (
     storeTraces(tx, fresh, heads, (kept) => documents.store(tx, kept)),
   );
 
-/**
- * Stores or merges traces; the caller commits. Each trace_id may occur once.
- * @param storeDocuments called with the documents of the traces that are not rejected.
- */
-export async function storeTraces(
-  tx: Transaction,
-  items: readonly PreparedTrace[],
-  heads: RememberedHeads,
-  storeDocuments: (kept: readonly Buffer[]) => DocumentPlaces | Promise<DocumentPlaces>,
-): Promise<Outcome[]> {
+/** What is stored of the traces and agents of some requests. The traces are locked. */
+export type StoredBefore = Awaited<ReturnType<typeof lookUpTraces>>;
+
+/** Locks the known traces of requests and reads their agents, in one round trip. */
+export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads) {
   const [clock, locked, agents] = await Promise.all([
     heads.has(tx.tenantId) ? undefined : readClock(tx),
     lockTraces(
@@ -50,6 +45,22 @@ export async function storeTraces(
     ),
     findAgents(tx, ...claimedAgents(items.map(({ claim }) => claim))),
   ]);
+  return { clock, locked, agents };
+}
+
+/**
+ * Stores or merges traces; the caller commits. Each trace_id may occur once.
+ * @param storeDocuments called with the documents of the traces that are not rejected.
+ * @param before what is stored of these and perhaps of other traces, if it was looked up before.
+ */
+export async function storeTraces(
+  tx: Transaction,
+  items: readonly PreparedTrace[],
+  heads: RememberedHeads,
+  storeDocuments: (kept: readonly Buffer[]) => DocumentPlaces | Promise<DocumentPlaces>,
+  before: Promise<StoredBefore> = lookUpTraces(tx, items, heads),
+): Promise<Outcome[]> {
+  const { clock, locked, agents } = await before;
   const knownByTraceId = new Map(locked.map((trace) => [trace.traceId, trace]));
   const book = new AgentBook(agents);
   const traces = items.map((item) => resolveTrace(item, knownByTraceId.get(item.traceId), book));

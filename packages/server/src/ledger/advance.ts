@@ -10,10 +10,15 @@ import { lockAndReadSealedHeads, lockSealedHeads, moveSealedHead } from './seale
 /**
  * Locks the heads of a tenant's logs, always in the same order. Every appending transaction calls this first. Throws LogRewrittenError if a
  * head was changed outside the server, and ClockUnsafeError if the clocks cannot be used (docs/reliability.md).
+ * @param sendBehind sends a statement that runs after the locks, in the same round trip.
  */
-export async function lockLogs<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
+export async function lockLogs<L extends LogName>(
+  tx: Transaction,
+  logs: readonly L[],
+  sendBehind?: () => void,
+): Promise<Record<L, LockedHead>> {
   const before = tx.clock.read();
-  const heads = await lockSealedHeads(tx, logs);
+  const heads = await lockSealedHeads(tx, logs, sendBehind);
   await requireMoments(tx, before, heads);
   return heads;
 }

@@ -10,6 +10,6 @@ export const evidenceStates = new LogFold<EvidenceEvent, EvidenceState>({
   read: readEvidenceEvents,
   parse: checkEvidenceEvent,
   create: () => new EvidenceState(),
-  weight: ({ agentCount }) => agentCount,
-  weightMax: 200_000,
+  weight: ({ agentCount, evaluationCount }) => agentCount + evaluationCount,
+  weightMax: 600_000,
 });

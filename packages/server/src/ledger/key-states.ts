@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checkKeyEvent, KEY_EVENT_DOMAIN, type KeyEvent } from '@countersign/core/domain/key-event';
 import { KeyState, type KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
+import { isOnCitus } from '../database/citus-connections.ts';
 import { requireSeals } from '../database/seals.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import type { KeyRecord } from '../storage/ingestion-keys.ts';
+import { findKeys, type KeyRecord } from '../storage/ingestion-keys.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
 import { LogFold } from './log-fold.ts';
 
@@ -24,9 +26,15 @@ export const credentialOf = (secretSha256: Uint8Array): string => hash('sha256',
 
 /**
  * The key of a row, from the key audit trail. If the row differs from the trail, it is reported and undefined is returned. Returns a
- * promise only if the trail has events that this process has not read.
+ * promise only if the trail has events that this process has not read, or the row differs from it on Citus.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
+  const key = compareKey(pool, record);
+  if (key instanceof Promise) return key.then((read) => read ?? againOnCitus(pool, record));
+  return key ?? againOnCitus(pool, record);
+}
+
+function compareKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const state = keyStates.covering(requireSeals(pool), record.tenantId, record.trailSize);
   if (state !== undefined) return matchingKey(pool, record, state);
   return inTenantTransaction(pool, record.tenantId, (tx) => keyStates.read(tx, (read) => matchingKey(pool, record, read)));
@@ -37,7 +45,27 @@ function matchingKey(pool: Pool, record: KeyRecord, state: KeyState): KnownKey |
   if (known !== undefined && known.id === record.keyId && known.credentialSha256 === credentialOf(record.secretSha256))
     return known;
   // A row that was read before the key was rotated differs from a later state, although it is valid.
-  if (state.size === record.trailSize)
-    requireSeals(pool).broken.report({ table: 'ingestion_keys', tenantId: record.tenantId, key: { prefix: record.prefix } });
+  if (state.size === record.trailSize && isOnCitus(pool) === false) reportKey(pool, record);
   return undefined;
+}
+
+const reportKey = (pool: Pool, { tenantId, prefix }: KeyRecord): void =>
+  requireSeals(pool).broken.report({ table: 'ingestion_keys', tenantId, key: { prefix } });
+
+/** The longest time between the commits of one transaction on two machines. */
+const COMMIT_MS = 1_000;
+
+/**
+ * On Citus a row and its trail are on two machines, which commit one after the other. A row that differs is read again, and is reported if
+ * it still differs from the same trail.
+ */
+function againOnCitus(pool: Pool, record: KeyRecord): undefined | Promise<KnownKey | undefined> {
+  if (isOnCitus(pool) === false) return undefined;
+  return (async () => {
+    await sleep(COMMIT_MS);
+    const [later] = await findKeys(pool, [record.prefix]);
+    const key = later && (await compareKey(pool, later));
+    if (key === undefined && later?.trailSize === record.trailSize) reportKey(pool, later);
+    return key;
+  })();
 }

@@ -108,7 +108,7 @@ export class LedgerReader {
     return this.#read(tenantId, (tx) => findDecision(tx, id));
   }
 
-  /** The canonical text of a decision's evidence document; undefined if no evidence is stored with it. */
+  /** The canonical text of a decision's evidence document; undefined if there is no such decision. */
   evidence(tenantId: string, id: string): Promise<string | undefined> {
     return this.#read(tenantId, (tx) => findDecisionEvidence(tx, id));
   }

@@ -24,12 +24,19 @@ const EMPTY = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8Array
 
 /**
  * Locks the heads of a tenant's logs, in the same order everywhere.
+ * @param sendBehind sends a statement that runs after the locks, in the same round trip.
  * @throws LogRewrittenError if a head is missing, its seal is not valid, or it does not continue the log that this process has seen.
  */
-export async function lockSealedHeads<L extends LogName>(tx: Transaction, logs: readonly L[]): Promise<Record<L, LockedHead>> {
+export async function lockSealedHeads<L extends LogName>(
+  tx: Transaction,
+  logs: readonly L[],
+  sendBehind?: () => void,
+): Promise<Record<L, LockedHead>> {
   const found = seenOf(tx, logs);
   const seen = found instanceof Map ? found : await found;
-  return verifiedLocked(tx, logs, seen, await lockHeads(tx, logs));
+  const locking = lockHeads(tx, logs);
+  sendBehind?.();
+  return verifiedLocked(tx, logs, seen, await locking);
 }
 
 /** The same, and reads the head of another log after the locks, in the same round trip. */

@@ -1,4 +1,4 @@
-import { hashTraceEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
+import { hashTraceEvent, type TraceDropEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
 import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { readClock } from '../storage/clock.ts';
@@ -86,4 +86,23 @@ function nextEvent(
 function send(tx: Transaction, { canonical, hash, next }: PreparedEvent): void {
   moveLog(tx, 'traces', next);
   insertTraceEvent(tx, { seq: next.moved.seq, eventHash: hash, document: canonical });
+}
+
+/** Appends an event for dropped traces under the locked head, and returns its number. */
+export function appendDropEvent(
+  tx: Transaction,
+  head: LockedHead,
+  dropped: Pick<TraceDropEvent, 'reason' | 'traces' | 'exports'>,
+): number {
+  const event: TraceDropEvent = {
+    version: 1,
+    tenant_id: tx.tenantId,
+    seq: head.seq + 1,
+    recorded_at: head.now,
+    action: 'traces.dropped',
+    ...dropped,
+  };
+  const { canonical, hash } = hashTraceEvent(event, digests);
+  send(tx, { canonical, hash, next: nextHead(head, [Buffer.from(hash, 'hex')], hash) });
+  return event.seq;
 }

@@ -39,7 +39,7 @@ export async function verifyDecisions(
       },
       moments,
     );
-    if (fault !== undefined || row.evidence === null) return resultOf(fault);
+    if (fault !== undefined) return resultOf(fault);
     const replayed = replay.fault(parsedDocument(row.document)!, row.evidence);
     return replayed instanceof Promise ? replayed.then(resultOf) : resultOf(replayed);
   };
@@ -64,14 +64,11 @@ function rowFault(
   const { decision_id: id, timestamp, asked_by: askedBy } = decision;
   // Older versions did not sign who asked, so that column cannot be checked.
   const columns = { ...decision, id, recorded_at: timestamp, recorded_by: askedBy ?? row.recorded_by };
-  return moments.next(seq, timestamp, 'timestamp') ?? columnFault(columns, row, COLUMNS) ?? keptEvidenceFault(decision, row);
-}
-
-/** Checks that the evidence has the signed digest and leads to the signed verdict. */
-function keptEvidenceFault(decision: Record<string, unknown>, { evidence }: DecisionColumns): string | undefined {
-  const isNamed = decision.evidence_sha256 !== undefined;
-  if (evidence === null) return isNamed ? 'the evidence of the decision is missing' : undefined;
-  return evidenceFault(decision, evidence, digests);
+  return (
+    moments.next(seq, timestamp, 'timestamp') ??
+    columnFault(columns, row, COLUMNS) ??
+    evidenceFault(decision, row.evidence, digests)
+  );
 }
 
 function signatureFault(decision: Record<string, unknown>, key: Uint8Array): string | undefined {

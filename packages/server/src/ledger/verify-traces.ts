@@ -1,8 +1,15 @@
-import type { ChainReport } from '@countersign/core/domain/chain-report';
+import type { ChainReport, DroppedTraces } from '@countersign/core/domain/chain-report';
 import { RowTimes } from '@countersign/core/domain/clock-correction';
-import { readTraceEvent, type TraceEvent, type TraceSubmission } from '@countersign/core/domain/trace-event';
+import {
+  readTraceEvent,
+  type TraceDropEvent,
+  type TraceEvent,
+  type TraceLogEvent,
+  type TraceSubmission,
+} from '@countersign/core/domain/trace-event';
 import type { Pool } from 'pg';
-import { inTenantTransaction } from '../database/transaction.ts';
+import { inSnapshotTransaction, inTenantTransaction } from '../database/transaction.ts';
+import { findStoredTraces } from '../storage/dropped-traces.ts';
 import { readTraceEvents, type StoredTraceEvent } from '../storage/trace-events.ts';
 import {
   countSubmissions,
@@ -11,6 +18,7 @@ import {
   type SubmissionFacts,
   type SubmissionPlace,
 } from '../storage/trace-rows.ts';
+import { DropRecords, readTraceLog } from './drop-records.ts';
 import { agentsNamedUpTo, isNamedAgent } from './named-agents.ts';
 import { submissionName, UNREADABLE_DOCUMENT } from './row-findings.ts';
 import { correctionsOf } from './stored-corrections.ts';
@@ -43,20 +51,27 @@ export interface TraceReport extends ChainReport {
 export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<TraceReport> {
   const moments = new RowTimes('traces', await correctionsOf(pool, tenantId));
   const findings: TraceFinding[] = [];
+  const drops = new DropRecords(pool, tenantId);
   let named = 0;
+  let dropped: DroppedTraces | undefined;
   const check = (row: StoredTraceEvent, seq: number): RowCheck | Promise<RowCheck> => {
     const read = readStoredEvent(row, { seq, tenantId }, readTraceEvent);
     if ('fault' in read) return read;
     const fault = moments.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
-    named += read.event.submissions.length;
+    const { event } = read;
+    named += storedBy(event);
+    if (event.action === 'traces.dropped')
+      dropped = { traces: (dropped?.traces ?? 0) + event.traces.length, lastAt: event.recorded_at };
     if (findings.length >= FINDINGS_MAX) return { hash: row.event_hash };
-    return compareRows(pool, read.event).then((found) => {
+    const compared = event.action === 'traces.dropped' ? compareDropped(pool, event) : compareRows(pool, drops, event);
+    return compared.then((found) => {
       findings.push(...found);
       return { hash: row.event_hash };
     });
   };
-  const report = await walkLog(pool, tenantId, { log: 'traces', chained: true, read: readTraceEvents, check }, options);
+  const walked = await walkLog(pool, tenantId, { log: 'traces', chained: true, read: readTraceEvents, check }, options);
+  const report: ChainReport = dropped === undefined ? walked : { ...walked, dropped };
   // The rows cannot be compared with an invalid log.
   if (report.firstBad !== undefined || report.contradiction !== undefined) return { ...report, findings };
   if (findings.length < FINDINGS_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, named)));
@@ -89,17 +104,45 @@ const traceOf = (name: string): string => name.split(',', 1)[0]!;
 
 const nameOf = ({ id, number }: SubmissionPlace): string => submissionName(id, number);
 
-/** The submissions of an event whose rows differ from it. */
-async function compareRows(pool: Pool, event: TraceEvent): Promise<TraceFinding[]> {
-  const rows = await inTenantTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
+/** The number of submissions that an event adds; negative if it drops some. */
+const storedBy = (event: TraceLogEvent): number =>
+  event.action === 'traces.dropped'
+    ? -event.traces.reduce((sum, { submissions }) => sum + submissions, 0)
+    : event.submissions.length;
+
+/** The traces of an event that should be gone, and are not. */
+async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent): Promise<TraceFinding[]> {
+  const ids = traces.map(({ id }) => id);
+  const stored = await inTenantTransaction(pool, tenant_id, (tx) => findStoredTraces(tx, ids));
+  const fault = 'the log says that it was dropped: the row was added';
+  return stored.map((id) => ({ table: 'trace_submissions', id, fault }));
+}
+
+/** The submissions of an event whose rows differ from it. Rows that a later event dropped are gone rightly. */
+async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): Promise<TraceFinding[]> {
+  // One state, so that a row is not dropped between reading it and its document.
+  const rows = await inSnapshotTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
   const byName = new Map(rows.map((row) => [nameOf(row), row]));
+  const gone = event.submissions.filter((logged) => !byName.has(nameOf(logged)));
+  const dropped = gone.length === 0 ? undefined : await drops.find(gone);
   const findings: TraceFinding[] = [];
   for (const logged of event.submissions) {
-    const row = byName.get(nameOf(logged));
+    if (dropped?.has(logged) === true) continue;
+    const row = await withErasedExport(drops, logged, byName.get(nameOf(logged)));
     const found = rowFault(logged, event.received_at, row) ?? (await earlierAgentFault(pool, event.tenant_id, logged, row!));
     if (found !== undefined) findings.push({ ...found, id: nameOf(logged) });
   }
   return findings;
+}
+
+/** The row of a submission. If its export was erased with another run, it counts as the export of the log. */
+async function withErasedExport(
+  drops: DropRecords,
+  logged: TraceSubmission,
+  row: SubmissionFacts | undefined,
+): Promise<SubmissionFacts | undefined> {
+  if (row === undefined || logged.export_sha256 === null || row.exportSha256 !== null) return row;
+  return (await drops.erasedExports()).has(logged.export_sha256) ? { ...row, exportSha256: logged.export_sha256 } : row;
 }
 
 /**
@@ -152,10 +195,11 @@ function rowFault(
 async function addedRows(pool: Pool, tenantId: string, walked: number, named: number): Promise<TraceFinding[]> {
   const { rows, seq } = await inTenantTransaction(pool, tenantId, countSubmissions);
   let expected = named;
-  for await (const { submissions } of eventsOf(pool, tenantId, walked, seq)) expected += submissions.length;
+  for await (const event of readTraceLog(pool, tenantId, walked, seq)) expected += storedBy(event);
   if (rows <= expected) return [];
   const known = new Set<string>();
-  for await (const { submissions } of eventsOf(pool, tenantId, 0, seq)) for (const each of submissions) known.add(nameOf(each));
+  for await (const event of readTraceLog(pool, tenantId, 0, seq))
+    for (const each of submissionsOf(event)) known.add(nameOf(each));
   const found: TraceFinding[] = [];
   let after: SubmissionPlace = { id: '00000000-0000-0000-0000-000000000000', number: 0 };
   while (found.length < FINDINGS_MAX) {
@@ -172,17 +216,10 @@ async function addedRows(pool: Pool, tenantId: string, walked: number, named: nu
 /** Whether no event contains the submission, including the events appended after `seq`. */
 async function isAdded(pool: Pool, tenantId: string, seq: number, place: SubmissionPlace): Promise<boolean> {
   const { seq: now } = await inTenantTransaction(pool, tenantId, countSubmissions);
-  for await (const { submissions } of eventsOf(pool, tenantId, seq, now))
-    if (submissions.some((each) => each.id === place.id && each.number === place.number)) return false;
+  for await (const event of readTraceLog(pool, tenantId, seq, now))
+    if (submissionsOf(event).some((each) => each.id === place.id && each.number === place.number)) return false;
   return true;
 }
 
-/** The events after `after` up to `last`. */
-async function* eventsOf(pool: Pool, tenantId: string, after: number, last: number): AsyncGenerator<TraceEvent> {
-  for (let read = after; read < last; ) {
-    const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceEvents(tx, read, last));
-    if (page.length === 0) return;
-    read = page.at(-1)!.seq;
-    for (const { document } of page) yield JSON.parse(document) as TraceEvent;
-  }
-}
+const submissionsOf = (event: TraceLogEvent): readonly TraceSubmission[] =>
+  event.action === 'traces.recorded' ? event.submissions : [];

@@ -1,10 +1,10 @@
 import { type Item, RejectedItems } from '../database/batch-writer.ts';
-import type { Transaction } from '../database/transaction.ts';
+import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { BatchDocuments } from '../ingest/batch-documents.ts';
 import type { PreparedTrace } from '../ingest/prepared-trace.ts';
 import { commitWithReplays, type Outcome } from '../ingest/replays.ts';
-import { storeTraces } from '../ingest/write-traces.ts';
+import { lookUpTraces, type StoredBefore, storeTraces } from '../ingest/write-traces.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertExports } from '../storage/otlp-exports.ts';
@@ -16,12 +16,33 @@ import { lockFailingTraces, withinWaitingLimit, writeLogRecords } from './write-
 const REPLAY_PATH = '/v1/';
 
 /** Writes exports of one tenant in one transaction: their bodies, and their traces with the statements of POST /api/public/traces. */
-export const writeExports = (
+export function writeExports(
   tx: Transaction,
   items: readonly QueuedExport[],
   documents: BatchDocuments,
   heads: RememberedHeads,
-): Promise<Outcome[]> => commitWithReplays(tx, REPLAY_PATH, items, (fresh) => storeExports(tx, fresh, documents, heads));
+): Promise<Outcome[]> {
+  const before = lookUpEarly(tx, items, heads);
+  return commitWithReplays(tx, REPLAY_PATH, items, (fresh) => storeExports(tx, fresh, { documents, heads, before }));
+}
+
+/**
+ * Looks up the traces in the round trip that looks up stored responses. Not if log records report exceptions: their traces are locked
+ * first, and all transactions must lock in the same order.
+ */
+function lookUpEarly(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<StoredBefore> | undefined {
+  const traces = items.flatMap((item) => item.traces);
+  if (traces.length === 0 || items.some(({ logs }) => logs.some(({ kind }) => kind === 'exception'))) return undefined;
+  return ignoreRejection(lookUpTraces(tx, traces, heads));
+}
+
+/** What a batch needs besides its exports. */
+interface BatchParts {
+  documents: BatchDocuments;
+  heads: RememberedHeads;
+  /** What was looked up of the traces of all exports; undefined if not yet. */
+  before: Promise<StoredBefore> | undefined;
+}
 
 /** The body of an export, and the documents of its traces. Each trace repeats content of the body, so they compress well together. */
 export const documentsOfExport = ({ body, traces }: QueuedExport): Buffer[] => [body, ...traces.map(({ document }) => document)];
@@ -29,8 +50,7 @@ export const documentsOfExport = ({ body, traces }: QueuedExport): Buffer[] => [
 async function storeExports(
   tx: Transaction,
   items: readonly QueuedExport[],
-  documents: BatchDocuments,
-  heads: RememberedHeads,
+  { documents, heads, before }: BatchParts,
 ): Promise<Outcome[]> {
   const ids = items.map(() => newId());
   const places = await documents.store(tx, items.flatMap(documentsOfExport));
@@ -54,7 +74,7 @@ async function storeExports(
   const written =
     traces.length === 0
       ? []
-      : await storeTraces(tx, traces, heads, () => places).catch((error: unknown) => {
+      : await storeTraces(tx, traces, heads, () => places, before).catch((error: unknown) => {
           throw error instanceof RejectedItems ? refusedExports(error.refused, itemOf) : error;
         });
   const refused = new Map<Item, ApiError>();

@@ -1,4 +1,4 @@
-import { inReadTransaction } from '../database/transaction.ts';
+import { inSnapshotTransaction } from '../database/transaction.ts';
 import { requireReadable } from '../storage/document-segments.ts';
 import { listFindings, listRecordsOfSpan } from '../storage/portal/log-records.ts';
 import {
@@ -44,7 +44,7 @@ export const runHandlers = handlers({
       sessionId: query.session_id ?? null,
     };
     const { text } = query;
-    return inReadTransaction(parts.readPool, workspace, (tx) =>
+    return inSnapshotTransaction(parts.readPool, workspace, (tx) =>
       pageOf(
         query,
         (limit) => (text === undefined ? listRuns(tx, filter, place, limit) : searchRuns(tx, filter, text, place, limit)),
@@ -57,7 +57,7 @@ export const runHandlers = handlers({
   },
 
   'runs.trace': async ({ workspace, params, parts, memory }) =>
-    inReadTransaction(parts.readPool, workspace, async (tx) => {
+    inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
       const trace = found(await findTrace(tx, params.trace));
       const [submissions, telemetry, findings] = await Promise.all([
         listSubmissions(tx, trace.id, SUBMISSIONS_SHOWN),
@@ -89,14 +89,14 @@ export const runHandlers = handlers({
     const after = readCursor(query.cursor, ['place', 'place', 'whole']);
     const place = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
     const start = { after: place, position: Number(after?.[2] ?? 0) };
-    return inReadTransaction(parts.readPool, workspace, async (tx) => {
+    return inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
       if (after === null) found(await findTrace(tx, params.trace));
       return readSpanPage(tx, params.trace, start, memory);
     });
   },
 
   'runs.span': async ({ workspace, params, query, parts, memory }) => {
-    const { submission, ordinal, document, records } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+    const { submission, ordinal, document, records } = await inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
       const span = found(await findSpan(tx, params.trace, query.span_id));
       memory.reserve(span.document_bytes);
       const [[kept], records] = await Promise.all([
@@ -110,7 +110,7 @@ export const runHandlers = handlers({
 
   'runs.submission': async ({ workspace, params, parts, memory }) => {
     const number = Number(params.number);
-    const { content, file } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+    const { content, file } = await inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
       const file = found(await findSubmissionFile(tx, params.trace, number));
       memory.reserve(file.bytes);
       if (file.export !== null) return { file, content: found(await findExportBody(tx, file.export)) };
@@ -123,7 +123,7 @@ export const runHandlers = handlers({
   },
 
   'runs.event': async ({ workspace, params, parts, memory }) => {
-    const { document, event } = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+    const { document, event } = await inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
       const { document_bytes, ...event } = found(await findEvent(tx, params.submission, Number(params.ordinal)));
       memory.reserve(document_bytes);
       return { event, document: found(await findEventSubmission(tx, params.submission)) };
@@ -133,7 +133,7 @@ export const runHandlers = handlers({
   },
 
   'runs.event_submission': async ({ workspace, params, parts, memory }) => {
-    const document = await inReadTransaction(parts.readPool, workspace, async (tx) => {
+    const document = await inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
       memory.reserve(found(await findEventSubmissionBytes(tx, params.submission)));
       return findEventSubmission(tx, params.submission);
     });

@@ -1,5 +1,6 @@
 import { REASONS } from '@countersign/core/contract/promotion-check';
-import type { UsageDay } from '@countersign/core/portal/workspace-routes';
+import { SHORT_RETENTION_DAYS } from '@countersign/core/contract/retention-days';
+import type { RetentionFacts, UsageDay } from '@countersign/core/portal/workspace-routes';
 import type { Transaction } from '../database/transaction.ts';
 import { inReadTransaction } from '../database/transaction.ts';
 import { countAgents, findAgentsWithActivity, listAgentIds } from '../storage/portal/agents.ts';
@@ -10,6 +11,7 @@ import { findPresence } from '../storage/portal/presence.ts';
 import { sumRunsByDay } from '../storage/portal/run-totals.ts';
 import { findOwnTenant } from '../storage/tenants.ts';
 import { renameWorkspace } from '../workspace/rename-workspace.ts';
+import { readRetention, setRetention } from '../workspace/set-retention.ts';
 import { differingRows } from './differing-rows.ts';
 import { handlers } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
@@ -65,7 +67,33 @@ export const workspaceHandlers = handlers({
     await renameWorkspace(parts.pool, workspace, body.name, actor);
     return readWorkspace(parts, workspace);
   },
+
+  'retention.read': async ({ workspace, parts }) => readRetentionFacts(parts, workspace),
+
+  'retention.set': async ({ workspace, body, actor, parts }) => {
+    const change = {
+      traceDays: body.trace_days,
+      telemetryDays: body.telemetry_days,
+      isShortConfirmed: body.confirm_short === true,
+    };
+    await setRetention(parts.pool, workspace, change, actor);
+    return readRetentionFacts(parts, workspace);
+  },
 });
+
+async function readRetentionFacts({ readPool }: PortalParts, workspace: string): Promise<RetentionFacts> {
+  const { current, periods } = await readRetention(readPool, workspace);
+  return {
+    trace_days: current.traceDays,
+    telemetry_days: current.telemetryDays,
+    confirm_below: SHORT_RETENTION_DAYS,
+    periods: periods.map(({ since, traceDays, telemetryDays }) => ({
+      since,
+      trace_days: traceDays,
+      telemetry_days: telemetryDays,
+    })),
+  };
+}
 
 async function readWorkspace({ readPool }: PortalParts, workspace: string) {
   const { id, name, createdAt } = found(await inReadTransaction(readPool, workspace, findOwnTenant));

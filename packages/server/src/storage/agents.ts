@@ -28,9 +28,9 @@ export function findAgents(tx: Transaction, ids: readonly string[], names: reado
 
 const INSERT = sql(
   'insert_agents',
-  `INSERT INTO countersign.agents (tenant_id, id, name, name_skeleton, name_skeleton_caseless)
-   SELECT $1, id, name, as_written, caseless
-     FROM unnest($2::uuid[], $3::text[], $4::bytea[], $5::bytea[]) AS new (id, name, as_written, caseless) ORDER BY name`,
+  `INSERT INTO countersign.agents (tenant_id, id, name, name_skeleton, name_skeleton_caseless, created_at)
+   SELECT $1, id, name, as_written, caseless, statement_timestamp()
+     FROM unnest($2::uuid[], $3::text[], $4::bytea[], $5::bytea[]) AS sent (id, name, as_written, caseless) ORDER BY name`,
 );
 
 /** Registers agents. After a unique violation another batch was first; the retry finds its agents. */

@@ -1,6 +1,6 @@
-import { textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { isInFuture } from './instant-text.ts';
+import { readHead } from './log-heads.ts';
 
 /** A request for an approval, by a promotion check that needs one. */
 export interface ApprovalRequest {
@@ -11,20 +11,18 @@ export interface ApprovalRequest {
 
 const REQUEST = sql(
   'request_approvals',
-  `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_by)
-   SELECT $1, evaluation_id, agent_id, 'pending', requested_by FROM unnest($2::uuid[], $3::uuid[], $4::text[]) AS input (evaluation_id, agent_id, requested_by)
-    ORDER BY evaluation_id ON CONFLICT (tenant_id, evaluation_id) DO NOTHING`,
+  `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_by) VALUES ($1, $2, $3, 'pending', $4)
+   ON CONFLICT (tenant_id, evaluation_id) DO NOTHING`,
 );
 
 /** Puts requests into the queue, once per evaluation. */
 export function requestApprovals(tx: Transaction, requests: readonly ApprovalRequest[]): void {
-  if (requests.length === 0) return;
-  tx.send(REQUEST, [
-    tx.tenantId,
-    uuidArray(requests.map(({ evaluationId }) => evaluationId)),
-    uuidArray(requests.map(({ agentId }) => agentId)),
-    textArray(requests.map(({ requestedBy }) => requestedBy)),
-  ]);
+  const firstOfEach = new Map(
+    requests.map((request) => [request.evaluationId, request]).reverse() as [string, ApprovalRequest][],
+  );
+  const ordered = [...firstOfEach.values()].sort((left, right) => (left.evaluationId < right.evaluationId ? -1 : 1));
+  for (const { evaluationId, agentId, requestedBy } of ordered)
+    tx.send(REQUEST, [tx.tenantId, evaluationId, agentId, requestedBy]);
 }
 
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
@@ -59,8 +57,7 @@ const DECIDE = sql(
   'decide_approval',
   `INSERT INTO countersign.approvals AS kept
           (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
-   VALUES ($1, $2, $3, $4, $5::timestamptz, $6, $5::timestamptz, $6, $7, nextval('countersign.record_order'),
-           (SELECT seq FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'decisions'))
+   VALUES ($1, $2, $3, $4, $5::timestamptz, $6, $5::timestamptz, $6, $7, nextval('countersign.record_order'), $8)
        ON CONFLICT (tenant_id, evaluation_id) DO UPDATE SET
           status = excluded.status, decided_at = excluded.decided_at, decided_by = excluded.decided_by, rationale = excluded.rationale,
           decided_seq = excluded.decided_seq, decisions_size = excluded.decisions_size`,
@@ -70,8 +67,11 @@ const DECIDE = sql(
  * Stores a decision. Without a request, the person who decides is stored as the requester. The caller holds the head of the audit log,
  * which promotion checks lock first, so the stored size of the decisions log is the one from which the approval counts.
  */
-export const decideApproval = (tx: Transaction, made: ApprovalDecision): Promise<unknown> =>
-  tx.run(DECIDE, [tx.tenantId, made.evaluationId, made.agentId, made.status, made.decidedAt, made.decidedBy, made.rationale]);
+export async function decideApproval(tx: Transaction, made: ApprovalDecision): Promise<void> {
+  const decisionsSize = (await readHead(tx, 'decisions'))?.seq ?? null;
+  const { evaluationId, agentId, status, decidedAt, decidedBy, rationale } = made;
+  await tx.run(DECIDE, [tx.tenantId, evaluationId, agentId, status, decidedAt, decidedBy, rationale, decisionsSize]);
+}
 
 /**
  * SQL of the first decision that the approval `p` has allowed, or NULL. Earlier allowed decisions did not need the approval, because the

@@ -20,7 +20,8 @@ export interface DecisionRow {
 
 const INSERT = sql(
   'insert_decisions',
-  `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence)
+  `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event,
+     response_sha256, document, evidence)
    SELECT $1, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence
      FROM unnest($2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[], $6::uuid[], $7::uuid[], $8::boolean[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::text[])
        AS made (seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence)`,
@@ -63,14 +64,14 @@ const FIND_PLACE = sql<{ seq: number; document: string }>(
 export const findDecisionPlace = async (tx: Transaction, id: string): Promise<{ seq: number; document: string } | undefined> =>
   (await tx.run(FIND_PLACE, [tx.tenantId, id]))[0];
 
-const FIND_EVIDENCE = sql<{ evidence: string | null }>(
+const FIND_EVIDENCE = sql<{ evidence: string }>(
   'find_decision_evidence',
   `SELECT evidence FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The canonical text of a decision's evidence document; undefined if there is no such decision, or it has none. */
+/** The canonical text of a decision's evidence document; undefined if there is no such decision. */
 export const findDecisionEvidence = async (tx: Transaction, id: string): Promise<string | undefined> =>
-  (await tx.run(FIND_EVIDENCE, [tx.tenantId, id]))[0]?.evidence ?? undefined;
+  (await tx.run(FIND_EVIDENCE, [tx.tenantId, id]))[0]?.evidence;
 
 /** A decision with its number in the log. */
 export interface StoredDecision {
@@ -103,8 +104,7 @@ export interface DecisionColumns {
   event: string;
   response_sha256: string;
   document: string;
-  /** null for a decision of a version without evidence. */
-  evidence: string | null;
+  evidence: string;
 }
 
 // The range of seq bounds the rows, and no LIMIT: see PAGE in audit-pages.ts.

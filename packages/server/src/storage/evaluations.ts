@@ -1,7 +1,8 @@
 import type { Completeness } from '@countersign/core/contract/detailed-evaluation';
 import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
-import { documentArray, float8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
+import { documentArray, float8Array, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { insertEvaluatedRuns } from './run-holds.ts';
 
 /** One evaluation ready to be stored. */
 export interface EvaluationRow {
@@ -21,24 +22,33 @@ export interface EvaluationRow {
   completeness: Completeness | null;
   /** Digest of what was evaluated. */
   artifact: string | null;
+  /** The runs that were evaluated. */
+  traceIds: readonly string[];
   document: Buffer;
 }
 
 const INSERT = sql(
   'insert_evaluations',
-  `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
+  `INSERT INTO countersign.evaluations (tenant_id, id, seq, recorded_at, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
                                         severity_threshold, evaluated_at, suite, completeness, artifact, document)
-   SELECT $1, id, $2::timestamptz, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
+   SELECT $1, id, seq, $2::timestamptz, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
           severity_threshold, evaluated_at, suite, completeness, artifact, document
      FROM unnest($3::uuid[], $4::text[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::float8[], $11::float8[],
-                 $12::timestamptz[], $13::text[], $14::text[], $15::text[], $16::text[])
-       WITH ORDINALITY AS sent (id, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
-                                severity_threshold, evaluated_at, suite, completeness, artifact, document, place)
-    ORDER BY place`,
+                 $12::timestamptz[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[])
+       AS sent (id, recorded_by, agent_id, harness_id, name, category, status, pass_rate,
+                severity_threshold, evaluated_at, suite, completeness, artifact, document, seq)`,
 );
 
-/** Stores evaluations in the given order, with the time of their events. The caller has locked the head of the log `evidence`. */
-export function insertEvaluations(tx: Transaction, recordedAt: string, rows: readonly EvaluationRow[]): void {
+/**
+ * Stores evaluations with the time of their events, and their numbers in the order of records (record-order.ts). The caller has locked the
+ * head of the log `evidence`.
+ */
+export function insertEvaluations(
+  tx: Transaction,
+  recordedAt: string,
+  rows: readonly EvaluationRow[],
+  numbers: readonly number[],
+): void {
   tx.send(INSERT, [
     tx.tenantId,
     recordedAt,
@@ -56,7 +66,9 @@ export function insertEvaluations(tx: Transaction, recordedAt: string, rows: rea
     textArray(rows.map(({ completeness }) => completeness)),
     textArray(rows.map(({ artifact }) => artifact)),
     documentArray(rows.map(({ document }) => document)),
+    int8Array(rows.map((_, index) => numbers[index]!)),
   ]);
+  insertEvaluatedRuns(tx, rows);
 }
 
 /** The agent of an evaluation. */

@@ -1,5 +1,6 @@
 import type { KeyKind, KeyScope } from '@countersign/core/contract/scopes';
 import type { Pool } from 'pg';
+import { isOnCitus } from '../database/citus-connections.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { instantText } from './instant-text.ts';
 
@@ -19,6 +20,8 @@ export interface KeyRecord {
  * rotated key is refused by every server at once.
  */
 export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
+  const onCitus = isOnCitus(pool);
+  if (onCitus === true || (onCitus !== false && (await onCitus))) return findKeysOnCitus(pool, prefixes);
   const { rows } = await pool.query<KeyRecord>({
     name: 'find_keys',
     text: `SELECT k.prefix, k.tenant_id AS "tenantId", k.id AS "keyId", k.secret_sha256 AS "secretSha256",
@@ -27,6 +30,27 @@ export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise
     values: [prefixes],
   });
   return rows;
+}
+
+/**
+ * The keys are on the coordinator and the trails on the machines of their tenants, which no single statement reads. A key that changes
+ * meanwhile does not match its trail, and is read again (ledger/key-states.ts).
+ */
+async function findKeysOnCitus(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
+  const { rows: keys } = await pool.query<Omit<KeyRecord, 'trailSize'>>({
+    name: 'find_keys_without_trails',
+    text: `SELECT prefix, tenant_id AS "tenantId", id AS "keyId", secret_sha256 AS "secretSha256"
+             FROM countersign.ingestion_keys WHERE prefix = ANY ($1::text[])`,
+    values: [prefixes],
+  });
+  if (keys.length === 0) return [];
+  const { rows: trails } = await pool.query<{ tenantId: string; size: number }>({
+    name: 'find_trail_sizes',
+    text: `SELECT tenant_id AS "tenantId", seq AS size FROM countersign.log_heads WHERE log = 'keys' AND tenant_id = ANY ($1::uuid[])`,
+    values: [[...new Set(keys.map(({ tenantId }) => tenantId))]],
+  });
+  const sizes = new Map(trails.map(({ tenantId, size }) => [tenantId, size]));
+  return keys.map((key) => ({ ...key, trailSize: sizes.get(key.tenantId) ?? 0 }));
 }
 
 /** A key's row, to be compared with the key audit trail. */
@@ -95,7 +119,7 @@ export interface NewKeyRow {
 
 const ROTATE = sql(
   'rotate_key',
-  `UPDATE countersign.ingestion_keys SET secret_sha256 = $3, rotated_at = clock_timestamp() WHERE tenant_id = $1 AND prefix = $2`,
+  `UPDATE countersign.ingestion_keys SET secret_sha256 = $3, rotated_at = statement_timestamp() WHERE tenant_id = $1 AND prefix = $2`,
 );
 
 /** Replaces the secret. The old one is refused from the next request on. */
@@ -113,7 +137,7 @@ export const replaceScopes = (tx: Transaction, prefix: string, scopes: readonly 
 
 const REVOKE = sql(
   'revoke_key',
-  `UPDATE countersign.ingestion_keys SET revoked_at = clock_timestamp() WHERE tenant_id = $1 AND prefix = $2`,
+  `UPDATE countersign.ingestion_keys SET revoked_at = statement_timestamp() WHERE tenant_id = $1 AND prefix = $2`,
 );
 
 /** Revokes a key permanently. */
@@ -121,9 +145,9 @@ export const markRevoked = (tx: Transaction, prefix: string): Promise<unknown> =
 
 const TOUCH = sql(
   'touch_key',
-  `INSERT INTO countersign.key_last_use AS kept (tenant_id, key_id, last_used_at) VALUES ($1, $2, clock_timestamp())
+  `INSERT INTO countersign.key_last_use AS kept (tenant_id, key_id, last_used_at) VALUES ($1, $2, statement_timestamp())
        ON CONFLICT (tenant_id, key_id) DO UPDATE SET last_used_at = excluded.last_used_at
-    WHERE kept.last_used_at < excluded.last_used_at - interval '1 minute'`,
+    WHERE excluded.last_used_at - kept.last_used_at > interval '1 minute'`,
 );
 
 /** Records the use of a key, at most once a minute. */

@@ -47,7 +47,7 @@ const INSERT = sql(
   'insert_log_records',
   `INSERT INTO countersign.log_records (tenant_id, trace_id, span_id, sha256, kind, happened_at, place, received_at, recorded_by, export,
      document, joined)
-   SELECT $1, trace_id, span_id, sha256, kind, happened_at, place, clock_timestamp(), recorded_by, export, document,
+   SELECT $1, trace_id, span_id, sha256, kind, happened_at, place, statement_timestamp(), recorded_by, export, document,
           EXISTS (SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = sent.trace_id)
      FROM unnest($2::text[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[], $7::integer[], $8::text[], $9::uuid[], $10::text[])
        AS sent (trace_id, span_id, sha256, kind, happened_at, place, recorded_by, export, document)

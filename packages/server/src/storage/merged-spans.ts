@@ -27,21 +27,30 @@ const USAGE = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd']
 const USAGE_COLUMNS = USAGE.join(', ');
 const SUM_COLUMNS = USAGE.flatMap((member) => [member, `${member}_reported`]).join(', ');
 
-/** Traces that have no sums yet. */
-const UNMERGED = `(SELECT trace FROM unnest($2::uuid[]) AS input (trace)
-  WHERE NOT EXISTS (SELECT FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = input.trace) ${FENCE}) AS unmerged`;
+/** SQL of those traces that have no sums yet. The fence: they are found before their spans are read. */
+const UNMERGED = `(SELECT input.trace FROM unnest($2::uuid[]) AS input (trace)
+  WHERE NOT EXISTS (SELECT FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = input.trace) ${FENCE}) AS input`;
 
-const INITIALIZE = sql(
+// Each INSERT takes its tenant from a row, and not from a parameter, so that Citus runs it where the rows are (database/citus-statements.ts).
+const INITIALIZE_SPANS = sql(
   'carry_merged_spans',
-  `WITH inserted AS (
-     INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
-     SELECT $1, unmerged.trace, span.span_id, span.submission, ${USAGE.map((member) => `span.${member}`).join(', ')} FROM ${UNMERGED}
-      CROSS JOIN LATERAL (SELECT * FROM countersign.spans AS s WHERE s.tenant_id = $1 AND s.trace = unmerged.trace ${FENCE}) AS span
-     RETURNING trace, ${USAGE_COLUMNS})
-   INSERT INTO countersign.merged_traces (tenant_id, trace, span_count, ${SUM_COLUMNS})
-   SELECT $1, unmerged.trace, count(inserted.trace),
-          ${USAGE.map((member) => `coalesce(sum(inserted.${member}), 0), count(inserted.${member})`).join(', ')}
-     FROM ${UNMERGED} LEFT JOIN inserted ON inserted.trace = unmerged.trace GROUP BY unmerged.trace`,
+  `INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
+   SELECT span.tenant_id, span.trace, span.span_id, span.submission, ${USAGE.map((member) => `span.${member}`).join(', ')}
+     FROM ${UNMERGED}
+    CROSS JOIN LATERAL (SELECT * FROM countersign.spans AS s WHERE s.tenant_id = $1 AND s.trace = input.trace ${FENCE}) AS span`,
+);
+
+const INITIALIZE_SUMS = sql(
+  'carry_merged_traces',
+  `INSERT INTO countersign.merged_traces (tenant_id, trace, span_count, ${SUM_COLUMNS})
+   SELECT merged.tenant_id, merged.id, merged.span_count, ${USAGE.map((member) => `merged.${member}, merged.${member}_reported`).join(', ')}
+     FROM ${UNMERGED}
+    CROSS JOIN LATERAL (
+      SELECT t.tenant_id, t.id, sums.* FROM countersign.traces AS t CROSS JOIN LATERAL (
+        SELECT count(*) AS span_count,
+               ${USAGE.map((member) => `coalesce(sum(s.${member}), 0) AS ${member}, count(s.${member}) AS ${member}_reported`).join(',\n               ')}
+          FROM countersign.merged_spans AS s WHERE s.tenant_id = $1 AND s.trace = input.trace ${FENCE}) AS sums
+       WHERE t.tenant_id = $1 AND t.id = input.trace ${FENCE}) AS merged`,
 );
 
 /**
@@ -49,30 +58,26 @@ const INITIALIZE = sql(
  * Call it before the next submission is inserted.
  */
 export function initializeMergedSpans(tx: Transaction, traces: readonly string[]): void {
-  if (traces.length > 0) tx.send(INITIALIZE, [tx.tenantId, uuidArray(traces)]);
+  if (traces.length === 0) return;
+  for (const statement of [INITIALIZE_SPANS, INITIALIZE_SUMS]) tx.send(statement, [tx.tenantId, uuidArray(traces)]);
 }
 
 // The fences keep the look-up of each span_id by the primary key.
-// The replaced row is read from the snapshot of the statement, so it is the row before `written` changes it.
-const MERGE = sql<SpanSums>(
-  'merge_spans',
-  `WITH input AS (SELECT * FROM unnest($2::uuid[], $3::integer[]) AS input (trace, number)),
-   sent AS (
-     SELECT input.trace, input.number, span.fields ->> 0 AS span_id, (span.fields ->> 6)::bigint AS prompt_tokens,
+const SENT = `SELECT input.trace, input.number, submission.tenant_id, span.fields ->> 0 AS span_id, (span.fields ->> 6)::bigint AS prompt_tokens,
             (span.fields ->> 7)::bigint AS completion_tokens, (span.fields ->> 8)::bigint AS total_tokens, (span.fields ->> 9)::numeric AS cost_usd
-       FROM input
-      CROSS JOIN LATERAL (SELECT s.spans FROM countersign.trace_submissions AS s
+       FROM unnest($2::uuid[], $3::integer[]) AS input (trace, number)
+      CROSS JOIN LATERAL (SELECT s.tenant_id, s.spans FROM countersign.trace_submissions AS s
         WHERE s.tenant_id = $1 AND s.trace = input.trace AND s.number = input.number ${FENCE}) AS submission
-      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (fields)),
+      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (fields)`;
+
+const SUM = sql<SpanSums>(
+  'sum_merged_spans',
+  `WITH input AS (SELECT * FROM unnest($2::uuid[], $3::integer[]) AS input (trace, number)),
+   sent AS (${SENT}),
    replaced AS (
      SELECT sent.trace, ${USAGE.map((member) => `kept.${member}`).join(', ')} FROM sent
       CROSS JOIN LATERAL (SELECT * FROM countersign.merged_spans AS m
         WHERE m.tenant_id = $1 AND m.trace = sent.trace AND m.span_id = sent.span_id ${FENCE}) AS kept),
-   written AS (
-     INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
-     SELECT $1, trace, span_id, number, ${USAGE_COLUMNS} FROM sent
-     ON CONFLICT (tenant_id, trace, span_id) DO UPDATE SET submission = excluded.submission,
-       ${USAGE.map((member) => `${member} = excluded.${member}`).join(', ')}),
    change AS (
      SELECT input.trace, coalesce(sum(sign), 0) AS span_count,
             ${USAGE.map(
@@ -96,13 +101,28 @@ const MERGE = sql<SpanSums>(
      CASE WHEN kept.cost_usd_reported > 0 THEN trim_scale(kept.cost_usd)::text END AS "costUsd"`,
 );
 
-/** Merges the spans of stored submissions into their traces, and returns the sums of each merged trace. */
-export const mergeSpans = (tx: Transaction, submissions: readonly MergedSubmission[]): Promise<SpanSums[]> =>
-  tx.run(MERGE, [
+const STORE = sql(
+  'merge_spans',
+  `INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
+   SELECT sent.tenant_id, sent.trace, sent.span_id, sent.number, ${USAGE.map((member) => `sent.${member}`).join(', ')} FROM (${SENT}) AS sent
+   ON CONFLICT (tenant_id, trace, span_id) DO UPDATE SET submission = excluded.submission,
+     ${USAGE.map((member) => `${member} = excluded.${member}`).join(', ')}`,
+);
+
+/**
+ * Merges the spans of stored submissions into their traces, and returns the sums of each merged trace. The sums change first, by the
+ * difference to the stored spans. The traces are locked.
+ */
+export function mergeSpans(tx: Transaction, submissions: readonly MergedSubmission[]): Promise<SpanSums[]> {
+  const values = [
     tx.tenantId,
     uuidArray(submissions.map(({ trace }) => trace)),
     int4Array(submissions.map(({ number }) => number)),
-  ]);
+  ];
+  const sums = tx.run(SUM, values);
+  tx.send(STORE, values);
+  return sums;
+}
 
 /**
  * SQL of the SHA-256 over the stored steps of a trace in the order of their IDs; null without any. `digestOfSpans` computes the same, so

@@ -150,16 +150,21 @@ export async function listInvitations(tx: Transaction): Promise<ListedInvitation
   });
 }
 
-const WITHDRAW = sql<RawRow>(
+const FIND_INVITATION = sql<RawRow>(
+  'find_invitation',
+  `SELECT ${COLUMNS} FROM countersign.one_time_links AS l
+    WHERE l.tenant_id = $1 AND l.id = $2 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(3)}`,
+);
+const WITHDRAW = sql<{ id: string }>(
   'withdraw_invitation',
-  `DELETE FROM countersign.one_time_links AS l
-    WHERE l.tenant_id = $1 AND l.id = $2 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(3)} RETURNING ${COLUMNS}`,
+  'DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND id = $2 RETURNING id',
 );
 
 /** Ends an invitation of the tenant and returns its role; undefined if there is no pending one with this ID. */
 export async function withdrawInvitation(tx: Transaction, id: string): Promise<Role | undefined> {
-  const [raw] = await tx.run(WITHDRAW, [tx.tenantId, id, ...tx.clock.expiryBounds()]);
-  const link = raw === undefined ? undefined : tx.seals.openRow(ONE_TIME_LINKS, '', raw, { id, workspaceId: tx.tenantId });
+  const [raw] = await tx.run(FIND_INVITATION, [tx.tenantId, id, ...tx.clock.expiryBounds()]);
+  if (raw === undefined || (await tx.run(WITHDRAW, [tx.tenantId, id])).length === 0) return undefined;
+  const link = tx.seals.openRow(ONE_TIME_LINKS, '', raw, { id, workspaceId: tx.tenantId });
   return link?.role ?? undefined;
 }
 

@@ -17,7 +17,7 @@ export interface StoredExport {
 const INSERT = sql(
   'insert_otlp_exports',
   `INSERT INTO countersign.otlp_exports (tenant_id, id, signal, received_at, recorded_by, media_type, redacted, body, ${PLACE_COLUMNS})
-   SELECT $1, id, signal, clock_timestamp(), recorded_by, media_type, redacted, body, ${PLACE_COLUMNS}
+   SELECT $1, id, signal, statement_timestamp(), recorded_by, media_type, redacted, body, ${PLACE_COLUMNS}
      FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bytea[], $8::uuid[], $9::integer[], $10::integer[])
        AS sent (id, signal, recorded_by, media_type, redacted, body, ${PLACE_COLUMNS})`,
 );

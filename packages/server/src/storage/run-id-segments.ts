@@ -23,11 +23,24 @@ const INSERT = sql(
  */
 export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly SearchedRun[]): void {
   if (runs.length === 0) return;
-  const ids = runs.map(({ id }) => id);
-  const [first, last] = [ids.reduce((low, id) => (id < low ? id : low)), ids.reduce((high, id) => (id > high ? id : high))];
-  const count = runs.reduce((sum, { traceIds }) => sum + traceIds.length, 0);
-  const text = runs.map(({ traceIds }) => traceIds.join(EVENT_END)).join(RUN_END);
-  tx.send(INSERT, [tx.tenantId, source, first, last, count, uuidArray(ids), text]);
+  storeSegment(tx, source, {
+    runs: runs.map(({ id }) => id),
+    runCount: runs.reduce((sum, { traceIds }) => sum + traceIds.length, 0),
+    traceIds: runs.map(({ traceIds }) => traceIds.join(EVENT_END)).join(RUN_END),
+  });
+}
+
+/** The columns of a segment. The lowest and the highest of its runs follow from them. */
+interface SegmentColumns {
+  runs: readonly string[];
+  runCount: number;
+  traceIds: string;
+}
+
+function storeSegment(tx: Transaction, source: RunSource, { runs, runCount, traceIds }: SegmentColumns): void {
+  const first = runs.reduce((low, id) => (id < low ? id : low));
+  const last = runs.reduce((high, id) => (id > high ? id : high));
+  tx.send(INSERT, [tx.tenantId, source, first, last, runCount, uuidArray(runs), traceIds]);
 }
 
 /** The size of a merged segment, in runs. */
@@ -42,33 +55,96 @@ const MERGED_MIN = 16;
 const MERGED_MAX = 1000;
 
 // Only segments that this statement deletes are merged. If two servers merge concurrently, the second one waits and then finds nothing.
-const MERGE = sql<{ deleted: number }>(
-  'merge_run_id_segments',
-  `WITH small AS (
-     SELECT last_run FROM countersign.run_id_segments
-      WHERE tenant_id = $1 AND source = $2 AND run_count < ${SMALL_RUNS} ORDER BY last_run LIMIT ${MERGED_MAX}),
-   deleted AS (
-     DELETE FROM countersign.run_id_segments AS s USING small
-      WHERE s.tenant_id = $1 AND s.source = $2 AND s.last_run = small.last_run AND (SELECT count(*) FROM small) >= ${MERGED_MIN}
-     RETURNING s.*),
-   parted AS (
-     SELECT *, (sum(run_count) OVER (ORDER BY last_run) - run_count) / ${MERGED_RUNS} AS part FROM deleted),
-   inserted AS (
-     INSERT INTO countersign.run_id_segments (tenant_id, source, first_run, last_run, run_count, runs, trace_ids)
-     SELECT $1, $2, (array_agg(first_run ORDER BY first_run))[1], (array_agg(last_run ORDER BY last_run DESC))[1], sum(run_count),
-            (SELECT array_agg(run ORDER BY of_part.last_run, place)
-               FROM parted AS of_part CROSS JOIN LATERAL unnest(of_part.runs) WITH ORDINALITY AS member (run, place) WHERE of_part.part = parted.part),
-            string_agg(trace_ids, chr(29) ORDER BY last_run)
-       FROM parted GROUP BY part)
-   SELECT count(*)::integer AS deleted FROM deleted`,
+const TAKE_SMALL = sql<SegmentColumns & { lastRun: string }>(
+  'take_small_run_id_segments',
+  `DELETE FROM countersign.run_id_segments AS s USING (
+     SELECT last_run, count(*) OVER () AS found FROM (
+       SELECT last_run FROM countersign.run_id_segments
+        WHERE tenant_id = $1 AND source = $2 AND run_count < ${SMALL_RUNS} ORDER BY last_run LIMIT ${MERGED_MAX}) AS small) AS taken
+    WHERE s.tenant_id = $1 AND s.source = $2 AND s.last_run = taken.last_run AND taken.found >= ${MERGED_MIN}
+   RETURNING s.last_run AS "lastRun", s.run_count AS "runCount", s.runs, s.trace_ids AS "traceIds"`,
 );
 
 /** Merges small segments of one source into larger ones. Returns their number; less than MERGED_MAX if no more remain. */
-const mergeSegments = async (tx: Transaction, source: RunSource): Promise<number> =>
-  (await tx.run(MERGE, [tx.tenantId, source]))[0]!.deleted;
+async function mergeSegments(tx: Transaction, source: RunSource): Promise<number> {
+  const taken = await tx.run(TAKE_SMALL, [tx.tenantId, source]);
+  taken.sort((left, right) => (left.lastRun < right.lastRun ? -1 : 1));
+  let before = 0;
+  const parts = new Map<number, typeof taken>();
+  for (const segment of taken) {
+    const part = Math.floor(before / MERGED_RUNS);
+    parts.set(part, [...(parts.get(part) ?? []), segment]);
+    before += segment.runCount;
+  }
+  for (const part of parts.values()) {
+    storeSegment(tx, source, {
+      runs: part.flatMap(({ runs }) => runs),
+      runCount: part.reduce((sum, { runCount }) => sum + runCount, 0),
+      traceIds: part.map(({ traceIds }) => traceIds).join(RUN_END),
+    });
+  }
+  return taken.length;
+}
 
 /** Merges up to MERGED_MAX small segments of each source. Returns whether there may be more. */
 export async function mergeRunIdSegments(tx: Transaction): Promise<boolean> {
   const merged = await Promise.all([mergeSegments(tx, 'trace'), mergeSegments(tx, 'telemetry')]);
   return merged.some((count) => count === MERGED_MAX);
+}
+
+const TAKE = sql<Pick<SegmentColumns, 'runs' | 'traceIds'> & { lowered: string }>(
+  'take_run_id_segments',
+  `DELETE FROM countersign.run_id_segments AS s
+    WHERE s.tenant_id = $1 AND s.source = $2 AND s.last_run >= $4::uuid AND s.first_run <= $5::uuid AND s.runs && $3::uuid[]
+   RETURNING s.runs, s.trace_ids AS "traceIds", lower($6::text) AS lowered`,
+);
+
+/** Removes runs from the index. */
+export async function removeRunIds(tx: Transaction, source: RunSource, runs: readonly string[]): Promise<void> {
+  if (runs.length === 0) return;
+  const removed = new Set(runs);
+  for (const segment of await tx.run(TAKE, [tx.tenantId, source, ...rangeOf(runs), '']))
+    storeRuns(
+      tx,
+      source,
+      runsIn(segment).filter(({ run }) => !removed.has(run)),
+    );
+}
+
+/** Removes a trace_id from the index of telemetry requests. A request keeps a line for each event, so that the others keep their positions. */
+export async function blankRunId(tx: Transaction, submissions: readonly string[], traceId: string): Promise<void> {
+  if (submissions.length === 0) return;
+  for (const segment of await tx.run(TAKE, [tx.tenantId, 'telemetry', ...rangeOf(submissions), traceId])) {
+    const blanked = (text: string) =>
+      text
+        .split(EVENT_END)
+        .map((line) => (line === segment.lowered ? '' : line))
+        .join(EVENT_END);
+    storeRuns(
+      tx,
+      'telemetry',
+      runsIn(segment).map(({ run, text }) => ({ run, text: blanked(text) })),
+    );
+  }
+}
+
+/** The runs of a segment with their texts. */
+function runsIn({ runs, traceIds }: Pick<SegmentColumns, 'runs' | 'traceIds'>): { run: string; text: string }[] {
+  const texts = traceIds.split(RUN_END);
+  return runs.map((run, place) => ({ run, text: texts[place] ?? '' }));
+}
+
+function storeRuns(tx: Transaction, source: RunSource, kept: readonly { run: string; text: string }[]): void {
+  if (kept.length === 0) return;
+  storeSegment(tx, source, {
+    runs: kept.map(({ run }) => run),
+    runCount: kept.length,
+    traceIds: kept.map(({ text }) => text).join(RUN_END),
+  });
+}
+
+/** Runs as a parameter, and the first and the last one. */
+function rangeOf(runs: readonly string[]): [Buffer, string, string] {
+  const sorted = [...runs].sort();
+  return [uuidArray(sorted), sorted[0]!, sorted.at(-1)!];
 }

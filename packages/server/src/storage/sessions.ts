@@ -47,7 +47,7 @@ export const SESSIONS: SealedTable<SealedSession> = {
 };
 
 const LIVE = `${sealedColumns(SESSIONS, 's')}, ${sealedColumns(PEOPLE, 'p')},
-  s.last_used_at < clock_timestamp() - interval '1 minute' AS "needsTouch"`;
+  s.last_used_at < statement_timestamp() - interval '1 minute' AS "needsTouch"`;
 const FROM_LIVE = `FROM countersign.sessions AS s JOIN countersign.people AS p ON p.id = s.person_id`;
 /** Bounds are the parameters from `first` on (expiry-clock.ts). */
 const isLive = (first: number): string => `s.expires_at > ${expiryClock(first)}`;
@@ -104,8 +104,8 @@ export async function findSessionInTenant(
 export const touchSession = (pool: Pool, sessionId: string): Promise<unknown> =>
   pool.query({
     name: 'touch_session',
-    text: `UPDATE countersign.sessions SET last_used_at = clock_timestamp()
-            WHERE id = $1 AND last_used_at < clock_timestamp() - interval '1 minute'`,
+    text: `UPDATE countersign.sessions SET last_used_at = statement_timestamp()
+            WHERE id = $1 AND last_used_at < statement_timestamp() - interval '1 minute'`,
     values: [sessionId],
   });
 

@@ -70,8 +70,7 @@ const FILL = sql(
 export const FILLED_MAX = 1000;
 
 /**
- * Computes the skeletons of up to FILLED_MAX agents without one: those registered before this column existed, by an older server, or in a
- * batch with very many new agents. Returns their number.
+ * Computes the skeletons of up to FILLED_MAX agents without one: those of a batch with more new agents than that. Returns their number.
  */
 export async function fillSkeletons(tx: Transaction): Promise<number> {
   const agents = await tx.run(UNFILLED, [tx.tenantId, FILLED_MAX]);

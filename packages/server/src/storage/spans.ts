@@ -35,7 +35,7 @@ const instantOf = (text: string | null | undefined): bigint | null => (text == n
 
 /**
  * The facts of a submission's spans as the text that is stored with its document: a JSON array of arrays, in the order of the columns of
- * the view `countersign.spans` from span_id on (migration 000008). One row for each span would cost more than the rest of the trace.
+ * the view `countersign.spans` from span_id on. One row for each span would cost more than the rest of the trace.
  */
 export const spansText = (spans: readonly SpanFacts[]): string => `[${spans.map(spanText).join(',')}]`;
 

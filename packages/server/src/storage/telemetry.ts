@@ -33,7 +33,7 @@ export interface TelemetryRow {
 const INSERT_SUBMISSIONS = sql(
   'insert_telemetry_submissions',
   `INSERT INTO countersign.telemetry_submissions (tenant_id, id, received_at, recorded_by, document, ${PLACE_COLUMNS})
-   SELECT $1, id, clock_timestamp(), recorded_by, document, ${PLACE_COLUMNS}
+   SELECT $1, id, statement_timestamp(), recorded_by, document, ${PLACE_COLUMNS}
      FROM unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::integer[], $7::integer[]) AS sent (id, recorded_by, document, ${PLACE_COLUMNS})`,
 );
 
@@ -63,7 +63,7 @@ const INSERT_EVENTS = sql(
      external_user_id, latency_ms, tool_count, prompt_tokens, completion_tokens, total_tokens, cost_usd, has_error, started_at, ended_at,
      received_at)
    SELECT $1, submission, ordinal, trace_id, outcome, status, agent_id, model, provider, session_id, external_user_id, latency_ms,
-     tool_count, prompt_tokens, completion_tokens, total_tokens, cost_usd::numeric, has_error, started_at, ended_at, clock_timestamp()
+     tool_count, prompt_tokens, completion_tokens, total_tokens, cost_usd::numeric, has_error, started_at, ended_at, statement_timestamp()
      FROM unnest($2::uuid[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::text[], $9::text[], $10::text[], $11::text[],
        $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::boolean[], $19::timestamptz[],
        $20::timestamptz[])

@@ -16,8 +16,8 @@ export interface Act {
   now: string;
   /** The actor in rows. */
   by: ActorName;
-  /** Appends the action's one ledger entry. */
-  record<A extends ServiceAction>(entry: ServiceEntry<A>): void;
+  /** Appends the action's one ledger entry, and returns its number. */
+  record<A extends ServiceAction>(entry: ServiceEntry<A>): number;
 }
 
 /**
@@ -45,7 +45,7 @@ export function actAtHead(tx: Transaction, by: ActorName, head: LockedHead): Act
   const record: Act['record'] = <A extends ServiceAction>(entry: ServiceEntry<A>) => {
     if (isRecorded) throw new Error('an action has one ledger entry; a second one would be linked to the same row');
     isRecorded = true;
-    appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...entry })]);
+    return appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...entry })]).moved.seq;
   };
   return { tx, now: head.now, by, record };
 }

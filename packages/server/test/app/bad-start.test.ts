@@ -54,6 +54,17 @@ describe('serve with an external database', () => {
     await outside.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
   });
 
+  test('refuses a database from before 0.1.0, says what to do, and changes nothing', async () => {
+    const rename = (from: string, to: string) =>
+      outside.sql(`UPDATE countersign.migrations SET name = replace(name, '${from}', '${to}')`, 'app');
+    await rename('000001_workspaces-people-and-keys', '000001_workspaces-and-keys');
+    const sentence = /from a Countersign before 0\.1\.0.*nothing was changed.*ledger export.*empty database/;
+    await expectRefusal(environment, 'refused', sentence);
+    const migrate = await runHere(['migrate'], environment);
+    expect([migrate.status, migrate.stderr]).toEqual([EXIT_CODES.refused.status, expect.stringMatching(sentence)]);
+    await rename('000001_workspaces-and-keys', '000001_workspaces-people-and-keys');
+  });
+
   test('exits with the code of an older schema and names the command that migrates it', async () => {
     const [last] = await outside.sql<{ name: string; run_on: Date }>(
       'DELETE FROM countersign.migrations WHERE id = (SELECT max(id) FROM countersign.migrations) RETURNING name, run_on',

@@ -138,9 +138,15 @@ test('refuses a backup of a newer schema', async () => {
   expect(await restore(path)).toMatchObject({ status: 6, err: expect.stringContaining('999999_from-the-future') });
 });
 
+test('refuses a backup from before 0.1.0', async () => {
+  const { path, manifest } = copyOfBackup('unreleased');
+  writeManifest(path, { ...manifest, migrations: ['000001_workspaces-and-keys', '000002_runs-and-evaluations'] });
+  expect(await restore(path)).toMatchObject({ status: 9, err: expect.stringContaining('before 0.1.0') });
+});
+
 test('restores a backup of an older schema and then migrates it', async () => {
   const known = knownMigrations();
-  await migrate(target.owner, undefined, true, known.length - 1);
+  await migrate(target.owner, { count: known.length - 1 });
   for (const table of ['instance', 'signing_keys']) {
     const rows = await server.database.sql<{ row: object }>(`SELECT to_jsonb(t) AS row FROM countersign.${table} AS t`);
     for (const { row } of rows)

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { acquireEmbeddedDatabase, type ConnectionSettings } from '@countersign/embedded-database';
 import type { TestProject } from 'vitest/node';
+import type { CitusNode } from '../../../../scripts/citus/nodes.ts';
 import { migrate } from '../../src/database/migrate.ts';
 
 /** The embedded PostgreSQL of one test run, with a migrated template that each test file clones. */
@@ -10,6 +11,8 @@ export interface TestCluster {
   superuser: ConnectionSettings;
   owner: ConnectionSettings;
   server: ConnectionSettings;
+  /** The nodes, if it is a cluster of Citus (test/citus/global-setup.ts). */
+  citus?: { coordinator: CitusNode; workers: readonly CitusNode[] };
 }
 
 declare module 'vitest' {
@@ -28,7 +31,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     notify: () => undefined,
     settings: { max_connections: '200' },
   });
-  await migrate(embedded.owner, embedded.server.user);
+  await migrate(embedded.owner, { serverRole: embedded.server.user });
   project.provide('cluster', { superuser: embedded.superuser, owner: embedded.owner, server: embedded.server });
   return async () => {
     await embedded.release();

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ConnectionSettings } from '@countersign/embedded-database';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { copyCitusDatabase, dropCitusDatabase } from '../../../../scripts/citus/databases.ts';
 
 /** The database of one test file, cloned from the migrated template. */
 export interface TestDatabase {
@@ -16,13 +17,15 @@ export interface TestDatabase {
 export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(inject('cluster').owner.database);
 
 /** Creates a database without tables. */
-export const emptyDatabase = (): Promise<TestDatabase> => createDatabase('template0');
+export const emptyDatabase = (): Promise<TestDatabase> =>
+  createDatabase(inject('cluster').citus === undefined ? 'template0' : 'countersign_empty');
 
 async function createDatabase(template: string): Promise<TestDatabase> {
   const cluster = inject('cluster');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await asSuperuser((client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${cluster.owner.user}`));
-  const pool = new pg.Pool({ ...cluster.superuser, database: name, max: 2 });
+  if (cluster.citus !== undefined) await copyCitusDatabase(cluster.citus, template, name);
+  else await asSuperuser((client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${cluster.owner.user}`));
+  const pool = new pg.Pool({ ...cluster.superuser, database: name, max: 2, ...superuserOptions() });
   pool.on('error', () => undefined);
   return {
     server: { ...cluster.server, database: name },
@@ -31,10 +34,14 @@ async function createDatabase(template: string): Promise<TestDatabase> {
       (await pool.query<Row>(text, values)).rows,
     drop: async () => {
       await pool.end();
-      await asSuperuser((client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+      if (cluster.citus !== undefined) await dropCitusDatabase(cluster.citus, name);
+      else await asSuperuser((client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
     },
   };
 }
+
+/** Tests disable triggers, which Citus allows for a distributed table only with this setting. */
+const superuserOptions = () => (inject('cluster').citus === undefined ? {} : { options: '-c citus.enable_unsafe_triggers=on' });
 
 async function asSuperuser<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ ...inject('cluster').superuser, database: 'postgres' });

@@ -93,6 +93,7 @@ async function openTestDatabase(database: TestDatabase, config: Config): Promise
     secrets,
     signer: await openInstance(pools.lookupPool, secrets),
     address: database.server,
+    owner: database.owner,
     where: database.server.database,
     migrated: [],
     close: () => closePools(pools),

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import pg from 'pg';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -106,38 +104,4 @@ test('a trace with one submission has no rows in the tables of merged spans', as
   const { id } = await send('alone', [{ span_id: 'a', kind: 'llm', name: 'step', total_tokens: 1 }]);
   for (const table of ['merged_spans', 'merged_traces'])
     expect(await server.database.sql(`SELECT FROM countersign.${table} WHERE trace = $1`, [id])).toEqual([]);
-});
-
-describe('traces stored before the migration', () => {
-  test('have their merged spans and sums afterwards and continue to merge', { timeout: 60_000 }, async () => {
-    const before = await testServer();
-    const tenant = await before.workspace();
-    const senderKey = await before.key(tenant);
-    const post = async (spans: object[]) =>
-      (await before.post(paths.traces, senderKey, { trace_id: 'carried', spans })).body as { id: string };
-    const step = (span_id: string, members: object = {}) => ({ span_id, kind: 'llm', name: 'step', ...members });
-    await post([step('a', { total_tokens: 3, cost_usd: 0.1 }), step('b', { total_tokens: 4 })]);
-    const { id } = await post([step('a', { total_tokens: 30, cost_usd: 1e-9 })]);
-    const rows = async () => ({
-      spans: await before.database.sql('SELECT * FROM countersign.merged_spans WHERE tenant_id = $1 ORDER BY span_id', [tenant]),
-      sums: await before.database.sql('SELECT * FROM countersign.merged_traces WHERE tenant_id = $1', [tenant]),
-    });
-    const merged = await rows();
-    expect([merged.spans.length, merged.sums.length]).toEqual([2, 1]);
-    await before.database.sql('DROP TABLE countersign.merged_spans, countersign.merged_traces');
-    const owner = new pg.Client(before.database.owner);
-    await owner.connect();
-    await owner.query(
-      `BEGIN; ${readFileSync(new URL('../../migrations/000015_merged-spans.sql', import.meta.url), 'utf8')}; COMMIT`,
-    );
-    const role = before.database.server.user;
-    await owner.query(`GRANT SELECT, INSERT, UPDATE ON countersign.merged_spans, countersign.merged_traces TO ${role}`);
-    await owner.end();
-    expect(await rows()).toEqual(merged);
-    expect(await post([step('b'), step('c', { total_tokens: 1, cost_usd: 0.1 })])).toMatchObject({
-      id,
-      tokens: 31,
-      cost_usd: 0.100000001,
-    });
-  });
 });

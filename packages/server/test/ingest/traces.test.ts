@@ -110,6 +110,27 @@ describe('a trace sent again', () => {
     expect(await stored('again')).toMatchObject({ span_count: 3, submission_count: 5 });
   });
 
+  test('stores numbers and times of spans to the last digit', async () => {
+    const members = {
+      total_tokens: Number.MAX_SAFE_INTEGER,
+      cost_usd: 0.123456789012345,
+      started_at: '1969-12-31T23:59:59.999999Z',
+      ended_at: '9999-12-31T23:59:59.123456Z',
+    };
+    const { id } = await trace('exact', { spans: [span('a', members)] });
+    const [stored] = await server.database.sql(
+      `SELECT total_tokens, cost_usd, to_jsonb(started_at AT TIME ZONE 'UTC') AS started_at, to_jsonb(ended_at AT TIME ZONE 'UTC') AS ended_at
+         FROM countersign.spans WHERE trace = $1`,
+      [id],
+    );
+    expect(stored).toEqual({
+      total_tokens: Number.MAX_SAFE_INTEGER,
+      cost_usd: '0.123456789012345',
+      started_at: '1969-12-31T23:59:59.999999',
+      ended_at: '9999-12-31T23:59:59.123456',
+    });
+  });
+
   test('keeps members that are absent and replaces those that are sent', async () => {
     const sentMembers = {
       outcome: 'failure',

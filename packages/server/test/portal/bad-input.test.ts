@@ -138,6 +138,7 @@ describe('a forged cursor in the format of some list', () => {
 /** Valid bodies, of which a test changes one member. */
 const GOOD_BODIES: Partial<Record<RouteName, () => Record<string, unknown>>> = {
   'workspace.rename': () => ({ name: 'other' }),
+  'retention.set': () => ({ trace_days: 365, telemetry_days: 365, confirm_short: false }),
   'agents.set_risk': () => ({ risk_level: 'low' }),
   'agents.set_archived': () => ({ archived: true }),
   'approvals.approve': () => ({ rationale: 'r' }),
@@ -154,6 +155,7 @@ const GOOD_BODIES: Partial<Record<RouteName, () => Record<string, unknown>>> = {
 function wrongValues({ type, enum: values, format, maxLength, minLength }: Member): unknown[] {
   const types = [type ?? 'string'].flat();
   if (types.includes('boolean')) return ['true', 0, []];
+  if (types.includes('integer')) return [0, -1, 1.5, '7', {}, []];
   if (types.includes('array')) return ['audit', {}, [], ['nonsense'], ['audit', 'audit'], [1]];
   const long = maxLength === undefined || maxLength > 100_000 ? [] : ['x'.repeat(maxLength + 1)];
   const odd = format !== undefined || values !== undefined ? ['nonsense'] : ['a\u0000b', '\ud800'];
@@ -165,7 +167,7 @@ const inBodies = routes.flatMap(([name, route]) =>
     name,
     member,
     schema,
-    required: (route.body!.required as string[]).includes(member),
+    required: ((route.body!.required as string[] | undefined) ?? []).includes(member),
   })),
 );
 

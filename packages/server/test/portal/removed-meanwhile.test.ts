@@ -76,6 +76,7 @@ const ACTS: Partial<Record<RouteName, (at: WorkspaceWithRecords) => Given>> = {
   'members.reset_password': ({ member: person }) => ({ params: { person } }),
   'invitations.create': () => ({ body: { email: 'new@example.com', role: 'admin' } }),
   'invitations.withdraw': ({ invitation }) => ({ params: { invitation } }),
+  'retention.set': () => ({ body: { trace_days: 365 } }),
   'workspace.rename': ({ workspace }) => ({ body: { name: `renamed ${workspace}` } }),
   'agents.set_risk': ({ agent }) => ({ params: { agent }, body: { risk_level: 'low' } }),
   'agents.set_archived': ({ agent }) => ({ params: { agent }, body: { archived: true } }),

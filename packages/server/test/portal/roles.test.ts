@@ -74,7 +74,7 @@ describe('access of every caller to every route', () => {
     ['approver', /^(approvals\.(approve|reject|withdraw)|recertifications\.close)$/],
     [
       'admin',
-      /^(keys\.(?!name$)\w+|key_events\.list|decision_keys\.\w+|members\.(change_role|remove|reset_password)|invitations\.\w+|workspace\.rename|agents\.set_(risk|archived)|incidents\.open|violations\.record)$/,
+      /^(keys\.(?!name$)\w+|key_events\.list|decision_keys\.\w+|members\.(change_role|remove|reset_password)|invitations\.\w+|workspace\.rename|retention\.set|agents\.set_(risk|archived)|incidents\.open|violations\.record)$/,
     ],
   ])('the rule %s applies to exactly these routes', (access, names) => {
     expect(routes.filter(([, route]) => route.access === access).map(([name]) => name)).toEqual(

@@ -13,6 +13,7 @@ import { formatExactTime } from '../../components/time-format.ts';
 import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import { toast } from '../../toasts/toasts.tsx';
+import { RetentionPanel } from './retention-panel.tsx';
 import styles from './settings-page.module.css';
 
 /** The settings of the workspace. */
@@ -25,7 +26,7 @@ export function SettingsPage() {
   });
   return (
     <>
-      <PageHeader title="Workspace" lead="You can rename the workspace; its ID never changes." />
+      <PageHeader title="Workspace" lead="Its name and ID, and for how long runs are kept." />
       {settings.data === undefined ? (
         settings.isError ? (
           <ProblemNotice problem={settings.error} retry={() => void settings.refetch()} />
@@ -44,6 +45,7 @@ export function SettingsPage() {
               ]}
             />
           </Panel>
+          <RetentionPanel workspace={settings.data.id} isAdmin={admin} />
           {admin && (
             <Panel title="Rename" note="Recorded in the audit ledger as workspace.renamed.">
               <Rename facts={settings.data} />

@@ -54,7 +54,7 @@ const ordinalOf = (fields: string, place: string): string => `coalesce((${fields
 
 const instantOf = (micros: string): string => instantText(`countersign.instant_of((${micros})::bigint)`);
 
-// The columns of the view `countersign.spans` (migration 8).
+// The columns of the view `countersign.spans`.
 const LIST = sql<StoredSpan>(
   'portal_list_spans',
   `SELECT p.fields ->> 0 AS span_id, p.fields ->> 1 AS kind, p.fields ->> 2 AS name, p.fields ->> 3 AS status, p.fields ->> 4 AS model,

@@ -1,0 +1,34 @@
+/** For how many days traces and telemetry of a workspace are kept, from a time on. Null: forever. */
+export interface RetentionPeriod {
+  /** UTC, ISO 8601. It applies to what is received from then on. */
+  since: string;
+  traceDays: number | null;
+  telemetryDays: number | null;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Records whose period is over: received from `from` (included) to `before` (excluded). ISO 8601. */
+export interface DueRange {
+  from: string;
+  before: string;
+  days: number;
+}
+
+/**
+ * The ranges of records that are due. A record is kept for the days that were in force when it was received; records from before the first
+ * period are kept forever.
+ * @param periods in order.
+ */
+export function dueRanges(periods: readonly RetentionPeriod[], kind: 'traceDays' | 'telemetryDays', nowMs: number): DueRange[] {
+  return periods.flatMap((period, index) => {
+    const days = period[kind];
+    if (days === null) return [];
+    const fromMs = Date.parse(period.since);
+    const next = periods[index + 1];
+    const endMs = next === undefined ? Number.POSITIVE_INFINITY : Date.parse(next.since);
+    const beforeMs = Math.min(endMs, nowMs - days * DAY_MS);
+    if (beforeMs <= fromMs) return [];
+    return [{ from: new Date(fromMs).toISOString(), before: new Date(beforeMs).toISOString(), days }];
+  });
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import type { EvidenceEvent } from '../../src/domain/evidence-event.ts';
+import { EvidenceState } from '../../src/domain/evidence-state.ts';
+import { OTHERS_MAX } from '../../src/domain/promotion.ts';
+
+const AGENT = '00000000-0000-7000-8000-000000000001';
+const uuid = (number: number): string => `00000000-0000-7000-9000-${String(number).padStart(12, '0')}`;
+const event = (seq: number, fact: object): EvidenceEvent =>
+  ({
+    version: 1,
+    tenant_id: uuid(0),
+    seq,
+    recorded_at: '2026-11-20T12:00:00.000Z',
+    recorded_by: 'key:000000000000',
+    agent_id: AGENT,
+    ...fact,
+  }) as EvidenceEvent;
+
+/** An evaluation of a suite with one of three harnesses or none, in an order that repeats some suites. */
+interface Sent {
+  suite: string;
+  harnessId: string | null;
+}
+
+const recorded = (seq: number, { suite, harnessId }: Sent): EvidenceEvent =>
+  event(seq, {
+    action: 'evaluation.recorded',
+    category: null,
+    document_sha256: '0'.repeat(64),
+    evaluated_at: null,
+    evaluation_id: uuid(seq),
+    harness_id: harnessId,
+    name: suite,
+    pass_rate: 90,
+    status: 'passing',
+    suite: null,
+  });
+
+const stateAfter = (sent: readonly Sent[]): EvidenceState => {
+  const state = new EvidenceState();
+  state.apply(event(1, { action: 'agent.registered', agent_name: 'bot' }));
+  sent.forEach((each, index) => {
+    state.apply(recorded(index + 2, each));
+  });
+  return state;
+};
+
+describe('an agent with many suites', () => {
+  const sent = Array.from({ length: 2_000 }, (_, at): Sent => {
+    const number = (at * 48_271) % 2_147_483_647;
+    return {
+      suite: `suite ${number % (at % 3 === 0 ? 4 : 40)}`,
+      harnessId: number % 5 === 0 ? uuid(1_000_000 + (number % 3)) : null,
+    };
+  });
+
+  /** The names of the latest evaluations of all series but that of the decision, from the whole history. */
+  const expectedOthers = (count: number, harnessId: string | null): string[] => {
+    const history = sent.slice(0, count);
+    const latestIndex = history.findLastIndex((each) => harnessId === null || each.harnessId === harnessId);
+    if (latestIndex < 0) return [];
+    const series = new Map(history.map((each, index) => [JSON.stringify(each), index]));
+    const newestFirst = [...series.values()].toSorted((left, right) => right - left).filter((index) => index !== latestIndex);
+    return newestFirst.slice(0, OTHERS_MAX + 1).map((index) => history[index]!.suite);
+  };
+
+  test.each([1, 2, 6, 7, 8, 9, 50, 500, 2_000])('after %i evaluations, a decision names the latest of the others', (count) => {
+    const state = stateAfter(sent.slice(0, count));
+    for (const harness_id of [null, uuid(1_000_000), uuid(1_000_001)]) {
+      const { evidence } = state.find({ agent_id: AGENT, agent_name: null, harness_id });
+      expect(evidence.other_evaluations.map(({ name }) => name)).toEqual(expectedOthers(count, harness_id));
+    }
+  });
+
+  test('keeps no more evaluations than decisions can name, however many names a sender uses', () => {
+    const names = Array.from({ length: 10_000 }, (_, number): Sent => ({ suite: `suite ${number}`, harnessId: null }));
+    expect(stateAfter(names).evaluationCount).toBeLessThan(OTHERS_MAX + 5);
+  });
+
+  test('counts the evaluations that it keeps', () => {
+    const harnesses = Array.from({ length: 100 }, (_, number): Sent => ({ suite: 'same', harnessId: uuid(1_000_000 + number) }));
+    const { evaluationCount } = stateAfter([...harnesses, ...harnesses]);
+    expect(evaluationCount).toBeGreaterThanOrEqual(100);
+    expect(evaluationCount).toBeLessThan(100 + OTHERS_MAX + 5);
+  });
+});

@@ -1,0 +1,127 @@
+import { Checkbox, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call, type ResponseBody } from '../../api/call.ts';
+import { BlockSkeleton } from '../../components/block-skeleton.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ProblemNotice } from '../../components/problem-notice.tsx';
+import { PropertyList } from '../../components/property-list.tsx';
+import { formatExactTime } from '../../components/time-format.ts';
+import { fieldError } from '../../forms/field-errors.ts';
+import { Form } from '../../forms/form.tsx';
+import { toast } from '../../toasts/toasts.tsx';
+
+type Facts = ResponseBody<'retention.read'>;
+
+const NOTE =
+  'A period applies to what is received after it was set. Runs that an evaluation, an incident or an audit entry with a retention date names are kept. The ledger, decisions and evaluations are never deleted.';
+
+/** For how long runs are kept. Admins can change it. */
+export function RetentionPanel({ workspace, isAdmin }: { workspace: string; isAdmin: boolean }) {
+  const retention = useQuery({
+    queryKey: ['retention', workspace],
+    queryFn: ({ signal }) => call('retention.read', { params: { workspace }, signal }),
+  });
+  const facts = retention.data;
+  return (
+    <>
+      <Panel title="Retention" note={NOTE}>
+        {facts !== undefined ? (
+          <PropertyList wide facts={factsOf(facts)} />
+        ) : retention.isError ? (
+          <ProblemNotice problem={retention.error} retry={() => void retention.refetch()} />
+        ) : (
+          <BlockSkeleton height={80} />
+        )}
+      </Panel>
+      {isAdmin && facts !== undefined && (
+        <Panel title="Change retention" note="Recorded in the audit ledger as retention.changed.">
+          <RetentionForm key={`${facts.trace_days} ${facts.telemetry_days}`} workspace={workspace} facts={facts} />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function factsOf({ trace_days, telemetry_days, periods }: Facts): [string, string][] {
+  const since = periods.at(-1)?.since;
+  return [
+    ['Traces', shownDays(trace_days)],
+    ['Telemetry', shownDays(telemetry_days)],
+    ...(since === undefined ? [] : [['Received since', formatExactTime(since)] as [string, string]]),
+  ];
+}
+
+const shownDays = (days: number | null): string => {
+  if (days === null) return 'Kept forever';
+  return days === 1 ? 'Kept for 1 day' : `Kept for ${days} days`;
+};
+
+function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }) {
+  const queries = useQueryClient();
+  const [traces, setTraces] = useState(facts.trace_days?.toString() ?? '');
+  const [telemetry, setTelemetry] = useState(facts.telemetry_days?.toString() ?? '');
+  const [isConfirmed, setConfirmed] = useState(false);
+  const needsConfirmation =
+    isNewAndShort(traces, facts.trace_days, facts) || isNewAndShort(telemetry, facts.telemetry_days, facts);
+  const mutation = useMutation({
+    mutationFn: () =>
+      call('retention.set', {
+        params: { workspace },
+        body: { trace_days: daysOf(traces), telemetry_days: daysOf(telemetry), confirm_short: isConfirmed },
+      }),
+    meta: { errorShownInForm: true },
+    onSuccess: async () => {
+      toast.done('Retention set.');
+      await queries.invalidateQueries();
+    },
+  });
+  return (
+    <Form
+      onSubmit={() => mutation.mutate()}
+      error={mutation.error}
+      fields={['trace_days', 'telemetry_days']}
+      pending={mutation.isPending}
+      submit="Set retention"
+    >
+      <TextInput
+        label="Keep traces for (days)"
+        description="With OpenTelemetry exports and log records. Leave it empty to keep them forever."
+        inputMode="numeric"
+        placeholder="forever"
+        value={traces}
+        onChange={({ currentTarget }) => setTraces(currentTarget.value)}
+        error={fieldError(mutation.error, 'trace_days')}
+      />
+      <TextInput
+        label="Keep telemetry events for (days)"
+        description="Leave it empty to keep them forever."
+        inputMode="numeric"
+        placeholder="forever"
+        value={telemetry}
+        onChange={({ currentTarget }) => setTelemetry(currentTarget.value)}
+        error={fieldError(mutation.error, 'telemetry_days')}
+      />
+      {needsConfirmation && (
+        <Checkbox
+          label={`Less than ${facts.confirm_below} days is allowed for these agents`}
+          description="The EU AI Act (articles 19 and 26(6)) requires the logs of high-risk systems to be kept for at least six months."
+          checked={isConfirmed}
+          onChange={({ currentTarget }) => setConfirmed(currentTarget.checked)}
+        />
+      )}
+    </Form>
+  );
+}
+
+/** The number in a field; null if it is empty. Other text is sent unchanged, so that the server names what is wrong with it. */
+function daysOf(text: string): number | null {
+  if (text.trim() === '') return null;
+  const days = Number(text);
+  return Number.isFinite(days) ? days : (text as unknown as number);
+}
+
+const isNewAndShort = (text: string, before: number | null, { confirm_below }: Facts): boolean => {
+  const days = daysOf(text);
+  return days !== null && days !== before && days < confirm_below;
+};

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { newWorkspace } from './harness.ts';
+
+test('an admin sets for how long runs are kept, and confirms a short period', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('admin', 'settings');
+  const main = page.getByRole('main');
+  await main.getByText('Kept forever').first().waitFor();
+  const confirmation = main.getByRole('checkbox', { name: /Less than 183 days/ });
+  await main.getByLabel('Keep traces for (days)').fill('365');
+  await main.getByLabel('Keep telemetry events for (days)').fill('ninety');
+  expect(await confirmation.count()).toBe(0);
+  await main.getByRole('button', { name: 'Set retention' }).click();
+  await main.getByText('must be').waitFor();
+  await main.getByLabel('Keep telemetry events for (days)').fill('90');
+  await main.getByRole('button', { name: 'Set retention' }).click();
+  await main.getByText('must be confirmed').waitFor();
+  await confirmation.check();
+  await main.getByRole('button', { name: 'Set retention' }).click();
+  await main.getByText('Kept for 365 days').waitFor();
+  await main.getByText('Kept for 90 days').waitFor();
+  await main.getByText('Received since').waitFor();
+});
+
+test('a viewer reads for how long runs are kept and cannot change it', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer', 'settings');
+  await page.getByRole('main').getByText('Kept forever').first().waitFor();
+  expect(await page.getByRole('button', { name: 'Set retention' }).count()).toBe(0);
+});

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Logger } from 'pino';
+import type { DatabaseAddress } from '../database/pool.ts';
+import { asOwner, type Pools } from '../database/pools.ts';
+import { type DropOptions, type DroppedRecords, dropDueRecords } from '../retention/drop-due-records.ts';
+import { MayNotDropError } from '../retention/may-not-drop-error.ts';
+import { listTenantIds } from '../storage/tenants.ts';
+
+/** After the start, so that a server that is restarted again and again does not begin with deletions. */
+const FIRST_MS = 10 * 60_000;
+const PAUSE_MS = 24 * 3_600_000;
+
+/** After each batch, retention rests for this many times as long as the batch took. */
+const REST_TIMES_BATCH = 2;
+
+const MAY_NOT =
+  'records whose retention period is over were not dropped: the role of this server may not delete them; run `countersign-server retention run` daily as the owner of the tables, or set COUNTERSIGN_MIGRATE_DATABASE_URL for the server too (docs/operating.md)';
+
+/** Drops due records while the server runs. */
+export interface RetentionSchedule {
+  /** Drops what is due in every workspace now. @param now the time by which records are due; the database's clock by default. */
+  round(now?: string): Promise<void>;
+  stop(): void;
+}
+
+/**
+ * Drops the records of every workspace whose retention period is over, daily, as the role that owns the tables. A workspace that fails is
+ * logged and does not stop the others.
+ */
+export function startRetention(database: Pick<Pools, 'ledgerPool'> & { owner: DatabaseAddress }, log: Logger): RetentionSchedule {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const round = async (now?: string) => {
+    try {
+      await asOwner(database, async (pool) => {
+        for (const tenantId of await listTenantIds(pool))
+          if (!signal.aborted) await dropOf(pool, tenantId, { signal, ...(now === undefined ? {} : { now }) }, log);
+      });
+    } catch (error) {
+      if (!signal.aborted) log.warn({ reason: (error as Error).message }, 'retention did not run this time');
+    }
+  };
+  void repeat(round, signal);
+  return { round, stop: () => stopping.abort() };
+}
+
+async function dropOf(pool: Pool, tenantId: string, options: DropOptions & { signal: AbortSignal }, log: Logger): Promise<void> {
+  try {
+    const dropped = await dropDueRecords(pool, tenantId, { ...options, rest: restAfterBatch(options.signal) });
+    report(tenantId, dropped, log);
+  } catch (error) {
+    if (options.signal.aborted) return;
+    const reason = (error as Error).message;
+    log.warn({ tenantId, reason }, error instanceof MayNotDropError ? MAY_NOT : 'retention did not run in this workspace');
+  }
+}
+
+function report(tenantId: string, { traces, telemetry, exports, held, unreadable }: DroppedRecords, log: Logger): void {
+  if (traces + telemetry + exports > 0)
+    log.info({ tenantId, traces, telemetry, exports, held }, 'dropped records whose retention period is over');
+  if (unreadable.length > 0)
+    log.error({ tenantId, segments: unreadable }, 'these segments of documents were changed outside the server, and were left');
+}
+
+/** Rests after each batch, so that senders are not slowed down. */
+function restAfterBatch(signal: AbortSignal): () => Promise<void> {
+  let startedAt = performance.now();
+  return async () => {
+    await sleep((performance.now() - startedAt) * REST_TIMES_BATCH, undefined, { ref: false, signal }).catch(() => undefined);
+    startedAt = performance.now();
+  };
+}
+
+async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (let pauseMs = FIRST_MS; !signal.aborted; pauseMs = PAUSE_MS) {
+    const isStopped = await sleep(pauseMs, false, { ref: false, signal }).catch(() => true);
+    if (!isStopped) await round();
+  }
+}

@@ -1,0 +1,142 @@
+import { RETENTION_DAYS_MAX } from '@countersign/core/contract/retention-days';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { OpenDatabase } from '../app/open-database.ts';
+import { asOwner } from '../database/pools.ts';
+import { type DroppedRecords, dropDueRecords } from '../retention/drop-due-records.ts';
+import { listTenantIds } from '../storage/tenants.ts';
+import { RuleViolationError } from '../workspace/rule-violation.ts';
+import { readRetention, setRetention } from '../workspace/set-retention.ts';
+import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+import { shownTime } from './table.ts';
+
+interface SetOptions {
+  workspace: string;
+  traces?: number | 'forever';
+  telemetry?: number | 'forever';
+  confirmShort?: boolean;
+}
+
+/** `retention show | set | run`. */
+export function addRetention(program: Command, session: Session): void {
+  const group = program.command('retention').description('Set for how long runs are kept, and drop those whose period is over.');
+  addShow(group, session);
+  addSet(group, session);
+  addRun(group, session);
+}
+
+function addShow(group: Command, session: Session): void {
+  group
+    .command('show')
+    .description('Show for how many days a workspace keeps runs, and since when.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('retention show --workspace acme'))
+    .action(async ({ workspace }: { workspace: string }) => {
+      const { periods } = await session.withWorkspace(workspace, ({ ledgerPool }, tenant) =>
+        readRetention(ledgerPool, tenant.id),
+      );
+      const rows = periods.map(({ since, traceDays, telemetryDays }) => ({
+        since,
+        trace_days: traceDays,
+        telemetry_days: telemetryDays,
+      }));
+      await session.list(rows, 'this workspace keeps everything forever; `retention set` changes it', [
+        ['RECEIVED SINCE', ({ since }) => shownTime(since)],
+        ['TRACES', ({ trace_days }) => shownDays(trace_days)],
+        ['TELEMETRY', ({ telemetry_days }) => shownDays(telemetry_days)],
+      ]);
+    });
+}
+
+function addSet(group: Command, session: Session): void {
+  group
+    .command('set')
+    .description('Set for how many days runs are kept that are received from now on. Earlier ones keep their period.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .option('--traces <days>', 'traces, OpenTelemetry exports and log records: a number of days, or `forever`', parseDays)
+    .option('--telemetry <days>', 'telemetry events: a number of days, or `forever`', parseDays)
+    .option('--confirm-short', 'confirm a period of less than 183 days')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('retention set --workspace acme --traces 365 --telemetry 90 --confirm-short') + NOTE)
+    .action(async ({ workspace, traces, telemetry, confirmShort = false }: SetOptions) => {
+      if (traces === undefined && telemetry === undefined)
+        throw new RuleViolationError('nothing to set: give --traces, --telemetry, or both');
+      const change = { traceDays: daysOf(traces), telemetryDays: daysOf(telemetry), isShortConfirmed: confirmShort };
+      const [changed, current] = await session.withWorkspace(workspace, async ({ pool, ledgerPool }, tenant) => [
+        await setRetention(pool, tenant.id, change, 'operator').catch(withOption),
+        (await readRetention(ledgerPool, tenant.id)).current,
+      ]);
+      const { traceDays: trace_days, telemetryDays: telemetry_days } = current;
+      await session.answer(
+        { changed, trace_days, telemetry_days },
+        `traces: ${shownDays(trace_days)}\ntelemetry: ${shownDays(telemetry_days)}`,
+      );
+      session.say(changed ? 'set for what is received from now on' : 'these are the periods already; nothing was changed');
+    });
+}
+
+function addRun(group: Command, session: Session): void {
+  group
+    .command('run')
+    .description('Drop the runs whose period is over, now. A server does this daily, if its database role may.')
+    .option('--workspace <name>', 'ID of one workspace, or its name if it is unique; all without it')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples('retention run', 'retention run --workspace acme') + OWNER_NOTE)
+    .action(async ({ workspace }: { workspace?: string }) => {
+      const rows = await (workspace === undefined
+        ? session.withDatabase(async (database) => dropIn(database, await listTenantIds(database.pool)))
+        : session.withWorkspace(workspace, (database, tenant) => dropIn(database, [tenant.id])));
+      await session.list(rows.map(inAnswer), 'no workspaces yet', [
+        ['WORKSPACE', (row) => row.workspace],
+        ['TRACES', ({ traces }) => String(traces)],
+        ['TELEMETRY', ({ telemetry }) => String(telemetry)],
+        ['EXPORTS', ({ exports }) => String(exports)],
+        ['KEPT', ({ held }) => String(held)],
+      ]);
+      for (const { workspace: id, isBusy, unreadable } of rows) {
+        if (isBusy) session.say(`another process is dropping records now; run this again later for ${id}`);
+        for (const segment of unreadable)
+          session.say(`the segment ${segment} of ${id} was changed outside the server, and was left`);
+      }
+    });
+}
+
+/** Drops what is due in these workspaces. */
+const dropIn = (database: OpenDatabase, ids: readonly string[]) =>
+  asOwner(database, async (pool) => {
+    const dropped: (DroppedRecords & { workspace: string })[] = [];
+    for (const id of ids) dropped.push({ workspace: id, ...(await dropDueRecords(pool, id)) });
+    return dropped;
+  });
+
+const inAnswer = ({ isBusy: busy, ...dropped }: DroppedRecords & { workspace: string }) => ({ ...dropped, busy });
+
+const withOption = (error: unknown): never => {
+  if (!(error instanceof RuleViolationError)) throw error;
+  throw new RuleViolationError(`${error.message}; add --confirm-short if that does not apply`);
+};
+
+const shownDays = (days: number | null): string => {
+  if (days === null) return 'forever';
+  return days === 1 ? '1 day' : `${days} days`;
+};
+
+const daysOf = (given: number | 'forever' | undefined): number | null | undefined => (given === 'forever' ? null : given);
+
+function parseDays(text: string): number | 'forever' {
+  if (text === 'forever') return text;
+  if (!/^[1-9]\d*$/.test(text) || Number(text) > RETENTION_DAYS_MAX)
+    throw new InvalidArgumentError(`Give a whole number of days from 1 to ${RETENTION_DAYS_MAX}, or forever.`);
+  return Number(text);
+}
+
+const OWNER_NOTE = `
+With your own PostgreSQL, it runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL, or else of DATABASE_URL. That role must own the tables.
+`;
+
+const NOTE = `
+Runs that an evaluation, an incident, or an audit entry with a retention date names are kept. The logs keep the digests of what is dropped.
+See docs/operating.md, "Retention and erasure".
+`;

@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { asOwner } from '../database/pools.ts';
+import { type ErasureRequest, eraseRun } from '../retention/erase-run.ts';
+import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
+import { examples } from './help.ts';
+import type { Session } from './session.ts';
+
+interface EraseOptions {
+  workspace: string;
+  trace: string;
+  rationale: string;
+  evenIfHeld?: boolean;
+}
+
+/** `runs erase`. */
+export function addRuns(program: Command, session: Session): void {
+  const group = program.command('runs').description('Erase a run on request.');
+  group
+    .command('erase')
+    .description('Erase everything that is stored of a run, except its digests in the logs. It cannot be undone.')
+    .requiredOption(...WORKSPACE_OPTION)
+    .requiredOption('--trace <trace_id>', 'trace_id of the run, as its sender gave it')
+    .requiredOption('--rationale <text>', 'why, for the audit ledger; without personal data')
+    .option('--even-if-held', 'erase it although an evaluation, an incident or an audit entry names it')
+    .option(...JSON_OPTION)
+    .addHelpText('after', examples(`runs erase --workspace acme --trace run-17 --rationale "request 2026-114"`) + NOTE)
+    .action(async ({ workspace, trace, rationale, evenIfHeld = false }: EraseOptions) => {
+      const request: ErasureRequest = { traceId: trace, rationale, evenIfHeld };
+      const erased = await session.withWorkspace(workspace, (database, tenant) =>
+        asOwner(database, (pool) => eraseRun(pool, tenant.id, request)),
+      );
+      const { telemetryEvents: telemetry_events, ...counts } = erased;
+      await session.answer(
+        { ...counts, telemetry_events },
+        `submissions: ${erased.submissions}\ntelemetry events: ${telemetry_events}\nOpenTelemetry exports: ${erased.exports}`,
+      );
+      session.say('erased; the entry run.erased in the audit ledger records it');
+    });
+}
+
+const NOTE = `
+The logs keep digests, the trace_id and who sent the run. Backups and replicas keep the documents until they are replaced: erase the run
+again after a restore. With your own PostgreSQL, it runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL, or else of DATABASE_URL.
+`;

@@ -1,0 +1,42 @@
+import type { Pool, PoolClient } from 'pg';
+
+/**
+ * The settings of a connection to a database with Citus; without the extension it returns no rows and changes nothing. Citus cannot plan
+ * some statements without their values, because the tenant names the machine. And it sends the owner of a transaction to that machine.
+ */
+const SETTINGS = `SELECT set_config(name, value, false)
+  FROM (VALUES ('plan_cache_mode', 'auto'), ('citus.propagate_set_commands', 'local')) AS settings (name, value)
+ WHERE EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')`;
+
+/** What is known of connections and of their pools. */
+const known = new WeakMap<object, boolean | Promise<boolean>>();
+
+/** Finds out whether the database of a pool's new connection has Citus, and sets the connection up for it. */
+export function detectCitus(pool: Pool, client: PoolClient): void {
+  const detecting = client.query(SETTINGS).then(
+    ({ rowCount }) => {
+      const isCitus = rowCount !== 0;
+      for (const each of [client, pool]) known.set(each, isCitus);
+      return isCitus;
+    },
+    () => false, // the connection is broken
+  );
+  known.set(client, detecting);
+}
+
+/** Whether the connection's database has Citus. A promise only for the first transaction of a connection. */
+export const hasCitus = (client: PoolClient): boolean | Promise<boolean> => known.get(client) ?? false;
+
+/** Whether the database of a pool has Citus. A promise only before the pool has a connection. */
+export function isOnCitus(pool: Pool): boolean | Promise<boolean> {
+  return (
+    known.get(pool) ??
+    pool.connect().then(async (client) => {
+      try {
+        return await hasCitus(client);
+      } finally {
+        client.release();
+      }
+    })
+  );
+}

@@ -1,0 +1,148 @@
+import type pg from 'pg';
+import { ExitError } from '../errors/exit-codes.ts';
+
+/*
+ * A database of several machines: PostgreSQL with the extension Citus. The rows of one tenant are on one machine, because every table of
+ * tenants is distributed by `tenant_id` in the same way: docs/scaling.md.
+ */
+
+/** Small tables that statements of every tenant read, or that are read before the tenant is known. Every node has a copy. */
+const REFERENCE_TABLES: readonly string[] = ['tenants', 'people', 'ingestion_keys', 'memberships'];
+
+/** SQL that is true in a database whose tables are distributed. It reads the catalogue by name, so that it works without Citus too. */
+const IS_DISTRIBUTED = `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS installed`;
+
+/** Whether tables of the schema are distributed. */
+export async function isDistributed(queryable: Pick<pg.ClientBase, 'query'>): Promise<boolean> {
+  const { rows } = await queryable.query<{ installed: boolean }>(IS_DISTRIBUTED);
+  return rows[0]!.installed && (await readTables(queryable)).some(({ kind }) => kind === 'distributed');
+}
+
+/** A table, how it must be stored, and how it is stored now. */
+interface StoredTable {
+  name: string;
+  kind: 'distributed' | 'reference' | 'local';
+  /** Whether its primary key contains the tenant. */
+  isOfTenants: boolean;
+}
+
+const READ_TABLES = `
+  SELECT c.relname AS name,
+         CASE WHEN p.partmethod = 'h' THEN 'distributed' WHEN p.partmethod = 'n' AND p.repmodel = 't' THEN 'reference' ELSE 'local' END AS kind,
+         EXISTS (SELECT FROM pg_index i JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+                  WHERE i.indrelid = c.oid AND i.indisprimary AND a.attname = 'tenant_id') AS "isOfTenants"
+    FROM pg_class c LEFT JOIN pg_dist_partition p ON p.logicalrelid = c.oid
+   WHERE c.relnamespace = to_regnamespace('countersign') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+   ORDER BY c.relname`;
+
+const readTables = async (queryable: Pick<pg.ClientBase, 'query'>): Promise<StoredTable[]> =>
+  (await queryable.query<StoredTable>(READ_TABLES)).rows;
+
+/**
+ * A setting that migrations of distributed tables need. Citus calls triggers on distributed tables unsafe because they may write to
+ * other nodes; those of this schema only refuse changes.
+ */
+export const TRIGGERS_ON_CITUS = 'SET citus.enable_unsafe_triggers = on';
+
+const SETTINGS = `SET LOCAL citus.multi_shard_modify_mode = 'sequential'; SET LOCAL client_min_messages = warning`;
+
+/**
+ * Distributes the tables that are not distributed yet, with their rows, in one transaction. Run it as the owner of the tables on the
+ * coordinator, after TRIGGERS_ON_CITUS, while no server uses the database.
+ * @returns the names of the tables that it distributed.
+ */
+export async function distributeTables(client: pg.ClientBase): Promise<string[]> {
+  const tables = await readTables(client);
+  const isReference = ({ name }: StoredTable) => REFERENCE_TABLES.includes(name);
+  const references = tables.filter((table) => isReference(table) && table.kind === 'local');
+  const distributed = tables.filter((table) => table.isOfTenants && !isReference(table) && table.kind === 'local');
+  const first = tables.find(({ kind }) => kind === 'distributed') ?? distributed[0];
+  if (references.length + distributed.length === 0) return [];
+  await client.query(`BEGIN; ${SETTINGS}`);
+  try {
+    const keys = await dropForeignKeys(client, [...references, ...distributed]);
+    for (const { name } of references) await moved(client, name, `create_reference_table('countersign.${name}')`);
+    for (const { name } of distributed) {
+      const others = name === first!.name ? 'default' : `countersign.${first!.name}`;
+      await moved(client, name, `create_distributed_table('countersign.${name}', 'tenant_id', colocate_with => '${others}')`);
+    }
+    for (const { table, name, definition } of keys)
+      await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  }
+  return [...references, ...distributed].map(({ name }) => name);
+}
+
+/** Rows are copied into the shards by COPY, which PostgreSQL refuses under row-level security. The owner is exempt while it is not forced. */
+async function moved(client: pg.ClientBase, table: string, call: string): Promise<void> {
+  const { rows } = await client.query<{ forced: boolean }>(
+    `SELECT relforcerowsecurity AS forced FROM pg_class WHERE oid = 'countersign.${table}'::regclass`,
+  );
+  const { forced } = rows[0]!;
+  if (forced) await client.query(`ALTER TABLE countersign.${table} NO FORCE ROW LEVEL SECURITY`);
+  await client.query(`SELECT ${call}`);
+  if (forced) await client.query(`ALTER TABLE countersign.${table} FORCE ROW LEVEL SECURITY`);
+}
+
+interface ForeignKey {
+  table: string;
+  name: string;
+  definition: string;
+}
+
+/** Citus distributes no table that a local one references. The keys are added again at the end of the transaction, with the same names. */
+async function dropForeignKeys(client: pg.ClientBase, tables: readonly StoredTable[]): Promise<ForeignKey[]> {
+  const { rows } = await client.query<ForeignKey>(
+    `SELECT k.conrelid::regclass::text AS table, quote_ident(k.conname) AS name, pg_get_constraintdef(k.oid) AS definition
+       FROM pg_constraint k WHERE k.contype = 'f' AND (k.conrelid = ANY ($1::regclass[]) OR k.confrelid = ANY ($1::regclass[]))
+      ORDER BY 1, 2`,
+    [tables.map(({ name }) => `countersign.${name}`)],
+  );
+  for (const { table, name } of rows) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
+  return rows;
+}
+
+const READ_CLUSTER = `
+  SELECT (SELECT groupid = 0 FROM pg_dist_local_group) AS "isCoordinator",
+         EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS "isKnown",
+         (SELECT count(*)::integer FROM pg_dist_node WHERE groupid <> 0 AND isactive AND shouldhaveshards) AS workers`;
+
+/** @throws ExitError if this is not the coordinator of a cluster with workers. */
+export async function requireCoordinator(client: pg.ClientBase): Promise<void> {
+  const { rows: installed } = await client.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
+  if (installed.length === 0)
+    throw refused('the database has no extension citus; a superuser creates it on every node: CREATE EXTENSION citus');
+  const { rows } = await client.query<{ isCoordinator: boolean; isKnown: boolean; workers: number }>(READ_CLUSTER);
+  const { isCoordinator, isKnown, workers } = rows[0]!;
+  if (!isCoordinator) throw refused('this node is a worker of Citus; connect to the coordinator');
+  if (workers === 0) throw refused(`the cluster has no workers; a superuser adds them: SELECT citus_add_node('HOST', PORT)`);
+  if (!isKnown)
+    throw refused(
+      `the workers do not know the coordinator; a superuser names it: SELECT citus_set_coordinator_host('HOST', PORT)`,
+    );
+}
+
+const refused = (message: string): ExitError => new ExitError('refused', message);
+
+/** UPDATE of some columns. */
+const UPDATE_OF_COLUMNS = /UPDATE \([^)]*\)/;
+
+/** The rights of a role on tables as Citus can give them: on a table that it knows it grants no rights on columns, so on the whole row. */
+export async function rightsOnCitus(
+  client: pg.ClientBase,
+  rightsOfTables: Readonly<Record<string, string>>,
+): Promise<Record<string, string>> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON oid = logicalrelid WHERE relnamespace = 'countersign'::regnamespace`,
+  );
+  const known = new Set(rows.map(({ name }) => name));
+  return Object.fromEntries(
+    Object.entries(rightsOfTables).map(([table, rights]) => [
+      table,
+      known.has(table) ? rights.replace(UPDATE_OF_COLUMNS, 'UPDATE') : rights,
+    ]),
+  );
+}

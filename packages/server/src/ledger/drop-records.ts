@@ -1,0 +1,72 @@
+import type { TraceDropEvent, TraceLogEvent, TraceSubmission } from '@countersign/core/domain/trace-event';
+import type { Pool } from 'pg';
+import { inTenantTransaction } from '../database/transaction.ts';
+import { findDroppedTraces } from '../storage/dropped-traces.ts';
+import { readTraceEvents } from '../storage/trace-events.ts';
+
+/** The number of remembered events. Traces that were recorded together are mostly dropped together. */
+const EVENTS_MAX = 16;
+
+/** What the log `traces` says about dropped traces. */
+export class DropRecords {
+  readonly #pool: Pool;
+  readonly #tenantId: string;
+  /** The traces of an event, by its number: their number of submissions. */
+  readonly #events = new Map<number, ReadonlyMap<string, number>>();
+  #erasedExports: Promise<ReadonlySet<string>> | undefined;
+
+  constructor(pool: Pool, tenantId: string) {
+    this.#pool = pool;
+    this.#tenantId = tenantId;
+  }
+
+  /** Those of these submissions that were dropped. The table of dropped traces only says where to look: the event decides. */
+  async find(submissions: readonly TraceSubmission[]): Promise<Set<TraceSubmission>> {
+    const ids = [...new Set(submissions.map(({ id }) => id))];
+    const places = await inTenantTransaction(this.#pool, this.#tenantId, (tx) => findDroppedTraces(tx, ids));
+    const seqOf = new Map(places.map(({ trace, seq }) => [trace, seq]));
+    const found = new Set<TraceSubmission>();
+    for (const each of submissions) {
+      const seq = seqOf.get(each.id);
+      if (seq === undefined) continue;
+      const dropped = (await this.#tracesOf(seq)).get(each.id);
+      if (dropped !== undefined && each.number <= dropped) found.add(each);
+    }
+    return found;
+  }
+
+  /** The digests of exports that were erased although other submissions were mapped from them. Reads the whole log once. */
+  erasedExports(): Promise<ReadonlySet<string>> {
+    this.#erasedExports ??= this.#readErasedExports();
+    return this.#erasedExports;
+  }
+
+  async #tracesOf(seq: number): Promise<ReadonlyMap<string, number>> {
+    const known = this.#events.get(seq);
+    if (known !== undefined) return known;
+    const [stored] = await inTenantTransaction(this.#pool, this.#tenantId, (tx) => readTraceEvents(tx, seq - 1, seq));
+    const event = stored === undefined ? undefined : (JSON.parse(stored.document) as TraceLogEvent);
+    const traces: TraceDropEvent['traces'] = event?.action === 'traces.dropped' ? event.traces : [];
+    const counts = new Map(traces.map(({ id, submissions }) => [id, submissions]));
+    if (this.#events.size >= EVENTS_MAX) this.#events.delete(this.#events.keys().next().value!);
+    this.#events.set(seq, counts);
+    return counts;
+  }
+
+  async #readErasedExports(): Promise<ReadonlySet<string>> {
+    const erased = new Set<string>();
+    for await (const event of readTraceLog(this.#pool, this.#tenantId, 0, Number.MAX_SAFE_INTEGER))
+      if (event.action === 'traces.dropped') for (const digest of event.exports) erased.add(digest);
+    return erased;
+  }
+}
+
+/** The stored events of the log `traces` after `after` up to `last`. */
+export async function* readTraceLog(pool: Pool, tenantId: string, after: number, last: number): AsyncGenerator<TraceLogEvent> {
+  for (let read = after; read < last; ) {
+    const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceEvents(tx, read, last));
+    if (page.length === 0) return;
+    read = page.at(-1)!.seq;
+    for (const { document } of page) yield JSON.parse(document) as TraceLogEvent;
+  }
+}

@@ -1,0 +1,97 @@
+import { type DueRange, dueRanges } from '@countersign/core/domain/retention';
+import type { Pool } from 'pg';
+import { inSnapshotTransaction, inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { readClock } from '../storage/clock.ts';
+import { lockRetention, mayDrop } from '../storage/dropped-traces.ts';
+import { idRange } from '../storage/portal/id-time.ts';
+import { readRetentionPeriods } from '../storage/retention-periods.ts';
+import { dropExports } from './drop-exports.ts';
+import { dropTelemetry } from './drop-telemetry.ts';
+import { dropTraces } from './drop-traces.ts';
+import type { DroppedBatch } from './dropped-batch.ts';
+import { MayNotDropError } from './may-not-drop-error.ts';
+
+/** What a run of retention did in one workspace. */
+export interface DroppedRecords {
+  traces: number;
+  /** Telemetry requests. */
+  telemetry: number;
+  /** OpenTelemetry exports. */
+  exports: number;
+  /** Traces and telemetry requests that are due and kept, because something names them. */
+  held: number;
+  /** Segments of documents that could not be read. They were changed outside the server, and are left. */
+  unreadable: string[];
+  /** Set if records were left, because another process was dropping some. */
+  isBusy: boolean;
+}
+
+/** Options of a run. */
+export interface DropOptions {
+  /** Aborted: no further batch is started. */
+  signal?: AbortSignal;
+  /** Awaited after each batch. */
+  rest?: () => Promise<void>;
+  /** The time by which records are due, ISO 8601. The database's clock by default. */
+  now?: string;
+}
+
+/**
+ * Drops the records of a workspace whose retention period is over, in transactions of limited size.
+ * @param pool of the role that owns the tables.
+ * @throws MayNotDropError for another role.
+ * @throws BrokenSealError if the periods were changed outside the server.
+ * @throws ClockUnsafeError while the clocks disagree.
+ */
+export async function dropDueRecords(pool: Pool, tenantId: string, options: DropOptions = {}): Promise<DroppedRecords> {
+  const { periods, clock, may } = await inSnapshotTransaction(pool, tenantId, async (tx) => {
+    tx.clock.requireSafe();
+    const before = tx.clock.read();
+    const clock = await readClock(tx);
+    tx.clock.requireAgreement(before, clock);
+    return { periods: await readRetentionPeriods(tx), clock, may: await mayDrop(tx) };
+  });
+  const now = options.now ?? clock;
+  const result: DroppedRecords = { traces: 0, telemetry: 0, exports: 0, held: 0, unreadable: [], isBusy: false };
+  if (periods.length === 0) return result;
+  if (!may) throw new MayNotDropError();
+  const today = now.slice(0, 10);
+  const traces = dueRanges(periods, 'traceDays', Date.parse(now));
+  const telemetry = dueRanges(periods, 'telemetryDays', Date.parse(now));
+  const drop = (range: DueRange, batch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>) =>
+    dropRange(pool, tenantId, { range, batch, result, options });
+  for (const range of traces) result.traces += await drop(range, (tx, ids) => dropTraces(tx, ids, range, today));
+  for (const range of traces) result.exports += await drop(range, (tx, ids) => dropExports(tx, ids, range));
+  for (const range of telemetry) result.telemetry += await drop(range, (tx, ids) => dropTelemetry(tx, ids, range, today));
+  return result;
+}
+
+interface RangeToDrop {
+  range: DueRange;
+  batch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>;
+  result: DroppedRecords;
+  options: DropOptions;
+}
+
+/** Drops the records of one range, batch by batch. Returns their number. */
+async function dropRange(pool: Pool, tenantId: string, { range, batch, result, options }: RangeToDrop): Promise<number> {
+  const [first, last] = idRange({ from: range.from, to: range.before });
+  let dropped = 0;
+  let after: string | undefined = first;
+  while (after !== undefined && options.signal?.aborted !== true) {
+    const ids: readonly [string, string] = [after, last];
+    const done: DroppedBatch | undefined = await inTenantTransaction(pool, tenantId, async (tx) =>
+      (await lockRetention(tx)) ? batch(tx, ids) : undefined,
+    );
+    if (done === undefined) {
+      result.isBusy = true;
+      return dropped;
+    }
+    dropped += done.dropped;
+    result.held += done.held;
+    result.unreadable.push(...done.unreadable);
+    after = done.next;
+    await options.rest?.();
+  }
+  return dropped;
+}

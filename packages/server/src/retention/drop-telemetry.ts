@@ -1,0 +1,33 @@
+import type { DueRange } from '@countersign/core/domain/retention';
+import type { Transaction } from '../database/transaction.ts';
+import { lockLogs } from '../ledger/advance.ts';
+import { allowDropping } from '../storage/dropped-traces.ts';
+import { DROPPED_SUBMISSIONS_MAX, deleteTelemetry, findDueTelemetry } from '../storage/due-telemetry.ts';
+import { removeRunIds } from '../storage/run-id-segments.ts';
+import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
+import { removeDocuments } from './remove-documents.ts';
+
+/**
+ * Drops the next telemetry requests of a range with their events, and records it in the audit ledger. A request is kept if something names
+ * one of its runs (storage/run-holds.ts).
+ * @param ids the bounds of their IDs, the first excluded.
+ */
+export async function dropTelemetry(
+  tx: Transaction,
+  ids: readonly [string, string],
+  range: DueRange,
+  today: string,
+): Promise<DroppedBatch> {
+  const found = await findDueTelemetry(tx, ids, range, today);
+  const next = found.length === DROPPED_SUBMISSIONS_MAX ? found.at(-1)!.id : undefined;
+  const due = found.filter(({ isHeld }) => !isHeld).map(({ id }) => id);
+  const held = found.length - due.length;
+  if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
+  allowDropping(tx);
+  const { documents, events } = await deleteTelemetry(tx, due);
+  const unreadable = await removeDocuments(tx, documents);
+  await removeRunIds(tx, 'telemetry', due);
+  const { audit } = await lockLogs(tx, ['audit']);
+  recordDrop(tx, audit, range, { kind: 'telemetry', submissions: due.length, telemetry_events: events });
+  return { next, dropped: due.length, held, unreadable };
+}

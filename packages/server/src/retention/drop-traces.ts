@@ -1,0 +1,47 @@
+import type { DueRange } from '@countersign/core/domain/retention';
+import type { Transaction } from '../database/transaction.ts';
+import { lockLogs } from '../ledger/advance.ts';
+import { appendDropEvent } from '../ledger/trace-log.ts';
+import { allowDropping, insertDroppedTraces } from '../storage/dropped-traces.ts';
+import { DROPPED_TRACES_MAX, deleteTraces, lockDueTraces, readDueTraces } from '../storage/due-traces.ts';
+import { removeRunIds } from '../storage/run-id-segments.ts';
+import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
+import { removeDocuments } from './remove-documents.ts';
+
+/**
+ * Drops the next traces of a range, with everything that is stored of them, and records it in the log `traces` and in the audit ledger.
+ * A trace is kept if something names it (storage/run-holds.ts), or if its last submission is not due.
+ * @param ids the bounds of their IDs, the first excluded.
+ */
+export async function dropTraces(
+  tx: Transaction,
+  ids: readonly [string, string],
+  range: DueRange,
+  today: string,
+): Promise<DroppedBatch> {
+  const locked = await lockDueTraces(tx, ids, range);
+  const next = locked.length === DROPPED_TRACES_MAX ? locked.at(-1) : undefined;
+  const traces = await readDueTraces(tx, locked, range.before, today);
+  const held = traces.filter(({ isHeld }) => isHeld).length;
+  const due = traces.filter(({ isHeld, isLate }) => !isHeld && !isLate);
+  if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
+  const dueIds = due.map(({ id }) => id);
+  allowDropping(tx);
+  const { submissions } = await deleteTraces(tx, { ids: dueIds, traceIds: due.map(({ traceId }) => traceId) });
+  const unreadable = await removeDocuments(tx, submissions);
+  await removeRunIds(tx, 'trace', dueIds);
+  const heads = await lockLogs(tx, ['audit', 'traces']);
+  const seq = appendDropEvent(tx, heads.traces, {
+    reason: 'retention',
+    traces: due.map(({ id, submissions: count }) => ({ id, submissions: count })),
+    exports: [],
+  });
+  insertDroppedTraces(tx, dueIds, seq);
+  recordDrop(tx, heads.audit, range, {
+    kind: 'traces',
+    traces: due.length,
+    submissions: submissions.length,
+    traces_log_seq: seq,
+  });
+  return { next, dropped: due.length, held, unreadable };
+}

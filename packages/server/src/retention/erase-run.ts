@@ -1,0 +1,138 @@
+import { hash } from 'node:crypto';
+import type { Pool } from 'pg';
+import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
+import { lockLogs } from '../ledger/advance.ts';
+import { appendEntries, entryOf } from '../ledger/append.ts';
+import { appendDropEvent } from '../ledger/trace-log.ts';
+import { readClock } from '../storage/clock.ts';
+import { readDocumentsOf, type StoredDocument } from '../storage/document-segments.ts';
+import { allowDropping, insertDroppedTraces, mayDrop } from '../storage/dropped-traces.ts';
+import { deleteExports, lockExportsToErase } from '../storage/due-exports.ts';
+import { deleteTelemetry, deleteTelemetryOfRun, lockTelemetryOfRun, replaceTelemetryDocument } from '../storage/due-telemetry.ts';
+import { deleteTraces, lockTraceToErase } from '../storage/due-traces.ts';
+import { isRunHeld } from '../storage/run-holds.ts';
+import { blankRunId, removeRunIds } from '../storage/run-id-segments.ts';
+import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.ts';
+import { requireLabel, requireText } from '../workspace/wrong-input.ts';
+import { MayNotDropError } from './may-not-drop-error.ts';
+import { removeDocuments } from './remove-documents.ts';
+
+/** What was erased of a run. */
+export interface ErasedRun {
+  /** Identifier of the trace; null if there was only telemetry. */
+  trace: string | null;
+  /** The number of its submissions. */
+  submissions: number;
+  telemetryEvents: number;
+  /** The number of OpenTelemetry exports that held parts of the run. */
+  exports: number;
+}
+
+/** What to erase, and why. */
+export interface ErasureRequest {
+  /** The sender's name of the run. */
+  traceId: string;
+  /** The reason, for the audit ledger. */
+  rationale: string;
+  /** Whether to erase it although an evaluation, an incident or an audit entry names it. */
+  evenIfHeld: boolean;
+}
+
+/**
+ * Erases a run: its trace with all documents, log records and OpenTelemetry exports, and its telemetry events. The logs keep the digests,
+ * and an entry of the audit ledger records the erasure.
+ * @param pool of the role that owns the tables.
+ * @throws MayNotDropError for another role.
+ * @throws NotFoundError if nothing is stored of the run.
+ * @throws RuleViolationError if something names the run, unless `evenIfHeld` is set.
+ */
+export async function eraseRun(
+  pool: Pool,
+  tenantId: string,
+  { traceId, rationale, evenIfHeld }: ErasureRequest,
+): Promise<ErasedRun> {
+  requireLabel('the run', traceId);
+  requireText('the rationale', rationale);
+  return inTenantTransaction(pool, tenantId, async (tx) => {
+    if (!(await mayDrop(tx))) throw new MayNotDropError();
+    const id = await lockTraceToErase(tx, traceId);
+    const today = (await readClock(tx)).slice(0, 10);
+    if (!evenIfHeld && (await isRunHeld(tx, traceId, today))) throw new RuleViolationError(HELD);
+    allowDropping(tx);
+    const telemetry = await eraseTelemetry(tx, traceId);
+    const { submissions, logExports } = await deleteTraces(tx, { ids: id === undefined ? [] : [id], traceIds: [traceId] });
+    const named = new Set([...logExports, ...submissions.flatMap((each) => each.export ?? [])]);
+    const exports = await eraseExports(tx, [...named]);
+    if (id === undefined && telemetry.events === 0 && named.size === 0)
+      throw new NotFoundError(`this workspace has no run with the trace_id ${JSON.stringify(traceId)}`);
+    const left = await removeDocuments(tx, [...submissions, ...exports.documents, ...telemetry.documents]);
+    if (left.length > 0) throw new RuleViolationError(UNREADABLE);
+    if (id !== undefined) await removeRunIds(tx, 'trace', [id]);
+    const erased: ErasedRun = {
+      trace: id ?? null,
+      submissions: submissions.length,
+      telemetryEvents: telemetry.events,
+      exports: named.size,
+    };
+    await record(tx, erased, exports.shared, rationale);
+    return erased;
+  });
+}
+
+/** Appends the event of the log `traces`, if there was a trace, and the entry of the audit ledger. */
+async function record(tx: Transaction, erased: ErasedRun, exports: readonly string[], rationale: string): Promise<void> {
+  const { trace, submissions, telemetryEvents: telemetry_events } = erased;
+  const heads = await lockLogs(tx, ['audit', 'traces']);
+  let seq: number | null = null;
+  if (trace !== null) {
+    seq = appendDropEvent(tx, heads.traces, { reason: 'erasure', traces: [{ id: trace, submissions }], exports });
+    insertDroppedTraces(tx, [trace], seq);
+  }
+  const metadata = { trace, submissions, telemetry_events, exports: erased.exports, traces_log_seq: seq };
+  appendEntries(tx, heads.audit, [
+    entryOf({ recorded_by: 'operator', actor: 'operator', action: 'run.erased', subject: trace, rationale, metadata }),
+  ]);
+}
+
+const HELD =
+  'an evaluation, an incident or an audit entry with a retention date names this run, so it must be kept; add --even-if-held to erase it nevertheless';
+
+const UNREADABLE =
+  'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. Find its row with `ledger verify --log traces`';
+
+/** Deletes exports that held parts of the run. Returns their documents, and the digests of those that other submissions were mapped from. */
+async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ documents: StoredDocument[]; shared: string[] }> {
+  const documents = await lockExportsToErase(tx, ids);
+  const shared = documents.filter(({ isShared }) => isShared);
+  const bodies = await readDocumentsOf(tx, shared);
+  deleteExports(tx, ids);
+  return { documents, shared: bodies.flatMap((body) => (body === undefined ? [] : hash('sha256', body, 'hex'))).sort() };
+}
+
+/** Deletes the telemetry events of the run: requests with no other run as a whole, and otherwise from their documents. */
+async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ documents: StoredDocument[]; events: number }> {
+  const requests = await lockTelemetryOfRun(tx, traceId);
+  const shared = requests.filter(({ hasOthers }) => hasOthers);
+  const bodies = await readDocumentsOf(tx, shared);
+  shared.forEach(({ id, ordinals }, index) => {
+    const body = bodies[index];
+    if (body === undefined) throw new RuleViolationError(UNREADABLE);
+    replaceTelemetryDocument(tx, id, withoutEvents(body.toString(), ordinals));
+  });
+  blankRunId(
+    tx,
+    shared.map(({ id }) => id),
+    traceId,
+  );
+  const own = requests.filter(({ hasOthers }) => !hasOthers).map(({ id }) => id);
+  removeRunIds(tx, 'telemetry', own);
+  const { events } = await deleteTelemetry(tx, own);
+  return { documents: requests, events: events + (await deleteTelemetryOfRun(tx, traceId)) };
+}
+
+/** The document of several telemetry events with null in the place of some events, so that the others keep their positions. */
+function withoutEvents(document: string, ordinals: readonly number[]): string {
+  const parsed = JSON.parse(document) as { events: unknown[] };
+  for (const ordinal of ordinals) parsed.events[ordinal] = null;
+  return JSON.stringify(parsed);
+}

@@ -1,0 +1,50 @@
+import { uuidArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+const ALLOW = sql('allow_dropping', `SET LOCAL countersign.dropping = 'on'`);
+
+/** Allows this transaction to delete append-only rows of runs. The role also needs the right to (migration 000030). */
+export const allowDropping = (tx: Transaction): void => tx.send(ALLOW, []);
+
+const MAY = sql<{ may: boolean }>('may_drop', `SELECT has_table_privilege('countersign.trace_submissions', 'DELETE') AS may`);
+
+/** Whether the role of this connection may delete runs. */
+export const mayDrop = async (tx: Transaction): Promise<boolean> => (await tx.run(MAY, []))[0]!.may;
+
+/** The number of the advisory lock of a run of retention: 'CSRETN'. */
+const RETENTION_LOCK = 0x43_53_52_45_54_4e;
+
+const LOCK = sql<{ locked: boolean }>('lock_retention', 'SELECT pg_try_advisory_xact_lock($1) AS locked');
+
+/** Locks retention until the transaction ends. False if another process is dropping records now. */
+export const lockRetention = async (tx: Transaction): Promise<boolean> => (await tx.run(LOCK, [RETENTION_LOCK]))[0]!.locked;
+
+const INSERT = sql(
+  'insert_dropped_traces',
+  `INSERT INTO countersign.dropped_traces (tenant_id, trace, seq) SELECT $1, trace, $3 FROM unnest($2::uuid[]) AS sent (trace)`,
+);
+
+/** Records where the log `traces` says that traces were dropped. */
+export const insertDroppedTraces = (tx: Transaction, traces: readonly string[], seq: number): void =>
+  tx.send(INSERT, [tx.tenantId, uuidArray(traces), seq]);
+
+const FIND = sql<{ trace: string; seq: number }>(
+  'find_dropped_traces',
+  `SELECT d.trace, d.seq FROM unnest($2::uuid[]) AS input (trace)
+     JOIN countersign.dropped_traces AS d ON d.tenant_id = $1 AND d.trace = input.trace`,
+);
+
+/** The events that are said to record that these traces were dropped. The caller compares them with the log. */
+export const findDroppedTraces = (tx: Transaction, traces: readonly string[]): Promise<{ trace: string; seq: number }[]> =>
+  tx.run(FIND, [tx.tenantId, uuidArray(traces)]);
+
+const STORED = sql<{ trace: string }>(
+  'find_stored_traces',
+  `SELECT input.trace FROM unnest($2::uuid[]) AS input (trace)
+    WHERE EXISTS (SELECT FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = input.trace)
+       OR EXISTS (SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = input.trace)`,
+);
+
+/** Those of these traces of which rows are stored. */
+export const findStoredTraces = async (tx: Transaction, traces: readonly string[]): Promise<string[]> =>
+  (await tx.run(STORED, [tx.tenantId, uuidArray(traces)])).map(({ trace }) => trace);

@@ -1,0 +1,95 @@
+import type { DueRange } from '@countersign/core/domain/retention';
+import { textArray, uuidArray } from '../database/binary-array.ts';
+import { FENCE } from '../database/planner.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+import type { StoredDocument } from './document-segments.ts';
+import { isHeld } from './run-holds.ts';
+
+/** The number of traces that one transaction drops. */
+export const DROPPED_TRACES_MAX = 500;
+
+const LOCK = sql<{ id: string }>(
+  'lock_due_traces',
+  // A trace that a sender is adding to now is left for the next run.
+  `SELECT id FROM countersign.traces
+    WHERE tenant_id = $1 AND id > $2 AND id <= $3 AND received_at >= $4 AND received_at < $5
+    ORDER BY id LIMIT ${DROPPED_TRACES_MAX} FOR UPDATE SKIP LOCKED`,
+);
+
+/** Locks the next traces that were received in a range, by ID. @param ids the bounds of their IDs, the first excluded. */
+export const lockDueTraces = async (
+  tx: Transaction,
+  [after, last]: readonly [string, string],
+  { from, before }: DueRange,
+): Promise<string[]> => (await tx.run(LOCK, [tx.tenantId, after, last, from, before])).map(({ id }) => id);
+
+/** A trace that may be dropped. */
+export interface DueTrace {
+  id: string;
+  traceId: string;
+  /** The number of its submissions. */
+  submissions: number;
+  /** A later submission is not due yet. */
+  isLate: boolean;
+  /** Something else names it (run-holds.ts). */
+  isHeld: boolean;
+}
+
+const READ = sql<DueTrace>(
+  'read_due_traces',
+  `SELECT t.id, t.trace_id AS "traceId", sent.submissions, sent.last >= $3 AS "isLate", ${isHeld('t.trace_id', '$4')} AS "isHeld"
+     FROM unnest($2::uuid[]) AS input (id)
+     JOIN countersign.traces AS t ON t.tenant_id = $1 AND t.id = input.id
+    CROSS JOIN LATERAL (
+      SELECT count(*)::integer AS submissions, max(s.received_at) AS last
+        FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = t.id ${FENCE}) AS sent
+    ORDER BY t.id`,
+);
+
+/** What decides whether locked traces are dropped. @param today `YYYY-MM-DD`. */
+export const readDueTraces = (tx: Transaction, ids: readonly string[], before: string, today: string): Promise<DueTrace[]> =>
+  tx.run(READ, [tx.tenantId, uuidArray(ids), before, today]);
+
+/** A deleted row that referred to a document. */
+export type DeletedSubmission = StoredDocument & { export: string | null };
+
+const DELETE_SUBMISSIONS = sql<DeletedSubmission>(
+  'delete_trace_submissions',
+  `DELETE FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = ANY ($2::uuid[])
+   RETURNING s.export, NULL AS document, s.segment, s.segment_offset AS "offset", s.segment_length AS length`,
+);
+const DELETE_MERGED_SPANS = sql(
+  'delete_merged_spans',
+  'DELETE FROM countersign.merged_spans WHERE tenant_id = $1 AND trace = ANY ($2::uuid[])',
+);
+const DELETE_MERGED_TRACES = sql(
+  'delete_merged_traces',
+  'DELETE FROM countersign.merged_traces WHERE tenant_id = $1 AND trace = ANY ($2::uuid[])',
+);
+const DELETE_LOG_RECORDS = sql<{ export: string | null }>(
+  'delete_log_records_of_traces',
+  'DELETE FROM countersign.log_records WHERE tenant_id = $1 AND trace_id = ANY ($2::text[]) RETURNING export',
+);
+const DELETE_TRACES = sql('delete_traces', 'DELETE FROM countersign.traces WHERE tenant_id = $1 AND id = ANY ($2::uuid[])');
+
+/** Deletes the rows of traces. Returns their submissions, and the exports of their log records. */
+export async function deleteTraces(
+  tx: Transaction,
+  traces: { ids: readonly string[]; traceIds: readonly string[] },
+): Promise<{ submissions: DeletedSubmission[]; logExports: string[] }> {
+  const ids = uuidArray(traces.ids);
+  const submissions = tx.run(DELETE_SUBMISSIONS, [tx.tenantId, ids]);
+  const logRecords = tx.run(DELETE_LOG_RECORDS, [tx.tenantId, textArray(traces.traceIds)]);
+  for (const statement of [DELETE_MERGED_SPANS, DELETE_MERGED_TRACES, DELETE_TRACES]) tx.send(statement, [tx.tenantId, ids]);
+  const exports = new Set((await logRecords).flatMap((record) => record.export ?? []));
+  return { submissions: await submissions, logExports: [...exports] };
+}
+
+const FIND = sql<{ id: string }>(
+  'find_trace_to_erase',
+  'SELECT id FROM countersign.traces WHERE tenant_id = $1 AND trace_id = $2 FOR UPDATE',
+);
+
+/** Locks the trace with a trace_id, and returns its ID. */
+export const lockTraceToErase = async (tx: Transaction, traceId: string): Promise<string | undefined> =>
+  (await tx.run(FIND, [tx.tenantId, traceId]))[0]?.id;

@@ -1,0 +1,77 @@
+import type { RetentionPeriod } from '@countersign/core/domain/retention';
+import { BrokenSealError } from '../database/broken-seals.ts';
+import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** A stored period. Numbers are sealed as text. */
+interface PeriodRow {
+  number: string;
+  since: string;
+  traceDays: string | null;
+  telemetryDays: string | null;
+  entrySeq: string;
+}
+
+/** The columns under the seal. */
+export const RETENTION_PERIODS: SealedTable<PeriodRow> = {
+  name: 'retention_periods',
+  version: 1,
+  columns: [
+    { field: 'number', column: 'number::text', kind: 'plain' },
+    { field: 'since', column: 'since', kind: 'instant' },
+    { field: 'traceDays', column: 'trace_days::text', kind: 'plain' },
+    { field: 'telemetryDays', column: 'telemetry_days::text', kind: 'plain' },
+    { field: 'entrySeq', column: 'entry_seq::text', kind: 'plain' },
+  ],
+  identifyingFields: ['number'],
+};
+
+const LIST = sql<RawRow>(
+  'list_retention_periods',
+  `SELECT ${sealedColumns(RETENTION_PERIODS, 'p')} FROM countersign.retention_periods AS p WHERE p.tenant_id = $1 ORDER BY p.number`,
+);
+
+// Senders with an ingestion key can write entries with the same action; `recorded_by` distinguishes them.
+const NEWEST_CHANGE = sql<{ seq: number }>(
+  'find_newest_retention_change',
+  `SELECT seq FROM countersign.audit_entries
+    WHERE tenant_id = $1 AND action = 'retention.changed' AND recorded_by NOT LIKE 'key:%' ORDER BY seq DESC LIMIT 1`,
+);
+
+/**
+ * The retention periods of the workspace, oldest first.
+ * @throws BrokenSealError if a row was changed, added or removed outside the server. Then nothing may be dropped.
+ */
+export async function readRetentionPeriods(tx: Transaction): Promise<RetentionPeriod[]> {
+  const [raw, changes] = await Promise.all([tx.run(LIST, [tx.tenantId]), tx.run(NEWEST_CHANGE, [tx.tenantId])]);
+  const rows = raw.flatMap((row) => tx.seals.openRow(RETENTION_PERIODS, tx.tenantId, row) ?? []);
+  const areComplete = rows.length === raw.length && rows.every(({ number }, index) => Number(number) === index + 1);
+  const newest = rows.at(-1)?.entrySeq;
+  if (!areComplete || newest !== changes[0]?.seq.toString()) throw new BrokenSealError('retention_periods');
+  return rows.map(({ since, traceDays, telemetryDays }) => ({
+    since: shownInstant(since),
+    traceDays: traceDays === null ? null : Number(traceDays),
+    telemetryDays: telemetryDays === null ? null : Number(telemetryDays),
+  }));
+}
+
+const INSERT = sql(
+  'insert_retention_period',
+  `INSERT INTO countersign.retention_periods (tenant_id, number, since, trace_days, telemetry_days, entry_seq, seal)
+   VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+);
+
+/** Adds a period. @param entrySeq the number of its entry in the audit ledger. */
+export function insertRetentionPeriod(tx: Transaction, number: number, period: RetentionPeriod, entrySeq: number): void {
+  const since = sealedInstant(new Date(period.since));
+  const text = (days: number | null) => days?.toString() ?? null;
+  const row: PeriodRow = {
+    number: String(number),
+    since,
+    traceDays: text(period.traceDays),
+    telemetryDays: text(period.telemetryDays),
+    entrySeq: String(entrySeq),
+  };
+  const seal = tx.seals.ofRow(RETENTION_PERIODS, tx.tenantId, row);
+  tx.send(INSERT, [tx.tenantId, number, since, period.traceDays, period.telemetryDays, entrySeq, seal]);
+}

@@ -1,0 +1,38 @@
+import { textArray, uuidArray } from '../database/binary-array.ts';
+import { sql, type Transaction } from '../database/transaction.ts';
+
+/** The last day that `retention_until` can name. */
+const LAST_DAY = '9999-12-31';
+
+/**
+ * SQL that is true for a run that must be kept: an evaluation, an incident, or an audit entry whose `retention_until` has not passed names
+ * it. In canonical JSON the last member of this name is that of the entry itself; others can only be in `metadata`, which comes before it.
+ * @param traceId SQL of its trace_id.
+ * @param today parameter with the current day, `YYYY-MM-DD`.
+ */
+export const isHeld = (traceId: string, today: string): string =>
+  `(EXISTS (SELECT FROM countersign.evaluated_runs AS e WHERE e.tenant_id = $1 AND e.trace_id = ${traceId})
+    OR EXISTS (SELECT FROM countersign.audit_entries AS a
+                WHERE a.tenant_id = $1 AND a.trace_id = ${traceId}
+                  AND (a.action = 'incident.created'
+                       OR substring(a.document FROM '^.*"retention_until":(null|"\\d{4}-\\d\\d-\\d\\d")') COLLATE "C"
+                          BETWEEN '"' || ${today}::text || '"' AND '"${LAST_DAY}"')))`;
+
+const IS_HELD = sql<{ held: boolean }>('is_run_held', `SELECT ${isHeld('$2::text', '$3')} AS held`);
+
+/** Whether something names a run, so that it must be kept. @param today `YYYY-MM-DD`. */
+export const isRunHeld = async (tx: Transaction, traceId: string, today: string): Promise<boolean> =>
+  (await tx.run(IS_HELD, [tx.tenantId, traceId, today]))[0]!.held;
+
+const INSERT = sql(
+  'insert_evaluated_runs',
+  `INSERT INTO countersign.evaluated_runs (tenant_id, trace_id, evaluation)
+   SELECT $1, trace_id, evaluation FROM unnest($2::text[], $3::uuid[]) AS sent (trace_id, evaluation)`,
+);
+
+/** Records the runs that evaluations name, so that retention keeps them. */
+export function insertEvaluatedRuns(tx: Transaction, evaluations: readonly { id: string; traceIds: readonly string[] }[]): void {
+  const named = evaluations.flatMap(({ id, traceIds }) => [...new Set(traceIds)].map((traceId) => ({ id, traceId })));
+  if (named.length === 0) return;
+  tx.send(INSERT, [tx.tenantId, textArray(named.map(({ traceId }) => traceId)), uuidArray(named.map(({ id }) => id))]);
+}

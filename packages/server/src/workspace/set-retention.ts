@@ -1,0 +1,71 @@
+import { RETENTION_DAYS_MAX, SHORT_RETENTION_DAYS } from '@countersign/core/contract/retention-days';
+import type { RetentionPeriod } from '@countersign/core/domain/retention';
+import type { Pool } from 'pg';
+import { inSnapshotTransaction } from '../database/transaction.ts';
+import { insertRetentionPeriod, readRetentionPeriods } from '../storage/retention-periods.ts';
+import type { Actor } from './actor.ts';
+import { governanceAct } from './governance-act.ts';
+import { RuleViolationError } from './rule-violation.ts';
+import { InvalidInputError } from './wrong-input.ts';
+
+/** For how many days traces and telemetry are kept. Null: forever. */
+export type RetentionDays = Omit<RetentionPeriod, 'since'>;
+
+/** A period that is not set yet: everything is kept. */
+const FOREVER: RetentionDays = { traceDays: null, telemetryDays: null };
+
+/** What to change; members that are undefined stay. */
+export interface RetentionChange {
+  traceDays?: number | null | undefined;
+  telemetryDays?: number | null | undefined;
+  /** Whether a period of less than SHORT_RETENTION_DAYS is confirmed. */
+  isShortConfirmed: boolean;
+}
+
+/** The current period of a workspace, and its earlier ones, oldest first. */
+export async function readRetention(
+  pool: Pool,
+  tenantId: string,
+): Promise<{ current: RetentionDays; periods: RetentionPeriod[] }> {
+  const periods = await inSnapshotTransaction(pool, tenantId, readRetentionPeriods);
+  return { current: periods.at(-1) ?? FOREVER, periods };
+}
+
+/**
+ * Sets for how many days traces and telemetry are kept that are received from now on. Returns false, and writes nothing, if nothing
+ * changes.
+ * @throws InvalidInputError for a number of days that is not possible.
+ * @throws RuleViolationError for a short period that is not confirmed.
+ */
+export async function setRetention(pool: Pool, tenantId: string, change: RetentionChange, by: Actor): Promise<boolean> {
+  requireDays('traces', change.traceDays);
+  requireDays('telemetry', change.telemetryDays);
+  return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
+    const periods = await readRetentionPeriods(tx);
+    const before = periods.at(-1) ?? FOREVER;
+    const after: RetentionDays = {
+      traceDays: change.traceDays === undefined ? before.traceDays : change.traceDays,
+      telemetryDays: change.telemetryDays === undefined ? before.telemetryDays : change.telemetryDays,
+    };
+    const isChanged = (days: keyof RetentionDays) => after[days] !== before[days];
+    if (!isChanged('traceDays') && !isChanged('telemetryDays')) return false;
+    const isShort = (days: keyof RetentionDays) => isChanged(days) && (after[days] ?? RETENTION_DAYS_MAX) < SHORT_RETENTION_DAYS;
+    if ((isShort('traceDays') || isShort('telemetryDays')) && !change.isShortConfirmed) throw new RuleViolationError(SHORT);
+    const entrySeq = record({ action: 'retention.changed', metadata: { before: inEntry(before), after: inEntry(after) } });
+    insertRetentionPeriod(tx, periods.length + 1, { since: now, ...after }, entrySeq);
+    return true;
+  });
+}
+
+/** Why a short period needs a confirmation. */
+export const SHORT = `a period of less than ${SHORT_RETENTION_DAYS} days must be confirmed: articles 19 and 26(6) of the EU AI Act require the logs of high-risk systems to be kept for at least six months`;
+
+const inEntry = ({ traceDays, telemetryDays }: RetentionDays) => ({ trace_days: traceDays, telemetry_days: telemetryDays });
+
+function requireDays(what: string, days: number | null | undefined): void {
+  if (days === null || days === undefined) return;
+  if (!Number.isInteger(days) || days < 1 || days > RETENTION_DAYS_MAX)
+    throw new InvalidInputError(
+      `the period of ${what} must be a whole number of days from 1 to ${RETENTION_DAYS_MAX}, or forever`,
+    );
+}

@@ -1,0 +1,91 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, inject, test } from 'vitest';
+import { isDistributed } from '../../src/database/citus.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
+import { emptyDatabase } from '../harness/test-database.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+test('migrate --citus runs again without a change', async () => {
+  const server = await testServer();
+  const tenant = await server.workspace();
+  await server.post(paths.traces, await server.key(tenant), { trace_id: 'kept', agent_name: 'kept' });
+  for (let turn = 0; turn < 2; turn += 1) {
+    const { status, err } = await runCommand(ownerEnvironmentOf(server), 'migrate', '--citus');
+    expect([status, err]).toEqual([0, 'the schema is up to date; nothing to do\n']);
+  }
+  expect(await server.database.sql('SELECT trace_id FROM countersign.traces')).toEqual([{ trace_id: 'kept' }]);
+});
+
+test('the schema of a distributed database has no finding, and its logs verify', async () => {
+  const server = await testServer();
+  const tenant = await server.workspace();
+  const key = await server.key(tenant);
+  await server.post(paths.audit, key, { actor: 'ci', action: 'x' });
+  await server.post(paths.evaluations, key, { agent_name: 'a', name: 'nightly', pass_rate: 95 });
+  await Promise.all([server.compareSchema(), server.compareTables(), server.verifyLogs()]);
+  const { status, body } = await fetch(`${server.url}/readyz`).then(async (response) => ({
+    status: response.status,
+    body: await response.text(),
+  }));
+  expect([status, body]).toEqual([200, expect.not.stringMatching(/changed|differ/)]);
+  expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', tenant)).toMatchObject({ status: 0 });
+});
+
+test('migrate --citus moves existing rows to the machines of their workspaces, and servers continue', async () => {
+  const database = await emptyDatabase();
+  try {
+    await migrate(database.owner, { serverRole: database.server.user });
+    const before = await testServer({ database });
+    const tenants = await Promise.all([before.workspace(), before.workspace(), before.workspace()]);
+    const keys = await Promise.all(tenants.map((tenant) => before.key(tenant)));
+    const write = (server: TestServer, name: string) =>
+      Promise.all(keys.map((key) => server.post(paths.traces, key, { trace_id: name, agent_name: 'kept' })));
+    expect((await write(before, 'before')).map(({ status }) => status)).toEqual([200, 200, 200]);
+    await before.stop();
+    await migrate(database.owner, { serverRole: database.server.user, citus: true });
+    const after = await testServer({ database });
+    expect((await write(after, 'after')).map(({ status }) => status)).toEqual([200, 200, 200]);
+    await Promise.all([after.compareSchema(), after.compareTables(), after.verifyLogs()]);
+    for (const tenant of tenants) {
+      expect(await database.sql('SELECT trace_id FROM countersign.traces WHERE tenant_id = $1 ORDER BY 1', [tenant])).toEqual([
+        { trace_id: 'after' },
+        { trace_id: 'before' },
+      ]);
+      for (const log of ['audit', 'evidence', 'keys', 'traces'])
+        expect(await runCommand(environmentOf(after), 'ledger', 'verify', '--workspace', tenant, '--log', log)).toMatchObject({
+          status: 0,
+        });
+    }
+    await after.stop();
+  } finally {
+    await database.drop();
+  }
+});
+
+test('migrate --citus refuses a database without the extension', async () => {
+  const { owner, superuser } = inject('cluster');
+  const client = new pg.Client({ ...superuser, database: 'postgres' });
+  await client.connect();
+  try {
+    await client.query(`CREATE DATABASE plain_database OWNER ${owner.user}`);
+    await expect(migrate({ ...owner, database: 'plain_database' }, { citus: true })).rejects.toThrow(/no extension citus/);
+    expect(await isDistributed(client)).toBe(false);
+  } finally {
+    await client.query('DROP DATABASE IF EXISTS plain_database WITH (FORCE)');
+    await client.end();
+  }
+});
+
+test('backup refuses distributed tables, because their machines have no common snapshot', async () => {
+  const server = await testServer();
+  const { status, err } = await runCommand(
+    ownerEnvironmentOf(server),
+    'backup',
+    '--output',
+    join(tmpdir(), 'countersign-refused.tar'),
+  );
+  expect([status, err]).toEqual([9, expect.stringContaining('no common snapshot')]);
+});

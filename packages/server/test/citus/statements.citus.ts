@@ -1,0 +1,114 @@
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { onCitus } from '../../src/database/citus-statements.ts';
+import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
+
+/** Every statement that a module of the server names by `sql(...)`. */
+const statements = vi.hoisted(() => new Map<string, string>());
+
+vi.mock('../../src/database/transaction.ts', async (original) => {
+  const actual = await original<typeof import('../../src/database/transaction.ts')>();
+  return {
+    ...actual,
+    sql: (name: string, text: string) => {
+      statements.set(name, text);
+      return actual.sql(name, text);
+    },
+  };
+});
+
+const TENANT = '01890a5d-ac96-774b-bcce-b302099a8057';
+
+/** A value of each type. Plans depend on the tenant alone, which is the only uuid that selects a shard. */
+const VALUES: Record<string, string> = {
+  uuid: TENANT,
+  text: 'aa', // of a hash too
+  bytea: '\\x00',
+  boolean: 'true',
+  'timestamp with time zone': '2026-01-01T00:00:00Z',
+  'double precision': '1',
+};
+const valueOfType = (type: string): string => (type.endsWith('[]') ? '{}' : (VALUES[type] ?? '1'));
+
+let database: TestDatabase;
+let client: pg.Client;
+
+beforeAll(async () => {
+  const src = fileURLToPath(new URL('../../src/', import.meta.url));
+  // main.ts and the worker run when they are loaded.
+  const modules = globSync('**/*.ts', { cwd: src, exclude: ['main.ts', 'http/body-worker.ts'] });
+  await Promise.all(modules.map((module) => import(`${src}${module}`)));
+  database = await cloneDatabase();
+  // The owner runs every statement: the server's role has no right to those of retention. Both are subject to row-level security.
+  client = new pg.Client(database.owner);
+  await client.connect();
+  await client.query(`SET citus.propagate_set_commands = 'local'`);
+});
+
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+interface PlanNode {
+  'Custom Plan Provider'?: string;
+  'Relation Name'?: string;
+  'Distributed Query'?: { Job: { 'Task Count': number } };
+  Plans?: PlanNode[];
+}
+
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+/** The plan of a statement. */
+async function planOf(text: string): Promise<PlanNode[]> {
+  await client.query('BEGIN');
+  try {
+    await client.query(`SET LOCAL countersign.tenant_id = '${TENANT}'`);
+    await client.query(`PREPARE statement AS ${onCitus(text)}`);
+    const { rows } = await client.query<{ types: string[] }>(
+      `SELECT parameter_types::text[] AS types FROM pg_prepared_statements WHERE name = 'statement'`,
+    );
+    const values = rows[0]!.types.map((type) => pg.escapeLiteral(valueOfType(type))).join(', ');
+    const { rows: plans } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+      `EXPLAIN (FORMAT JSON) EXECUTE statement${values === '' ? '' : `(${values})`}`,
+    );
+    return nodesOf(plans[0]!['QUERY PLAN'][0]!.Plan);
+  } finally {
+    await client.query('ROLLBACK');
+    await client.query('DEALLOCATE ALL');
+  }
+}
+
+/** What is wrong with a plan; undefined for one task on one shard, and for a statement about tables of the coordinator. */
+function faultOf(nodes: readonly PlanNode[]): string | undefined {
+  const distributed = nodes.filter((node) => node['Custom Plan Provider']?.startsWith('Citus'));
+  if (distributed.length === 0) return undefined;
+  const tasks = distributed.map((node) => node['Distributed Query']?.Job['Task Count']);
+  return distributed.length === 1 && tasks[0] === 1
+    ? undefined
+    : distributed.map((node, index) => `${node['Custom Plan Provider']} with ${tasks[index]} tasks`).join(', ');
+}
+
+/** Statements about the transaction have no plan. */
+const HAS_NO_PLAN = /^(BEGIN|COMMIT|SET|DISCARD)\b/;
+
+test('each statement of the server is one task on one shard, or reads tables of the coordinator', async () => {
+  const faults: string[] = [];
+  for (const [name, text] of statements) {
+    if (HAS_NO_PLAN.test(text)) continue;
+    try {
+      const fault = faultOf(await planOf(text));
+      if (fault !== undefined) faults.push(`${name}: ${fault}`);
+    } catch (error) {
+      faults.push(`${name}: ${(error as Error).message}`);
+    }
+  }
+  expect(faults).toEqual([]);
+  expect(statements.size).toBeGreaterThan(150);
+});
+
+test('a statement without the tenant is found', async () => {
+  expect(faultOf(await planOf('SELECT count(*) FROM countersign.traces'))).toMatch(/Citus Adaptive with 4 tasks/);
+});

@@ -1,0 +1,229 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { operations } from '@countersign/core/contract/operations';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { EVERY_ROUTE, type ServedRoute } from '../fixtures/every-route.ts';
+import { exampleOf } from '../fixtures/example-values.ts';
+import { EVERYWHERE, oneOfEach } from '../fixtures/one-of-each.ts';
+import { createPerson } from '../harness/portal-browser.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
+import { jsonExport } from '../otlp/exporter.ts';
+
+/** Texts in the records of the other workspace. Requests contain the first one, and never the second. */
+const MARK = `other-${randomBytes(6).toString('hex')}`;
+const SECRET = `secret-${randomBytes(6).toString('hex')}`;
+/** In the place of MARK in requests that name nothing. */
+const NOBODY = `nobody-${randomBytes(6).toString('hex')}`;
+
+let server: TestServer;
+let own: { tenantId: string; key: string; readToken: string };
+let otherTenantId: string;
+/** Values that name records of the other workspace, and values of the same forms that name nothing. */
+let theirs: Record<string, string>;
+let nothing: Record<string, string>;
+let rowsQuery: string;
+/** Identifiers of the other workspace's records. */
+let identifiers: string[];
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: 0 });
+  const workspaces = [await server.workspace(), await server.workspace(MARK)] as const;
+  const filled = async (tenantId: string, mark: string) => {
+    const { browser } = await createPerson(server, { [tenantId]: 'admin' }, `admin-${mark}@example.com`);
+    const key = await server.key(tenantId);
+    return { key, values: await oneOfEach({ url: server.url, tenantId, key, cookie: browser.cookie! }, mark) };
+  };
+  const { values: secret } = await filled(workspaces[1], SECRET);
+  const [mine, other] = [await filled(workspaces[0], 'own'), await filled(workspaces[1], MARK)];
+  own = { tenantId: workspaces[0], key: mine.key, readToken: mine.values.read_token! };
+  otherTenantId = workspaces[1];
+  theirs = { ...other.values, email: `admin-${MARK}@example.com`, password: 'not the password of anybody' };
+  rowsQuery = await queryOfRows();
+  identifiers = [...Object.values(other.values), ...Object.values(secret)].filter((value) => IDENTIFIER.test(value));
+  nothing = Object.fromEntries(Object.entries(theirs).map(([name, value]) => [name, name in EVERYWHERE ? value : absent(value)]));
+});
+
+const IDENTIFIER = /^([0-9a-f]{12}$|[0-9a-f]{8}-|aa_read_)/;
+
+/** A value of the same form that names nothing. */
+const absent = (value: string): string => {
+  if (value.includes(MARK)) return value.replace(MARK, NOBODY);
+  if (/^[0-9a-f]{8}-/.test(value)) return randomUUID();
+  return value.replace(/[0-9a-f]{12}/, randomBytes(6).toString('hex'));
+};
+
+/** A request that names the records of these values, wherever its route lets it. */
+interface NamingRequest {
+  path: string;
+  body?: unknown;
+}
+
+/** The requests of a route: one with every name in the path and the body, and one for each member of the query string. */
+function requestsOf(route: ServedRoute, workspace: string, values: Record<string, string>): NamingRequest[] {
+  const path = route.path
+    .replace('/*', '/')
+    .replace(':workspace', workspace)
+    .replace(/:(\w+)/g, (_, name: string) => {
+      const value = values[name];
+      if (value === undefined) throw new Error(`oneOfEach has no value for the parameter ${name} of ${route.path}`);
+      return encodeURIComponent(value);
+    });
+  const choice = { valueOf: (name: string) => values[name], includes: (name: string) => values[name] !== undefined };
+  if (route.path === '/v1/traces') return [{ path, body: exportOf(values) }];
+  if (route.bodies !== undefined) return route.bodies.map((schema) => ({ path, body: exampleOf(schema, choice) }));
+  const members = Object.keys(route.query?.properties ?? {}).filter((name) => values[name] !== undefined);
+  return [undefined, ...members].map((member) => {
+    const only = {
+      includes: (name: string) => name === member,
+      valueOf: (name: string) => (name === member ? values[name] : undefined),
+    };
+    const query = Object.entries(exampleOf(route.query ?? { type: 'object' }, only) as object);
+    const search = new URLSearchParams(query.map(([name, value]): [string, string] => [name, String(value)]));
+    return { path: search.size === 0 ? path : `${path}?${search}` };
+  });
+}
+
+const exportOf = ({ trace_id, agent_name }: Record<string, string>) =>
+  jsonExport([{ traceId: '0'.repeat(31) + '1', spanId: '0'.repeat(15) + '1', attributes: { 'session.id': trace_id } }], {
+    'service.name': agent_name,
+  });
+
+/** Sends a request as the own workspace, with a new session, because some routes end it. */
+async function send({ method, credential }: ServedRoute, { path, body }: NamingRequest) {
+  const { browser } = await createPerson(server, { [own.tenantId]: 'admin' });
+  const token = credential === 'token' ? own.readToken : own.key;
+  const response = await fetch(server.url + path, {
+    method,
+    headers: {
+      ...(credential === 'session' ? { cookie: browser.cookie!, origin: server.url } : { authorization: `Bearer ${token}` }),
+      ...(credential === 'none' ? { origin: server.url } : {}),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** Whether the path names a record by an identifier. */
+const namesRecord = ({ path }: ServedRoute): boolean =>
+  [...path.matchAll(/:(\w+)/g)].some(([, name]) => name !== 'workspace' && !(name! in EVERYWHERE));
+
+/** A query for a hash of all rows of each table that belong to a workspace ($1) or to a person ($2). */
+async function queryOfRows(): Promise<string> {
+  const tables = await server.database.sql<{ name: string; owner: string }>(
+    `SELECT table_name AS name, column_name AS owner FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+      WHERE table_schema = 'countersign' AND table_type = 'BASE TABLE' AND column_name IN ('tenant_id', 'person_id') ORDER BY 1, 2`,
+  );
+  expect(tables.length).toBeGreaterThan(20);
+  const hashes = tables.map(
+    ({ name, owner }) =>
+      `SELECT '${name}' AS name, count(*), md5(string_agg(md5(t::text), '' ORDER BY md5(t::text))) FROM countersign.${name} AS t
+        WHERE ${owner} = ${owner === 'tenant_id' ? '$1' : '$2'}::uuid`,
+  );
+  return hashes.join(' UNION ALL ');
+}
+
+/** Hashes of all rows of the other workspace and of its people, by table. */
+const otherRows = () => server.database.sql(rowsQuery, [otherTenantId, theirs.person]);
+
+/** What a response contains of the other workspace although the request does not. */
+function revealed(text: string, { path, body }: NamingRequest): string[] {
+  const sent = decodeURIComponent(path) + JSON.stringify(body ?? '');
+  return [SECRET, ...identifiers].filter((value) => text.includes(value) && !sent.includes(value));
+}
+
+/** The response with the names of the request replaced, so that it can be compared with that to other names. */
+const withoutNames = (text: string, values: Record<string, string>): string =>
+  Object.values(values)
+    .filter((value) => value.length > 8)
+    .toSorted((left, right) => right.length - left.length)
+    .reduce((rest, value) => rest.replaceAll(value, 'NAME'), text);
+
+describe('every route, called for the own workspace with the names of the records of another one', () => {
+  test.each(EVERY_ROUTE)('$method $path: reveals nothing and changes nothing of the other', async (route) => {
+    const before = await otherRows();
+    const named = requestsOf(route, own.tenantId, theirs);
+    const control = requestsOf(route, own.tenantId, nothing);
+    expect(named.length).toBeGreaterThan(0);
+    for (const [index, request] of named.entries()) {
+      const answer = await send(route, request);
+      expect({ request, revealed: revealed(answer.text, request) }).toEqual({ request, revealed: [] });
+      expect(answer.status < 500 || answer.status === 503).toBe(true);
+      if (namesRecord(route)) expect({ request, status: answer.status }).toEqual({ request, status: 404 });
+      if (JSON.stringify(request) === JSON.stringify(control[index])) continue;
+      const expected = await send(route, control[index]!);
+      expect({ request, status: answer.status }).toEqual({ request, status: expected.status });
+      if (answer.status >= 400) expect(withoutNames(answer.text, theirs)).toBe(withoutNames(expected.text, nothing));
+    }
+    expect(await otherRows()).toEqual(before);
+  });
+});
+
+describe('every route of the other workspace itself', () => {
+  test.each(EVERY_ROUTE.filter(({ path }) => path.includes(':workspace')))('$method $path: 404', async (route) => {
+    const before = await otherRows();
+    for (const request of requestsOf(route, otherTenantId, theirs)) {
+      const { status, text } = await send(route, request);
+      expect([status, revealed(text, request)]).toEqual([404, []]);
+    }
+    expect(await otherRows()).toEqual(before);
+  });
+});
+
+test('members of the other workspace get its identifiers from these routes, so the tests above can fail', async () => {
+  const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
+  let revealing = 0;
+  for (const route of EVERY_ROUTE.filter(({ method, path }) => method === 'GET' && path.includes(':workspace'))) {
+    const [request] = requestsOf(route, otherTenantId, theirs);
+    const response = await fetch(server.url + request!.path, { headers: { cookie: browser.cookie! } });
+    if (revealed(await response.text(), { path: '' }).length > 0) revealing += 1;
+  }
+  expect(revealing).toBeGreaterThan(25);
+});
+
+describe('cursors of lists of the other workspace', () => {
+  const lists = EVERY_ROUTE.filter(({ query }) => query?.properties.cursor !== undefined);
+
+  test.each(lists)('$method $path: return nothing of the other workspace', async (route) => {
+    const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
+    const [request] = requestsOf(route, otherTenantId, theirs);
+    const limit = route.query.properties.limit === undefined ? '' : '?limit=1';
+    const page = await browser.call('GET', request!.path.replace('/api/portal', '') + limit);
+    expect(page.status).toBe(200);
+    if (page.body.next === null) return;
+    const [mine] = requestsOf(route, own.tenantId, theirs);
+    const path = `${mine!.path}?cursor=${encodeURIComponent(page.body.next)}`;
+    const { status, text } = await send(route, { path });
+    expect([status < 500, revealed(text, { path })]).toEqual([true, []]);
+  });
+});
+
+describe('idempotency keys of the other workspace', () => {
+  test.each(Object.values(operations).filter(({ replayable }) => replayable))(
+    '$path: replay nothing',
+    async ({ path, bodies }) => {
+      const otherKey = await server.key(otherTenantId);
+      const choice = { valueOf: () => undefined, includes: () => false };
+      const [body, headers] = [exampleOf(bodies[0], choice), { 'idempotency-key': randomUUID() }];
+      const other = await server.post(path, otherKey, body, headers);
+      const answer = await server.post(path, own.key, body, headers);
+      expect([other.status, answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, 200, null]);
+      expect((await server.post(path, own.key, body, headers)).headers.get('idempotent-replayed')).toBe('true');
+    },
+  );
+});
+
+describe('the visible part of a key of the other workspace', () => {
+  test.each(EVERY_ROUTE.filter(({ credential }) => credential === 'key' || credential === 'token'))(
+    '$method $path: with the own secret is no credential',
+    async (route) => {
+      const key = (route.credential === 'key' ? own.key : own.readToken).replace(/[0-9a-f]{12}/, theirs.prefix!);
+      const [request] = requestsOf(route, own.tenantId, theirs);
+      const response = await fetch(server.url + request!.path, {
+        method: route.method,
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        ...(route.method === 'GET' ? {} : { body: '{}' }),
+      });
+      expect(response.status).toBe(401);
+    },
+  );
+});

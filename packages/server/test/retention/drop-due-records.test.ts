@@ -1,0 +1,307 @@
+import type { Pool } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openRolePool } from '../../src/database/pools.ts';
+import { verifyTraces } from '../../src/ledger/verify-traces.ts';
+import { type DropOptions, dropDueRecords } from '../../src/retention/drop-due-records.ts';
+import { type RetentionChange, setRetention } from '../../src/workspace/set-retention.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/exporter.ts';
+import { exporter } from '../otlp/sending.ts';
+
+let server: TestServer;
+let pool: Pool;
+let name = '';
+let tenantId = '';
+let key = '';
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  pool = openRolePool(server.database.owner, server.open, 'retention');
+});
+afterAll(() => pool.end());
+beforeEach(async () => {
+  name = `w-${Math.random()}`;
+  tenantId = await server.workspace(name);
+  key = await server.key(tenantId);
+});
+
+const DAY_MS = 86_400_000;
+const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []) => server.database.sql<Row>(text, values);
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString();
+const drop = (days: number, options: DropOptions = {}) => dropDueRecords(pool, tenantId, { now: inDays(days), ...options });
+const keepFor = (change: Partial<RetentionChange>) =>
+  setRetention(server.open.pool, tenantId, { isShortConfirmed: false, ...change }, 'operator');
+const sendTrace = async (traceId: string, more: object = {}) => {
+  const trace = {
+    trace_id: traceId,
+    agent_name: 'bot',
+    outcome: 'success',
+    spans: [],
+    metadata: { text: 'x'.repeat(4_000) },
+    ...more,
+  };
+  const { status, body } = await server.post(paths.traces, key, trace);
+  expect(status).toBe(200);
+  return (body as { id: string }).id;
+};
+const event = (traceId: string) => ({ trace_id: traceId, outcome: 'success', metadata: { text: `secret of ${traceId}` } });
+const sendTelemetry = async (...traceIds: string[]) =>
+  expect((await server.post(paths.telemetry, key, { events: traceIds.map(event) })).status).toBe(200);
+const count = async (table: string) =>
+  (await sql<{ n: number }>(`SELECT count(*) AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenantId]))[0]!.n;
+const traceIds = async () =>
+  (await sql<{ trace_id: string }>('SELECT trace_id FROM countersign.traces WHERE tenant_id = $1 ORDER BY 1', [tenantId])).map(
+    (row) => row.trace_id,
+  );
+const entries = async (action: string) =>
+  (
+    await sql<{ document: string }>(
+      'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND action = $2 ORDER BY seq',
+      [tenantId, action],
+    )
+  ).map(({ document }) => JSON.parse(document));
+const verify = async (log: string) => {
+  const { status, out } = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', name, '--log', log);
+  return [status, status === 0 ? '' : out];
+};
+
+describe('retention', () => {
+  test('keeps everything while no period is set', async () => {
+    await sendTrace('run-1');
+    expect(await drop(40_000)).toMatchObject({ traces: 0, telemetry: 0, exports: 0 });
+    expect(await traceIds()).toEqual(['run-1']);
+  });
+
+  test('drops traces after their days, with every row of them, and no other tenant`s', async () => {
+    await keepFor({ traceDays: 365 });
+    const other = await server.workspace();
+    const otherKey = await server.key(other);
+    await server.post(paths.traces, otherKey, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });
+    await sendTrace('run-1', { spans: [{ span_id: 'a', kind: 'llm', name: 'one', prompt_tokens: 5 }] });
+    await sendTrace('run-1', { outcome: 'failure' });
+    await sendTrace('run-2');
+    expect(await drop(364.9)).toMatchObject({ traces: 0 });
+    expect(await drop(365.1)).toEqual({ traces: 2, telemetry: 0, exports: 0, held: 0, unreadable: [], isBusy: false });
+    for (const table of ['traces', 'trace_submissions', 'merged_spans', 'merged_traces', 'document_segments', 'run_id_segments'])
+      expect([table, await count(table)]).toEqual([table, 0]);
+    const [others] = await sql<{ n: number }>('SELECT count(*) AS n FROM countersign.traces WHERE tenant_id = $1', [other]);
+    expect(others!.n).toBe(1);
+  });
+
+  test('records what it dropped in the audit ledger and in the log of traces, which verify as whole', async () => {
+    await keepFor({ traceDays: 365 });
+    const ids = [await sendTrace('run-1'), await sendTrace('run-2')];
+    await sendTrace('run-1', { outcome: 'failure' });
+    await drop(366);
+    const dropped = await entries('retention.dropped');
+    expect(dropped).toMatchObject([
+      {
+        recorded_by: 'system:retention',
+        metadata: { kind: 'traces', days: 365, traces: 2, submissions: 3, received_before: expect.any(String) },
+      },
+    ]);
+    const [event] = await sql<{ document: string }>(
+      'SELECT document FROM countersign.trace_events WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 1',
+      [tenantId],
+    );
+    expect(JSON.parse(event!.document)).toMatchObject({
+      action: 'traces.dropped',
+      reason: 'retention',
+      seq: dropped[0].metadata.traces_log_seq,
+      traces: [
+        { id: ids[0], submissions: 2 },
+        { id: ids[1], submissions: 1 },
+      ],
+    });
+    for (const log of ['audit', 'traces']) expect(await verify(log)).toEqual([0, '']);
+    const { out } = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', name, '--log', 'traces');
+    expect(out).toContain(`; 2 traces were dropped by retention or erasure, the last time on ${inDays(0).slice(0, 10)}`);
+    await sendTrace('run-3');
+    expect(await verify('traces')).toEqual([0, '']);
+  });
+
+  test('accepts a run again after it was dropped', async () => {
+    await keepFor({ traceDays: 365 });
+    const first = await sendTrace('run-1');
+    await drop(366);
+    expect(await sendTrace('run-1')).not.toBe(first);
+    expect(await verify('traces')).toEqual([0, '']);
+  });
+
+  test('applies a period to what is received after it was set', async () => {
+    await sendTrace('before');
+    await keepFor({ traceDays: 365 });
+    await sendTrace('for a year');
+    await keepFor({ traceDays: 730 });
+    await sendTrace('for two years');
+    await keepFor({ traceDays: null });
+    await sendTrace('after');
+    await drop(366);
+    expect(await traceIds()).toEqual(['after', 'before', 'for two years']);
+    await drop(731);
+    expect(await traceIds()).toEqual(['after', 'before']);
+    await drop(30_000);
+    expect(await traceIds()).toEqual(['after', 'before']);
+  });
+
+  test('keeps a run that an evaluation, an incident or an audit entry with a later date names', async () => {
+    await keepFor({ traceDays: 365, telemetryDays: 365 });
+    for (const traceId of ['evaluated', 'incident', 'entry', 'nested', 'past', 'free']) await sendTrace(traceId);
+    await sendTelemetry('entry', 'free');
+    await sendTelemetry('free');
+    const evaluation = { name: 'e', suite: { name: 's' }, agent_name: 'bot', status: 'passing', trace_ids: ['evaluated'] };
+    expect((await server.post(paths.detailedEvaluations, key, evaluation)).body).toMatchObject({ ok: true });
+    const record = (entry: object) => server.post(paths.audit, key, { action: 'note', actor: 'me', ...entry });
+    await record({ trace_id: 'incident', action: 'incident.created' });
+    await record({ trace_id: 'entry', retention_until: '9999-12-31', metadata: { retention_until: '2020-01-01' } });
+    await record({ trace_id: 'nested', metadata: { retention_until: '9999-12-31' } });
+    await record({ trace_id: 'past', retention_until: '2026-12-31' });
+    expect(await drop(366)).toMatchObject({ traces: 3, telemetry: 1, held: 4 });
+    expect(await traceIds()).toEqual(['entry', 'evaluated', 'incident']);
+    expect(await count('telemetry_events')).toBe(2);
+    expect(await verify('traces')).toEqual([0, '']);
+  });
+
+  test('keeps a trace whose last submission is not due', async () => {
+    await keepFor({ traceDays: 365 });
+    await sendTrace('run-1');
+    await sql('ALTER TABLE countersign.trace_submissions DISABLE TRIGGER append_only');
+    await sendTrace('run-1');
+    await sql(
+      `UPDATE countersign.trace_submissions SET received_at = received_at + interval '10 days' WHERE tenant_id = $1 AND number = 2`,
+      [tenantId],
+    );
+    await sql('ALTER TABLE countersign.trace_submissions ENABLE ALWAYS TRIGGER append_only');
+    expect(await drop(366)).toMatchObject({ traces: 0 });
+    expect(await drop(376)).toMatchObject({ traces: 1 });
+  });
+
+  test('drops telemetry after its own days, with an entry', async () => {
+    await keepFor({ telemetryDays: 200 });
+    await sendTrace('run-1');
+    await sendTelemetry('run-1', 'run-2');
+    expect(await drop(201)).toMatchObject({ traces: 0, telemetry: 1 });
+    expect([await count('telemetry_events'), await count('telemetry_submissions'), await count('traces')]).toEqual([0, 0, 1]);
+    expect(await entries('retention.dropped')).toMatchObject([
+      { metadata: { kind: 'telemetry', days: 200, submissions: 1, telemetry_events: 2 } },
+    ]);
+    expect(await verify('audit')).toEqual([0, '']);
+  });
+
+  test('drops OpenTelemetry exports and log records with the last run that they belong to', async () => {
+    await keepFor({ traceDays: 365 });
+    const { sendJson } = exporter(server, key);
+    const traceId = newTrace();
+    expect((await sendJson(jsonExport(chatRun(traceId)))).status).toBe(200);
+    const log = { traceId, spanId: id(2), eventName: 'exception', attributes: pairs({ 'exception.message': 'rate limit' }) };
+    expect((await sendJson({ resourceLogs: [{ scopeLogs: [{ logRecords: [log] }] }] }, '/v1/logs')).status).toBe(200);
+    expect([await count('otlp_exports'), await count('log_records')]).toEqual([2, 1]);
+    expect(await drop(366)).toMatchObject({ traces: 1, exports: 2 });
+    for (const table of ['otlp_exports', 'log_records', 'document_segments', 'traces']) expect(await count(table)).toBe(0);
+    expect(await verify('traces')).toEqual([0, '']);
+  });
+
+  test('leaves the other documents of a segment readable', async () => {
+    await keepFor({ traceDays: 365 });
+    const sent = await Promise.all(Array.from({ length: 40 }, (_, index) => sendTrace(`run-${index}`)));
+    const record = { action: 'incident.created', actor: 'me' };
+    for (const index of [3, 17]) await server.post(paths.audit, key, { ...record, trace_id: `run-${index}` });
+    const segments = await count('document_segments');
+    expect(segments).toBeGreaterThan(0);
+    expect(await drop(366)).toMatchObject({ traces: 38, held: 2 });
+    expect(await verify('traces')).toEqual([0, '']);
+    expect(await count('document_segments')).toBeLessThanOrEqual(Math.min(2, segments));
+    expect(sent).toHaveLength(40);
+  });
+
+  test('drops more records than one transaction takes', async () => {
+    await keepFor({ telemetryDays: 200 });
+    for (let sent = 0; sent < 210; sent += 30) await Promise.all(Array.from({ length: 30 }, () => sendTelemetry('run-1')));
+    expect(await drop(201)).toMatchObject({ telemetry: 210 });
+    expect((await entries('retention.dropped')).map(({ metadata }) => metadata.submissions)).toEqual([200, 10]);
+  });
+
+  test('does nothing while another process drops records', async () => {
+    await keepFor({ traceDays: 365 });
+    await sendTrace('run-1');
+    const other = openRolePool(server.database.owner, server.open, 'retention');
+    const client = await other.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT pg_advisory_xact_lock($1)', [0x43_53_52_45_54_4e]);
+    expect(await drop(366)).toMatchObject({ traces: 0, isBusy: true });
+    await client.query('ROLLBACK');
+    client.release();
+    await other.end();
+    expect(await drop(366)).toMatchObject({ traces: 1, isBusy: false });
+  });
+
+  test('is refused to the role of a server that does not own the tables', async () => {
+    await keepFor({ traceDays: 365 });
+    await sendTrace('run-1');
+    await expect(dropDueRecords(server.open.ledgerPool, tenantId, { now: inDays(366) })).rejects.toThrow('may not delete');
+    await expect(server.open.pool.query('DELETE FROM countersign.trace_submissions')).rejects.toThrow('permission denied');
+    expect(await traceIds()).toEqual(['run-1']);
+  });
+
+  test('needs the setting even as the owner, and never truncates', async () => {
+    await sendTrace('run-1');
+    for (const statement of ['DELETE FROM countersign.trace_submissions', 'TRUNCATE countersign.trace_submissions'])
+      await expect(pool.query(statement)).rejects.toThrow('is append-only');
+    await expect(
+      pool.query(`BEGIN; SET LOCAL countersign.dropping = 'on'; UPDATE countersign.trace_submissions SET number = 2`),
+    ).rejects.toThrow('is append-only');
+    await pool.query('ROLLBACK');
+  });
+});
+
+describe('retention of altered rows', () => {
+  const withoutTriggers = async (table: string, statement: string, values: unknown[] = [tenantId]) => {
+    await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`);
+    await sql(statement, values);
+    await sql(`ALTER TABLE countersign.${table} ENABLE ALWAYS TRIGGER append_only`);
+  };
+
+  test.each([
+    ['shortened', 'UPDATE countersign.retention_periods SET trace_days = 1 WHERE tenant_id = $1'],
+    ['deleted', 'DELETE FROM countersign.retention_periods WHERE tenant_id = $1 AND number = 2'],
+    ['backdated', `UPDATE countersign.retention_periods SET since = since - interval '9 years' WHERE tenant_id = $1`],
+  ])('drops nothing when a period was %s in the database', async (_, statement) => {
+    await keepFor({ traceDays: 365 });
+    await keepFor({ traceDays: 730 });
+    await sendTrace('run-1');
+    await withoutTriggers('retention_periods', statement);
+    await expect(drop(40_000)).rejects.toThrow();
+    expect(await traceIds()).toEqual(['run-1']);
+  });
+
+  test('names a trace that was deleted by hand, also if the table of dropped traces says that it was dropped', async () => {
+    await keepFor({ traceDays: 365 });
+    await sendTrace('dropped');
+    await drop(366);
+    const deleted = await sendTrace('deleted');
+    await withoutTriggers('trace_submissions', 'DELETE FROM countersign.trace_submissions WHERE tenant_id = $1');
+    await sql('DELETE FROM countersign.traces WHERE tenant_id = $1', [tenantId]);
+    await sql('INSERT INTO countersign.dropped_traces (tenant_id, trace, seq) VALUES ($1, $2, 2)', [tenantId, deleted]);
+    const [status, out] = await verify('traces');
+    expect([status, out]).toEqual([1, expect.stringContaining(`${deleted}, submission 1`)]);
+    expect(out).toContain('the row is gone');
+  });
+
+  test('names a dropped trace that was added again', async () => {
+    await keepFor({ traceDays: 365 });
+    const added = await sendTrace('run-1');
+    const [row] = await sql<Record<string, unknown>>('SELECT * FROM countersign.trace_submissions WHERE tenant_id = $1', [
+      tenantId,
+    ]);
+    await drop(366);
+    const columns = Object.keys(row!);
+    await sql(
+      `INSERT INTO countersign.trace_submissions (${columns.join(', ')}) VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})`,
+      Object.values(row!),
+    );
+    const { findings } = await verifyTraces(server.open.ledgerPool, tenantId);
+    expect(findings).toContainEqual({ table: 'trace_submissions', id: added, fault: expect.stringContaining('was dropped') });
+    expect((await verify('traces'))[0]).toBe(1);
+  });
+});

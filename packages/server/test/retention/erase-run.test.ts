@@ -1,0 +1,174 @@
+import { brotliDecompressSync } from 'node:zlib';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
+import { portalClient } from '../harness/portal-client.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/exporter.ts';
+import { exporter } from '../otlp/sending.ts';
+
+let server: TestServer;
+let environment: ReturnType<typeof environmentOf>;
+let name = '';
+let tenantId = '';
+let key = '';
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  environment = ownerEnvironmentOf(server);
+});
+beforeEach(async () => {
+  name = `w-${Math.random()}`;
+  tenantId = await server.workspace(name);
+  key = await server.key(tenantId);
+});
+
+const sql = <Row extends Record<string, unknown>>(text: string, values: unknown[] = [tenantId]) =>
+  server.database.sql<Row>(text, values);
+const erase = (traceId: string, ...options: string[]) =>
+  runCommand(environment, 'runs', 'erase', '--workspace', name, '--trace', traceId, '--rationale', 'request 7', ...options);
+const sendTrace = async (traceId: string, more: object = {}) => {
+  const trace = {
+    trace_id: traceId,
+    agent_name: 'bot',
+    outcome: 'success',
+    spans: [],
+    metadata: { text: 'x'.repeat(4_000) },
+    ...more,
+  };
+  expect((await server.post(paths.traces, key, trace)).status).toBe(200);
+};
+const sendTelemetry = async (...events: object[]) =>
+  expect(
+    (await server.post(paths.telemetry, key, { events: events.map((event) => ({ outcome: 'success', ...event })) })).status,
+  ).toBe(200);
+const count = async (table: string) =>
+  (await sql<{ n: number }>(`SELECT count(*) AS n FROM countersign.${table} WHERE tenant_id = $1`))[0]!.n;
+const verify = async (log: string) => {
+  const { status, out } = await runCommand(environment, 'ledger', 'verify', '--workspace', name, '--log', log);
+  return [status, status === 0 ? '' : out];
+};
+/** Every stored value of the tenant as text, and the decompressed segments of documents. */
+const storedText = async () => {
+  const tables = ['traces', 'trace_submissions', 'telemetry_submissions', 'telemetry_events', 'log_records', 'run_id_segments'];
+  const rows = await Promise.all(tables.map((table) => sql(`SELECT * FROM countersign.${table} WHERE tenant_id = $1`)));
+  const segments = await sql<{ compressed: Buffer }>('SELECT compressed FROM countersign.document_segments WHERE tenant_id = $1');
+  return JSON.stringify(rows) + segments.map(({ compressed }) => brotliDecompressSync(compressed).toString()).join('');
+};
+
+describe('runs erase', () => {
+  test('erases a run with its telemetry, and leaves the others as they were', async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, index) => sendTrace(`run-${index}`)));
+    await sendTrace('person ada', { session_id: 'ada', metadata: { text: 'secret text'.repeat(400) } });
+    await sendTrace('person ada', { outcome: 'failure' });
+    await sendTelemetry(
+      { trace_id: 'run-1', session_id: 'first' },
+      { trace_id: 'person ada', session_id: 'secret text' },
+      { trace_id: 'run-2', session_id: 'last' },
+    );
+    const erased = await erase('person ada', '--json');
+    expect(erased.err).toBe('');
+    expect(JSON.parse(erased.out)).toMatchObject({ submissions: 2, telemetry_events: 1, exports: 0, trace: expect.any(String) });
+    expect(await storedText()).not.toMatch(/person ada|secret text/);
+    expect([await count('traces'), await count('telemetry_events')]).toEqual([20, 2]);
+    for (const log of ['audit', 'traces']) expect(await verify(log)).toEqual([0, '']);
+  });
+
+  test('leaves the positions of other telemetry events, as the portal shows them', async () => {
+    await sendTelemetry(
+      { trace_id: 'one', error: 'e1' },
+      { trace_id: 'person ada', error: 'e2' },
+      { trace_id: 'three', error: 'e3' },
+    );
+    await erase('person ada');
+    const portal = await portalClient(server, tenantId, 'viewer');
+    const { items } = await portal.get('runs.list', { query: { source: 'telemetry', text: 'three' } });
+    expect(items).toHaveLength(1);
+    const event = await portal.get('runs.event', { params: { submission: items[0]!.id, ordinal: '2' } });
+    expect(JSON.stringify(event)).toContain('e3');
+    expect((await portal.get('runs.list', { query: { source: 'telemetry', text: 'person ada' } })).items).toEqual([]);
+  });
+
+  test('erases a telemetry event that was sent alone, and requests with no other run, as a whole', async () => {
+    expect((await server.post(paths.telemetry, key, { trace_id: 'person ada', outcome: 'success' })).status).toBe(200);
+    await sendTelemetry({ trace_id: 'person ada' }, { trace_id: 'person ada', session_id: 'secret text'.repeat(40) });
+    await sendTelemetry({ trace_id: 'person ada' }, { trace_id: 'other' });
+    expect(JSON.parse((await erase('person ada', '--json')).out)).toMatchObject({ telemetry_events: 4 });
+    expect([await count('telemetry_submissions'), await count('telemetry_events')]).toEqual([1, 1]);
+    expect(await storedText()).not.toMatch(/person ada|secret text/);
+  });
+
+  test('records who was erased, why and how much, without the content', async () => {
+    await sendTrace('person ada', { metadata: { text: 'secret text' } });
+    await erase('person ada');
+    const [entry] = await sql<{ document: string }>(
+      `SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND action = 'run.erased'`,
+    );
+    expect(JSON.parse(entry!.document)).toMatchObject({
+      recorded_by: 'operator',
+      rationale: 'request 7',
+      metadata: { submissions: 1, telemetry_events: 0, exports: 0, traces_log_seq: 2 },
+    });
+    expect(entry!.document).not.toContain('secret');
+  });
+
+  test('erases the OpenTelemetry exports that hold a part of the run, and the others stay valid without them', async () => {
+    const { sendJson } = exporter(server, key);
+    const [erased, kept] = [newTrace(), newTrace()];
+    expect((await sendJson(jsonExport([...chatRun(erased), ...chatRun(kept)]))).status).toBe(200);
+    const log = { traceId: erased, spanId: id(2), eventName: 'exception', attributes: pairs({ 'exception.message': 'x' }) };
+    expect((await sendJson({ resourceLogs: [{ scopeLogs: [{ logRecords: [log] }] }] }, '/v1/logs')).status).toBe(200);
+    expect(JSON.parse((await erase(erased, '--json')).out)).toMatchObject({ submissions: 1, exports: 2 });
+    expect([await count('otlp_exports'), await count('log_records'), await count('traces')]).toEqual([0, 0, 1]);
+    expect(await verify('traces')).toEqual([0, '']);
+    const [event] = await sql<{ document: string }>(
+      `SELECT document FROM countersign.trace_events WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 1`,
+    );
+    expect(JSON.parse(event!.document)).toMatchObject({
+      action: 'traces.dropped',
+      reason: 'erasure',
+      exports: [expect.any(String)],
+    });
+  });
+
+  test('refuses a run that something names, until it is confirmed', async () => {
+    await sendTrace('person ada');
+    await server.post(paths.audit, key, { action: 'incident.created', actor: 'me', trace_id: 'person ada' });
+    const refused = await erase('person ada');
+    expect([refused.status, refused.err]).toEqual([9, expect.stringContaining('--even-if-held')]);
+    expect(await count('traces')).toBe(1);
+    expect((await erase('person ada', '--even-if-held')).status).toBe(0);
+    expect(await count('traces')).toBe(0);
+  });
+
+  test('says that there is no such run', async () => {
+    const other = await server.workspace();
+    await server.post(paths.traces, await server.key(other), {
+      trace_id: 'theirs',
+      outcome: 'success',
+      agent_name: 'bot',
+      spans: [],
+    });
+    const { status, err } = await erase('theirs');
+    expect([status, err]).toEqual([expect.any(Number), expect.stringContaining('no run with the trace_id "theirs"')]);
+    expect(status).not.toBe(0);
+  });
+
+  test('is refused to the role of a server that does not own the tables', async () => {
+    await sendTrace('person ada');
+    const { status, err } = await runCommand(
+      environmentOf(server),
+      ...['runs', 'erase', '--workspace', name, '--trace', 'person ada', '--rationale', 'x'],
+    );
+    expect([status, err]).toEqual([9, expect.stringContaining('COUNTERSIGN_MIGRATE_DATABASE_URL')]);
+  });
+
+  test('erases telemetry of a run without a trace', async () => {
+    await sendTelemetry({ trace_id: 'person ada' });
+    expect(JSON.parse((await erase('person ada', '--json')).out)).toMatchObject({
+      trace: null,
+      submissions: 0,
+      telemetry_events: 1,
+    });
+    expect((await erase('person ada')).status).not.toBe(0);
+  });
+});

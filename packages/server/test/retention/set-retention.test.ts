@@ -1,0 +1,119 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { environmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
+import { type PortalClient, portalClient } from '../harness/portal-client.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let environment: ReturnType<typeof environmentOf>;
+let tenantId = '';
+let admin: PortalClient;
+
+beforeAll(async () => {
+  server = await testServer();
+  environment = environmentOf(server);
+});
+beforeEach(async () => {
+  tenantId = await server.workspace();
+  admin = await portalClient(server, tenantId, 'admin');
+});
+
+const run = (...args: string[]) => runCommand(environment, 'retention', args[0]!, '--workspace', tenantId, ...args.slice(1));
+const set = (body: object) => admin.callRoute('retention.set', { body });
+const entries = async () =>
+  (
+    await server.database.sql<{ document: string }>(
+      `SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND action = 'retention.changed' ORDER BY seq`,
+      [tenantId],
+    )
+  ).map(({ document }) => JSON.parse(document));
+
+describe('retention in the portal', () => {
+  test('is forever at first', async () => {
+    const viewer = await portalClient(server, tenantId, 'viewer');
+    expect(await viewer.get('retention.read')).toEqual({
+      trace_days: null,
+      telemetry_days: null,
+      confirm_below: 183,
+      periods: [],
+    });
+  });
+
+  test('is set by an admin, with an entry that names both periods', async () => {
+    expect((await set({ trace_days: 365 })).status).toBe(200);
+    const facts = await admin.get('retention.set', { body: { telemetry_days: 200 } });
+    expect(facts).toMatchObject({ trace_days: 365, telemetry_days: 200 });
+    expect(facts.periods).toMatchObject([
+      { trace_days: 365, telemetry_days: null },
+      { trace_days: 365, telemetry_days: 200 },
+    ]);
+    expect(await entries()).toMatchObject([
+      {
+        recorded_by: `user:${admin.id}`,
+        metadata: {
+          before: { trace_days: null, telemetry_days: null },
+          after: { trace_days: 365, telemetry_days: null },
+        },
+      },
+      { metadata: { after: { trace_days: 365, telemetry_days: 200 } } },
+    ]);
+  });
+
+  test('writes nothing if nothing changes', async () => {
+    await set({ trace_days: 365 });
+    await set({ trace_days: 365, telemetry_days: null });
+    expect(await entries()).toHaveLength(1);
+  });
+
+  test('needs a confirmation for less than 183 days, and none to leave such a period as it is', async () => {
+    const refused = await set({ trace_days: 182 });
+    expect([refused.status, refused.body.issues[0].message]).toEqual([409, expect.stringContaining('articles 19 and 26(6)')]);
+    expect((await set({ trace_days: 183 })).status).toBe(200);
+    expect((await set({ trace_days: 182, confirm_short: true })).status).toBe(200);
+    expect((await set({ telemetry_days: 365 })).status).toBe(200);
+  });
+
+  test.each([0, -1, 1.5, 36_501, '90', true])('rejects %j days', async (days) => {
+    const { status, body } = await set({ trace_days: days });
+    expect([status, body.issues[0].path]).toEqual([422, '/trace_days']);
+  });
+
+  test('is not for other roles or workspaces', async () => {
+    const approver = await portalClient(server, tenantId, 'approver');
+    expect((await approver.callRoute('retention.set', { body: { trace_days: 365 } })).status).toBe(403);
+    const stranger = await portalClient(server, await server.workspace(), 'admin');
+    const there = { params: { workspace: tenantId } };
+    expect((await stranger.callRoute('retention.read', there)).status).toBe(404);
+    expect((await stranger.callRoute('retention.set', { ...there, body: { trace_days: 365 } })).status).toBe(404);
+    expect(await entries()).toEqual([]);
+  });
+});
+
+describe('the command retention', () => {
+  test('sets and shows the periods', async () => {
+    expect(await runForJson(environment, 'retention', 'set', '--workspace', tenantId, '--traces', '365')).toEqual({
+      changed: true,
+      trace_days: 365,
+      telemetry_days: null,
+    });
+    const { out, err } = await run('set', '--traces', 'forever', '--telemetry', '90', '--confirm-short');
+    expect([out, err]).toEqual(['traces: forever\ntelemetry: 90 days\n', expect.stringContaining('from now on')]);
+    expect((await run('show')).out).toMatch(/RECEIVED SINCE +TRACES +TELEMETRY\n.* 365 days +forever\n.* forever +90 days/);
+  });
+
+  test.each([
+    ['without a period', [], /give --traces, --telemetry, or both/],
+    ['with 0 days', ['--traces', '0'], /whole number of days from 1 to 36500/],
+    ['with too many', ['--telemetry', '99999'], /whole number of days/],
+    ['with a short one', ['--traces', '90'], /--confirm-short/],
+  ])('refuses %s, with the remedy', async (_, options, message) => {
+    const { status, err } = await run('set', ...options);
+    expect(status).not.toBe(0);
+    expect(err).toMatch(message);
+  });
+
+  test('says that the role of a server may not drop records', async () => {
+    await run('set', '--traces', '365');
+    const { status, err } = await run('run');
+    expect([status, err]).toEqual([9, expect.stringContaining('COUNTERSIGN_MIGRATE_DATABASE_URL')]);
+  });
+});

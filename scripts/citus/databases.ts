@@ -1,0 +1,65 @@
+import { type CitusNode, type CitusNodes, onNode } from './nodes.ts';
+
+/** The addresses of a cluster. */
+type Nodes = Pick<CitusNodes, 'coordinator' | 'workers'>;
+
+/** The roles of a database: its owner migrates, and the server has no ownership. Neither is a superuser nor has BYPASSRLS. */
+export const OWNER = 'countersign_owner';
+export const SERVER = 'countersign_server';
+
+const ROLES = [OWNER, SERVER].map(
+  (role) => `DO $$ BEGIN CREATE ROLE ${role} LOGIN NOSUPERUSER NOBYPASSRLS; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
+);
+
+const nodesOf = ({ coordinator, workers }: Nodes): CitusNode[] => [coordinator, ...workers];
+
+/** Creates the roles on every node. Citus copies no role that was created before its extension. */
+export async function createRoles(nodes: Nodes): Promise<void> {
+  for (const node of nodesOf(nodes))
+    await onNode(node, 'postgres', async (client) => {
+      await client.query('SET citus.enable_create_role_propagation = off');
+      for (const statement of ROLES) await client.query(statement);
+    });
+}
+
+/** Creates an empty database with the extension on every node, and tells its coordinator the workers. */
+export async function createCitusDatabase(nodes: Nodes, name: string): Promise<void> {
+  for (const node of nodesOf(nodes)) {
+    await onNode(node, 'postgres', (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0 OWNER ${OWNER}`));
+    await onNode(node, name, (client) => client.query('CREATE EXTENSION citus'));
+  }
+  const { coordinator, workers } = nodes;
+  await onNode(coordinator, name, async (client) => {
+    await client.query('SELECT citus_set_coordinator_host($1, $2)', [coordinator.host, coordinator.port]);
+    for (const { host, port } of workers) await client.query('SELECT citus_add_node($1, $2)', [host, port]);
+  });
+}
+
+/**
+ * Makes a database the template of others: no client can connect to it, so the maintenance process of Citus, which holds a connection,
+ * ends and does not start again.
+ */
+export async function closeAsTemplate(nodes: Nodes, name: string): Promise<void> {
+  for (const node of nodesOf(nodes))
+    await onNode(node, 'postgres', async (client) => {
+      await client.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+      await client.query('SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1', [name]);
+    });
+}
+
+/**
+ * Copies a closed database on every node under one name. The copies are a distributed database of their own: what Citus knows of a
+ * database is stored in it, the numbers of its tables stay the same, and nodes find each other by address and the name of the database.
+ */
+export async function copyCitusDatabase(nodes: Nodes, template: string, name: string): Promise<void> {
+  const copy = `CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${OWNER} STRATEGY file_copy`;
+  await Promise.all(nodesOf(nodes).map((node) => onNode(node, 'postgres', (client) => client.query(copy))));
+}
+
+/** Drops a database on every node. Its maintenance process is ended first, and cannot connect again. */
+export async function dropCitusDatabase(nodes: Nodes, name: string): Promise<void> {
+  await closeAsTemplate(nodes, name);
+  await Promise.all(
+    nodesOf(nodes).map((node) => onNode(node, 'postgres', (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+  );
+}

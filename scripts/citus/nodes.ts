@@ -1,0 +1,173 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import {
+  type Account,
+  currentAccount,
+  runAs,
+  unprivilegedAccount,
+} from '../../packages/embedded-database/src/database-account.ts';
+import { postgresEnvironment } from '../../packages/embedded-database/src/postgres-settings.ts';
+import { type PostgresPrograms, postgresWithCitus } from './postgres-with-citus.ts';
+
+/** A PostgreSQL with Citus loaded, where it listens, and its superuser. */
+export interface CitusNode {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password?: string;
+}
+
+/** The nodes of a cluster, and how it ends. */
+export interface CitusNodes {
+  readonly coordinator: CitusNode;
+  readonly workers: readonly CitusNode[];
+  /** Ends the processes that were started here and removes their files. Nodes given by address continue to run. */
+  stop(): Promise<void>;
+}
+
+/**
+ * One node's settings. It is a cluster for tests and measurements: three nodes share a machine, and each database has a maintenance
+ * process of Citus on each of them.
+ */
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  shared_preload_libraries: 'citus',
+  max_connections: '300',
+  max_worker_processes: '80',
+  max_prepared_transactions: '300',
+  wal_level: 'logical', // citus_move_shard_placement without blocking writes
+  max_wal_size: '2GB',
+  jit: 'off',
+  'citus.node_conninfo': 'sslmode=disable', // loopback
+  'citus.shard_count': '4',
+};
+
+/** The nodes of CITUS_NODES, or a coordinator and workers that are started on loopback, with files in a temporary folder. */
+export async function openCitusNodes({
+  workers = 2,
+  settings = {},
+}: {
+  workers?: number;
+  settings?: Record<string, string>;
+} = {}): Promise<CitusNodes> {
+  const given = process.env.CITUS_NODES;
+  return given === undefined ? startNodes(postgresWithCitus(), workers, { ...SETTINGS, ...settings }) : nodesByAddress(given);
+}
+
+/** The nodes of CITUS_NODES. */
+export function nodesByAddress(given: string): CitusNodes {
+  const [coordinator, ...workers] = given.split(',').map((text) => {
+    const { hostname, port, username, password } = new URL(text.trim());
+    return {
+      host: hostname,
+      port: Number(port || 5432),
+      user: decodeURIComponent(username),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    };
+  });
+  if (coordinator === undefined || workers.length === 0)
+    throw new Error('CITUS_NODES needs a coordinator and at least one worker');
+  return { coordinator, workers, stop: async () => undefined };
+}
+
+async function startNodes(programs: PostgresPrograms, workers: number, settings: Record<string, string>): Promise<CitusNodes> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-citus-')));
+  chmodSync(folder, 0o755);
+  const account = process.geteuid?.() === 0 ? unprivilegedAccount() : currentAccount();
+  const children: ChildProcess[] = [];
+  // Also if this process ends without `stop`. An immediate shutdown, because nobody uses the data again.
+  process.once('exit', () => {
+    for (const child of children) child.kill('SIGQUIT');
+  });
+  const stop = async () => {
+    await Promise.all(children.map(endProcess));
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const names = ['coordinator', ...Array.from({ length: workers }, (_, index) => `worker-${index + 1}`)];
+    const [coordinator, ...others] = await Promise.all(
+      names.map((name) => startNode(programs, account, join(folder, name), settings, children)),
+    );
+    return { coordinator: coordinator!, workers: others, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startNode(
+  { initdb, postgres }: PostgresPrograms,
+  account: Account,
+  folder: string,
+  settings: Record<string, string>,
+  children: ChildProcess[],
+): Promise<CitusNode> {
+  mkdirSync(folder, { mode: 0o700 });
+  if (process.geteuid?.() === 0) chownSync(folder, account.uid, account.gid);
+  const options = { ...runAs(account), cwd: '/', env: postgresEnvironment, encoding: 'utf8' } as const;
+  const data = join(folder, 'data');
+  const made = spawnSync(
+    initdb,
+    ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
+    options,
+  );
+  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
+  const port = await freePort();
+  const log = join(folder, 'log');
+  const args = Object.entries({ ...settings, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = spawn(postgres, ['-D', data, ...args], { ...options, stdio: ['ignore', 'ignore', openSync(log, 'w')] });
+  children.push(child);
+  const node = { host: '127.0.0.1', port, user: 'postgres' };
+  await untilReady(node, child, log);
+  return node;
+}
+
+async function untilReady(node: CitusNode, child: ChildProcess, log: string): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      await onNode(node, 'postgres', (client) => client.query('SELECT 1'));
+      return;
+    } catch (error) {
+      if (attempt > 300 || child.exitCode !== null)
+        throw new Error(`a node did not start: ${readFileSync(log, 'utf8')}`, { cause: error });
+      await sleep(100);
+    }
+  }
+}
+
+/** SIGINT is a fast shutdown: connections are closed, and data is written. */
+async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGINT');
+  await ended;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** Runs work as the superuser of a node. */
+export async function onNode<T>(node: CitusNode, database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ ...node, database });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

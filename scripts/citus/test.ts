@@ -1,0 +1,25 @@
+/**
+ * `npm run test:citus` runs the tests of the server on a Citus cluster of one coordinator and two workers, and prints the time it took.
+ * With arguments it runs only those files. docs/scaling.md says how it finds Citus.
+ */
+import { runVitest } from '../run-vitest.ts';
+import { nodesByAddress } from './nodes.ts';
+import { postgresWithCitus } from './postgres-with-citus.ts';
+import { NOT_ON_CITUS } from './tests.ts';
+
+try {
+  if (process.env.CITUS_NODES === undefined) postgresWithCitus();
+  else nodesByAddress(process.env.CITUS_NODES);
+} catch (error) {
+  process.stderr.write(`npm run test:citus: ${(error as Error).message}\n`);
+  process.exit(1);
+}
+
+const begun = performance.now();
+const { status, counts } = runVitest(['--config', 'vitest.citus.config.ts', ...process.argv.slice(2)]);
+const seconds = Math.round((performance.now() - begun) / 1000);
+process.stdout.write('Not on Citus:\n');
+for (const { files, test, reason } of NOT_ON_CITUS) process.stdout.write(`  ${files ?? test}: ${reason}\n`);
+process.stdout.write(`${Math.floor(seconds / 60)} min ${seconds % 60} s on Citus\n`);
+process.stdout.write(`${counts.passed} passed, ${counts.failed} failed\n`);
+process.exitCode = counts.failed > 0 || status !== 0 ? 1 : 0;

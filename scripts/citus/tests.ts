@@ -1,0 +1,49 @@
+/** Tests of the server's suite that do not run on Citus, by files or by the full name of a test. */
+export interface LeftOut {
+  readonly files?: string;
+  readonly test?: string;
+  readonly reason: string;
+}
+
+const SUPERUSER = 'changes stored rows as the superuser by SQL that Citus does not plan';
+const ONE_POSTGRES = 'starts its own PostgreSQL or the embedded one';
+
+/** The tests that are left out, each with the reason. */
+export const NOT_ON_CITUS: readonly LeftOut[] = [
+  { files: 'packages/server/test/app/**', reason: ONE_POSTGRES },
+  { files: 'packages/server/test/backup/**', reason: ONE_POSTGRES },
+  { files: 'packages/server/test/cli/**', reason: ONE_POSTGRES },
+  { files: 'packages/server/test/database/full-disk.test.ts', reason: ONE_POSTGRES },
+  { files: 'packages/server/test/attacks/**', reason: SUPERUSER },
+  { files: 'packages/server/test/database/clock-*.test.ts', reason: 'replaces the clock of one PostgreSQL' },
+  { files: 'packages/server/test/database/connection-settings.test.ts', reason: 'Citus needs other settings of the planner' },
+  {
+    files: 'packages/server/test/database/{database-rules,isolation}.test.ts',
+    reason: 'sets the tenant for a session, which does not reach the workers; test/citus/isolation.citus.ts is the counterpart',
+  },
+  { files: 'packages/server/test/database/fair-reads.test.ts', reason: 'holds locks on tables of one PostgreSQL' },
+  {
+    files: 'packages/server/test/database/schema.test.ts',
+    reason: 'lists the objects of one PostgreSQL; test/citus/migrate.citus.ts compares those of Citus',
+  },
+  {
+    files: 'packages/server/test/portal/plans.test.ts',
+    reason: 'reads plans of one PostgreSQL; test/citus/statements.citus.ts is the counterpart',
+  },
+  {
+    test: 'an exception and its run written concurrently',
+    reason: 'holds a lock on the coordinator and waits for statements of one PostgreSQL',
+  },
+  { test: 'a submission to a long trace reads as many buffers', reason: 'counts the buffers of one PostgreSQL' },
+];
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+const files = NOT_ON_CITUS.flatMap((each) => each.files ?? []);
+const tests = NOT_ON_CITUS.flatMap((each) => (each.test === undefined ? [] : escaped(each.test)));
+
+/** What runs on Citus: the suite of the server, and the tests of Citus itself. */
+export const CITUS_TESTS = {
+  include: ['packages/server/test/**/*.test.ts', 'packages/server/test/citus/*.citus.ts'],
+  exclude: ['**/node_modules/**', ...files],
+  ...(tests.length === 0 ? {} : { testNamePattern: new RegExp(`^(?!.*(?:${tests.join('|')}))`) }),
+};

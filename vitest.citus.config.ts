@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+import { CITUS_TESTS } from './scripts/citus/tests.ts';
+
+/** The server's tests on Citus: `npm run test:citus`. Each test file gets a copy of a distributed database. */
+export default defineConfig({
+  test: {
+    globalSetup: ['packages/server/test/citus/global-setup.ts'],
+    maxWorkers: 2,
+    // Three PostgreSQL share the machine with the server, and a transaction visits two of them.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
+    ...CITUS_TESTS,
+  },
+});
