@@ -43,9 +43,14 @@ const TABLE: { folder: string; never: (RegExp | string)[]; onlyFolders?: string[
     onlyFolders: ['checkpoints', 'config', 'database', 'files', 'ledger', 'secrets', 'storage'],
   },
   {
+    folder: 'packages/server/src/retention',
+    never: [/^fastify/],
+    onlyFolders: ['retention', 'database', 'documents', 'ledger', 'storage', 'workspace'],
+  },
+  {
     folder: 'packages/server/src/background',
     never: [/^fastify/],
-    onlyFolders: ['background', 'config', 'database', 'ledger', 'storage'],
+    onlyFolders: ['background', 'config', 'database', 'ledger', 'retention', 'storage'],
   },
   { folder: 'packages/server/src/app', never: ['packages/server/src/cli'] },
   {

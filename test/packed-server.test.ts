@@ -45,7 +45,7 @@ describe('packed server installed outside the repository', () => {
         'dist/main.js',
         'dist/keeper.js',
         'dist/body-worker.js',
-        'migrations/000001_workspaces-and-keys.sql',
+        'migrations/000001_workspaces-people-and-keys.sql',
         'portal/index.html',
       ]),
     );

@@ -9,6 +9,7 @@ import { VARIABLES } from '../packages/server/src/config/config.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const chart = 'deploy/helm/countersign';
+const versionFiles = ['packages/server/src/cli/version.ts', 'packages/client/src/version.ts'];
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const { version } = JSON.parse(textOf('packages/server/package.json')) as { version: string };
@@ -18,7 +19,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 /** Copies the files that the release scripts read, with this changelog. */
 function checkout(name: string, changelog: string): string {
   const folder = join(scratch, name);
-  const paths = ['scripts/release', chart, ...globSync('packages/*/package.json', { cwd: root })];
+  const paths = ['scripts/release', chart, ...versionFiles, ...globSync('packages/*/package.json', { cwd: root })];
   for (const path of paths) {
     mkdirSync(join(folder, path, '..'), { recursive: true });
     cpSync(join(root, path), join(folder, path), { recursive: true });
@@ -45,6 +46,18 @@ describe('release', () => {
       textOf(`${chart}/Chart.yaml`).replace(/^appVersion: .*$/m, 'appVersion: 0.0.1'),
     );
     expect(() => run(other, 'check-version.sh', `v${version}`)).toThrow(/appVersion of the Helm chart is 0\.0\.1/);
+  });
+
+  test('refuses a program that shows another version', () => {
+    for (const [index, file] of versionFiles.entries()) {
+      const folder = checkout(`program ${index}`, changelog);
+      writeFileSync(join(folder, file), textOf(file).replace(version, '0.0.1'));
+      expect(() => run(folder, 'check-version.sh', `v${version}`)).toThrow(`${file} has version 0.0.1`);
+    }
+  });
+
+  test('the versions and the changelog of this repository agree', () => {
+    expect(run(checkout('current', textOf('CHANGELOG.md')), 'check-version.sh', `v${version}`)).toBe('');
   });
 
   test('uses the changes of its version as notes', () => {

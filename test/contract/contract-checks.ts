@@ -1,0 +1,234 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+
+/**
+ * Checks the public API from outside, against the OpenAPI document that the server itself serves. Needs nothing but HTTP, so that it also
+ * checks a container image (scripts/try-image.ts).
+ */
+export interface ContractTarget {
+  /** Address of the server, without a slash at the end. */
+  url: string;
+  /** A key with every scope. */
+  key: string;
+  /** A key of the same workspace without a scope. */
+  keyWithout: (scope: string) => string;
+}
+
+/** One check, and what was wrong; undefined if it passed. */
+export interface ContractCheck {
+  name: string;
+  fault: string | undefined;
+}
+
+type Json = Record<string, unknown>;
+
+/** An endpoint, as the document describes it. */
+interface Endpoint {
+  path: string;
+  scope: string;
+  isReplayable: boolean;
+  examples: Json[];
+  request: Json;
+  response: Json;
+}
+
+interface Reply {
+  status: number;
+  headers: Headers;
+  body: Json;
+}
+
+/** Runs all checks, one after the other. */
+export async function checkContract(target: ContractTarget): Promise<ContractCheck[]> {
+  const document = (await (await fetch(`${target.url}/openapi.json`)).json()) as Json;
+  const checks: ContractCheck[] = [];
+  for (const endpoint of endpointsOf(document)) {
+    for (const [name, check] of checksOf(target, document, endpoint)) {
+      const fault = await check().catch((error: Error) => error.message);
+      checks.push({ name: `${endpoint.path}: ${name}`, fault });
+    }
+  }
+  return checks;
+}
+
+type Check = [name: string, run: () => Promise<string | undefined>];
+
+function checksOf(target: ContractTarget, document: Json, endpoint: Endpoint): Check[] {
+  const send = (body: unknown, headers: Record<string, string> = {}) => post(target, endpoint.path, body, headers);
+  const [example] = endpoint.examples as [Json];
+  return [
+    ...endpoint.examples.map(
+      (body, index): Check => [
+        `example ${index + 1} is accepted`,
+        async () => {
+          const reply = await send(fresh(body, `example-${index}`));
+          return expectStatus(reply, 200) ?? schemaFault(document, endpoint.response, reply.body);
+        },
+      ],
+    ),
+    ...rejectedCallers(target, endpoint, fresh(example, 'caller')),
+    ...rejectedBodies(send, example),
+    ...rejectedMembers(send, endpoint, example),
+    ...(endpoint.isReplayable ? repeatedRequests(send, fresh(example, 'replay')) : []),
+  ];
+}
+
+/** Requests without the right key. */
+function rejectedCallers(target: ContractTarget, { path, scope }: Endpoint, body: Json): Check[] {
+  const asCaller = async (authorization: string, error: string) => {
+    const reply = await post(target, path, body, { authorization });
+    return expectError(reply, 401, error);
+  };
+  return [
+    ['a request without a key is rejected', () => asCaller('', 'unauthorized')],
+    ['a wrong secret is rejected', () => asCaller(`Bearer ${target.key}x`, 'unauthorized')],
+    ['a key without the scope is rejected', () => asCaller(`Bearer ${target.keyWithout(scope)}`, 'insufficient_scope')],
+    [
+      'GET is rejected',
+      async () => {
+        const response = await fetch(target.url + path, { headers: { authorization: `Bearer ${target.key}` } });
+        if (!(response.headers.get('allow') ?? '').includes('POST')) return 'Allow does not name POST';
+        return expectError(
+          { ...response, status: response.status, headers: response.headers, body: await json(response) },
+          405,
+          'method_not_allowed',
+        );
+      },
+    ],
+  ];
+}
+
+type Send = (body: unknown, headers?: Record<string, string>) => Promise<Reply>;
+
+/** Bodies that are no JSON object, or of another media type. */
+function rejectedBodies(send: Send, example: Json): Check[] {
+  const rejected = (body: string, error: string, headers?: Record<string, string>): (() => Promise<string | undefined>) => {
+    return async () => expectError(await send(body, headers), error === 'unsupported_media_type' ? 415 : 422, error);
+  };
+  const text = JSON.stringify(example);
+  return [
+    ['an empty body is rejected', rejected('', 'invalid_json')],
+    ['a truncated body is rejected', rejected(text.slice(0, -1), 'invalid_json')],
+    [
+      'a body with bytes that are not UTF-8 is rejected',
+      async () => expectError(await send(Buffer.from([0x22, 0xff, 0x22])), 422, 'invalid_json'),
+    ],
+    ['an array is rejected', rejected('[]', 'validation_failed')],
+    ['null is rejected', rejected('null', 'validation_failed')],
+    ['text/plain is rejected', rejected(text, 'unsupported_media_type', { 'content-type': 'text/plain' })],
+    ['an unknown compression is rejected', rejected(text, 'unsupported_media_type', { 'content-encoding': 'br' })],
+  ];
+}
+
+/** Each member left out, or of another type. */
+function rejectedMembers(send: Send, { request }: Endpoint, example: Json): Check[] {
+  const required = new Set((request.required as string[] | undefined) ?? []);
+  const members = Object.keys(example);
+  const unknown: Check = [
+    'an unknown member is rejected, with its path',
+    async () => expectIssue(await send({ ...example, no_such_member: 1 }), '/no_such_member'),
+  ];
+  return [
+    // Reports of agents may have members that the contract does not know.
+    ...(request.additionalProperties === false ? [unknown] : []),
+    ...members
+      .filter((member) => required.has(member))
+      .map(
+        (member): Check => [
+          `a body without ${member} is rejected, with its path`,
+          async () => {
+            const { [member]: _, ...rest } = example;
+            return expectIssue(await send(rest), `/${member}`);
+          },
+        ],
+      ),
+    ...members
+      .filter((member) => typeof example[member] !== 'object')
+      .map(
+        (member): Check => [
+          `${member} as an array is rejected, with its path`,
+          async () => expectIssue(await send({ ...example, [member]: [[]] }), `/${member}`),
+        ],
+      ),
+  ];
+}
+
+/** The same request with an Idempotency-Key, and another one with the same key. */
+function repeatedRequests(send: Send, body: Json): Check[] {
+  const headers = { 'idempotency-key': `contract-${Math.random()}` };
+  let first: Reply | undefined;
+  return [
+    [
+      'a repeated request has the same response',
+      async () => {
+        first = await send(body, headers);
+        const second = await send(body, headers);
+        return JSON.stringify(first.body) === JSON.stringify(second.body) ? expectStatus(second, 200) : 'the responses differ';
+      },
+    ],
+    [
+      'another body with the same Idempotency-Key is rejected',
+      async () => expectError(await send(fresh(body, 'other'), headers), 422, 'idempotency_key_reused'),
+    ],
+  ];
+}
+
+/** A body that no other check has sent: its run, its name or its action is another one. */
+const fresh = (body: Json, suffix: string): Json =>
+  JSON.parse(JSON.stringify(body).replaceAll(/("(?:trace_id|name|action)":"[^"]*)"/g, `$1-${suffix}"`)) as Json;
+
+function endpointsOf({ paths, components }: Json): Endpoint[] {
+  const schemas = (components as { schemas: Record<string, Json> }).schemas;
+  return Object.entries(paths as Record<string, { post?: Json }>).flatMap(([path, { post: operation }]) => {
+    if (operation === undefined || !/^\/api\/(public|v1)\//.test(path)) return [];
+    const content = (
+      operation.requestBody as { content: Record<string, { schema: Json; examples: Record<string, { value: Json }> }> }
+    ).content;
+    const { schema, examples } = content['application/json']!;
+    const name = /#\/components\/schemas\/(\w+)/.exec(JSON.stringify(schema))![1]!;
+    const ok = (operation.responses as Record<string, { content: Record<string, { schema: Json }> }>)['200']!;
+    const parameters = (operation.parameters as { name?: string; $ref?: string }[] | undefined) ?? [];
+    return [
+      {
+        path,
+        scope: /Scope: `(\w+)`/.exec(String(operation.description))?.[1] ?? '',
+        isReplayable: JSON.stringify(parameters).includes('Idempotency-Key'),
+        examples: Object.values(examples).map(({ value }) => value),
+        request: schemas[name]!,
+        response: ok.content['application/json']!.schema,
+      },
+    ];
+  });
+}
+
+async function post({ url, key }: ContractTarget, path: string, body: unknown, headers: Record<string, string>): Promise<Reply> {
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...headers },
+    body: (isRaw ? body : JSON.stringify(body)) as NonNullable<RequestInit['body']>,
+  });
+  return { status: response.status, headers: response.headers, body: await json(response) };
+}
+
+const json = async (response: Response): Promise<Json> => (await response.json()) as Json;
+
+const expectStatus = ({ status, body }: Reply, expected: number): string | undefined =>
+  status === expected ? undefined : `status ${status} instead of ${expected}: ${JSON.stringify(body).slice(0, 200)}`;
+
+const expectError = (reply: Reply, status: number, error: string): string | undefined =>
+  expectStatus(reply, status) ?? (reply.body.error === error ? undefined : `error ${reply.body.error} instead of ${error}`);
+
+function expectIssue(reply: Reply, path: string): string | undefined {
+  const paths = ((reply.body.issues as { path: string }[] | undefined) ?? []).map((issue) => issue.path);
+  return (
+    expectError(reply, 422, 'validation_failed') ??
+    (paths.includes(path) ? undefined : `no issue at ${path}, only at ${paths.join(', ')}`)
+  );
+}
+
+function schemaFault(document: Json, schema: Json, body: Json): string | undefined {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'openapi', ...document });
+  const reference = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/')) as Json;
+  return ajv.validate(reference, body) ? undefined : ajv.errorsText();
+}
