@@ -6,12 +6,18 @@ import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
 
 const pollMs = 10;
 
-/** The signals that stop an orphaned PostgreSQL, and how long each may take. */
+/** The signals that stop an orphaned postmaster, and how long each may take. On a full disk the first one can be without effect. */
 const stopSignals = [
-  ['SIGINT', 20_000],
-  ['SIGQUIT', 10_000],
+  ['SIGINT', 6_000],
+  ['SIGQUIT', 2_000],
   ['SIGKILL', 10_000],
 ] as const;
+
+/** How long the other processes may take to end by themselves after the postmaster. */
+const childrenTimeoutMs = 1_000;
+
+/** How long the kernel may take to remove killed processes. */
+const killedTimeoutMs = 10_000;
 
 /** A process of a PostgreSQL: the postmaster, or a process that the postmaster has started. */
 interface PostgresProcess {
@@ -24,18 +30,15 @@ interface PostgresProcess {
  * PostgreSQL in this folder, so one that runs there is orphaned.
  */
 export async function stopOrphanedPostgres(cluster: string, socketFolder: string, notify: (line: string) => void): Promise<void> {
-  let remaining = processesIn(cluster);
-  if (remaining.some(({ isPostmaster }) => isPostmaster))
-    notify('PostgreSQL of an earlier run is still running: stopping it first');
+  const postmasters = () => processesIn(cluster).filter(({ isPostmaster }) => isPostmaster);
+  if (postmasters().length > 0) notify('PostgreSQL of an earlier run is still running: stopping it first');
   for (const [signal, timeoutMs] of stopSignals) {
-    // The other processes end by themselves after the postmaster. Only the last signal is sent to all of them.
-    for (const { pid, isPostmaster } of remaining) if (isPostmaster || signal === 'SIGKILL') kill(pid, signal);
-    const deadline = Date.now() + timeoutMs;
-    while (remaining.length > 0 && Date.now() < deadline) {
-      await sleep(pollMs);
-      remaining = processesIn(cluster);
-    }
+    for (const { pid } of postmasters()) kill(pid, signal);
+    await untilNone(postmasters, timeoutMs);
   }
+  let remaining = await untilNone(() => processesIn(cluster), childrenTimeoutMs);
+  for (const { pid } of remaining) kill(pid, 'SIGKILL');
+  remaining = await untilNone(() => processesIn(cluster), killedTimeoutMs);
   if (remaining.length > 0) {
     const pids = remaining.map(({ pid }) => pid).join(', ');
     throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be ended: end the processes ${pids}`);
@@ -45,6 +48,17 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
   for (const name of readdirSync(socketFolder))
     if (name.startsWith('.s.PGSQL.')) rmSync(join(socketFolder, name), { force: true });
+}
+
+/** Waits until there are no such processes. Returns those that are left after the timeout. */
+async function untilNone(find: () => PostgresProcess[], timeoutMs: number): Promise<PostgresProcess[]> {
+  const deadline = Date.now() + timeoutMs;
+  let found = find();
+  while (found.length > 0 && Date.now() < deadline) {
+    await sleep(pollMs);
+    found = find();
+  }
+  return found;
 }
 
 /** The processes of a PostgreSQL on this cluster. All of them have it as their working directory. */
