@@ -37,6 +37,8 @@ export interface Options {
   profile: boolean;
   /** Another checkout. Its server is the limit, instead of the limits of the table. */
   against: string | undefined;
+  /** How many servers of each checkout share its database, with `against`. */
+  servers: number;
   /** Whether the result is written into bench/results, to be committed. */
   keeps: boolean;
   /** Whether each row is compared with its newest kept result. */
@@ -54,6 +56,7 @@ export const HELP = `npm run bench -- [options]
   --runs FILE           recorded runs for "disk", in the format of examples/tau-bench (its sample file)
   --against FOLDER      compare traces, otlp, telemetry, audit and promotion with the server of another checkout,
                         where the packages are installed
+  --servers N           with --against: how many servers of each checkout share its database (1)
   --compare             print each row beside its newest result in bench/results of the same kind of machine
   --keep                write the result into bench/results, to be committed
   --profile             write CPU profiles of the server into bench/output
@@ -74,6 +77,7 @@ export function readOptions(args: string[]): Options | 'help' {
       'memory-seconds': text('60'),
       runs: { type: 'string' },
       against: { type: 'string' },
+      servers: text('1'),
       profile: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
       compare: { type: 'boolean', default: false },
@@ -82,6 +86,7 @@ export function readOptions(args: string[]): Options | 'help' {
   if (values.help === true) return 'help';
   if (values.against !== undefined && (values.keep || values.compare))
     throw new Error('--against compares two checkouts; it takes neither --keep nor --compare');
+  if (values.against === undefined && values.servers !== '1') throw new Error('--servers is for --against only');
   return {
     only: values.only.split(',').map(part),
     rounds: positive('--rounds', values.rounds),
@@ -94,6 +99,7 @@ export function readOptions(args: string[]): Options | 'help' {
     compares: values.compare,
     runs: values.runs,
     against: values.against,
+    servers: positive('--servers', values.servers),
   };
 }
 

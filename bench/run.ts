@@ -84,7 +84,7 @@ async function run(options: Options): Promise<void> {
   const measurements: [name: string, measure: (world: World) => Promise<Row[]>][] =
     folder === undefined
       ? only.map((part) => [part, (world) => parts[part](options, world)])
-      : [[`against ${folder}`, (world) => against(world, folder, only, options)]];
+      : [[`against ${folder}`, (world) => against(world, folder, options)]];
   for (const [name, measure] of measurements) {
     process.stderr.write(`measuring ${name} ...\n`);
     const measured = await inWorld(options, measure);

@@ -1,9 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { SCOPES } from '@countersign/core/contract/scopes';
 import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import pg from 'pg';
@@ -13,6 +10,7 @@ import { createWorkspace } from '../packages/server/src/workspace/create-workspa
 import { mintKey } from '../packages/server/src/workspace/ingestion-keys.ts';
 import { evaluationBodies } from './bodies.ts';
 import { postRequest, sendAll } from './load.ts';
+import { startServer } from './measured-server.ts';
 
 /** A test environment: a separate server process with a new database, a workspace and a key. */
 export interface World {
@@ -64,9 +62,9 @@ async function build(
   cleanup.defer(() => superuser.end());
   const tenantId = await createWorkspace(database.pool, 'bench');
   const key = await mintKey(database.pool, tenantId, { name: 'bench', scopes: SCOPES, expiresAt: null }, 'operator');
-  const server = startServer({ ...environment, ...settings }, profileFolder);
-  cleanup.defer(() => stop(server));
-  const { ready: port } = await message<{ ready: number }>(server);
+  const server = await startServer({ ...environment, ...settings }, profileFolder);
+  cleanup.defer(() => server.stop());
+  const { port } = server;
   const evaluations = evaluationBodies().map((body) => postRequest('/api/public/evaluations', key, body));
   await sendAll(port, evaluations);
   return {
@@ -75,36 +73,7 @@ async function build(
     tenantId,
     database,
     superuser,
-    peakBytes: async () => {
-      server.send('peak');
-      return (await message<{ peakBytes: number }>(server)).peakBytes;
-    },
+    peakBytes: server.peakBytes,
     end: () => cleanup.disposeAsync(),
   };
-}
-
-function startServer(environment: Record<string, string>, profileFolder: string | undefined): ChildProcess {
-  const profiling = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
-  // Uses the Node flags of this process. scripts/run.sh sets the same flags for `npm start`.
-  return spawn(process.execPath, [...process.execArgv, ...profiling, fileURLToPath(new URL('serve.ts', import.meta.url))], {
-    env: { PATH: process.env.PATH, ...environment },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-}
-
-/** The server's next message. Throws if the server ends first. */
-async function message<M>(server: ChildProcess): Promise<M> {
-  const ended = once(server, 'exit').then(([code]) => {
-    throw new Error(`the measured server ended with exit code ${code}`);
-  });
-  ended.catch(() => undefined);
-  const [answer] = await Promise.race([once(server, 'message'), ended]);
-  return answer as M;
-}
-
-async function stop(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null) return;
-  const ended = once(server, 'exit');
-  server.kill('SIGTERM');
-  await ended;
 }

@@ -1,24 +1,34 @@
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { withMoreServers } from '../more-servers.ts';
 import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { makeWorld, World } from '../world.ts';
 import { works } from './requests.ts';
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const KINDS = ['traces', 'otlp', 'telemetry', 'audit', 'promotion'] as const;
 
 /**
  * Compares this checkout's server with the server of another checkout, such as the commit before a change. Each has its own database.
  * Both receive the same requests, in turn.
  * @param folder the other checkout, with its packages installed.
+ * @param servers how many servers of a checkout share its database and the connections.
  */
-export async function against(world: World, folder: string, only: readonly string[], pace: Pace): Promise<Row[]> {
+export async function against(
+  world: World,
+  folder: string,
+  { only, servers, ...pace }: Pace & { only: readonly string[]; servers: number },
+): Promise<Row[]> {
   const module = pathToFileURL(join(resolve(folder), 'bench/world.ts')).href;
   const other = await ((await import(module)) as { makeWorld: typeof makeWorld }).makeWorld();
   try {
-    const [here, there] = [works(world), works(other)];
+    await using ours = await withMoreServers(world, ROOT, servers);
+    await using theirs = await withMoreServers(other, folder, servers);
+    const [here, there] = [works({ ...world, ports: ours.ports }), works({ ...other, ports: theirs.ports })];
     const rows: Row[] = [];
     for (const kind of KINDS.filter((each) => only.includes(each))) {
-      const title = { work: kind, limit: `the same in ${folder}`, unit: '/s', goal: { atLeast: 0.95, moonshot: 1 } };
+      const work = servers === 1 ? kind : `${kind}, ${servers} servers`;
+      const title = { work, limit: `the same in ${folder}`, unit: '/s', goal: { atLeast: 0.95, moonshot: 1 } };
       rows.push(await alternate(title, pace, here[kind], there[kind]));
     }
     return rows;

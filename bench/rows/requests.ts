@@ -22,14 +22,23 @@ export const loadRequestsOf = ({ key }: Pick<World, 'key'>) => ({
 
 export const CONNECTIONS = 64;
 
-/** Requests a second from 64 connections. */
-export const requests =
-  (world: World, loadRequests: readonly LoadRequest[], connections = CONNECTIONS): Measure =>
-  async (seconds) =>
-    (await runLoad({ port: world.port, connections, seconds, loadRequests })).perSecond;
+/** Requests a second from 64 connections. With several ports, each server has its part of the connections. */
+export const requests = (
+  { port, ports = [port] }: Pick<World, 'port'> & { ports?: readonly number[] },
+  loadRequests: readonly LoadRequest[],
+  connections = CONNECTIONS,
+): Measure => {
+  const each = { connections: Math.ceil(connections / ports.length), loadRequests };
+  return async (seconds) => {
+    const results = await Promise.all(ports.map((one) => runLoad({ ...each, port: one, seconds })));
+    return results.reduce((sum, { perSecond }) => sum + perSecond, 0);
+  };
+};
 
 /** The measured kinds of work, each in its own unit. */
-export const works = (world: World): Record<'traces' | 'otlp' | 'telemetry' | 'audit' | 'promotion', Measure> => {
+export const works = (
+  world: World & { ports?: readonly number[] },
+): Record<'traces' | 'otlp' | 'telemetry' | 'audit' | 'promotion', Measure> => {
   const { traces, otlp, telemetry, audit, promotion } = loadRequestsOf(world);
   return {
     traces: requests(world, traces),

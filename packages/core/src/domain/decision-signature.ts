@@ -28,9 +28,15 @@ export function decisionDigest(decision: object, digests: Pick<Digests, 'sha256H
 
 /** Returns the decision with digest, signature and algorithm. */
 export function signDecision<D extends object>(decision: D, key: Uint8Array, digests: Digests): D & Signature {
-  const digest = digests.sha256Hex(canonicalJson(decision));
-  return { ...decision, response_sha256: digest, signature: mac(digest, key, digests), signature_alg: SIGNATURE_ALG };
+  return { ...decision, ...signatureOf(digests.sha256Hex(canonicalJson(decision)), key, digests) };
 }
+
+/** The members of the signature on a decision with this digest. */
+export const signatureOf = (digest: string, key: Uint8Array, digests: Digests): Signature => ({
+  response_sha256: digest,
+  signature: mac(digest, key, digests),
+  signature_alg: SIGNATURE_ALG,
+});
 
 /** Why a signed decision is not genuine; undefined if it is. */
 export function decisionFault(signed: Record<string, unknown>, key: Uint8Array, digests: Digests): string | undefined {

@@ -1,6 +1,6 @@
 import type { DecisionEvent, PromotionDecision } from '@countersign/core/contract/promotion-check';
 import { unsignedHeadText } from '@countersign/core/domain/checkpoint';
-import { type Signature, signDecision } from '@countersign/core/domain/decision-signature';
+import { DecisionText, type SignedText } from '@countersign/core/domain/decision-text';
 import { agentLabelOf, type EvidenceQuestion } from '@countersign/core/domain/evidence-document';
 import { digests } from '../crypto/digests.ts';
 import type { Item } from '../database/batch-writer.ts';
@@ -30,12 +30,10 @@ export interface PreparedCheck extends Item {
 export type DecisionKeys = (tenantId: string, keyId: string) => Uint8Array;
 
 /** A signed decision with its evidence. */
-interface SignedDecision {
+interface SignedDecision extends SignedText {
+  id: string;
   check: PreparedCheck;
   verdict: Verdict;
-  signed: Omit<PromotionDecision, keyof Signature> & Signature;
-  /** The text of `signed`, as stored and returned. */
-  json: string;
 }
 
 /**
@@ -57,14 +55,13 @@ export async function writeDecisions(
   const evidence = await evidenceStates.read(tx, (state, at) => distinct.lookUp(state, at), read);
   const verdicts = await distinct.decide(tx, evidence);
   const heads = withSameTime(locked);
-  const signing = { keyId, key: decisionKeys(tx.tenantId, keyId), now: heads.decisions.now, evidenceSize: evidence.size };
-  const outcomes = checks.map((check, index): SignedDecision | ApiError => {
-    const verdict = verdicts[questionIndexes[index]!]!;
-    return verdict instanceof ApiError ? verdict : sign(check, verdict, signing);
-  });
+  const { now } = heads.decisions;
+  const atNow = { keyId, key: decisionKeys(tx.tenantId, keyId), now, evidenceSize: evidence.size };
+  const signs = verdicts.map((verdict) => (verdict instanceof ApiError ? () => verdict : signer(verdict, atNow)));
+  const outcomes = checks.map((check, index) => signs[questionIndexes[index]!]!(check));
   const decided = outcomes.filter((outcome): outcome is SignedDecision => !(outcome instanceof ApiError));
-  const headers = await storeDecisions(tx, heads, decided);
-  for (const { signed } of decided) observe(signed);
+  const headers = await storeDecisions(tx, heads, now, decided);
+  for (const { verdict } of decided) observe(verdict.members);
   return outcomes.map((outcome) => (outcome instanceof ApiError ? outcome : { json: outcome.json, headers }));
 }
 
@@ -82,21 +79,23 @@ function withSameTime({
 
 /**
  * Stores the decisions, and the blocked ones in the ledger too, and commits.
+ * @param now when they were decided.
  * @returns the header with the heads of both trees, which clients keep as evidence (docs/formats.md, "Checkpoints"), and the workspace.
  */
 async function storeDecisions(
   tx: Transaction,
   heads: Record<'audit' | 'decisions', LockedHead>,
+  now: string,
   decided: readonly SignedDecision[],
 ): Promise<Record<string, string>> {
   if (decided.length === 0) return {};
-  const blocked = decided.filter(({ signed }) => !signed.allowed);
+  const blocked = decided.filter(({ verdict }) => !verdict.members.allowed);
   const audit = appendEntries(tx, heads.audit, blocked.map(ledgerEntry));
-  const leafData = decided.map(({ signed }) => Buffer.from(signed.response_sha256, 'hex'));
+  const leafData = decided.map(({ responseSha256 }) => Buffer.from(responseSha256, 'hex'));
   const decisions = advance(tx, 'decisions', heads.decisions, leafData, null);
   insertDecisions(
     tx,
-    decided.map((each, index) => decisionRow(each, heads.decisions.seq + 1 + index)),
+    decided.map((each, index) => decisionRow(each, heads.decisions.seq + 1 + index, now)),
   );
   requestApprovals(tx, decided.flatMap(approvalRequest));
   await tx.commit();
@@ -107,56 +106,59 @@ async function storeDecisions(
   return { 'Countersign-Checkpoint': headTexts.join(', '), 'Countersign-Workspace': tx.tenantId };
 }
 
-/** Signs the decision of a check. It names its workspace, the key, its evidence and the request's nonce. */
-function sign(
-  check: PreparedCheck,
+/** Signs the decisions on a verdict. Each names its workspace, the key, its evidence and the request's nonce. */
+function signer(
   verdict: Verdict,
-  signing: { keyId: string; key: Uint8Array; now: string; evidenceSize: number },
-): SignedDecision {
-  const decision: Omit<PromotionDecision, keyof Signature> = {
+  { keyId, key, now, evidenceSize }: { keyId: string; key: Uint8Array; now: string; evidenceSize: number },
+): (check: PreparedCheck) => SignedDecision {
+  const text = new DecisionText({
     ...verdict.members,
-    decision_id: newId(),
-    key_id: signing.keyId,
-    timestamp: signing.now,
+    key_id: keyId,
+    timestamp: now,
     tenant_id: verdict.evidence.tenant_id,
-    asked_by: `key:${check.keyPrefix}`,
     evidence_sha256: verdict.evidenceSha256,
-    evidence_size: signing.evidenceSize,
+    evidence_size: evidenceSize,
+  });
+  return (check) => {
+    const id = newId();
+    const own = { decision_id: id, asked_by: `key:${check.keyPrefix}`, nonce: check.nonce };
+    return { id, check, verdict, ...text.sign(own, key, digests) };
   };
-  if (check.nonce !== undefined) decision.nonce = check.nonce;
-  const signed = signDecision(decision, signing.key, digests);
-  return { check, verdict, signed, json: JSON.stringify(signed) };
 }
 
-const decisionRow = ({ check, verdict, signed, json }: SignedDecision, seq: number): DecisionRow => ({
+const decisionRow = (
+  { id, check, verdict: { members, evidenceText }, json, responseSha256 }: SignedDecision,
+  seq: number,
+  recordedAt: string,
+): DecisionRow => ({
   seq,
-  id: signed.decision_id,
-  recordedAt: signed.timestamp,
+  id,
+  recordedAt,
   recordedBy: `key:${check.keyPrefix}`,
-  agentId: signed.agent_id,
-  evaluationId: signed.evaluation_id,
-  allowed: signed.allowed,
-  reason: signed.reason,
-  event: signed.event,
-  responseSha256: signed.response_sha256,
+  agentId: members.agent_id,
+  evaluationId: members.evaluation_id,
+  allowed: members.allowed,
+  reason: members.reason,
+  event: members.event,
+  responseSha256,
   document: json,
-  evidence: verdict.evidenceText,
+  evidence: evidenceText,
 });
 
 /** A check that fails only for approval_required requests an approval, once per evaluation. */
-function approvalRequest({ check, verdict: { evidence }, signed }: SignedDecision) {
-  if (signed.reason !== 'approval_required' || evidence.agent === null || evidence.evaluation === null) return [];
+function approvalRequest({ check, verdict: { evidence, members } }: SignedDecision) {
+  if (members.reason !== 'approval_required' || evidence.agent === null || evidence.evaluation === null) return [];
   return [{ evaluationId: evidence.evaluation.id, agentId: evidence.agent.id, requestedBy: `key:${check.keyPrefix}` }];
 }
 
-const ledgerEntry = ({ check, verdict: { evidence }, signed }: SignedDecision): NewEntry =>
+const ledgerEntry = ({ id, check, verdict: { evidence, members }, responseSha256 }: SignedDecision): NewEntry =>
   entryOf({
     recorded_by: 'system:promotion-gate',
     actor: 'promotion-gate',
     // Only blocked decisions have an entry.
-    action: signed.event as Exclude<DecisionEvent, 'promotion.allowed'>,
+    action: members.event as Exclude<DecisionEvent, 'promotion.allowed'>,
     subject: agentLabelOf(evidence),
-    rationale: signed.message,
-    agent_id: signed.agent_id,
-    metadata: { decision_id: signed.decision_id, response_sha256: signed.response_sha256, asked_by: check.keyPrefix },
+    rationale: members.message,
+    agent_id: members.agent_id,
+    metadata: { decision_id: id, response_sha256: responseSha256, asked_by: check.keyPrefix },
   });

@@ -1,4 +1,4 @@
-import { boolArray, digestArray, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
+import { boolArray, digestArray, int4Array, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
 /** A signed decision with its searchable columns. */
@@ -22,13 +22,15 @@ const INSERT = sql(
   'insert_decisions',
   `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event,
      response_sha256, document, evidence)
-   SELECT $1, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence
-     FROM unnest($2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[], $6::uuid[], $7::uuid[], $8::boolean[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::text[])
-       AS made (seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence)`,
+   SELECT $1, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, ($13::text[])[evidence_at]
+     FROM unnest($2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[], $6::uuid[], $7::uuid[], $8::boolean[], $9::text[], $10::text[], $11::bytea[], $12::text[], $14::int[])
+       AS made (seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence_at)`,
 );
 
-/** Stores decisions, including allowed ones. */
+/** Stores decisions, including allowed ones. A text of evidence that several have in common is sent once. */
 export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): void {
+  const places = new Map<string, number>();
+  for (const { evidence } of rows) if (!places.has(evidence)) places.set(evidence, places.size + 1);
   tx.send(INSERT, [
     tx.tenantId,
     int8Array(rows.map(({ seq }) => seq)),
@@ -42,7 +44,8 @@ export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): 
     textArray(rows.map(({ event }) => event)),
     digestArray(rows.map(({ responseSha256 }) => responseSha256)),
     textArray(rows.map(({ document }) => document)),
-    textArray(rows.map(({ evidence }) => evidence)),
+    textArray([...places.keys()]),
+    int4Array(rows.map(({ evidence }) => places.get(evidence)!)),
   ]);
 }
 

@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { PromotionDecision } from '../../src/contract/promotion-check.ts';
+import { CONDITIONS, DECISION_EVENTS, REASONS } from '../../src/contract/promotion-check.ts';
+import { decisionFault, signDecision } from '../../src/domain/decision-signature.ts';
+import { DecisionText, type OwnMembers, type SharedMembers } from '../../src/domain/decision-text.ts';
+import { digests, hkdf } from '../node-digests.ts';
+
+const key = hkdf(new Uint8Array(32), 'decision-text');
+const text = fc.string({ unit: 'grapheme' });
+const id = fc.oneof(fc.uuid(), text);
+const rate = fc.option(fc.double({ min: 0, max: 100, noNaN: true }));
+const hex = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 64, maxLength: 64 });
+
+/** Members in the order of the contract, which is the order in the response. */
+const shared = fc.record({
+  allowed: fc.boolean(),
+  reason: fc.constantFrom(...REASONS),
+  message: text,
+  event: fc.constantFrom(...DECISION_EVENTS),
+  evaluation_id: fc.option(id),
+  agent_id: fc.option(id),
+  policy: text,
+  threshold: fc.double({ min: 0, max: 100, noNaN: true }),
+  required_threshold: fc.double({ min: 0, max: 100, noNaN: true }),
+  actual_threshold: rate,
+  evaluation_age: rate,
+  evaluation: fc.oneof(fc.constant({}), fc.record({ id, name: text, pass_rate: rate, agent_name: text })),
+  checks: fc.array(
+    fc.record({
+      condition: fc.constantFrom(...CONDITIONS),
+      passed: fc.boolean(),
+      reason: fc.option(fc.constantFrom(...REASONS)),
+      message: text,
+    }),
+  ),
+  key_id: text,
+  timestamp: text,
+  tenant_id: id,
+  evidence_sha256: hex,
+  evidence_size: fc.nat(),
+}) as fc.Arbitrary<SharedMembers>;
+
+const own: fc.Arbitrary<OwnMembers> = fc.record({ decision_id: id, asked_by: text, nonce: fc.option(text, { nil: undefined }) });
+
+/** The whole decision, its members in the order of the contract. */
+function wholeDecision(common: SharedMembers, { decision_id, asked_by, nonce }: OwnMembers) {
+  const { key_id, timestamp, tenant_id, evidence_sha256, evidence_size, ...decided } = common;
+  const signing = { decision_id, key_id, timestamp, tenant_id, asked_by, evidence_sha256, evidence_size };
+  return { ...decided, ...signing, ...(nonce === undefined ? {} : { nonce }) };
+}
+
+describe('the text of decisions', () => {
+  test('is that of each decision written and signed by itself, for any members', () => {
+    fc.assert(
+      fc.property(shared, fc.array(own, { minLength: 1, maxLength: 3 }), (common, owns) => {
+        const writer = new DecisionText(common);
+        for (const each of owns) {
+          const { json, responseSha256 } = writer.sign(each, key, digests);
+          const expected = signDecision(wholeDecision(common, each), key, digests);
+          expect(json).toBe(JSON.stringify(expected));
+          expect(responseSha256).toBe(expected.response_sha256);
+        }
+      }),
+    );
+  });
+
+  test('is a genuine decision of the key', () => {
+    const [common] = fc.sample(shared, { numRuns: 1, seed: 1 });
+    const dated = { ...common!, timestamp: '2026-11-24T08:30:00.123Z', evaluation: {} };
+    const { json } = new DecisionText(dated).sign({ decision_id: 'one', asked_by: 'key:a' }, key, digests);
+    const parsed = JSON.parse(json) as PromotionDecision & Record<string, unknown>;
+    expect(decisionFault(parsed, key, digests)).toBeUndefined();
+    expect(decisionFault({ ...parsed, allowed: !parsed.allowed }, key, digests)).toContain('was altered');
+  });
+});
