@@ -1,9 +1,10 @@
 import { sameBytes } from '@countersign/core/domain/signed-note';
 import type { Pool } from 'pg';
 import { type Seals, sealsOf } from '../database/seals.ts';
-import type { Transaction } from '../database/transaction.ts';
+import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import type { LogName, StoredTree } from '../storage/log-heads.ts';
-import { openFrontier, storedRoot } from './log-tree.ts';
+import { readLeafData } from '../storage/tree.ts';
+import { growTree, hashesIn, openFrontier, storedRoot } from './log-tree.ts';
 
 /** The largest number of remembered heads. Above it, the least recently used one is dropped. */
 const HEADS_MAX = 30_000;
@@ -26,6 +27,10 @@ export interface HeadStore {
 /** A head that this process has seen, or that was stored. Its root is computed on demand. */
 export interface SeenHead {
   size: number;
+  /** The concatenated hashes of its frontier. Undefined for a stored head. */
+  frontier?: Uint8Array;
+  /** For how many further reads another writer is expected to have appended in between. */
+  sharedReads?: number;
   root: () => Uint8Array;
 }
 
@@ -92,34 +97,79 @@ export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | 
   return kept.latest(tx.tenantId, log).then((head) => head && { size: head.size, root: () => head.root });
 }
 
-/** Remembers a committed head, unless a later one is remembered. */
-export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree): void {
+/**
+ * Remembers a committed head, unless a later one is remembered.
+ * @param sharedReads as in SeenHead; undefined: as known.
+ */
+export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree, sharedReads?: number): void {
   const known = memoryOf(tx.seals).heads.get(keyOf(tx, log));
-  if ((known?.size ?? -1) <= tree.size) acceptHead(tx, log, tree);
+  if ((known?.size ?? -1) <= tree.size) acceptHead(tx, log, tree, sharedReads ?? known?.sharedReads);
 }
 
 /** Accepts a head regardless of earlier ones, after the operator has accepted a restore. */
-export function acceptHead(tx: Transaction, log: LogName, { size, frontier }: StoredTree): void {
+export function acceptHead(tx: Transaction, log: LogName, { size, frontier }: StoredTree, sharedReads = 0): void {
   const { heads } = memoryOf(tx.seals);
   const key = keyOf(tx, log);
   heads.delete(key);
-  heads.set(key, { size, root: () => openFrontier({ size, frontier }).root() });
+  heads.set(key, { size, frontier, sharedReads, root: () => openFrontier({ size, frontier }).root() });
   if (heads.size > HEADS_MAX) heads.delete(heads.keys().next().value!);
+}
+
+/** After another writer has appended, so many reads of a head also read the rows that were appended since. */
+const SHARED_READS = 8;
+
+/** The next `sharedReads` of a log, when its head was read. */
+export function nextSharedReads(seen: SeenHead | undefined, { size }: StoredTree): number {
+  if (seen === undefined) return 0;
+  return size > seen.size ? SHARED_READS : Math.max(0, (seen.sharedReads ?? 0) - 1);
+}
+
+/**
+ * Reads the leaf data of the rows appended since a head was seen, at most GROWTH_MAX. Only for a log to which another writer appends too.
+ * Call it right after the statement that reads the head, so that both take one round trip.
+ */
+export function readGrowth(tx: Transaction, log: LogName, seen: SeenHead | undefined): Promise<Buffer> | undefined {
+  if (seen?.frontier === undefined || (seen.sharedReads ?? 0) === 0) return undefined;
+  return ignoreRejection(readLeafData(tx, log, seen.size, seen.size + GROWTH_MAX));
 }
 
 /**
  * Why a head does not continue the log that this process has seen; undefined if it does. A seal shows that the server has written a head,
  * but not that it is the newest one. This comparison detects an older state of the database, restored with its seals.
+ * @param growth the result of `readGrowth`.
  */
 export async function continuityFault(
   tx: Transaction,
   log: LogName,
   seen: SeenHead | undefined,
   tree: StoredTree,
+  growth?: Promise<Buffer>,
 ): Promise<string | undefined> {
   if (seen === undefined || seen.size === 0) return undefined;
   if (tree.size < seen.size) return `it has ${tree.size} rows, and had ${seen.size}: an older state was restored`;
+  if (await hasGrownInto(tx, log, seen, tree, growth)) return undefined;
   const root = tree.size === seen.size ? openFrontier(tree).root() : await storedRoot(tx, log, seen.size);
   if (sameBytes(root, seen.root())) return undefined;
   return `its first ${seen.size} rows differ from those known before: an older state was restored, and other rows were appended`;
+}
+
+/** The largest number of rows by which a known tree is extended. A root from the stored nodes reads about 500 hashes. */
+const GROWTH_MAX = 256;
+
+/**
+ * Whether the known tree with the rows that another server has appended since is the tree of the head. This takes one statement and, for
+ * the usual batch, a tenth of the hashes of `storedRoot`. If it is not, `storedRoot` tells whether the known rows or the new ones differ.
+ */
+async function hasGrownInto(
+  tx: Transaction,
+  log: LogName,
+  { size, frontier }: SeenHead,
+  tree: StoredTree,
+  growth: Promise<Buffer> | undefined,
+): Promise<boolean> {
+  const rows = tree.size - size;
+  if (frontier === undefined || rows === 0 || rows > GROWTH_MAX) return false;
+  const appended = hashesIn(await (growth ?? readLeafData(tx, log, size, tree.size))).slice(0, rows);
+  const grown = growTree({ size, frontier }, appended);
+  return grown.size === tree.size && sameBytes(grown.frontier, tree.frontier);
 }

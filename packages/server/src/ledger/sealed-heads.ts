@@ -13,7 +13,15 @@ import {
   readHead,
   type StoredHead,
 } from '../storage/log-heads.ts';
-import { continuityFault, lastSeen, noteHeadState, rememberSeen, type SeenHead } from './head-memory.ts';
+import {
+  continuityFault,
+  lastSeen,
+  nextSharedReads,
+  noteHeadState,
+  readGrowth,
+  rememberSeen,
+  type SeenHead,
+} from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 
 /** Creates the sealed heads of a new tenant's logs. */
@@ -35,8 +43,9 @@ export async function lockSealedHeads<L extends LogName>(
   const found = seenOf(tx, logs);
   const seen = found instanceof Map ? found : await found;
   const locking = lockHeads(tx, logs);
+  const growths = readGrowths(tx, logs, seen);
   sendBehind?.();
-  return verifiedLocked(tx, logs, seen, await locking);
+  return verifiedLocked(tx, logs, seen, growths, await locking);
 }
 
 /** The same, and reads the head of another log after the locks, in the same round trip. */
@@ -47,9 +56,19 @@ export async function lockAndReadSealedHeads<L extends LogName>(
 ): Promise<{ locked: Record<L, LockedHead>; read: ReadHead }> {
   const found = seenOf(tx, [...logs, other]);
   const seen = found instanceof Map ? found : await found;
-  const [stored, head] = await Promise.all([lockHeads(tx, logs), readHead(tx, other)]);
-  return { locked: await verifiedLocked(tx, logs, seen, stored), read: await verified(tx, other, seen.get(other), head) };
+  const reading = Promise.all([lockHeads(tx, logs), readHead(tx, other)]);
+  const growths = readGrowths(tx, [...logs, other], seen);
+  const [stored, head] = await reading;
+  return {
+    locked: await verifiedLocked(tx, logs, seen, growths, stored),
+    read: await verified(tx, other, seen.get(other), head, growths.get(other)),
+  };
 }
+
+type Growths = ReadonlyMap<LogName, Promise<Buffer> | undefined>;
+
+const readGrowths = (tx: Transaction, logs: readonly LogName[], seen: SeenHeads): Growths =>
+  new Map(logs.map((log) => [log, readGrowth(tx, log, seen.get(log))]));
 
 type SeenHeads = Map<LogName, SeenHead | undefined>;
 
@@ -66,12 +85,13 @@ async function verifiedLocked<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
   seen: SeenHeads,
+  growths: Growths,
   stored: Awaited<ReturnType<typeof lockHeads>>,
 ): Promise<Record<L, LockedHead>> {
   const locked = {} as Record<L, LockedHead>;
   for (const log of logs) {
     const head = stored.get(log);
-    const { seq, rowHash, tree } = await verified(tx, log, seen.get(log), head);
+    const { seq, rowHash, tree } = await verified(tx, log, seen.get(log), head, growths.get(log));
     const { now, clock } = head!;
     locked[log] = { seq, rowHash, tree, now, clock };
   }
@@ -108,14 +128,16 @@ async function verified<H extends StoredHead>(
   log: LogName,
   seen: SeenHead | undefined,
   head: H | undefined,
+  growth?: Promise<Buffer>,
 ): Promise<H> {
   const fault =
-    head === undefined ? 'it is gone' : (sealFault(tx, log, head) ?? (await continuityFault(tx, log, seen, head.tree)));
+    head === undefined ? 'it is gone' : (sealFault(tx, log, head) ?? (await continuityFault(tx, log, seen, head.tree, growth)));
   noteHeadState(tx, log, fault === undefined);
   if (fault !== undefined || head === undefined)
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
   // After the commit only: a head that this transaction has moved may still be rolled back.
-  tx.afterCommit(() => rememberSeen(tx, log, head.tree));
+  const sharedReads = nextSharedReads(seen, head.tree);
+  tx.afterCommit(() => rememberSeen(tx, log, head.tree, sharedReads));
   return head;
 }
 
