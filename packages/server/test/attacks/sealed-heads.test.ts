@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { signDecision } from '@countersign/core/domain/decision-signature';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { deriveDecisionKey, digests } from '../../src/crypto/digests.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
@@ -193,5 +193,44 @@ describe('an older state restored with its valid seals', () => {
     for (let count = 0; count < 6; count += 1) expect((await append(key, otherServer)).status).toBe(200);
     expect(await append(key)).toMatchObject(refused);
     expect(await check(key)).toMatchObject(refused);
+  });
+});
+
+describe('a log to which two servers append', () => {
+  let second: TestServer;
+
+  beforeEach(async () => {
+    second = await freshServer();
+    tenantId = await server.workspace();
+    key = await server.key(tenantId);
+    await fill(key);
+  });
+
+  /** Both servers append in turn, so that each expects rows of the other. */
+  async function appendInTurn(times: number): Promise<void> {
+    for (let count = 0; count < times; count += 1)
+      for (const on of [server, second]) expect((await append(key, on)).status).toBe(200);
+  }
+
+  test('is verified by the appended rows alone, without the stored nodes of the tree', async () => {
+    await appendInTurn(130);
+    await insider.sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = 'audit'`, tenantId);
+    await appendInTurn(2);
+  });
+
+  test('is refused by both after an older state was restored and a third server continued it', async () => {
+    const columns = 'tenant_id, log, seq, row_hash, tree_size, frontier, last_recorded_at, seal';
+    await appendInTurn(2);
+    await insider.sql(`CREATE TABLE older AS SELECT ${columns} FROM countersign.log_heads WHERE $T`, tenantId);
+    await appendInTurn(3);
+    await insider.sql(
+      `DELETE FROM countersign.audit_entries WHERE $T AND seq > (SELECT seq FROM older WHERE log = 'audit')`,
+      tenantId,
+    );
+    await insider.sql('DELETE FROM countersign.log_heads WHERE $T', tenantId);
+    await insider.sql(`INSERT INTO countersign.log_heads (${columns}) SELECT ${columns} FROM older`, tenantId);
+    const third = await freshServer();
+    for (let count = 0; count < 9; count += 1) expect((await append(key, third)).status).toBe(200);
+    for (const on of [server, second]) expect(await append(key, on)).toMatchObject(refused);
   });
 });
