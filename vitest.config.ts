@@ -8,9 +8,12 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/co
 
 /** The files that take longest. One of them begun last would run alone while the other core idles. */
 const LONGEST = [
+  'test/faults',
+  'server/test/database/full-disk',
   'portal/test/accessibility',
   'server/test/app/database-away',
   'server/test/app/shutdown',
+  'server/test/app/crash',
   'portal/test/hostile-texts',
   'test/independent-verifier',
   'server/test/app/first-start',

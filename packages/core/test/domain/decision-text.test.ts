@@ -66,9 +66,10 @@ describe('the text of decisions', () => {
   });
 
   test('is a genuine decision of the key', () => {
-    const [common] = fc.sample(shared, { numRuns: 1, seed: 1 });
-    const dated = { ...common!, timestamp: '2026-11-24T08:30:00.123Z', evaluation: {} };
-    const { json } = new DecisionText(dated).sign({ decision_id: 'one', asked_by: 'key:a' }, key, digests);
+    const [sample] = fc.sample(shared, { numRuns: 1, seed: 1 });
+    const tenant_id = '0190d9a2-7c1e-7d6b-9f5a-1c2d3e4f5a6b';
+    const common = { ...sample!, timestamp: '2026-11-24T08:30:00.123Z', tenant_id };
+    const { json } = new DecisionText(common).sign({ decision_id: 'one', asked_by: 'key:a' }, key, digests);
     const parsed = JSON.parse(json) as PromotionDecision & Record<string, unknown>;
     expect(decisionFault(parsed, key, digests)).toBeUndefined();
     expect(decisionFault({ ...parsed, allowed: !parsed.allowed }, key, digests)).toContain('was altered');
