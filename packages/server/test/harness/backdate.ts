@@ -8,10 +8,18 @@ import type { TestServer } from './test-server.ts';
  */
 export async function setEvaluationTime({ database, open }: TestServer, agentName: string, moment: string): Promise<void> {
   await database.sql('ALTER TABLE countersign.evaluations DISABLE TRIGGER append_only');
-  await database.sql(
-    `UPDATE countersign.evaluations SET recorded_at = ${moment} WHERE agent_id = (SELECT id FROM countersign.agents WHERE name = $1)`,
+  // Computed beforehand: Citus takes no such expression in an UPDATE.
+  const times = await database.sql<{ tenant_id: string; id: string; moment: string }>(
+    `SELECT tenant_id, id, (${moment})::timestamptz::text AS moment FROM countersign.evaluations
+      WHERE agent_id = (SELECT id FROM countersign.agents WHERE name = $1)`,
     [agentName],
   );
+  for (const { tenant_id, id, moment } of times)
+    await database.sql('UPDATE countersign.evaluations SET recorded_at = $3 WHERE tenant_id = $1 AND id = $2', [
+      tenant_id,
+      id,
+      moment,
+    ]);
   await database.sql('ALTER TABLE countersign.evaluations ENABLE ALWAYS TRIGGER append_only');
   await rebuildAllEvidence({ database, open });
 }

@@ -58,7 +58,7 @@ describe('promotion check', () => {
     const sent = '{"name":"n","agent_name":"minus zero","pass_rate":-0.0,"severity_threshold":-0}';
     expect((await server.post(paths.evaluations, key, sent)).status).toBe(200);
     const stored = `SELECT pass_rate::text, severity_threshold::text FROM countersign.evaluations AS e JOIN countersign.agents AS a
-      ON a.id = e.agent_id WHERE a.name = 'minus zero'`;
+      ON a.tenant_id = e.tenant_id AND a.id = e.agent_id WHERE a.name = 'minus zero'`;
     expect(await server.database.sql(stored)).toEqual([{ pass_rate: '0', severity_threshold: '0' }]);
     const { status, body } = await server.post(paths.promotionCheck, key, '{"agent_name":"minus zero","min_pass_rate":-0}');
     expect([status, body.allowed, body.threshold, body.actual_threshold]).toEqual([200, true, 0, 0]);
