@@ -22,9 +22,12 @@ const INSERT = sql(
   'insert_decisions',
   `INSERT INTO countersign.decisions (tenant_id, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event,
      response_sha256, document, evidence)
-   SELECT $1, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, ($13::text[])[evidence_at]
-     FROM unnest($2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[], $6::uuid[], $7::uuid[], $8::boolean[], $9::text[], $10::text[], $11::bytea[], $12::text[], $14::int[])
-       AS made (seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event, response_sha256, document, evidence_at)`,
+   SELECT $1, seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed, reason, event,
+          response_sha256, document, ($13::text[])[evidence_at]
+     FROM unnest($2::bigint[], $3::uuid[], $4::timestamptz[], $5::text[], $6::uuid[], $7::uuid[], $8::boolean[],
+                 $9::text[], $10::text[], $11::bytea[], $12::text[], $14::int[])
+       AS made (seq, id, recorded_at, recorded_by, agent_id, evaluation_id, allowed,
+                reason, event, response_sha256, document, evidence_at)`,
 );
 
 /** Stores decisions, including allowed ones. A text of evidence that several have in common is sent once. */
