@@ -2,7 +2,7 @@ import { attestationHeader, attestDecision } from '@countersign/core/domain/atte
 import type { RunIdMerging } from '../background/run-id-merging.ts';
 import { deriveDecisionKey } from '../crypto/digests.ts';
 import type { Admission } from '../database/admission.ts';
-import { BatchWriter, type Item } from '../database/batch-writer.ts';
+import { BatchWriter, type Item, type TakeMore } from '../database/batch-writer.ts';
 import { isWrongGuess } from '../database/pool.ts';
 import { Slots } from '../database/slots.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
@@ -32,6 +32,12 @@ const LIMITS = {
   decisions: { itemsMax: 128, inFlightMax: 1 },
 } as const;
 
+/** What belongs to a batch besides its items. */
+interface BatchParts<I> {
+  documents: BatchDocuments;
+  takeMore: TakeMore<I>;
+}
+
 /** What a batch writer does besides writing rows. */
 interface WriterOptions<I> {
   /** The documents of an item, which are stored compressed. */
@@ -54,7 +60,7 @@ export function openRecordWriters(parts: {
   const decisionKeys = cachedDecisionKeys(database.secrets.masterSecret);
   const writer = <I extends Item>(
     name: keyof typeof LIMITS,
-    write: (tx: Transaction, items: readonly I[], documents: BatchDocuments) => Promise<Outcome[]>,
+    write: (tx: Transaction, items: readonly I[], batch: BatchParts<I>) => Promise<Outcome[]>,
     { documentsOf, committed, heads }: WriterOptions<I> = {},
   ): BatchWriter<I, IngestReply> =>
     new BatchWriter({
@@ -62,16 +68,16 @@ export function openRecordWriters(parts: {
       ...LIMITS[name],
       admission: queue,
       slots,
-      write: async (tenantId, items) => {
+      write: async (tenantId, items, takeMore) => {
         database.clock.requireSafe();
         const documents =
           documentsOf === undefined ? BatchDocuments.none : await BatchDocuments.compress(items.flatMap(documentsOf));
-        const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) => write(tx, items, documents)).catch(
-          (error: unknown) => {
-            heads?.drop(tenantId, isWrongGuess(error));
-            throw error;
-          },
-        );
+        const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) =>
+          write(tx, items, { documents, takeMore }),
+        ).catch((error: unknown) => {
+          heads?.drop(tenantId, isWrongGuess(error));
+          throw error;
+        });
         committed?.(outcomes, tenantId);
         return outcomes;
       },
@@ -79,25 +85,28 @@ export function openRecordWriters(parts: {
     });
   const countRuns = (_outcomes: readonly Outcome[], tenantId: string) => runIds.count(tenantId);
   return {
-    traces: writer('traces', (tx, items, documents) => writeTraces(tx, items, documents, traceHeads), {
+    traces: writer('traces', (tx, items, { documents }) => writeTraces(tx, items, documents, traceHeads), {
       documentsOf: ({ document }) => [document],
       committed: countRuns,
       heads: traceHeads,
     }),
-    exports: writer('exports', (tx, items, documents) => writeExports(tx, items, documents, traceHeads), {
+    exports: writer('exports', (tx, items, { documents }) => writeExports(tx, items, documents, traceHeads), {
       documentsOf: documentsOfExport,
       committed: countRuns,
       heads: traceHeads,
     }),
-    telemetry: writer('telemetry', writeTelemetry, { documentsOf: ({ document }) => [document], committed: countRuns }),
+    telemetry: writer('telemetry', (tx, items, { documents }) => writeTelemetry(tx, items, documents), {
+      documentsOf: ({ document }) => [document],
+      committed: countRuns,
+    }),
     evaluations: writer('evaluations', writeEvaluations),
     detailedEvaluations: writer('detailedEvaluations', writeDetailedEvaluations),
-    audit: writer('audit', (tx, items) => writeAudit(tx, items, auditHeads), {
+    audit: writer('audit', (tx, items, { takeMore }) => writeAudit(tx, items, auditHeads, takeMore), {
       committed: (outcomes) => metrics.ledgerAppends.inc(outcomes.filter(isStored).length),
       heads: auditHeads,
     }),
-    decisions: writer('decisions', (tx, checks) =>
-      writeDecisions(tx, checks, decisionKeys, ({ allowed, reason }) => {
+    decisions: writer('decisions', (tx, checks, { takeMore }) =>
+      writeDecisions(tx, checks, takeMore, decisionKeys, ({ allowed, reason }) => {
         metrics.decisions.inc({ reason });
         if (!allowed) metrics.ledgerAppends.inc();
       }),

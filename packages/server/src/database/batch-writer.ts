@@ -20,6 +20,12 @@ export class RejectedItems extends Error {
   }
 }
 
+/**
+ * Adds the items that have arrived since a batch was taken to it, and returns them. For a batch that has waited, so that the next one need
+ * not wait for them.
+ */
+export type TakeMore<I> = () => readonly I[];
+
 /** The options of a batch writer. */
 export interface BatchOptions<I extends Item, Answer> {
   name: string;
@@ -32,8 +38,9 @@ export interface BatchOptions<I extends Item, Answer> {
   /**
    * Writes all items of one tenant in one transaction and returns their outcomes in order: a response, or the reason of a rejection.
    * Committed when it resolves. After a unique violation, caused by another batch, the same batch is retried.
+   * @param takeMore the outcomes of the items that it returns follow those of `items`.
    */
-  write: (tenantId: string, items: readonly I[]) => Promise<(Answer | ApiError)[]>;
+  write: (tenantId: string, items: readonly I[], takeMore: TakeMore<I>) => Promise<(Answer | ApiError)[]>;
   observe?: (items: number) => void;
 }
 
@@ -53,6 +60,8 @@ interface Lane<I, Answer> {
 /** The maximum bytes of a batch: larger parameters only need more memory. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const TRIES = 5;
+/** A batch that is retried stays as it is. */
+const TAKE_NONE = () => [];
 /** Batches below this size are not split, because every batch has a fixed cost. */
 const SPLIT_ITEMS_MIN = 16;
 
@@ -99,7 +108,8 @@ export class BatchWriter<I extends Item, Answer> {
     const release = await this.#options.slots.take();
     // Taken only now, so that items that arrived while this batch waited for a connection are included.
     const batch = this.#take(lane);
-    const settlePromises = batch.length > 0 ? await this.#settle(tenantId, batch) : () => undefined;
+    const takeMore = () => this.#takeMore(lane, batch);
+    const settlePromises = batch.length > 0 ? await this.#settle(tenantId, batch, takeMore) : () => undefined;
     release();
     lane.inFlight -= 1;
     if (lane.queue.length > 0) {
@@ -114,21 +124,33 @@ export class BatchWriter<I extends Item, Answer> {
   }
 
   /**
-   * The next items in order, without those whose fold key is in the batch already, and at most half of them plus the previous batch.
-   * Callers that wait for their responses return together. With all of them in one batch, the database and this process would alternate;
-   * with two halves they work at the same time.
+   * Takes the next batch: at most half of the waiting items and those of the previous batch. Callers that wait for their responses return
+   * together. With all of them in one batch, the database and this process would alternate; with two halves they work at the same time.
    */
   #take(lane: Lane<I, Answer>): Waiting<I, Answer>[] {
+    const half = Math.ceil((lane.queue.length + lane.lastItems) / 2);
     const batch: Waiting<I, Answer>[] = [];
+    this.#fill(batch, lane, Math.max(SPLIT_ITEMS_MIN, half));
+    lane.lastItems = batch.length;
+    return batch;
+  }
+
+  /** Adds the waiting items to a batch that was taken earlier, and returns them. */
+  #takeMore(lane: Lane<I, Answer>, batch: Waiting<I, Answer>[]): I[] {
+    const before = batch.length;
+    this.#fill(batch, lane, this.#options.itemsMax);
+    lane.lastItems = batch.length;
+    return batch.slice(before).map(({ item }) => item);
+  }
+
+  /** Moves waiting items into a batch in order, without those whose fold key is in it already, until it has `itemsMax`. */
+  #fill(batch: Waiting<I, Answer>[], lane: Lane<I, Answer>, itemsMax: number): void {
     const left: Waiting<I, Answer>[] = [];
-    const keys = new Set<string>();
-    const itemsMax = Math.min(
-      this.#options.itemsMax,
-      Math.max(SPLIT_ITEMS_MIN, Math.ceil((lane.queue.length + lane.lastItems) / 2)),
-    );
-    let bytes = 0;
+    const keys = new Set(batch.flatMap(({ item }) => item.foldKeys));
+    const most = Math.min(this.#options.itemsMax, itemsMax);
+    let bytes = batch.reduce((sum, { item }) => sum + item.bytes, 0);
     for (const waiting of lane.queue) {
-      const full = batch.length >= itemsMax || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);
+      const full = batch.length >= most || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);
       // An item that is left behind keeps its keys, so that no later item with the same key overtakes it.
       const repeated = waiting.item.foldKeys.some((key) => keys.has(key));
       for (const key of waiting.item.foldKeys) keys.add(key);
@@ -139,18 +161,22 @@ export class BatchWriter<I extends Item, Answer> {
       }
     }
     lane.queue = left;
-    lane.lastItems = batch.length;
-    return batch;
   }
 
   /** Writes a batch and returns a function that settles its promises. Never rejects. */
-  async #settle(tenantId: string, batch: readonly Waiting<I, Answer>[], tries = TRIES): Promise<() => void> {
+  async #settle(
+    tenantId: string,
+    batch: readonly Waiting<I, Answer>[],
+    takeMore: TakeMore<I>,
+    tries = TRIES,
+  ): Promise<() => void> {
     try {
-      this.#options.observe?.(batch.length);
       const outcomes = await this.#options.write(
         tenantId,
         batch.map(({ item }) => item),
+        takeMore,
       );
+      this.#options.observe?.(batch.length);
       return () => {
         batch.forEach(({ resolve, reject }, index) => {
           const outcome = outcomes[index]!;
@@ -170,9 +196,9 @@ export class BatchWriter<I extends Item, Answer> {
         if (refusal !== undefined) reject(refusal);
         return refusal === undefined;
       });
-      if (rest.length > 0) return this.#settle(tenantId, rest, tries);
+      if (rest.length > 0) return this.#settle(tenantId, rest, TAKE_NONE, tries);
     } else if (isWorthRetrying(error) && tries > 1) {
-      return this.#settle(tenantId, batch, tries - 1);
+      return this.#settle(tenantId, batch, TAKE_NONE, tries - 1);
     } else if (isDatabaseAway(error)) {
       // The outcome of the COMMIT is unknown: nothing is acknowledged, and an Idempotency-Key makes a retry safe.
       for (const { reject } of batch) reject(unavailable(error));
@@ -181,7 +207,7 @@ export class BatchWriter<I extends Item, Answer> {
       for (const { reject } of batch) reject(error);
     } else if (batch.length > 1) {
       // One invalid item must not fail the others.
-      for (const waiting of batch) (await this.#settle(tenantId, [waiting], tries))();
+      for (const waiting of batch) (await this.#settle(tenantId, [waiting], TAKE_NONE, tries))();
     } else {
       batch[0]?.reject(error);
     }

@@ -1,10 +1,12 @@
 import { operations } from '@countersign/core/contract/operations';
 import { type AgentClaim, claimedAgents } from '@countersign/core/domain/agent-claim';
 import type { UnlinkedEntry } from '@countersign/core/domain/audit-chain';
+import type { TakeMore } from '../database/batch-writer.ts';
 import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { validationFailed } from '../errors/api-error.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries } from '../ledger/append.ts';
+import { isShared } from '../ledger/head-memory.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { findAgents } from '../storage/agents.ts';
 import type { LockedHead } from '../storage/log-heads.ts';
@@ -26,12 +28,21 @@ const REMEMBERED_HEAD_ITEMS_MAX = 4;
 
 /**
  * Appends audit entries of one tenant in one transaction, in the order of arrival. If the batch is small, only the head must be read, and
- * this process remembers it, everything is sent in one round trip, including COMMIT.
+ * this process remembers it, everything is sent in one round trip, including COMMIT. While another server appends to the log, the head is
+ * locked first, and what has arrived until then joins the batch.
  */
-export async function writeAudit(tx: Transaction, items: readonly PreparedAudit[], heads: RememberedHeads): Promise<Outcome[]> {
-  const mayGuess = items.length <= REMEMBERED_HEAD_ITEMS_MAX && items.every(readsNothing);
+export async function writeAudit(
+  tx: Transaction,
+  first: readonly PreparedAudit[],
+  heads: RememberedHeads,
+  takeMore: TakeMore<PreparedAudit> = () => [],
+): Promise<Outcome[]> {
+  const awaited = isShared(tx, 'audit') ? await lockLogs(tx, ['audit']) : undefined;
+  const items = awaited === undefined ? first : [...first, ...takeMore()];
+  const mayGuess = awaited === undefined && items.length <= REMEMBERED_HEAD_ITEMS_MAX && items.every(readsNothing);
   const guessed = mayGuess ? heads.take(tx.tenantId) : undefined;
-  const locked = guessed === undefined ? ignoreRejection(lockLogs(tx, ['audit'])) : Promise.resolve({ audit: guessed });
+  const known = awaited ?? (guessed === undefined ? undefined : { audit: guessed });
+  const locked = known === undefined ? ignoreRejection(lockLogs(tx, ['audit'])) : Promise.resolve(known);
   const agents = ignoreRejection(findAgents(tx, ...claimedAgents(items.map(({ claim }) => claim))));
   let left: LockedHead | undefined;
   const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {

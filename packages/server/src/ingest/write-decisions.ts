@@ -3,12 +3,13 @@ import { unsignedHeadText } from '@countersign/core/domain/checkpoint';
 import { DecisionText, type SignedText } from '@countersign/core/domain/decision-text';
 import { agentLabelOf, type EvidenceQuestion } from '@countersign/core/domain/evidence-document';
 import { digests } from '../crypto/digests.ts';
-import type { Item } from '../database/batch-writer.ts';
+import type { Item, TakeMore } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { advance, lockLogsAndRead } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type NewEntry } from '../ledger/append.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
+import { isShared } from '../ledger/head-memory.ts';
 import { requestApprovals } from '../storage/approvals.ts';
 import { findSigningKeyId } from '../storage/decision-keys.ts';
 import { type DecisionRow, insertDecisions } from '../storage/decisions.ts';
@@ -38,20 +39,24 @@ interface SignedDecision extends SignedText {
 
 /**
  * Decides the concurrent checks of one tenant from the log `evidence` at one time, and stores every decision. Blocked ones are also
- * written to the audit ledger, in the same transaction.
+ * written to the audit ledger, in the same transaction. While another server decides too, the checks that have arrived until the logs are
+ * locked join the batch.
  */
 export async function writeDecisions(
   tx: Transaction,
-  checks: readonly PreparedCheck[],
+  first: readonly PreparedCheck[],
+  takeMore: TakeMore<PreparedCheck>,
   decisionKeys: DecisionKeys,
   observe: (committed: Pick<PromotionDecision, 'allowed' | 'reason'>) => void,
 ): Promise<(IngestReply | ApiError)[]> {
-  const distinct = new DistinctQuestions();
-  const questionIndexes = checks.map(({ question }) => distinct.indexOf(question));
+  const mayTakeMore = isShared(tx, 'decisions');
   const [{ locked, read }, keyId] = await Promise.all([
     lockLogsAndRead(tx, ['audit', 'decisions'], 'evidence'),
     findSigningKeyId(tx),
   ]);
+  const checks = mayTakeMore ? [...first, ...takeMore()] : first;
+  const distinct = new DistinctQuestions();
+  const questionIndexes = checks.map(({ question }) => distinct.indexOf(question));
   const evidence = await evidenceStates.read(tx, (state, at) => distinct.lookUp(state, at), read);
   const verdicts = await distinct.decide(tx, evidence);
   const heads = withSameTime(locked);

@@ -118,6 +118,10 @@ export function acceptHead(tx: Transaction, log: LogName, { size, frontier }: St
 /** After another writer has appended, so many reads of a head also read the rows that were appended since. */
 const SHARED_READS = 8;
 
+/** Whether another writer has appended to a log of a pool's database within the last few reads of its head. */
+export const isShared = (tx: Transaction, log: LogName): boolean =>
+  (memoryOf(tx.seals).heads.get(keyOf(tx, log))?.sharedReads ?? 0) > 0;
+
 /** The next `sharedReads` of a log, when its head was read. */
 export function nextSharedReads(seen: SeenHead | undefined, { size }: StoredTree): number {
   if (seen === undefined) return 0;

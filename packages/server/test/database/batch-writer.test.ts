@@ -1,9 +1,11 @@
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { Admission } from '../../src/database/admission.ts';
 import { BatchWriter, type Item } from '../../src/database/batch-writer.ts';
 import { Slots } from '../../src/database/slots.ts';
 
 const item: Item = { bytes: 1, foldKeys: [] };
+const named = (key: string): Item => ({ bytes: 1, foldKeys: [key] });
 
 test('splits 64 waiting requests into two batches and writes 16 in one', async () => {
   const sizes: number[] = [];
@@ -23,4 +25,53 @@ test('splits 64 waiting requests into two batches and writes 16 in one', async (
   sizes.length = 0;
   await Promise.all(Array.from({ length: 16 }, () => writer.submit('tenant', item)));
   expect(sizes).toEqual([16]);
+});
+
+test('a batch that waits takes what has arrived meanwhile, up to its maximum and without a key twice', async () => {
+  const batches: Item[][] = [];
+  const waiting = Promise.withResolvers<void>();
+  const writer = new BatchWriter<Item, number>({
+    name: 'test',
+    itemsMax: 4,
+    inFlightMax: 1,
+    admission: new Admission(1_000_000),
+    slots: new Slots(1),
+    write: async (_tenant, first, takeMore) => {
+      if (batches.length === 0) await waiting.promise;
+      const items = [...first, ...takeMore()];
+      batches.push(items);
+      return items.map((_, index) => index);
+    },
+  });
+  const sent = [named('a'), named('b'), named('a'), named('c'), named('d'), named('e')];
+  const first = writer.submit('tenant', sent[0]!);
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  const others = sent.slice(1).map((each) => writer.submit('tenant', each));
+  waiting.resolve();
+  expect(await Promise.all([first, ...others])).toEqual([0, 1, 0, 2, 3, 1]);
+  expect(batches).toEqual([
+    [sent[0], sent[1], sent[3], sent[4]],
+    [sent[2], sent[5]],
+  ]);
+});
+
+test('a batch that fails after it has taken more is retried with all of its items', async () => {
+  const sizes: number[] = [];
+  const writer = new BatchWriter<Item, number>({
+    name: 'test',
+    itemsMax: 64,
+    inFlightMax: 1,
+    admission: new Admission(1_000_000),
+    slots: new Slots(1),
+    write: async (_tenant, first, takeMore) => {
+      const late = sizes.length === 0 ? writer.submit('tenant', item) : undefined;
+      const items = [...first, ...takeMore()];
+      sizes.push(items.length);
+      if (late !== undefined) throw Object.assign(new pg.DatabaseError('duplicate key', 0, 'error'), { code: '23505' });
+      return items.map((_, index) => index);
+    },
+  });
+  expect(await writer.submit('tenant', item)).toBe(0);
+  expect(sizes).toEqual([2, 2]);
 });

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { lockLogs } from '../../src/ledger/advance.ts';
 import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -33,6 +37,10 @@ const atOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise
 const statuses = (answers: readonly Answer[]) => Object.groupBy(answers, ({ status }) => status);
 const allOk = (answers: readonly Answer[]) => expect(Object.keys(statuses(answers))).toEqual(['200']);
 
+/** Bytes that wait in the first server; an audit entry counts as 1,000 more than its body. */
+const queuedBytes = async () =>
+  Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${servers[0].url}/metrics`)).text())![1]);
+
 const expectWholeChain = async () =>
   expect(await verifyDatabase(servers[0].open.pool, tenantId)).toMatchObject({ firstBad: undefined });
 
@@ -62,6 +70,27 @@ describe('two servers on one database', () => {
       const row = bySeq.get(headers.get('countersign-ledger-seq')!);
       expect([row?.row_hash, row?.prev_hash]).toEqual([body.row_hash, body.prev_hash]);
     }
+    await expectWholeChain();
+  });
+
+  test('entries that arrive while a batch waits for the other server are appended in the same transaction', async () => {
+    for (const number of [0, 1, 0])
+      expect((await post(number, paths.audit, { actor: 'ci', action: 'test.turn' })).status).toBe(200);
+    const action = 'test.while-waiting';
+    const answers = await inTenantTransaction(servers[1].open.pool, tenantId, async (tx) => {
+      await lockLogs(tx, ['audit']);
+      const first = post(0, paths.audit, { actor: 'ci', action });
+      await waitForBlockedStatements(database);
+      const others = atOnce(10, () => post(0, paths.audit, { actor: 'ci', action }));
+      await until('they wait', async () => (await queuedBytes()) >= 11_000);
+      return { first, others };
+    }).then(({ first, others }) => Promise.all([first, others]));
+    allOk(answers.flat());
+    const rows = await database.sql<{ xmin: string }>(
+      'SELECT xmin::text FROM countersign.audit_entries WHERE tenant_id = $1 AND action = $2',
+      [tenantId, action],
+    );
+    expect([rows.length, new Set(rows.map(({ xmin }) => xmin)).size]).toEqual([11, 1]);
     await expectWholeChain();
   });
 
