@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type PortalRoute, SIGNED_IN_AS } from '@countersign/core/portal/route';
 import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { repeatAfterConflict } from '../database/pool.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { rejectOtherMethods } from '../http/other-methods.ts';
 import type { OutgoingResponse } from '../http/outgoing.ts';
@@ -66,7 +67,8 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         const caller = callerOf(request, parts);
         const response = parts.outgoing.begin(reply, accountOf(current));
         return await response.during(async () => {
-          const answer = await handler({ ...current, params, query, body, sessionToken, caller, parts, memory: response });
+          const act = () => handler({ ...current, params, query, body, sessionToken, caller, parts, memory: response });
+          const answer = await (route.method === 'GET' ? act() : repeatAfterConflict(act));
           return send(reply, { route, response, answer }, parts);
         });
       } catch (error) {

@@ -162,8 +162,8 @@ describe('two servers on one database', () => {
       const callers = Array.from({ length: 60 }, (_, caller) => caller).filter((caller) => caller % 3 === index);
       const [trace] = await database.sql<{ id: string; numbers: number[] }>(
         `SELECT id, span_count, submission_count, prompt_tokens, completion_tokens, total_tokens, cost_usd::text AS cost_usd,
-                (SELECT count(*)::int FROM countersign.spans WHERE trace = t.id) AS spans,
-                (SELECT array_agg(number ORDER BY number) FROM countersign.trace_submissions WHERE trace = t.id) AS numbers
+                (SELECT count(*)::int FROM countersign.spans WHERE tenant_id = $1 AND trace = t.id) AS spans,
+                (SELECT array_agg(number ORDER BY number) FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = t.id) AS numbers
            FROM countersign.traces AS t WHERE tenant_id = $1 AND trace_id = $2`,
         [tenantId, traceId],
       );
@@ -195,9 +195,10 @@ describe('two servers on one database', () => {
     );
     const [trace] = await database.sql<{ total_tokens: number; names: string[]; submissions: number[]; last: string }>(
       `SELECT t.total_tokens, array_agg(DISTINCT s.name) AS names, array_agg(DISTINCT s.submission) AS submissions,
-              (SELECT document FROM countersign.trace_submissions WHERE trace = t.id AND number = 40) AS last
-         FROM countersign.traces AS t JOIN countersign.spans AS s ON s.trace = t.id WHERE t.trace_id = $1 GROUP BY t.tenant_id, t.id, t.total_tokens`,
-      [traceId],
+              (SELECT document FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = t.id AND number = 40) AS last
+         FROM countersign.traces AS t JOIN countersign.spans AS s ON s.tenant_id = $1 AND s.trace = t.id
+        WHERE t.tenant_id = $1 AND t.trace_id = $2 GROUP BY t.tenant_id, t.id, t.total_tokens`,
+      [tenantId, traceId],
     );
     const sent = JSON.parse(trace!.last).spans as { name: string; total_tokens: number }[];
     expect(trace).toMatchObject({

@@ -17,7 +17,7 @@ async function settingsWhere(changes: Readonly<Record<string, string>>): Promise
   try {
     await client.query('BEGIN');
     const { rows } = await client.query<{ name: string; setting: string }>(
-      `SELECT name, setting FROM pg_settings WHERE name IN ('synchronous_commit', 'transaction_isolation', 'plan_cache_mode',
+      `SELECT name, setting FROM pg_settings WHERE name IN ('synchronous_commit', 'transaction_isolation', 'plan_cache_mode', 'jit',
          'lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')`,
     );
     await client.query('COMMIT');
@@ -33,6 +33,7 @@ test('overrides database settings: commits wait for the disk, isolation is read 
     synchronous_commit: 'off',
     default_transaction_isolation: 'serializable',
     plan_cache_mode: 'auto',
+    jit: 'on',
     lock_timeout: '0',
     statement_timeout: '0',
     idle_in_transaction_session_timeout: '0',
@@ -41,6 +42,7 @@ test('overrides database settings: commits wait for the disk, isolation is read 
     synchronous_commit: 'on',
     transaction_isolation: 'read committed',
     plan_cache_mode: 'force_generic_plan',
+    jit: 'off',
     lock_timeout: '12000',
     statement_timeout: '14000',
     idle_in_transaction_session_timeout: '10000',

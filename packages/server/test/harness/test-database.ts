@@ -3,6 +3,7 @@ import type { ConnectionSettings } from '@countersign/embedded-database';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { copyCitusDatabase, dropCitusDatabase } from '../../../../scripts/citus/databases.ts';
+import { isNotOnCitus, runOnShards, switchTriggersOfShards } from './citus-shards.ts';
 
 /** The database of one test file, cloned from the migrated template. */
 export interface TestDatabase {
@@ -31,9 +32,16 @@ async function createDatabase(template: string): Promise<TestDatabase> {
     server: { ...cluster.server, database: name },
     owner: { ...cluster.owner, database: name },
     sql: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) => {
-      const { rows } = await pool.query<Row>(text, values);
-      if (cluster.citus !== undefined) await switchTriggersOfShards(pool, text);
-      return rows;
+      const { citus } = cluster;
+      if (citus === undefined) return (await pool.query<Row>(text, values)).rows;
+      try {
+        const { rows } = await pool.query<Row>(text, values);
+        await switchTriggersOfShards(pool, text);
+        return rows;
+      } catch (error) {
+        if (!isNotOnCitus(error)) throw error;
+        return runOnShards<Row>(pool, [citus.coordinator, ...citus.workers], { database: name, text, values });
+      }
     },
     drop: async () => {
       await pool.end();
@@ -41,17 +49,6 @@ async function createDatabase(template: string): Promise<TestDatabase> {
       else await asSuperuser((client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
     },
   };
-}
-
-/** Citus switches the triggers of the table, but not those of its shards, which have other names. */
-async function switchTriggersOfShards(pool: pg.Pool, text: string): Promise<void> {
-  const [, table, verb] = /^ALTER TABLE (\S+) (DISABLE|ENABLE)(?: ALWAYS)? TRIGGER/.exec(text) ?? [];
-  if (table === undefined) return;
-  const distributed = await pool.query('SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass', [table]);
-  if (distributed.rows.length === 0) return;
-  const command = `ALTER TABLE %s ${verb} TRIGGER USER`;
-  const { rows } = await pool.query('SELECT result FROM run_command_on_shards($1, $2) WHERE NOT success', [table, command]);
-  if (rows.length > 0) throw new Error(`the triggers of a shard of ${table} cannot be switched: ${rows[0].result}`);
 }
 
 /** Tests disable triggers, which Citus allows for a distributed table only with this setting. */

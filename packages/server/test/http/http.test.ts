@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
-import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { lockLogs } from '../../src/ledger/advance.ts';
 import { httpText, parseAnswers } from '../bad-input/raw-socket.ts';
 import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -61,11 +62,13 @@ describe('the order of checks', () => {
 
   test('checks the queue last: 503 with Retry-After for a valid body, 422 for an invalid one', async () => {
     const small = await testServer({ database: server.database, queueBytesMax: 4000 });
-    const holding = new pg.Client(server.database.server);
-    await holding.connect();
-    await holding.query('BEGIN');
-    await holding.query(`SELECT set_config('countersign.tenant_id', $1, true)`, [tenantId]);
-    await holding.query('SELECT * FROM countersign.log_heads FOR UPDATE');
+    const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const holding = inTenantTransaction(server.open.pool, tenantId, async (tx) => {
+      await lockLogs(tx, ['audit']);
+      locked.resolve();
+      await released.promise;
+    });
+    await locked.promise;
     const entry = { actor: 'ci', action: 'waits.for-its-turn' };
     const waiting = [small.post(paths.audit, key, entry), small.post(paths.audit, key, entry)];
     const queuedBytes = async () =>
@@ -74,8 +77,8 @@ describe('the order of checks', () => {
     const refused = await small.post(paths.audit, key, entry);
     expect([outcome(refused), refused.headers.get('retry-after'), refused.body.issues]).toEqual(['503 unavailable', '1', []]);
     expect(outcome(await small.post(paths.audit, key, { actor: 'ci' }))).toBe('422 validation_failed');
-    await holding.query('ROLLBACK');
-    await holding.end();
+    released.resolve();
+    await holding;
     for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200);
     expect((await small.post(paths.audit, key, entry)).status).toBe(200);
   });

@@ -156,7 +156,8 @@ describe('agents', () => {
     expect(statusAndIssues(await post({ agent_name: 'another' }))).toEqual([422, '/agent_name agent_mismatch']);
     expect(await agentsNamed('another')).toEqual([]);
     const [row] = await server.database.sql(
-      `SELECT a.name, submission_count FROM countersign.traces AS t JOIN countersign.agents AS a ON a.id = t.agent_id WHERE trace_id = 'finds its agent'`,
+      `SELECT a.name, submission_count FROM countersign.traces AS t JOIN countersign.agents AS a USING (tenant_id)
+        WHERE a.id = t.agent_id AND trace_id = 'finds its agent'`,
     );
     expect(row).toEqual({ name: 'its agent', submission_count: 3 });
   });

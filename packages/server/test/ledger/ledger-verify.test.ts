@@ -152,8 +152,11 @@ describe('verifyDatabase', () => {
 
   test("reports a row that was replaced by another tenant's row", async () => {
     const [tenantId, other] = [await sixRows(server), await sixRows(server)];
-    const theirs = `(SELECT document FROM countersign.audit_entries WHERE tenant_id = '${other}' AND seq = 3)`;
-    await tamper(server, row(`document = ${theirs}`), tenantId);
+    const [theirs] = await server.database.sql<{ document: string }>(
+      'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND seq = 3',
+      [other],
+    );
+    await tamper(server, row(`document = $doc$${theirs!.document}$doc$`), tenantId);
     const { firstBad } = await verifyDatabase(server.open.pool, tenantId);
     expect(firstBad).toEqual({ seq: 3, reason: expect.stringMatching(/another tenant/) });
   });

@@ -98,14 +98,18 @@ export const listActions = async (tx: Transaction): Promise<string[]> =>
 const seqAt = (name: string, table: string) =>
   sql<{ seq: number }>(
     name,
+    // The middle is a column of `search`: as an expression, it would not be used for the index (spans.ts, isCurrentSpan).
     `WITH RECURSIVE search AS (
-       SELECT $3::bigint AS below, coalesce((SELECT max(seq) FROM countersign.${table} WHERE tenant_id = $1), 0) + 1 AS above
+       SELECT first.below, first.above, (first.below + first.above) / 2 AS middle
+         FROM (SELECT $3::bigint AS below, coalesce((SELECT max(seq) FROM countersign.${table} WHERE tenant_id = $1), 0) + 1 AS above) AS first
        UNION ALL
-       SELECT CASE WHEN probe.recorded_at < $2::timestamptz THEN probe.seq ELSE search.below END,
-              CASE WHEN probe.recorded_at < $2::timestamptz THEN search.above ELSE (search.below + search.above) / 2 END
+       SELECT next.below, next.above, (next.below + next.above) / 2
          FROM search
          LEFT JOIN LATERAL (SELECT x.seq, x.recorded_at FROM countersign.${table} AS x
-           WHERE x.tenant_id = $1 AND x.seq >= (search.below + search.above) / 2 AND x.seq < search.above ORDER BY x.seq LIMIT 1) AS probe ON true
+           WHERE x.tenant_id = $1 AND x.seq >= search.middle AND x.seq < search.above ORDER BY x.seq LIMIT 1) AS probe ON true
+        CROSS JOIN LATERAL (
+          SELECT CASE WHEN probe.recorded_at < $2::timestamptz THEN probe.seq ELSE search.below END AS below,
+                 CASE WHEN probe.recorded_at < $2::timestamptz THEN search.above ELSE search.middle END AS above) AS next
         WHERE search.above - search.below > 1)
      SELECT min(above) AS seq FROM search`,
   );

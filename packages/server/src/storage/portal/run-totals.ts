@@ -1,6 +1,7 @@
 import type { RelatedRuns } from '@countersign/core/portal/evaluation-routes';
 import type { RunTotals } from '@countersign/core/portal/run-facts';
 import type { UsageDay } from '@countersign/core/portal/workspace-routes';
+import { FENCE } from '../../database/planner.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { dollarsText } from './fragments.ts';
 import { idRange, type TimeRange } from './id-time.ts';
@@ -70,15 +71,17 @@ const MODEL_BYTES_MAX = 4 * 1024 * 1024;
 const MODELS = sql<RelatedRuns['models'][number]>(
   'portal_list_models_of_agent',
   `SELECT model, count(*) AS steps FROM (
-     SELECT span.fields ->> 4 AS model FROM (
-       SELECT t.id AS trace, t.submission_count, s.number, s.spans,
-              sum(octet_length(s.spans)) OVER (ORDER BY t.id DESC, s.number DESC) - octet_length(s.spans) AS bytes_before
-         FROM ${runsOfAgent('traces', 'id', 'r.id, r.submission_count', MODEL_RUNS_MAX)} AS t
-        CROSS JOIN LATERAL (SELECT number, spans FROM countersign.trace_submissions AS x WHERE x.tenant_id = $1 AND x.trace = t.id
-                             ORDER BY number DESC LIMIT ${MODEL_SUBMISSIONS_MAX}) AS s) AS submission
-      CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (fields)
-      WHERE submission.bytes_before < ${MODEL_BYTES_MAX} AND span.fields ->> 4 IS NOT NULL
-        AND (submission.submission_count = 1 OR ${isCurrentSpan('submission.trace', 'span.fields ->> 0', 'submission.number')})
+     SELECT step.model FROM (
+       SELECT submission.trace, submission.submission_count, submission.number, span.fields ->> 0 AS span_id, span.fields ->> 4 AS model
+         FROM (
+           SELECT t.id AS trace, t.submission_count, s.number, s.spans,
+                  sum(octet_length(s.spans)) OVER (ORDER BY t.id DESC, s.number DESC) - octet_length(s.spans) AS bytes_before
+             FROM ${runsOfAgent('traces', 'id', 'r.id, r.submission_count', MODEL_RUNS_MAX)} AS t
+            CROSS JOIN LATERAL (SELECT number, spans FROM countersign.trace_submissions AS x WHERE x.tenant_id = $1 AND x.trace = t.id
+                                 ORDER BY number DESC LIMIT ${MODEL_SUBMISSIONS_MAX}) AS s) AS submission
+        CROSS JOIN LATERAL json_array_elements(submission.spans::json) AS span (fields)
+        WHERE submission.bytes_before < ${MODEL_BYTES_MAX} AND span.fields ->> 4 IS NOT NULL ${FENCE}) AS step
+      WHERE step.submission_count = 1 OR ${isCurrentSpan('step.trace', 'step.span_id', 'step.number')}
      UNION ALL
      SELECT e.model FROM ${runsOfAgent('telemetry_events', 'submission', 'r.model', MODEL_RUNS_MAX)} AS e WHERE e.model IS NOT NULL) AS named
     GROUP BY model ORDER BY steps DESC, model LIMIT 50`,

@@ -40,6 +40,8 @@ export const listSubmissionSizes = (tx: Transaction, trace: string, from: number
 /**
  * SQL that is true for a step that no later submission of its trace replaces. A trace with one submission has no rows in `merged_spans`.
  * A look-up for each step: the view `countersign.spans` would read all submissions of the trace.
+ * @param spanId a column that is computed in a fenced subquery. Newer PostgreSQL does not use an expression like `fields ->> 0` of another
+ * row for the index of a table with row-level security, because the expression is not leakproof.
  */
 export const isCurrentSpan = (trace: string, spanId: string, submission: string): string =>
   `coalesce((SELECT m.submission FROM countersign.merged_spans AS m
@@ -57,15 +59,15 @@ const instantOf = (micros: string): string => instantText(`countersign.instant_o
 // The columns of the view `countersign.spans`.
 const LIST = sql<StoredSpan>(
   'portal_list_spans',
-  `SELECT p.fields ->> 0 AS span_id, p.fields ->> 1 AS kind, p.fields ->> 2 AS name, p.fields ->> 3 AS status, p.fields ->> 4 AS model,
+  `SELECT p.span_id, p.fields ->> 1 AS kind, p.fields ->> 2 AS name, p.fields ->> 3 AS status, p.fields ->> 4 AS model,
           p.fields ->> 5 AS provider, (p.fields ->> 6)::bigint AS prompt_tokens, (p.fields ->> 7)::bigint AS completion_tokens,
           (p.fields ->> 8)::bigint AS total_tokens, ${dollarsText('(p.fields ->> 9)::numeric')} AS cost_usd, (p.fields ->> 10)::bigint AS latency_ms,
           ${instantOf('p.fields ->> 11')} AS started_at, ${instantOf('p.fields ->> 12')} AS ended_at,
           p.submission, p.ordinal, p.document_bytes
-     FROM (SELECT s.number AS submission, span.fields, ${ordinalOf('span.fields', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
+     FROM (SELECT s.number AS submission, span.fields, span.fields ->> 0 AS span_id, ${ordinalOf('span.fields', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
              FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (fields, place)
             WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number BETWEEN $3 AND $5 ${FENCE}) AS p
-    WHERE (p.submission, p.ordinal) > ($3::integer, $4::integer) AND ${isCurrentSpan('$2', 'p.fields ->> 0', 'p.submission')}
+    WHERE (p.submission, p.ordinal) > ($3::integer, $4::integer) AND ${isCurrentSpan('$2', 'p.span_id', 'p.submission')}
     ORDER BY p.submission, p.ordinal LIMIT $6`,
 );
 

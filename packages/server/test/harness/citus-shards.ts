@@ -1,0 +1,67 @@
+import pg from 'pg';
+import { type CitusNode, onNode } from '../../../../scripts/citus/nodes.ts';
+
+/** The tables that a statement can name on one node: the shards of the same tenants, or tables that are on this node as a whole. */
+interface ShardGroup {
+  host: string;
+  port: number;
+  /** The name of the table's shard, by the name of the table. */
+  shards: Record<string, string>;
+  /** Whether it contains the rows of the given tenant; true if none is given. */
+  isOfTenant: boolean;
+}
+
+/** Tables without a range are on the node as a whole: on every node, or on the coordinator only. */
+const SHARD_GROUPS = `
+  WITH placed AS (
+    SELECT relname, shardid, shardminvalue::bigint AS first, shardmaxvalue::bigint AS last, nodename, nodeport
+      FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid) JOIN pg_class ON oid = logicalrelid
+     WHERE relnamespace = 'countersign'::regnamespace)
+  SELECT nodename AS host, nodeport AS port, ($1::uuid IS NULL OR first IS NULL OR worker_hash($1::uuid) BETWEEN first AND last) AS "isOfTenant",
+         (SELECT json_object_agg(relname, relname || '_' || shardid) FROM placed AS each
+           WHERE nodename = grouped.nodename AND nodeport = grouped.nodeport
+             AND (each.first IS NULL OR each.first = grouped.first)) AS shards
+    FROM (SELECT DISTINCT nodename, nodeport, first, last FROM placed) AS grouped ORDER BY first NULLS FIRST`;
+
+/** Whether Citus refuses a statement that PostgreSQL would run. */
+export const isNotOnCitus = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '0A000';
+
+/**
+ * Runs a statement on the shards themselves, as a superuser could: on those of one tenant if it says `tenant_id = $N`, else on all.
+ * Joins need no `tenant_id` then, and functions such as now() may be used in UPDATE.
+ */
+export async function runOnShards<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  nodes: readonly CitusNode[],
+  { database, text, values }: { database: string; text: string; values: unknown[] },
+): Promise<Row[]> {
+  const parameter = /tenant_id = \$(\d+)/.exec(text)?.[1];
+  const { rows } = await pool.query<ShardGroup>(SHARD_GROUPS, [parameter === undefined ? null : values[Number(parameter) - 1]]);
+  const tables = [...text.matchAll(/\bcountersign\.(\w+)/g)].map(([, table]) => table!);
+  const hasAll = ({ shards }: ShardGroup) => tables.every((table) => table in shards);
+  const found: Row[] = [];
+  const named = new Set<string>();
+  for (const group of rows.filter((each) => each.isOfTenant && hasAll(each))) {
+    const { host, port, shards } = group;
+    const onShard = text.replace(/\bcountersign\.(\w+)/g, (_name, table: string) => `countersign.${shards[table]}`);
+    if (named.has(`${host}:${port} ${onShard}`)) continue;
+    named.add(`${host}:${port} ${onShard}`);
+    const run = async (client: pg.Client) => {
+      await client.query('SET citus.enable_manual_changes_to_shards = on');
+      return (await client.query<Row>(onShard, values)).rows;
+    };
+    found.push(...(await onNode(nodes.find((node) => node.host === host && node.port === port)!, database, run)));
+  }
+  return found;
+}
+
+/** Switches the triggers of a table's shards, which have names of their own: Citus switches only those of the table. */
+export async function switchTriggersOfShards(pool: pg.Pool, text: string): Promise<void> {
+  const [, table, verb] = /^ALTER TABLE (\S+) (DISABLE|ENABLE)(?: ALWAYS)? TRIGGER/.exec(text) ?? [];
+  if (table === undefined) return;
+  const distributed = await pool.query('SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass', [table]);
+  if (distributed.rows.length === 0) return;
+  const command = `ALTER TABLE %s ${verb} TRIGGER USER`;
+  const { rows } = await pool.query('SELECT result FROM run_command_on_shards($1, $2) WHERE NOT success', [table, command]);
+  if (rows.length > 0) throw new Error(`the triggers of a shard of ${table} cannot be switched: ${rows[0].result}`);
+}
