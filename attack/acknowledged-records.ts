@@ -10,7 +10,7 @@ const MARKERS: Record<Kind, string> = {
 };
 
 /** A server whose records are checked. */
-type CheckedServer = Pick<Target, 'folder' | 'query' | 'victim'>;
+type CheckedServer = Pick<Target, 'query' | 'victim'> & Pick<Target['folder'], 'environment'>;
 
 /** Counts the acknowledged records that are missing from the database. */
 export async function countLostRecords(
@@ -28,7 +28,7 @@ export async function countLostRecords(
 
 /** Whether all logs of the victim verify with the command that operators use. */
 export async function areLogsValid(target: CheckedServer): Promise<boolean> {
-  return run(['ledger', 'verify', '--workspace', target.victim.tenantId, '--log', 'all'], target.folder.environment).then(
+  return run(['ledger', 'verify', '--workspace', target.victim.tenantId, '--log', 'all'], target.environment).then(
     () => true,
     () => false,
   );

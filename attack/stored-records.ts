@@ -33,15 +33,21 @@ export async function queryFolder<Row extends pg.QueryResultRow>(
 }
 
 /** Creates a workspace with a key and an admin who is signed in. */
-export async function createWorkspace(folder: DataFolder, url: string, name: string): Promise<Workspace> {
-  const { tenantId, key } = await newKey(folder.environment, name);
-  const [cookie] = await signInNew(folder, url, tenantId, 'admin', 1);
+export async function createWorkspace(data: Pick<DataFolder, 'environment'>, url: string, name: string): Promise<Workspace> {
+  const { tenantId, key } = await newKey(data.environment, name);
+  const [cookie] = await signInNew(data, url, tenantId, 'admin', 1);
   return { tenantId, key, cookie: cookie! };
 }
 
 /** Creates people with a role in a workspace. Returns a session of each. */
-export async function signInNew(folder: DataFolder, url: string, tenantId: string, role: Role, count: number): Promise<string[]> {
-  const database = await openDatabase(readConfig(folder.environment), () => undefined, 'use');
+export async function signInNew(
+  data: Pick<DataFolder, 'environment'>,
+  url: string,
+  tenantId: string,
+  role: Role,
+  count: number,
+): Promise<string[]> {
+  const database = await openDatabase(readConfig(data.environment), () => undefined, 'use');
   try {
     const server = { url, open: database } as unknown as TestServer;
     const cookies: string[] = [];

@@ -80,6 +80,11 @@ export class Target implements Address {
     await this.#server!.end('SIGKILL');
   }
 
+  /** The settings by which commands find the data. */
+  get environment(): Record<string, string> {
+    return this.folder.environment;
+  }
+
   /** Queries the database as superuser, which bypasses row-level security. */
   query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
     return queryFolder<Row>(this.folder, text, values);

@@ -31,7 +31,7 @@ export class AccessChecks {
   }
 
   static async start(cluster: Cluster): Promise<AccessChecks> {
-    return new AccessChecks(cluster, await openDatabase(readConfig(cluster.folder.environment), () => undefined, 'use'));
+    return new AccessChecks(cluster, await openDatabase(readConfig(cluster.environment), () => undefined, 'use'));
   }
 
   /** Finishes the current checks. */

@@ -2,8 +2,10 @@ import type pg from 'pg';
 import { type Address, freePort, requireLoopback } from '../attack/loopback.ts';
 import { createWorkspace, queryFolder, type Workspace } from '../attack/stored-records.ts';
 import { killAll, processesOf, until } from '../packages/embedded-database/test/harness/processes.ts';
+import type { Environment } from '../packages/server/test/fixtures/process-environment.ts';
 import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
 import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
+import { CitusDatabase } from './citus-database.ts';
 import { RoundRobinProxy } from './round-robin-proxy.ts';
 
 const HOST = '127.0.0.1';
@@ -14,6 +16,8 @@ export interface ClusterOptions {
   settings?: Record<string, string>;
   /** The largest number of open files of each server. */
   openFilesMax?: number;
+  /** Whether the servers use a Citus cluster instead of the embedded database. */
+  citus?: boolean;
   /** A folder for the data, which the caller removes. By default it is a temporary one. */
   dataDir?: string;
 }
@@ -33,13 +37,14 @@ class Member implements Address {
   }
 }
 
-/** Server processes on one embedded database in a temporary folder, behind a proxy. */
+/** Server processes on one database behind a proxy: the embedded one in a temporary folder, or Citus. */
 export class Cluster {
   static readonly #started = new Set<Cluster>();
   readonly folder: DataFolder;
   readonly members: readonly Member[];
   readonly #options: ClusterOptions;
   readonly #faults: string[] = [];
+  #citus: CitusDatabase | undefined;
   proxy!: RoundRobinProxy;
   /** The workspace of the well-behaved senders. */
   victim!: Workspace;
@@ -63,14 +68,20 @@ export class Cluster {
     for (let count = 0; count < options.servers; count += 1) members.push(new Member(await freePort(HOST)));
     const cluster = new Cluster(members, options);
     try {
+      if (options.citus === true) cluster.#citus = await CitusDatabase.start();
       cluster.proxy = await RoundRobinProxy.start(HOST, members);
       for (const member of members) await cluster.startServer(member);
-      cluster.victim = await createWorkspace(cluster.folder, members[0]!.url, 'victim');
+      cluster.victim = await createWorkspace(cluster, members[0]!.url, 'victim');
       return cluster;
     } catch (error) {
       await cluster.end();
       throw error;
     }
+  }
+
+  /** The settings by which servers and commands find the data. */
+  get environment(): Environment {
+    return { ...this.folder.environment, ...this.#citus?.environment };
   }
 
   /** The members that are running. */
@@ -92,13 +103,18 @@ export class Cluster {
   async startServer(member: Member): Promise<void> {
     const { settings = {}, openFilesMax } = this.#options;
     const own = { COUNTERSIGN_HOST: member.host, COUNTERSIGN_PORT: String(member.port) };
-    member.process = await ServerProcess.start({ ...this.folder.environment, ...settings, ...own }, openFilesMax);
+    member.process = await ServerProcess.start({ ...this.environment, ...settings, ...own }, openFilesMax);
   }
 
-  /** Kills servers, and also PostgreSQL, with SIGKILL at once. Returns when the servers have exited. */
+  /**
+   * Kills servers, and also PostgreSQL, with SIGKILL at once. Returns when the servers have exited. Of Citus, one node is killed, and
+   * started again before this returns.
+   */
   async kill(members: readonly Member[], killsDatabase = false): Promise<void> {
     const pids = members.map(({ process }) => process!.pid);
-    killAll(...[...(killsDatabase ? [this.folder.postmaster()] : []), ...pids].map((pid) => ({ pid })));
+    const postmasters = killsDatabase && this.#citus === undefined ? [this.folder.postmaster()] : [];
+    killAll(...[...postmasters, ...pids].map((pid) => ({ pid })));
+    if (killsDatabase) await this.#citus?.crash();
     for (const member of members) {
       await member.process!.ended;
       this.#faults.push(...member.process!.faults);
@@ -123,7 +139,7 @@ export class Cluster {
 
   /** Queries the database as superuser. */
   query<Row extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<Row[]> {
-    return queryFolder<Row>(this.folder, text, values);
+    return this.#citus?.query<Row>(text, values) ?? queryFolder<Row>(this.folder, text, values);
   }
 
   /** Stops everything and deletes the data. */
@@ -137,6 +153,7 @@ export class Cluster {
       }),
     );
     await this.folder.clear();
+    await this.#citus?.stop();
     Cluster.#started.delete(this);
   }
 }

@@ -10,6 +10,8 @@ export interface FaultOptions {
   seconds: number;
   /** The number of servers on one database. */
   servers: number;
+  /** Whether the servers use a Citus cluster instead of the embedded database. */
+  citus: boolean;
 }
 
 /** What a fault did. */
@@ -28,6 +30,8 @@ export interface Fault {
   what: string;
   /** The promise besides the one of every fault: no acknowledged record is lost, and all logs verify. */
   promise: string;
+  /** Whether it can also be caused on Citus. */
+  onCitus?: true;
   /** Why this machine cannot cause the fault; undefined if it can. */
   obstacle?: () => string | undefined;
   run(options: FaultOptions): Promise<FaultResult>;

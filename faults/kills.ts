@@ -14,8 +14,9 @@ const KILLS = ['the servers', 'the database', 'the database and the servers', 'o
 export const kills: Fault = {
   what: 'kill -9 in turn of the servers, of PostgreSQL, of both at once, and of one of several servers, while 8 senders write',
   promise: `a record is acknowledged at most ${RECOVERY_SECONDS_MAX} s after a kill, and at most ${OTHERS_SECONDS_MAX} s by a server that still runs`,
-  run: async ({ rounds, servers }) => {
-    const cluster = await Cluster.start({ servers });
+  onCitus: true,
+  run: async ({ rounds, servers, citus }) => {
+    const cluster = await Cluster.start({ servers, citus });
     const senders = startSenders(cluster, SENDERS);
     const violations: string[] = [];
     const seconds: number[] = [];

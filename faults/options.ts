@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
 import { wholeNumber } from '../attack/options.ts';
-import type { FaultOptions } from './fault.ts';
+import type { Fault, FaultOptions } from './fault.ts';
 import { FAULTS, type FaultName } from './faults.ts';
 
+const FAULTS_BY_NAME: Readonly<Record<FaultName, Fault>> = FAULTS;
 const NAMES = Object.keys(FAULTS) as FaultName[];
+const ON_CITUS = NAMES.filter((name) => FAULTS_BY_NAME[name].onCitus === true);
 const ROUNDS_MAX = 1_000;
 const SECONDS_MAX = 3_600;
 const SERVERS_MAX = 4;
@@ -14,6 +16,7 @@ export const HELP = `npm run faults -- [options]
   --rounds N         rounds of kills and outages, at most ${ROUNDS_MAX} (12)
   --seconds N        duration of loads, at most ${SECONDS_MAX} (60)
   --servers N        servers on one database, 1 to ${SERVERS_MAX} (2); several-servers runs with 2 and more, up to N
+  --citus            on a coordinator and two workers of Citus: ${ON_CITUS.join(', ')}; see docs/scaling.md
 Exits with 1 when a promise of docs/reliability.md does not hold, and with 2 when a fault could not be caused.
 `;
 
@@ -24,23 +27,26 @@ export function readOptions(args: string[]): (FaultOptions & { only: readonly Fa
     args,
     options: {
       help: { type: 'boolean', short: 'h' },
-      only: text(NAMES.join(',')),
+      only: { type: 'string' },
+      citus: { type: 'boolean', default: false },
       rounds: text('12'),
       seconds: text('60'),
       servers: text('2'),
     },
   });
   if (values.help === true) return 'help';
+  const names = values.citus ? ON_CITUS : NAMES;
   return {
-    only: values.only.split(',').map(nameOf),
+    only: values.only?.split(',').map((name) => nameOf(name, names)) ?? names,
+    citus: values.citus,
     rounds: wholeNumber('--rounds', values.rounds, ROUNDS_MAX),
     seconds: wholeNumber('--seconds', values.seconds, SECONDS_MAX),
     servers: wholeNumber('--servers', values.servers, SERVERS_MAX),
   };
 }
 
-function nameOf(given: string): FaultName {
-  const found = NAMES.find((name) => name === given);
-  if (found === undefined) throw new Error(`--only takes ${NAMES.join(', ')}; got ${JSON.stringify(given)}`);
+function nameOf(given: string, names: readonly FaultName[]): FaultName {
+  const found = names.find((name) => name === given);
+  if (found === undefined) throw new Error(`--only takes ${names.join(', ')}; got ${JSON.stringify(given)}`);
   return found;
 }

@@ -12,6 +12,7 @@ import {
   unprivilegedAccount,
 } from '../../packages/embedded-database/src/database-account.ts';
 import { postgresEnvironment } from '../../packages/embedded-database/src/postgres-settings.ts';
+import { childrenOf, killAll, until } from '../../packages/embedded-database/test/harness/processes.ts';
 import { type PostgresPrograms, postgresWithCitus } from './postgres-with-citus.ts';
 
 /** A PostgreSQL with Citus loaded, where it listens, and its superuser. */
@@ -26,6 +27,8 @@ export interface CitusNode {
 export interface CitusNodes {
   readonly coordinator: CitusNode;
   readonly workers: readonly CitusNode[];
+  /** Kills all processes of a node and starts it again. Only for nodes that were started here. */
+  crash(node: CitusNode): Promise<void>;
   /** Ends the processes that were started here and removes their files. Nodes given by address continue to run. */
   stop(): Promise<void>;
 }
@@ -73,73 +76,112 @@ export function nodesByAddress(given: string): CitusNodes {
   });
   if (coordinator === undefined || workers.length === 0)
     throw new Error('CITUS_NODES needs a coordinator and at least one worker');
-  return { coordinator, workers, stop: async () => undefined };
+  const crash = () => Promise.reject(new Error('only nodes that were started here can be killed'));
+  return { coordinator, workers, crash, stop: async () => undefined };
 }
 
 async function startNodes(programs: PostgresPrograms, workers: number, settings: Record<string, string>): Promise<CitusNodes> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-citus-')));
   chmodSync(folder, 0o755);
   const account = process.geteuid?.() === 0 ? unprivilegedAccount() : currentAccount();
-  const children: ChildProcess[] = [];
+  const started: StartedNode[] = [];
   // Also if this process ends without `stop`. An immediate shutdown, because nobody uses the data again.
   process.once('exit', () => {
-    for (const child of children) child.kill('SIGQUIT');
+    for (const { child } of started) child.kill('SIGQUIT');
   });
   const stop = async () => {
-    await Promise.all(children.map(endProcess));
+    await Promise.all(started.map(({ child }) => endProcess(child)));
     rmSync(folder, { recursive: true, force: true });
   };
   try {
     const names = ['coordinator', ...Array.from({ length: workers }, (_, index) => `worker-${index + 1}`)];
     const [coordinator, ...others] = await Promise.all(
-      names.map((name) => startNode(programs, account, join(folder, name), settings, children)),
+      names.map(async (name) => {
+        const node = await StartedNode.create(programs, account, join(folder, name), settings);
+        started.push(node);
+        await node.untilReady();
+        return node.address;
+      }),
     );
-    return { coordinator: coordinator!, workers: others, stop };
+    const crash = (node: CitusNode) => started.find(({ address }) => address.port === node.port)!.crash();
+    return { coordinator: coordinator!, workers: others, crash, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function startNode(
-  { initdb, postgres }: PostgresPrograms,
-  account: Account,
-  folder: string,
-  settings: Record<string, string>,
-  children: ChildProcess[],
-): Promise<CitusNode> {
-  mkdirSync(folder, { mode: 0o700 });
-  if (process.geteuid?.() === 0) chownSync(folder, account.uid, account.gid);
-  const options = { ...runAs(account), cwd: '/', env: postgresEnvironment, encoding: 'utf8' } as const;
-  const data = join(folder, 'data');
-  const made = spawnSync(
-    initdb,
-    ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
-    options,
-  );
-  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
-  const port = await freePort();
-  const log = join(folder, 'log');
-  const args = Object.entries({ ...settings, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawn(postgres, ['-D', data, ...args], { ...options, stdio: ['ignore', 'ignore', openSync(log, 'w')] });
-  children.push(child);
-  const node = { host: '127.0.0.1', port, user: 'postgres' };
-  await untilReady(node, child, log);
-  return node;
-}
+/** A node that was started here. */
+class StartedNode {
+  readonly address: CitusNode;
+  child: ChildProcess;
+  readonly #log: string;
+  readonly #start: () => ChildProcess;
 
-async function untilReady(node: CitusNode, child: ChildProcess, log: string): Promise<void> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      await onNode(node, 'postgres', (client) => client.query('SELECT 1'));
-      return;
-    } catch (error) {
-      if (attempt > 300 || child.exitCode !== null)
-        throw new Error(`a node did not start: ${readFileSync(log, 'utf8')}`, { cause: error });
-      await sleep(100);
+  private constructor(address: CitusNode, log: string, start: () => ChildProcess) {
+    this.address = address;
+    this.#log = log;
+    this.#start = start;
+    this.child = start();
+  }
+
+  static async create(
+    { initdb, postgres }: PostgresPrograms,
+    account: Account,
+    folder: string,
+    settings: Record<string, string>,
+  ): Promise<StartedNode> {
+    mkdirSync(folder, { mode: 0o700 });
+    if (process.geteuid?.() === 0) chownSync(folder, account.uid, account.gid);
+    const options = { ...runAs(account), cwd: '/', env: postgresEnvironment, encoding: 'utf8' } as const;
+    const data = join(folder, 'data');
+    const made = spawnSync(
+      initdb,
+      ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
+      options,
+    );
+    if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
+    const port = await freePort();
+    const log = join(folder, 'log');
+    const args = Object.entries({ ...settings, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    return new StartedNode({ host: '127.0.0.1', port, user: 'postgres' }, log, () =>
+      spawn(postgres, ['-D', data, ...args], { ...options, stdio: ['ignore', 'ignore', openSync(log, 'a')] }),
+    );
+  }
+
+  async untilReady(): Promise<void> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        await onNode(this.address, 'postgres', (client) => client.query('SELECT 1'));
+        return;
+      } catch (error) {
+        if (attempt > 300 || this.child.exitCode !== null)
+          throw new Error(`a node did not start: ${readFileSync(this.#log, 'utf8')}`, { cause: error });
+        await sleep(100);
+      }
     }
   }
+
+  /** Kills all of its processes and starts it again. Returns when it accepts connections. */
+  async crash(): Promise<void> {
+    const ended = new Promise((resolve) => this.child.once('exit', resolve));
+    const pids = [this.child.pid!, ...childrenOf(this.child.pid!)];
+    killAll(...pids.map((pid) => ({ pid })));
+    await ended;
+    await until('the processes of the node are gone', () => !pids.some(isRunning));
+    this.child = this.#start();
+    await this.untilReady();
+  }
 }
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 /** SIGINT is a fast shutdown: connections are closed, and data is written. */
 async function endProcess(child: ChildProcess): Promise<void> {

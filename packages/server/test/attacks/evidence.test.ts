@@ -63,8 +63,8 @@ describe('rows changed outside the server do not affect a decision', () => {
   test('B: ignores an inserted evaluation that is newer than the latest', async () => {
     await evaluate(12);
     await sql(
-      `INSERT INTO countersign.evaluations (tenant_id, id, recorded_at, recorded_by, agent_id, name, status, pass_rate, document)
-       VALUES ($1, gen_random_uuid(), clock_timestamp(), 'key:0123456789ab', $AGENT, 'nightly', 'passing', 99, '{}')`,
+      `INSERT INTO countersign.evaluations (tenant_id, seq, id, recorded_at, recorded_by, agent_id, name, status, pass_rate, document)
+       VALUES ($1, 999999, gen_random_uuid(), clock_timestamp(), 'key:0123456789ab', $AGENT, 'nightly', 'passing', 99, '{}')`,
       [tenantId],
     );
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
@@ -81,8 +81,8 @@ describe('rows changed outside the server do not affect a decision', () => {
     const { body } = await evaluate(99);
     await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
     await sql(
-      `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
-       VALUES ($1, $2, $AGENT, 'approved', now(), 'operator', now(), 'operator', 'seen', 1, 0)`,
+      `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_seq, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
+       VALUES ($1, $2, $AGENT, 'approved', now(), 999999, 'operator', now(), 'operator', 'seen', 1, 0)`,
       [tenantId, body.id],
     );
     expect(await decisions()).toEqual(twice(200, false, 'approval_required'));

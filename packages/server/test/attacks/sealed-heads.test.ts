@@ -85,10 +85,13 @@ describe('a head not written by the server gets no append, decision, checkpoint 
       [tenantId, 'decisions'],
       [otherId, 'audit'],
     ] as const) {
+      const [head] = await server.database.sql(
+        `SELECT ${columns.replace('last_recorded_at', 'last_recorded_at::text')} FROM countersign.log_heads WHERE tenant_id = $1 AND log = $2`,
+        [theirs, log],
+      );
       await server.database.sql(
-        `UPDATE countersign.log_heads SET (${columns}) =
-           (SELECT ${columns} FROM countersign.log_heads WHERE tenant_id = $2 AND log = $3) WHERE tenant_id = $1 AND log = 'audit'`,
-        [tenantId, theirs, log],
+        `UPDATE countersign.log_heads SET (${columns}) = ($2, $3, $4, $5, $6, $7) WHERE tenant_id = $1 AND log = 'audit'`,
+        [tenantId, ...Object.values(head!)],
       );
       await expectNothingSigned(await freshServer());
       await insider.undo();

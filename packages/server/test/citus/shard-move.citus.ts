@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 
@@ -70,12 +70,11 @@ test.each(['block_writes', 'force_logical'] as const)(
       }
     };
     const writing = Array.from({ length: 6 }, (_, writer) => write(writer));
-    await sleep(500);
+    await until('writers write', () => writtenMeanwhile > 20);
     await move(tenant, mode).finally(() => {
       isMoved = true;
     });
     await Promise.all(writing);
-    expect(writtenMeanwhile).toBeGreaterThan(20);
 
     const stored = await server.database.sql<{ trace_id: string; submissions: number }>(
       `SELECT t.trace_id, (SELECT count(*)::int FROM countersign.trace_submissions AS s WHERE s.tenant_id = $1 AND s.trace = t.id) AS submissions

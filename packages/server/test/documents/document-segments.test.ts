@@ -182,10 +182,14 @@ describe('a segment that was changed outside the server', () => {
     const { id } = await send('run-1');
     const stranger = await server.workspace();
     await server.post(paths.traces, await server.key(stranger, ['telemetry']), runOf('secret'));
-    await server.database.sql(
-      `UPDATE countersign.trace_submissions SET segment = (SELECT id FROM countersign.document_segments WHERE tenant_id = $2) WHERE tenant_id = $1`,
-      [tenantId, stranger],
+    const [theirs] = await server.database.sql<{ id: string }>(
+      'SELECT id FROM countersign.document_segments WHERE tenant_id = $1',
+      [stranger],
     );
+    await server.database.sql('UPDATE countersign.trace_submissions SET segment = $2 WHERE tenant_id = $1', [
+      tenantId,
+      theirs!.id,
+    ]);
     const { status, body } = await open(id);
     expect([status, JSON.stringify(body)]).toEqual([500, expect.not.stringContaining('secret')]);
   });

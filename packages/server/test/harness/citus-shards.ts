@@ -27,7 +27,7 @@ const SHARD_GROUPS = `
 export const isNotOnCitus = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '0A000';
 
 /**
- * Runs a statement on the shards themselves, as a superuser could: on those of one tenant if it says `tenant_id = $N`, else on all.
+ * Runs a statement on the shards themselves, as a superuser could: on those of one tenant if it names one by a parameter, else on all.
  * Joins need no `tenant_id` then, and functions such as now() may be used in UPDATE.
  */
 export async function runOnShards<Row extends pg.QueryResultRow>(
@@ -35,7 +35,7 @@ export async function runOnShards<Row extends pg.QueryResultRow>(
   nodes: readonly CitusNode[],
   { database, text, values }: { database: string; text: string; values: unknown[] },
 ): Promise<Row[]> {
-  const parameter = /tenant_id = \$(\d+)/.exec(text)?.[1];
+  const parameter = /(?:tenant_id = |^INSERT INTO \S+ \(tenant_id,[^)]*\)\s+VALUES \()\$(\d+)/.exec(text)?.[1];
   const { rows } = await pool.query<ShardGroup>(SHARD_GROUPS, [parameter === undefined ? null : values[Number(parameter) - 1]]);
   const tables = [...text.matchAll(/\bcountersign\.(\w+)/g)].map(([, table]) => table!);
   const hasAll = ({ shards }: ShardGroup) => tables.every((table) => table in shards);
