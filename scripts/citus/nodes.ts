@@ -12,7 +12,7 @@ import {
   unprivilegedAccount,
 } from '../../packages/embedded-database/src/database-account.ts';
 import { postgresEnvironment } from '../../packages/embedded-database/src/postgres-settings.ts';
-import { childrenOf, killAll, until } from '../../packages/embedded-database/test/harness/processes.ts';
+import { childrenOf, isAlive, killAll, until } from '../../packages/embedded-database/test/harness/processes.ts';
 import { type PostgresPrograms, postgresWithCitus } from './postgres-with-citus.ts';
 
 /** A PostgreSQL with Citus loaded, where it listens, and its superuser. */
@@ -168,20 +168,11 @@ class StartedNode {
     const pids = [this.child.pid!, ...childrenOf(this.child.pid!)];
     killAll(...pids.map((pid) => ({ pid })));
     await ended;
-    await until('the processes of the node are gone', () => !pids.some(isRunning));
+    await until('the processes of the node are gone', () => !pids.some(isAlive));
     this.child = this.#start();
     await this.untilReady();
   }
 }
-
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** SIGINT is a fast shutdown: connections are closed, and data is written. */
 async function endProcess(child: ChildProcess): Promise<void> {

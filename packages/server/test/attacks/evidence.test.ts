@@ -81,7 +81,8 @@ describe('rows changed outside the server do not affect a decision', () => {
     const { body } = await evaluate(99);
     await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
     await sql(
-      `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_seq, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
+      `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_seq, requested_by,
+         decided_at, decided_by, rationale, decided_seq, decisions_size)
        VALUES ($1, $2, $AGENT, 'approved', now(), 999999, 'operator', now(), 'operator', 'seen', 1, 0)`,
       [tenantId, body.id],
     );

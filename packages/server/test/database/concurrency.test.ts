@@ -37,7 +37,7 @@ const atOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise
 const statuses = (answers: readonly Answer[]) => Object.groupBy(answers, ({ status }) => status);
 const allOk = (answers: readonly Answer[]) => expect(Object.keys(statuses(answers))).toEqual(['200']);
 
-/** Bytes that wait in the first server; an audit entry counts as 1,000 more than its body. */
+/** Bytes that wait in the first server. */
 const queuedBytes = async () =>
   Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${servers[0].url}/metrics`)).text())![1]);
 
@@ -73,26 +73,34 @@ describe('two servers on one database', () => {
     await expectWholeChain();
   });
 
-  test('entries that arrive while a batch waits for the other server are appended in the same transaction', async () => {
-    for (const number of [0, 1, 0])
-      expect((await post(number, paths.audit, { actor: 'ci', action: 'test.turn' })).status).toBe(200);
-    const action = 'test.while-waiting';
-    const answers = await inTenantTransaction(servers[1].open.pool, tenantId, async (tx) => {
-      await lockLogs(tx, ['audit']);
-      const first = post(0, paths.audit, { actor: 'ci', action });
-      await waitForBlockedStatements(database);
-      const others = atOnce(10, () => post(0, paths.audit, { actor: 'ci', action }));
-      await until('they wait', async () => (await queuedBytes()) >= 11_000);
-      return { first, others };
-    }).then(({ first, others }) => Promise.all([first, others]));
-    allOk(answers.flat());
-    const rows = await database.sql<{ xmin: string }>(
-      'SELECT xmin::text FROM countersign.audit_entries WHERE tenant_id = $1 AND action = $2',
-      [tenantId, action],
-    );
-    expect([rows.length, new Set(rows.map(({ xmin }) => xmin)).size]).toEqual([11, 1]);
-    await expectWholeChain();
-  });
+  test.each([
+    ['audit', 'audit_entries', paths.audit, { actor: 'ci', action: 'test.turn' }],
+    ['decisions', 'decisions', paths.promotionCheck, { agent_name: 'waits', min_pass_rate: 80 }],
+  ] as const)(
+    'what arrives for the log %s while a batch waits for the other server is appended in the same transaction',
+    async (log, table, path, body) => {
+      const own = await servers[0].workspace();
+      const ownKey = await servers[0].key(own);
+      const send = (number: number) => servers[number]!.post(path, ownKey, body);
+      for (const number of [0, 1, 0]) expect((await send(number)).status).toBe(200);
+      const answers = await inTenantTransaction(servers[1].open.pool, own, async (tx) => {
+        await lockLogs(tx, [log]);
+        const first = send(0);
+        await waitForBlockedStatements(database);
+        const before = await queuedBytes();
+        const others = atOnce(10, () => send(0));
+        await until('they wait', async () => (await queuedBytes()) >= 11 * before);
+        return { first, others };
+      }).then(({ first, others }) => Promise.all([first, others]));
+      allOk(answers.flat());
+      const rows = await database.sql<{ xmin: string }>(
+        `SELECT xmin::text FROM countersign.${table} WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 11`,
+        [own],
+      );
+      expect([rows.length, new Set(rows.map(({ xmin }) => xmin)).size]).toEqual([11, 1]);
+      expect(await verifyDatabase(servers[0].open.pool, own)).toMatchObject({ firstBad: undefined });
+    },
+  );
 
   test.for([
     [
@@ -163,7 +171,8 @@ describe('two servers on one database', () => {
       const [trace] = await database.sql<{ id: string; numbers: number[] }>(
         `SELECT id, span_count, submission_count, prompt_tokens, completion_tokens, total_tokens, cost_usd::text AS cost_usd,
                 (SELECT count(*)::int FROM countersign.spans WHERE tenant_id = $1 AND trace = t.id) AS spans,
-                (SELECT array_agg(number ORDER BY number) FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = t.id) AS numbers
+                (SELECT array_agg(number ORDER BY number) FROM countersign.trace_submissions
+                  WHERE tenant_id = $1 AND trace = t.id) AS numbers
            FROM countersign.traces AS t WHERE tenant_id = $1 AND trace_id = $2`,
         [tenantId, traceId],
       );

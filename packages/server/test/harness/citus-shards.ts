@@ -17,7 +17,8 @@ const SHARD_GROUPS = `
     SELECT relname, shardid, shardminvalue::bigint AS first, shardmaxvalue::bigint AS last, nodename, nodeport
       FROM pg_dist_shard JOIN pg_dist_placement USING (shardid) JOIN pg_dist_node USING (groupid) JOIN pg_class ON oid = logicalrelid
      WHERE relnamespace = 'countersign'::regnamespace)
-  SELECT nodename AS host, nodeport AS port, ($1::uuid IS NULL OR first IS NULL OR worker_hash($1::uuid) BETWEEN first AND last) AS "isOfTenant",
+  SELECT nodename AS host, nodeport AS port,
+         ($1::uuid IS NULL OR first IS NULL OR worker_hash($1::uuid) BETWEEN first AND last) AS "isOfTenant",
          (SELECT json_object_agg(relname, relname || '_' || shardid) FROM placed AS each
            WHERE nodename = grouped.nodename AND nodeport = grouped.nodeport
              AND (each.first IS NULL OR each.first = grouped.first)) AS shards

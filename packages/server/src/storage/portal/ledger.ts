@@ -101,7 +101,8 @@ const seqAt = (name: string, table: string) =>
     // The middle is a column of `search`: as an expression, it would not be used for the index (spans.ts, isCurrentSpan).
     `WITH RECURSIVE search AS (
        SELECT first.below, first.above, (first.below + first.above) / 2 AS middle
-         FROM (SELECT $3::bigint AS below, coalesce((SELECT max(seq) FROM countersign.${table} WHERE tenant_id = $1), 0) + 1 AS above) AS first
+         FROM (SELECT $3::bigint AS below,
+                      coalesce((SELECT max(seq) FROM countersign.${table} WHERE tenant_id = $1), 0) + 1 AS above) AS first
        UNION ALL
        SELECT next.below, next.above, (next.below + next.above) / 2
          FROM search

@@ -64,7 +64,8 @@ const LIST = sql<StoredSpan>(
           (p.fields ->> 8)::bigint AS total_tokens, ${dollarsText('(p.fields ->> 9)::numeric')} AS cost_usd, (p.fields ->> 10)::bigint AS latency_ms,
           ${instantOf('p.fields ->> 11')} AS started_at, ${instantOf('p.fields ->> 12')} AS ended_at,
           p.submission, p.ordinal, p.document_bytes
-     FROM (SELECT s.number AS submission, span.fields, span.fields ->> 0 AS span_id, ${ordinalOf('span.fields', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
+     FROM (SELECT s.number AS submission, span.fields, span.fields ->> 0 AS span_id,
+                  ${ordinalOf('span.fields', 'span.place')} AS ordinal, ${documentBytes('s')} AS document_bytes
              FROM countersign.trace_submissions AS s CROSS JOIN LATERAL json_array_elements(s.spans::json) WITH ORDINALITY AS span (fields, place)
             WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number BETWEEN $3 AND $5 ${FENCE}) AS p
     WHERE (p.submission, p.ordinal) > ($3::integer, $4::integer) AND ${isCurrentSpan('$2', 'p.span_id', 'p.submission')}
