@@ -11,7 +11,7 @@ export function comparison(rows: readonly PartRow[], kept: ReturnType<typeof new
     const old = kept.get(keyOf(row));
     const names = [row.part, row.work, row.limit];
     if (old === undefined) return [...names, 'none', '', '', figure(row.ratio), ''];
-    const lessIsBetter = row.goal?.lessIsBetter === true ? ' (less is better)' : '';
+    const lessIsBetter = row.target?.lessIsBetter === true ? ' (less is better)' : '';
     return [
       ...names,
       `${old.date.slice(0, 10)} ${old.commit}`,

@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
+import type { BenchEnvironment } from './environment.ts';
 import { type MeasuredServer, startServer } from './measured-server.ts';
-import type { World } from './world.ts';
 
 /** Several servers on one database. */
 export interface Servers extends AsyncDisposable {
@@ -12,21 +12,21 @@ export interface Servers extends AsyncDisposable {
  * @param folder the checkout whose servers they are, the same as of the environment.
  * @param count the number of servers, with the environment's own.
  */
-export async function withMoreServers(world: World, folder: string, count: number): Promise<Servers> {
-  const found = await world.superuser.query<{ data_directory: string }>('SHOW data_directory');
-  // Environments of earlier commits do not tell their folder.
+export async function withMoreServers(environment: BenchEnvironment, folder: string, count: number): Promise<Servers> {
+  const found = await environment.superuser.query<{ data_directory: string }>('SHOW data_directory');
+  // The environment of another checkout may not have this value as a field.
   const dataDir = dirname(found.rows[0]!.data_directory);
-  const environment = { COUNTERSIGN_DATA_DIR: dataDir, COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
+  const settings = { COUNTERSIGN_DATA_DIR: dataDir, COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
   const further: MeasuredServer[] = [];
   const end = async () => {
     for (const server of further) await server.stop();
   };
   try {
     while (further.length < count - 1)
-      further.push(await startServer(environment, undefined, join(resolve(folder), 'bench/serve.ts')));
+      further.push(await startServer(settings, undefined, join(resolve(folder), 'bench/serve.ts')));
   } catch (error) {
     await end();
     throw error;
   }
-  return { ports: [world.port, ...further.map(({ port }) => port)], [Symbol.asyncDispose]: end };
+  return { ports: [environment.port, ...further.map(({ port }) => port)], [Symbol.asyncDispose]: end };
 }

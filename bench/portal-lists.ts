@@ -12,7 +12,7 @@ import { insertSession } from '../packages/server/src/storage/sessions.ts';
 import { createWorkspace } from '../packages/server/src/workspace/create-workspace.ts';
 import { AGENT_ID, insertManyRecords, type RowCounts } from '../packages/server/test/fixtures/many-records.ts';
 import { reseal } from '../packages/server/test/harness/sealed.ts';
-import { makeWorld, type World } from './world.ts';
+import { type BenchEnvironment, createEnvironment } from './environment.ts';
 
 /**
  * Measures the response times of the portal's lists with 100,000 stored runs: each list without a filter and with each of its filters.
@@ -43,7 +43,7 @@ interface Row {
 }
 
 /** Values for each filter without a closed list of values: a common one, a rare one, and one without matches. */
-async function valuesIn({ superuser }: World, workspace: string): Promise<Record<string, string[]>> {
+async function valuesIn({ superuser }: BenchEnvironment, workspace: string): Promise<Record<string, string[]>> {
   const agents = [];
   for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID, [workspace, number]));
   const one = async (text: string) => (await superuser.query<{ id: string }>(text, [workspace])).rows[0]!.id;
@@ -68,7 +68,7 @@ async function valuesIn({ superuser }: World, workspace: string): Promise<Record
 }
 
 /** Signs in an admin of a workspace and returns the cookie. */
-async function signIn({ database: { pool } }: World, workspace: string): Promise<string> {
+async function signIn({ database: { pool } }: BenchEnvironment, workspace: string): Promise<string> {
   const id = newId();
   const person = { id, email: `${id}@example.com`, name: 'bench', password: null };
   const { token, row } = newSession(person.id, null);
@@ -109,7 +109,7 @@ async function measure(url: URL, cookie: string): Promise<{ p50Ms: number; maxMs
 }
 
 /** A trace of 500 steps with some text in each, as an agent of average length would send it. */
-async function sendLongTrace({ port }: World, key: string): Promise<string> {
+async function sendLongTrace({ port }: BenchEnvironment, key: string): Promise<string> {
   const messages = [{ role: 'user', content: 'x'.repeat(900) }];
   const spans = Array.from({ length: 500 }, (_, n) => ({
     span_id: `s${n}`,
@@ -126,14 +126,14 @@ async function sendLongTrace({ port }: World, key: string): Promise<string> {
   return ((await response.json()) as { id: string }).id;
 }
 
-async function run(world: World): Promise<Row[]> {
+async function run(environment: BenchEnvironment): Promise<Row[]> {
   process.stderr.write('filling ...\n');
-  const workspace = await createWorkspace(world.database.pool, 'portal');
-  await insertManyRecords((text, values) => world.superuser.query(text, values), workspace, MANY);
-  await reseal(world.database.pool, workspace);
-  const cookie = await signIn(world, workspace);
-  const values = await valuesIn(world, workspace);
-  const urlOf = (path: string) => new URL(path.replace(':workspace', workspace), `http://127.0.0.1:${world.port}`);
+  const workspace = await createWorkspace(environment.database.pool, 'portal');
+  await insertManyRecords((text, values) => environment.superuser.query(text, values), workspace, MANY);
+  await reseal(environment.database.pool, workspace);
+  const cookie = await signIn(environment, workspace);
+  const values = await valuesIn(environment, workspace);
+  const urlOf = (path: string) => new URL(path.replace(':workspace', workspace), `http://127.0.0.1:${environment.port}`);
   const rows: Row[] = [];
   const note = async (list: string, filter: string, urls: [string, URL][]) => {
     const measured = [];
@@ -155,16 +155,19 @@ async function run(world: World): Promise<Row[]> {
   }
   if (only !== undefined) return rows;
   for (const name of ['overview.read', 'overview.usage'] as const) await note(name, '', [['', urlOf(PAGE_ROUTES[name].path)]]);
-  const long = await sendLongTrace(world, world.key);
-  const own = await signIn(world, world.tenantId);
-  const spans = new URL(PAGE_ROUTES['runs.spans'].path.replace(':workspace', world.tenantId).replace(':trace', long), urlOf('/'));
+  const long = await sendLongTrace(environment, environment.key);
+  const own = await signIn(environment, environment.tenantId);
+  const spans = new URL(
+    PAGE_ROUTES['runs.spans'].path.replace(':workspace', environment.tenantId).replace(':trace', long),
+    urlOf('/'),
+  );
   rows.push({ list: 'runs.spans', filter: '', value: '500 steps', ...(await measure(spans, own)) });
   return rows;
 }
 
-const world = await makeWorld();
+const environment = await createEnvironment();
 try {
-  const rows = await run(world);
+  const rows = await run(environment);
   const lines = rows.map(
     ({ list, filter, value, p50Ms, maxMs }) =>
       `| ${list} | ${filter} | ${value} | ${p50Ms.toFixed(1)} | ${maxMs.toFixed(1)} |${p50Ms > LIMIT_MS ? ' missed' : ''}`,
@@ -176,5 +179,5 @@ try {
   await mkdir(folder, { recursive: true });
   await writeFile(`${folder}portal-lists.json`, JSON.stringify({ many: MANY, rounds: ROUNDS, rows }, null, 2));
 } finally {
-  await world.end();
+  await environment.end();
 }

@@ -9,16 +9,16 @@ export interface Row {
   /** Median of the ratios of the rounds. Both sides of a round run one after the other, so slow changes of the machine cancel out. */
   ratio: number;
   /** Undefined for a row that only explains other rows. */
-  goal?: Goal;
+  target?: RatioTarget;
   rounds: { rate: number; limitRate: number }[];
   /** Additional information. */
   note?: string;
 }
 
-/** The target of the ratio. */
-export interface Goal {
-  atLeast: number;
-  moonshot: number;
+/** What the ratio must reach, and what it should reach. */
+export interface RatioTarget {
+  required: number;
+  stretch: number;
   /** For latency and memory: a lower value is better. */
   lessIsBetter?: boolean;
 }
@@ -32,8 +32,8 @@ export interface Pace {
 /** Measures a rate for some seconds. */
 export type Measure = (seconds: number) => Promise<number>;
 
-/** The labels and the goal of a row. */
-export type Title = Pick<Row, 'work' | 'limit' | 'unit' | 'goal'>;
+/** The labels and the target of a row. */
+export type Title = Pick<Row, 'work' | 'limit' | 'unit' | 'target'>;
 
 /** Measures work and limit in turn. First runs each one briefly to warm up caches and compilers, and discards those results. */
 export async function alternate(title: Title, pace: Pace, work: Measure, limit: Measure): Promise<Row> {
@@ -61,12 +61,12 @@ export const rowOf = (title: Title, rounds: Row['rounds'], note?: string): Row =
   ...(note === undefined ? {} : { note }),
 });
 
-/** Whether a row reaches the moonshot, the minimum, or neither. Empty for a row without a goal. */
-export function goalStatus({ ratio, goal }: Row): 'moonshot' | 'reached' | 'missed' | '' {
-  if (goal === undefined) return '';
-  const { atLeast, moonshot, lessIsBetter = false } = goal;
+/** Whether a row reaches its stretch target, the required ratio, or neither. Empty for a row without a target. */
+export function targetStatus({ ratio, target }: Row): 'stretch' | 'reached' | 'missed' | '' {
+  if (target === undefined) return '';
+  const { required, stretch, lessIsBetter = false } = target;
   const reaches = (mark: number) => (lessIsBetter ? ratio <= mark : ratio >= mark);
-  return reaches(moonshot) ? 'moonshot' : reaches(atLeast) ? 'reached' : 'missed';
+  return reaches(stretch) ? 'stretch' : reaches(required) ? 'reached' : 'missed';
 }
 
 /** The middle value. For an even number of values, the mean of the two middle ones. */

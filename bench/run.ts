@@ -4,9 +4,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { comparison } from './compare.ts';
+import { type BenchEnvironment, createEnvironment } from './environment.ts';
 import { keepResult, keptRow, machineClass, newestRows, type PartRow } from './kept-results.ts';
 import { HELP, type Options, type Part, readOptions } from './options.ts';
-import { goalStatus, type Row } from './rounds.ts';
+import { type Row, targetStatus } from './rounds.ts';
 import { against } from './rows/against.ts';
 import { bare } from './rows/bare.ts';
 import { client } from './rows/client.ts';
@@ -24,46 +25,45 @@ import { audit, promotion, traces } from './rows/throughput.ts';
 import { trees } from './rows/trees.ts';
 import { verify } from './rows/verify.ts';
 import { table } from './table.ts';
-import { makeWorld, type World } from './world.ts';
 
 /** All data of each run, with its rounds and profiles. Git ignores it. */
 const OUTPUT = fileURLToPath(new URL('output/', import.meta.url));
 /** The results that are kept. */
 const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 
-type Measurement = (options: Options, world: World) => Promise<Row[]>;
+type Measurement = (options: Options, environment: BenchEnvironment) => Promise<Row[]>;
 
 /** Each part has its own test environment, so it starts with empty tables and its memory comes only from its own load. */
 const parts: Record<Part, Measurement> = {
-  traces: (pace, world) => traces(world, pace),
-  otlp: (pace, world) => otlp(world, pace),
-  telemetry: (pace, world) => telemetry(world, pace),
-  audit: (pace, world) => audit(world, pace),
-  promotion: (pace, world) => promotion(world, pace),
-  latency: (pace, world) => latency(world, pace),
-  bare: (pace, world) => bare(world, pace),
-  'large-bodies': (pace, world) => largeBodies(world, pace),
-  client: (pace, world) => client(world, pace),
-  gate: (_pace, world) => gate(world),
-  trees: (pace, on) => inWorld(pace, (off) => trees(on, off, pace), { COUNTERSIGN_CHECKPOINT_SECONDS: '0' }),
-  proof: (pace, world) => proof(world, pace.verifyRows, pace),
-  verify: ({ verifyRows }, world) => verify(world, verifyRows),
-  stored: (pace, few) => inWorld(pace, (many) => stored(few, many, pace.rows, pace)),
-  memory: ({ memorySeconds }, world) => memory(world, memorySeconds),
-  disk: (options, world) => disk(world, options.runs, options),
-  retention: (options, world) => retention(world, options.runs, options),
+  traces: (pace, environment) => traces(environment, pace),
+  otlp: (pace, environment) => otlp(environment, pace),
+  telemetry: (pace, environment) => telemetry(environment, pace),
+  audit: (pace, environment) => audit(environment, pace),
+  promotion: (pace, environment) => promotion(environment, pace),
+  latency: (pace, environment) => latency(environment, pace),
+  bare: (pace, environment) => bare(environment, pace),
+  'large-bodies': (pace, environment) => largeBodies(environment, pace),
+  client: (pace, environment) => client(environment, pace),
+  gate: (_pace, environment) => gate(environment),
+  trees: (pace, on) => inEnvironment(pace, (off) => trees(on, off, pace), { COUNTERSIGN_CHECKPOINT_SECONDS: '0' }),
+  proof: (pace, environment) => proof(environment, pace.verifyRows, pace),
+  verify: ({ verifyRows }, environment) => verify(environment, verifyRows),
+  stored: (pace, few) => inEnvironment(pace, (many) => stored(few, many, pace.rows, pace)),
+  memory: ({ memorySeconds }, environment) => memory(environment, memorySeconds),
+  disk: (options, environment) => disk(environment, options.runs, options),
+  retention: (options, environment) => retention(environment, options.runs, options),
 };
 
-async function inWorld<T>(
+async function inEnvironment<T>(
   options: Options,
-  measure: (world: World) => Promise<T>,
+  measure: (environment: BenchEnvironment) => Promise<T>,
   settings?: Record<string, string>,
 ): Promise<T> {
-  const world = await makeWorld(options.profile ? OUTPUT : undefined, settings);
+  const environment = await createEnvironment(options.profile ? OUTPUT : undefined, settings);
   try {
-    return await Promise.race([measure(world), stopped]);
+    return await Promise.race([measure(environment), stopped]);
   } finally {
-    await world.end();
+    await environment.end();
   }
 }
 
@@ -81,13 +81,13 @@ async function run(options: Options): Promise<void> {
   const machine = machineClass();
   const rows: PartRow[] = [];
   const { against: folder, only } = options;
-  const measurements: [name: string, measure: (world: World) => Promise<Row[]>][] =
+  const measurements: [name: string, measure: (environment: BenchEnvironment) => Promise<Row[]>][] =
     folder === undefined
-      ? only.map((part) => [part, (world) => parts[part](options, world)])
-      : [[`against ${folder}`, (world) => against(world, folder, options)]];
+      ? only.map((part) => [part, (environment) => parts[part](options, environment)])
+      : [[`against ${folder}`, (environment) => against(environment, folder, options)]];
   for (const [name, measure] of measurements) {
     process.stderr.write(`measuring ${name} ...\n`);
-    const measured = await inWorld(options, measure);
+    const measured = await inEnvironment(options, measure);
     for (const row of measured) process.stderr.write(`${table([row]).split('\n').at(-1)} ${row.note ?? ''}\n`);
     rows.push(...measured.map((row) => ({ ...row, part: name })));
   }
@@ -103,7 +103,7 @@ async function run(options: Options): Promise<void> {
     const kept = { date: startedAt.toISOString(), commit, machine, loadAverage, rounds, seconds, rows: rows.map(keptRow) };
     process.stdout.write(`kept in ${keepResult(RESULTS, kept)}\n`);
   }
-  if (rows.some((row) => goalStatus(row) === 'missed')) process.exitCode = 1;
+  if (rows.some((row) => targetStatus(row) === 'missed')) process.exitCode = 1;
 }
 
 try {

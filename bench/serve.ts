@@ -23,7 +23,7 @@ import { appendWithoutTree, auditWriter } from './append-without-tree.ts';
 import { bareStorage } from './bare-storage.ts';
 import { LIMIT_PATHS } from './limit-paths.ts';
 
-/** The measured server: the product's server plus the routes of the limits. world.ts starts it, and it ends with that process. */
+/** The measured server: the product's server plus the routes of the limits. environment.ts starts it, and it ends with that process. */
 const config = readConfig();
 const database = await openDatabase(config, (line) => process.stderr.write(`${line}\n`), 'set-up');
 const running = await startServer(config, database, pino({ level: config.logLevel }), {

@@ -1,20 +1,20 @@
-import { goalStatus, type Row } from './rounds.ts';
+import { type Row, targetStatus } from './rounds.ts';
 
 /** The rows as a Markdown table, for docs/performance.md. */
 export function table(rows: readonly Row[]): string {
-  const head = ['work', 'rate', 'limit', "limit's rate", 'ratio', 'to reach', 'moonshot', ''];
+  const head = ['work', 'rate', 'limit', "limit's rate", 'ratio', 'required', 'stretch target', ''];
   const lines = rows.map((row) => {
-    const { work, limit, unit, rate, limitRate, ratio, goal } = row;
-    const mark = (value?: number) => (value === undefined ? '' : `${goal?.lessIsBetter === true ? '≤ ' : ''}${value}`);
+    const { work, limit, unit, rate, limitRate, ratio, target } = row;
+    const mark = (value?: number) => (value === undefined ? '' : `${target?.lessIsBetter === true ? '≤ ' : ''}${value}`);
     return [
       work,
       `${figure(rate)} ${unit}`,
       limit,
       figure(limitRate),
       figure(ratio),
-      mark(goal?.atLeast),
-      mark(goal?.moonshot),
-      goalStatus(row),
+      mark(target?.required),
+      mark(target?.stretch),
+      targetStatus(row),
     ];
   });
   return markdownTable(head, lines);

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { BenchEnvironment, createEnvironment } from '../environment.ts';
 import { withMoreServers } from '../more-servers.ts';
 import { alternate, type Pace, type Row } from '../rounds.ts';
-import type { makeWorld, World } from '../world.ts';
 import { works } from './requests.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -15,20 +16,19 @@ const KINDS = ['traces', 'otlp', 'telemetry', 'audit', 'promotion'] as const;
  * @param servers how many servers of a checkout share its database and the connections.
  */
 export async function against(
-  world: World,
+  environment: BenchEnvironment,
   folder: string,
   { only, servers, ...pace }: Pace & { only: readonly string[]; servers: number },
 ): Promise<Row[]> {
-  const module = pathToFileURL(join(resolve(folder), 'bench/world.ts')).href;
-  const other = await ((await import(module)) as { makeWorld: typeof makeWorld }).makeWorld();
+  const other = await environmentOf(resolve(folder));
   try {
-    await using ours = await withMoreServers(world, ROOT, servers);
+    await using ours = await withMoreServers(environment, ROOT, servers);
     await using theirs = await withMoreServers(other, folder, servers);
-    const [here, there] = [works({ ...world, ports: ours.ports }), works({ ...other, ports: theirs.ports })];
+    const [here, there] = [works({ ...environment, ports: ours.ports }), works({ ...other, ports: theirs.ports })];
     const rows: Row[] = [];
     for (const kind of KINDS.filter((each) => only.includes(each))) {
       const work = servers === 1 ? kind : `${kind}, ${servers} servers`;
-      const title = { work, limit: `the same in ${folder}`, unit: '/s', goal: { atLeast: 0.95, moonshot: 1 } };
+      const title = { work, limit: `the same in ${folder}`, unit: '/s', target: { required: 0.95, stretch: 1 } };
       rows.push(await alternate(title, pace, here[kind], there[kind]));
     }
     return rows;
@@ -36,3 +36,15 @@ export async function against(
     await other.end();
   }
 }
+
+/** Creates the test environment of another checkout, with its own code. */
+async function environmentOf(folder: string): Promise<BenchEnvironment> {
+  const path = join(folder, 'bench/environment.ts');
+  if (existsSync(path))
+    return ((await import(pathToFileURL(path).href)) as { createEnvironment: CreateEnvironment }).createEnvironment();
+  // Checkouts from before November 2026 have it under another name.
+  const earlier = pathToFileURL(join(folder, 'bench/world.ts')).href;
+  return ((await import(earlier)) as { makeWorld: CreateEnvironment }).makeWorld();
+}
+
+type CreateEnvironment = typeof createEnvironment;

@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Countersign, type TelemetryEvent } from '../../packages/client/src/index.ts';
 import { telemetryBody } from '../bodies.ts';
+import type { BenchEnvironment } from '../environment.ts';
 import { ID } from '../load.ts';
 import { alternate, median, type Pace, type Row, rowOf } from '../rounds.ts';
-import type { World } from '../world.ts';
 import { works } from './requests.ts';
 
 /** Events sent through the client in one round. */
@@ -14,14 +14,14 @@ const EVENTS = 100_000;
 const BURST = 100;
 
 /** The client library: the cost of an emitted event for its host, and the rate of events compared with this benchmark's bare client. */
-export async function client(world: World, pace: Pace): Promise<Row[]> {
+export async function client(environment: BenchEnvironment, pace: Pace): Promise<Row[]> {
   const title = {
     work: `${EVENTS.toLocaleString('en-US')} events through the client`,
     limit: 'raw POST of batches of 200',
     unit: 'events/s',
-    goal: { atLeast: 0.7, moonshot: 0.9 },
+    target: { required: 0.7, stretch: 0.9 },
   };
-  const through = await alternate(title, pace, () => throughClient(world), works(world).telemetry);
+  const through = await alternate(title, pace, () => throughClient(environment), works(environment).telemetry);
   return [emitTime(), queuedBytes(), through];
 }
 
@@ -34,7 +34,7 @@ const nextEvent = (): TelemetryEvent => {
   return { ...event, trace_id: event.trace_id.replace(ID, String(lastId).padStart(ID.length, '0')) };
 };
 
-async function throughClient({ port, key }: World): Promise<number> {
+async function throughClient({ port, key }: BenchEnvironment): Promise<number> {
   const countersign = new Countersign({
     baseUrl: `http://127.0.0.1:${port}`,
     apiKey: key,
@@ -76,7 +76,7 @@ function emitTime(): Row {
     work: 'emit() of 0.5 KB, median',
     limit: 'µs',
     unit: 'µs',
-    goal: { atLeast: 5, moonshot: 2, lessIsBetter: true },
+    target: { required: 5, stretch: 2, lessIsBetter: true },
   };
   const { telemetry } = idle();
   const round = () => {
@@ -98,7 +98,7 @@ function queuedBytes(): Row {
     work: 'a queued event',
     limit: 'bytes',
     unit: 'bytes',
-    goal: { atLeast: 300, moonshot: 250, lessIsBetter: true },
+    target: { required: 300, stretch: 250, lessIsBetter: true },
   };
   const { telemetry } = idle();
   const before = heapUsed();

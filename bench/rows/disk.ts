@@ -3,28 +3,37 @@ import { fileURLToPath } from 'node:url';
 import { operations } from '@countersign/core/contract/operations';
 import { toTrace } from '../../examples/tau-bench/convert.ts';
 import { readPublishedRuns } from '../../examples/tau-bench/published-runs.ts';
+import type { BenchEnvironment } from '../environment.ts';
 import { ID, postRequest, runLoad } from '../load.ts';
 import { type Pace, type Row, rowOf } from '../rounds.ts';
-import type { World } from '../world.ts';
 import { CONNECTIONS } from './requests.ts';
 
 const SAMPLE = fileURLToPath(new URL('../../examples/tau-bench/sample-runs.json', import.meta.url));
 
 /** Compares the bytes on disk of recorded agent runs, with rows and indexes, with the bytes of their requests: in batches and singly. */
-export async function disk(world: World, runs: string | undefined, { seconds }: Pace): Promise<Row[]> {
+export async function disk(environment: BenchEnvironment, runs: string | undefined, { seconds }: Pace): Promise<Row[]> {
   const loadRequests = readPublishedRuns(readFileSync(runs ?? SAMPLE, 'utf8')).map((run) =>
-    postRequest(operations.ingestTrace.path, world.key, JSON.stringify({ ...toTrace(run, 'gpt-4o'), trace_id: `run-${ID}` })),
+    postRequest(
+      operations.ingestTrace.path,
+      environment.key,
+      JSON.stringify({ ...toTrace(run, 'gpt-4o'), trace_id: `run-${ID}` }),
+    ),
   );
   const rows: Row[] = [];
   for (const connections of [CONNECTIONS, 1]) {
-    const before = await bytesPerTable(world);
-    const { latencies, perSecond } = await runLoad({ port: world.port, connections, seconds, loadRequests });
-    const after = await bytesPerTable(world);
+    const before = await bytesPerTable(environment);
+    const { latencies, perSecond } = await runLoad({ port: environment.port, connections, seconds, loadRequests });
+    const after = await bytesPerTable(environment);
     const received = meanBytes(loadRequests.map(({ request }) => bodyBytes(request)));
     const stored = [...after].map(([name, bytes]) => [name, (bytes - (before.get(name) ?? 0)) / latencies.length] as const);
     const perTrace = stored.reduce((sum, [, bytes]) => sum + bytes, 0);
     const parts = stored.filter(([, bytes]) => bytes >= 1).map(([name, bytes]) => `${name} ${Math.round(bytes)}`);
-    const title = { work: `disk, recorded runs, ${connections} connections`, limit: 'bytes received', unit: 'bytes/trace', goal };
+    const title = {
+      work: `disk, recorded runs, ${connections} connections`,
+      limit: 'bytes received',
+      unit: 'bytes/trace',
+      target,
+    };
     rows.push(
       rowOf(title, [{ rate: perTrace, limitRate: received }], `${Math.round(perSecond)} traces/s; bytes: ${parts.join(', ')}`),
     );
@@ -32,13 +41,13 @@ export async function disk(world: World, runs: string | undefined, { seconds }: 
   return rows;
 }
 
-const goal = { atLeast: 0.3, moonshot: 0.12, lessIsBetter: true };
+const target = { required: 0.3, stretch: 0.12, lessIsBetter: true };
 
 const bodyBytes = (request: Buffer): number => request.length - request.indexOf('\r\n\r\n') - 4;
 const meanBytes = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
 
 /** Bytes of each table with its indexes, after all pending writes. */
-async function bytesPerTable({ superuser }: World): Promise<Map<string, number>> {
+async function bytesPerTable({ superuser }: BenchEnvironment): Promise<Map<string, number>> {
   await superuser.query('CHECKPOINT');
   const { rows } = await superuser.query<{ name: string; bytes: string }>(
     `SELECT relname AS name, pg_total_relation_size(oid) AS bytes FROM pg_class

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { PASSING_AGENT } from '../bodies.ts';
+import type { BenchEnvironment } from '../environment.ts';
 import { median, percentile, type Row, rowOf } from '../rounds.ts';
-import type { World } from '../world.ts';
 
 /** Number of measured processes. Three more run first, to warm up the file cache. */
 const RUNS = 40;
@@ -16,7 +16,7 @@ const WARM = 3;
 const BUDGET_MS = 400;
 
 /** The command `countersign gate` as a CI job runs it: one process from start to end, which verifies a signature with the public key. */
-export async function gate({ port, key }: World): Promise<Row[]> {
+export async function gate({ port, key }: BenchEnvironment): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-gate-'));
   try {
     const command = await bundleCommand(folder);
@@ -37,7 +37,7 @@ export async function gate({ port, key }: World): Promise<Row[]> {
       work: 'countersign gate, a whole process',
       limit: 'the budget',
       unit: 'ms',
-      goal: { atLeast: 1, moonshot: 0.5, lessIsBetter: true },
+      target: { required: 1, stretch: 0.5, lessIsBetter: true },
     };
     return [rowOf(title, rounds, `p95 ${percentile(times!, 0.95).toFixed(0)} ms; Node alone ${median(bare!).toFixed(0)} ms`)];
   } finally {

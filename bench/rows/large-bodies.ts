@@ -1,7 +1,7 @@
 import { operations } from '@countersign/core/contract/operations';
+import type { BenchEnvironment } from '../environment.ts';
 import { ID, postRequest, runLoad } from '../load.ts';
 import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
-import type { World } from '../world.ts';
 import { loadRequestsOf } from './requests.ts';
 
 const MIB = 1024 * 1024;
@@ -9,15 +9,15 @@ const SPANS = 18;
 const SENDERS = { large: 2, other: 8 };
 
 /** The 99th percentile of audit appends while traces of 18 MB arrive, compared with the same without them. */
-export async function largeBodies(world: World, { rounds, seconds }: Pace): Promise<Row[]> {
+export async function largeBodies(environment: BenchEnvironment, { rounds, seconds }: Pace): Promise<Row[]> {
   const others = async () => {
-    const loadRequests = loadRequestsOf(world).audit;
-    const { latencies } = await runLoad({ port: world.port, connections: SENDERS.other, seconds, loadRequests });
+    const loadRequests = loadRequestsOf(environment).audit;
+    const { latencies } = await runLoad({ port: environment.port, connections: SENDERS.other, seconds, loadRequests });
     return percentile(latencies, 0.99);
   };
-  const large = [postRequest(operations.ingestTrace.path, world.key, largeTrace())];
+  const large = [postRequest(operations.ingestTrace.path, environment.key, largeTrace())];
   const withLarge = async () => {
-    const arriving = runLoad({ port: world.port, connections: SENDERS.large, seconds, loadRequests: large });
+    const arriving = runLoad({ port: environment.port, connections: SENDERS.large, seconds, loadRequests: large });
     const [p99, { perSecond }] = await Promise.all([others(), arriving]);
     return { p99, perSecond };
   };
@@ -30,11 +30,11 @@ export async function largeBodies(world: World, { rounds, seconds }: Pace): Prom
     measured.push({ rate: p99, limitRate });
     rates.push(perSecond);
   }
-  const title = { work: 'audit p99 while bodies of 18 MB arrive', limit: 'the same without them', unit: 'ms', goal };
+  const title = { work: 'audit p99 while bodies of 18 MB arrive', limit: 'the same without them', unit: 'ms', target };
   return [rowOf(title, measured, `large bodies per second in each round: ${rates.map((each) => each.toFixed(1)).join(', ')}`)];
 }
 
-const goal = { atLeast: 3, moonshot: 1.5, lessIsBetter: true };
+const target = { required: 3, stretch: 1.5, lessIsBetter: true };
 
 function largeTrace(): string {
   const spans = Array.from({ length: SPANS }, (_, index) => ({

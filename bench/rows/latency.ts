@@ -1,18 +1,18 @@
+import type { BenchEnvironment } from '../environment.ts';
 import { runLoad } from '../load.ts';
 import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
-import type { World } from '../world.ts';
 import { loadRequestsOf } from './requests.ts';
 
 /** Promotion checks from one caller, compared with the least that a durable request costs: an INSERT of one row with its own commit. */
-export async function latency(world: World, pace: Pace): Promise<Row[]> {
-  const loadRequests = loadRequestsOf(world).promotion;
-  const checks = () => runLoad({ port: world.port, connections: 1, seconds: pace.seconds, loadRequests });
-  await world.superuser.query('CREATE TABLE IF NOT EXISTS public.inserted (number bigint PRIMARY KEY)');
+export async function latency(environment: BenchEnvironment, pace: Pace): Promise<Row[]> {
+  const loadRequests = loadRequestsOf(environment).promotion;
+  const checks = () => runLoad({ port: environment.port, connections: 1, seconds: pace.seconds, loadRequests });
+  await environment.superuser.query('CREATE TABLE IF NOT EXISTS public.inserted (number bigint PRIMARY KEY)');
   await checks();
   const rounds: { p50: number; p99: number; limitRate: number }[] = [];
   for (let round = 0; round < pace.rounds; round += 1) {
     const { latencies } = await checks();
-    const limitRate = percentile(await insertRows(world, pace.seconds), 0.5);
+    const limitRate = percentile(await insertRows(environment, pace.seconds), 0.5);
     rounds.push({ p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99), limitRate });
   }
   return (['p50', 'p99'] as const).map((rank) => {
@@ -20,7 +20,7 @@ export async function latency(world: World, pace: Pace): Promise<Row[]> {
       work: `promotion check ${rank}, 1 connection`,
       limit: 'p50 of an INSERT of one row',
       unit: 'ms',
-      goal: GOALS[rank],
+      target: TARGETS[rank],
     };
     return rowOf(
       title,
@@ -29,15 +29,15 @@ export async function latency(world: World, pace: Pace): Promise<Row[]> {
   });
 }
 
-const GOALS = {
-  p50: { atLeast: 5, moonshot: 3, lessIsBetter: true },
-  p99: { atLeast: 20, moonshot: 10, lessIsBetter: true },
+const TARGETS = {
+  p50: { required: 5, stretch: 3, lessIsBetter: true },
+  p99: { required: 20, stretch: 10, lessIsBetter: true },
 };
 
 let lastNumber = 0;
 
 /** The times of INSERTs, one after another, each committed with fsync. */
-async function insertRows({ superuser }: World, seconds: number): Promise<number[]> {
+async function insertRows({ superuser }: BenchEnvironment, seconds: number): Promise<number[]> {
   const latencies: number[] = [];
   const endsAt = performance.now() + seconds * 1000;
   for (let startedAt = performance.now(); startedAt < endsAt; startedAt = performance.now()) {

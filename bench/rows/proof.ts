@@ -1,15 +1,15 @@
 import { createWorkspace } from '../../packages/server/src/workspace/create-workspace.ts';
 import { mintKey } from '../../packages/server/src/workspace/ingestion-keys.ts';
 import { filledLedger } from '../chain.ts';
+import type { BenchEnvironment } from '../environment.ts';
 import { getRequest, runLoad } from '../load.ts';
 import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
-import type { World } from '../world.ts';
 
 /** Rows to prove, from the whole ledger. The same row does not recur soon. */
 const PLACES = 20_000;
 
 /** The 99th percentile of the time to prove that a row is in a ledger, compared with a budget. Requests are sent one after another. */
-export async function proof({ database: { pool }, port, superuser }: World, rows: number, pace: Pace): Promise<Row[]> {
+export async function proof({ database: { pool }, port, superuser }: BenchEnvironment, rows: number, pace: Pace): Promise<Row[]> {
   const tenantId = await createWorkspace(pool, 'proof');
   const token = { name: 'auditor', scopes: ['read'], expiresAt: null } as const;
   const key = await mintKey(pool, tenantId, token, 'operator');
@@ -29,8 +29,8 @@ export async function proof({ database: { pool }, port, superuser }: World, rows
     medians.push(percentile(latencies, 0.5));
     rounds.push({ rate: percentile(latencies, 0.99), limitRate: 1 });
   }
-  const title = { work: `proof that a row is among ${size}, p99`, limit: 'ms', unit: 'ms', goal };
+  const title = { work: `proof that a row is among ${size}, p99`, limit: 'ms', unit: 'ms', target };
   return [rowOf(title, rounds, `its p50 in each round: ${medians.map((each) => each.toFixed(2)).join(', ')} ms`)];
 }
 
-const goal = { atLeast: 10, moonshot: 5, lessIsBetter: true };
+const target = { required: 10, stretch: 5, lessIsBetter: true };

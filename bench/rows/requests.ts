@@ -1,13 +1,13 @@
 import { operations } from '@countersign/core/contract/operations';
 import { auditBody, checkBodies, EVENTS, telemetryBody, traceBody } from '../bodies.ts';
+import type { BenchEnvironment } from '../environment.ts';
 import { LIMIT_PATHS } from '../limit-paths.ts';
 import { type LoadRequest, postRequest, runLoad } from '../load.ts';
 import { otlpBody } from '../otlp-body.ts';
 import type { Measure } from '../rounds.ts';
-import type { World } from '../world.ts';
 
 /** The requests of the table, for one test environment. */
-export const loadRequestsOf = ({ key }: Pick<World, 'key'>) => ({
+export const loadRequestsOf = ({ key }: Pick<BenchEnvironment, 'key'>) => ({
   traces: [postRequest(operations.ingestTrace.path, key, traceBody())],
   otlp: [postRequest('/v1/traces', key, otlpBody(), 'application/x-protobuf')],
   tracesReadOnly: [postRequest(LIMIT_PATHS.traceReadOnly, key, traceBody())],
@@ -24,7 +24,7 @@ export const CONNECTIONS = 64;
 
 /** Requests a second from 64 connections. With several ports, each server has its part of the connections. */
 export const requests = (
-  { port, ports = [port] }: Pick<World, 'port'> & { ports?: readonly number[] },
+  { port, ports = [port] }: Pick<BenchEnvironment, 'port'> & { ports?: readonly number[] },
   loadRequests: readonly LoadRequest[],
   connections = CONNECTIONS,
 ): Measure => {
@@ -37,14 +37,14 @@ export const requests = (
 
 /** The measured kinds of work, each in its own unit. */
 export const works = (
-  world: World & { ports?: readonly number[] },
+  environment: BenchEnvironment & { ports?: readonly number[] },
 ): Record<'traces' | 'otlp' | 'telemetry' | 'audit' | 'promotion', Measure> => {
-  const { traces, otlp, telemetry, audit, promotion } = loadRequestsOf(world);
+  const { traces, otlp, telemetry, audit, promotion } = loadRequestsOf(environment);
   return {
-    traces: requests(world, traces),
-    otlp: requests(world, otlp),
-    telemetry: async (seconds) => EVENTS * (await requests(world, telemetry)(seconds)),
-    audit: requests(world, audit),
-    promotion: requests(world, promotion),
+    traces: requests(environment, traces),
+    otlp: requests(environment, otlp),
+    telemetry: async (seconds) => EVENTS * (await requests(environment, telemetry)(seconds)),
+    audit: requests(environment, audit),
+    promotion: requests(environment, promotion),
   };
 };

@@ -1,10 +1,10 @@
 import { reseal } from '../../packages/server/test/harness/sealed.ts';
+import type { BenchEnvironment } from '../environment.ts';
 import { alternate, type Pace, type Row } from '../rounds.ts';
-import type { World } from '../world.ts';
 import { works } from './requests.ts';
 
 /** The same work on a database with many rows and on one with few, in turn. Each has its own server. */
-export async function stored(few: World, many: World, rows: number, pace: Pace): Promise<Row[]> {
+export async function stored(few: BenchEnvironment, many: BenchEnvironment, rows: number, pace: Pace): Promise<Row[]> {
   await fill(many, rows);
   const [onFew, onMany] = [works(few), works(many)];
   const table: Row[] = [];
@@ -13,7 +13,7 @@ export async function stored(few: World, many: World, rows: number, pace: Pace):
       work: `${kind}, ${rows} rows stored`,
       limit: 'the same with few stored',
       unit: '/s',
-      goal: { atLeast: 0.9, moonshot: 0.98 },
+      target: { required: 0.9, stretch: 0.98 },
     };
     table.push(await alternate(title, pace, onMany[kind], onFew[kind]));
   }
@@ -24,7 +24,7 @@ export async function stored(few: World, many: World, rows: number, pace: Pace):
  * Fills the tables of the workspace: `rows` in each table with one row per event, and a tenth where one record has ten of them.
  * The hashes form no chain, because only the tables and their indexes are measured.
  */
-async function fill({ superuser, tenantId, database }: World, rows: number): Promise<void> {
+async function fill({ superuser, tenantId, database }: BenchEnvironment, rows: number): Promise<void> {
   for (const statement of FILLING) {
     process.stderr.write(`filling: ${/INTO (\S+)/.exec(statement)?.[1] ?? statement.slice(0, 40)}\n`);
     await superuser.query(statement.replaceAll('$tenant', `'${tenantId}'::uuid`).replaceAll('$rows', String(rows)));

@@ -1,7 +1,7 @@
 import { telemetryBody } from '../bodies.ts';
+import type { BenchEnvironment } from '../environment.ts';
 import { runLoad } from '../load.ts';
 import { alternate, type Measure, type Pace, type Row } from '../rounds.ts';
-import type { World } from '../world.ts';
 import { CONNECTIONS, loadRequestsOf, works } from './requests.ts';
 
 /** Number of events in one COPY. */
@@ -11,22 +11,27 @@ const COPIED_EVENTS = 20_000;
  * Compares telemetry with a COPY in PostgreSQL of the same events from a server-side file. The target table has the columns and the
  * primary key of telemetry_events, and each event's document. The COPY needs no network, parsing or HTTP.
  */
-export async function telemetry(world: World, pace: Pace): Promise<Row[]> {
-  const work = works(world).telemetry;
-  const copy = await copyOfTelemetry(world);
+export async function telemetry(environment: BenchEnvironment, pace: Pace): Promise<Row[]> {
+  const work = works(environment).telemetry;
+  const copy = await copyOfTelemetry(environment);
   const title = {
     work: 'telemetry, batches of 200',
     limit: 'server-side COPY',
     unit: 'events/s',
-    goal: { atLeast: 0.75, moonshot: 0.85 },
+    target: { required: 0.75, stretch: 0.85 },
   };
   return [await alternate(title, pace, work, copy)];
 }
 
 /** Writes a file of events that were received over HTTP, and returns the rate at which PostgreSQL copies it back. */
-async function copyOfTelemetry(world: World): Promise<Measure> {
-  const { superuser } = world;
-  await runLoad({ port: world.port, connections: CONNECTIONS, seconds: 2, loadRequests: loadRequestsOf(world).telemetry });
+async function copyOfTelemetry(environment: BenchEnvironment): Promise<Measure> {
+  const { superuser } = environment;
+  await runLoad({
+    port: environment.port,
+    connections: CONNECTIONS,
+    seconds: 2,
+    loadRequests: loadRequestsOf(environment).telemetry,
+  });
   await superuser.query(`CREATE SCHEMA bench;
     CREATE TABLE bench.event (ordinal bigint PRIMARY KEY, document text NOT NULL);
     CREATE TABLE bench.telemetry (LIKE countersign.telemetry_events INCLUDING ALL, document text NOT NULL);

@@ -10,14 +10,14 @@ import { digests, sha256 } from '../../packages/server/src/crypto/digests.ts';
 import { verifyDatabase } from '../../packages/server/src/ledger/verify-database.ts';
 import { createWorkspace } from '../../packages/server/src/workspace/create-workspace.ts';
 import { filledLedger } from '../chain.ts';
+import type { BenchEnvironment } from '../environment.ts';
 import { type Measure, type Row, rowOf } from '../rounds.ts';
-import type { World } from '../world.ts';
 
 /**
  * Compares the verification of a chain (in memory, from an export file, from the database) with SHA-256 over the canonical bytes of its
  * rows. These bytes are already in memory and are hashed row by row. The limit is measured on the last rows, before and after each walk.
  */
-export async function verify({ database: { pool } }: World, rows: number): Promise<Row[]> {
+export async function verify({ database: { pool } }: BenchEnvironment, rows: number): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-export-'));
   try {
     const tenantId = await createWorkspace(pool, 'verify');
@@ -54,7 +54,7 @@ async function compareWithHashing(hashing: Measure, work: string, walk: () => Pr
   const before = await hashing(1);
   const rate = await walk();
   const limitRate = (before + (await hashing(1))) / 2;
-  const title = { work, limit: 'SHA-256, row by row, in memory', unit: 'rows/s', goal: { atLeast: 0.1, moonshot: 0.25 } };
+  const title = { work, limit: 'SHA-256, row by row, in memory', unit: 'rows/s', target: { required: 0.1, stretch: 0.25 } };
   return rowOf(title, [{ rate, limitRate }]);
 }
 

@@ -13,7 +13,7 @@ import { postRequest, sendAll } from './load.ts';
 import { startServer } from './measured-server.ts';
 
 /** A test environment: a separate server process with a new database, a workspace and a key. */
-export interface World {
+export interface BenchEnvironment {
   port: number;
   key: string;
   tenantId: string;
@@ -31,7 +31,10 @@ export interface World {
  * @param profileFolder where the server writes its CPU profile. Undefined: no profile.
  * @param settings additional environment variables of the server.
  */
-export async function makeWorld(profileFolder?: string, settings: Record<string, string> = {}): Promise<World> {
+export async function createEnvironment(
+  profileFolder?: string,
+  settings: Record<string, string> = {},
+): Promise<BenchEnvironment> {
   const cleanup = new AsyncDisposableStack();
   try {
     return await build(cleanup, profileFolder, settings);
@@ -46,23 +49,23 @@ async function build(
   cleanup: AsyncDisposableStack,
   profileFolder: string | undefined,
   settings: Record<string, string>,
-): Promise<World> {
+): Promise<BenchEnvironment> {
   const log = (line: string) => process.stderr.write(`${line}\n`);
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-'));
   cleanup.defer(() => rm(folder, { recursive: true, force: true }));
   await chmod(folder, 0o711); // if this runs as root, PostgreSQL runs as another user, who needs access
-  const environment = { COUNTERSIGN_DATA_DIR: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
-  const embedded = await acquireEmbeddedDatabase({ dataDir: environment.COUNTERSIGN_DATA_DIR, notify: log });
+  const configuration = { COUNTERSIGN_DATA_DIR: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
+  const embedded = await acquireEmbeddedDatabase({ dataDir: configuration.COUNTERSIGN_DATA_DIR, notify: log });
   cleanup.defer(() => rm(embedded.dataDir, { recursive: true, force: true })); // a different folder if the launcher chose one
   cleanup.defer(() => embedded.release());
-  const database = await openDatabase(readConfig(environment), log, 'set-up');
+  const database = await openDatabase(readConfig(configuration), log, 'set-up');
   cleanup.defer(() => database.close());
   const superuser = new pg.Client({ ...embedded.superuser, application_name: 'countersign-bench' });
   await superuser.connect();
   cleanup.defer(() => superuser.end());
   const tenantId = await createWorkspace(database.pool, 'bench');
   const key = await mintKey(database.pool, tenantId, { name: 'bench', scopes: SCOPES, expiresAt: null }, 'operator');
-  const server = await startServer({ ...environment, ...settings }, profileFolder);
+  const server = await startServer({ ...configuration, ...settings }, profileFolder);
   cleanup.defer(() => server.stop());
   const { port } = server;
   const evaluations = evaluationBodies().map((body) => postRequest('/api/public/evaluations', key, body));
