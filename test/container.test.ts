@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { readConfig, VARIABLES } from '../packages/server/src/config/config.ts';
+import { readConfig } from '../packages/server/src/config/config.ts';
+import { VARIABLES } from '../packages/server/src/config/variables.ts';
 import { checkSecrets } from '../packages/server/src/secrets/load-secrets.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));

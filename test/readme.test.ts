@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { VARIABLES } from '../packages/server/src/config/config.ts';
+import { VARIABLES } from '../packages/server/src/config/variables.ts';
 import { EXIT_CODES } from '../packages/server/src/errors/exit-codes.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));

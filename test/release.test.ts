@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { VARIABLES } from '../packages/server/src/config/config.ts';
+import { VARIABLES } from '../packages/server/src/config/variables.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const chart = 'deploy/helm/countersign';

@@ -1,4 +1,4 @@
-import { VARIABLES } from '../config/config.ts';
+import { VARIABLES } from '../config/variables.ts';
 import { EXIT_CODES } from '../errors/exit-codes.ts';
 
 /** Wraps words to lines, all but the first indented. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { decisionFault } from '@countersign/core/domain/decision-signature';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { VARIABLES } from '../../src/config/config.ts';
+import { VARIABLES } from '../../src/config/variables.ts';
 import { digests } from '../../src/crypto/digests.ts';
 import { EXIT_CODES } from '../../src/errors/exit-codes.ts';
 import { type CommandResult, environmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
