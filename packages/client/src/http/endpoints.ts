@@ -5,7 +5,7 @@ export interface Endpoint {
   resultMember: 'ok' | 'allowed';
 }
 
-/** The five endpoints of the specification, and its extensions. */
+/** The five public endpoints, and the extensions. */
 export const ENDPOINTS = {
   traces: { path: '/api/public/traces', resultMember: 'ok' },
   telemetry: { path: '/api/public/telemetry', resultMember: 'ok' },

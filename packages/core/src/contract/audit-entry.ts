@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { calendarDate, flag, freeObject, label, nullable, optional, text, unboundedText, uuid } from './scalars.ts';
 
-/** One immutable entry of a tenant's audit ledger (specification 2.6). */
+/** One immutable entry of a tenant's audit ledger. */
 export const AuditEntry = Type.Object(
   {
     actor: label({
@@ -23,7 +23,7 @@ export type AuditEntry = Static<typeof AuditEntry>;
 
 const hash = (description: string) => Type.Unsafe<string>({ ...unboundedText({ description }), pattern: '^[0-9a-f]{64}$' });
 
-/** Response of POST /api/public/audit (specification 4.4). The caller can log `row_hash` as proof of inclusion. */
+/** Response of POST /api/public/audit. The caller can log `row_hash` as proof of inclusion. */
 export const AuditEntryAppended = Type.Object(
   {
     ok: flag({ description: 'Committed.' }),

@@ -41,7 +41,7 @@ export type EvaluationSuite = Static<typeof EvaluationSuite>;
 
 const { pass_rate: _, ...reported } = Evaluation.properties;
 
-/** Body of POST /api/v1/evaluations: an evaluation (specification 2.5) with details. */
+/** Body of POST /api/v1/evaluations: an evaluation with details. */
 export const DetailedEvaluation = Type.Object(
   {
     ...reported,

@@ -3,8 +3,7 @@ import { Issue } from './issue.ts';
 import { label } from './scalars.ts';
 
 /**
- * Every error that the service returns: stable code -> HTTP status and when (specification 7, decisions.md).
- * docs/errors.md is tested against this table both ways.
+ * Every error that the service returns: stable code -> HTTP status and when. A test compares docs/errors.md with this table.
  */
 export const ERRORS = {
   invalid_export: {
@@ -82,7 +81,7 @@ export const ERRORS = {
 } as const;
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Every error body (specification 2.9). */
+/** Every error body. */
 export const ErrorBody = Type.Object(
   {
     error: label({ description: 'Stable code from the error table.', examples: ['validation_failed'] }),

@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { amount, flag, label, oneOf, optional, percentage, registeringName, text, uuid } from './scalars.ts';
 
-/** The states of an evaluation (specification 3.1). */
+/** The states of an evaluation. */
 export const EVALUATION_STATUSES = ['scheduled', 'running', 'passing', 'failing'] as const;
 export type EvaluationStatus = (typeof EVALUATION_STATUSES)[number];
 
-/** The outcome of one evaluation run (specification 2.5). Each request creates a record. */
+/** The outcome of one evaluation run. Each request creates a record. */
 export const Evaluation = Type.Object(
   {
     name: label({ description: 'Name of the evaluation.', examples: ['nightly-regression'] }),
@@ -27,7 +27,7 @@ export const Evaluation = Type.Object(
 );
 export type Evaluation = Static<typeof Evaluation>;
 
-/** Response of POST /api/public/evaluations (specification 4.3). */
+/** Response of POST /api/public/evaluations. */
 export const EvaluationAccepted = Type.Object(
   { ok: flag({ description: 'Committed.' }), id: uuid({ description: 'Identifier of the evaluation.' }) },
   { $id: 'EvaluationAccepted' },

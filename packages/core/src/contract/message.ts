@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { anyArray, label, oneOf, optional } from './scalars.ts';
 
-/** One message of a conversation with a model (specification 2.3), in traces' spans and in telemetry events. */
+/** One message of a conversation with a model, in traces' spans and in telemetry events. */
 export const Message = Type.Object(
   {
     role: oneOf(['system', 'user', 'assistant', 'tool', 'developer'], { description: 'Who speaks.', examples: ['assistant'] }),

@@ -88,7 +88,7 @@ export function openApiDocument(): Node {
 
 /** The sections of the document. */
 const TAGS = {
-  public: { name: 'Public', description: 'The five endpoints of the specification, under `/api/public/`. They never change.' },
+  public: { name: 'Public', description: 'The five endpoints under `/api/public/`. They never change.' },
   extensions: {
     name: 'Extensions',
     description: 'What this service adds, under `/api/v1/`: same keys, scopes, errors, limits, idempotency and request ids.',

@@ -20,7 +20,7 @@ export interface Operation<Body, ResponseBody> {
     | 'appendAuditEntry'
     | 'checkPromotion'
     | 'recordDetailedEvaluation';
-  /** Under `/api/public/` the five endpoints of the specification, which never change; under `/api/v1/` the extensions. */
+  /** Under `/api/public/` are the five public endpoints, which never change. Under `/api/v1/` are the extensions. */
   readonly path: `/api/public/${string}` | `/api/v1/${string}`;
   readonly scope: Scope;
   readonly summary: string;
@@ -146,7 +146,7 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
   replayable: true,
 };
 
-/** All operations: the five of the specification, then the extensions. */
+/** All operations: the five public ones, then the extensions. */
 export const operations = {
   ingestTrace,
   ingestTelemetry,

@@ -15,15 +15,15 @@ import {
   uuid,
 } from './scalars.ts';
 
-/** The default threshold, in percent (specification 2.7). */
+/** The default threshold, in percent. */
 export const MIN_PASS_RATE_DEFAULT = 80;
-/** The default maximum age, in hours (specification 2.7). */
+/** The default maximum age, in hours. */
 export const MAX_AGE_HOURS_DEFAULT = 72;
 
 /** The form of the header Countersign-Nonce: 16 to 64 characters of base64url. */
 export const NONCE_PATTERN = '^[A-Za-z0-9_-]{16,64}$';
 
-/** The request "may this agent be promoted?" (specification 2.7). */
+/** The request "may this agent be promoted?". */
 export const PromotionCheck = Type.Object(
   {
     agent_id: optional(uuid({ description: 'The agent; this or agent_name must be given.' })),
@@ -66,7 +66,7 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-/** The event that a decision records (specification 6). */
+/** The event that a decision records. */
 export const DECISION_EVENTS = ['promotion.allowed', 'promotion.blocked', 'evaluation.failed', 'approval.required'] as const;
 export type DecisionEvent = (typeof DECISION_EVENTS)[number];
 
@@ -106,7 +106,7 @@ export type DecidedEvaluation = Static<typeof DecidedEvaluation>;
 /** Replaces the evaluation if there is none: `{}`. */
 export type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };
 
-/** The signed response (specification 2.8). */
+/** The signed response. */
 export const PromotionDecision = Type.Object(
   {
     allowed: flag({ description: 'Whether the agent may be promoted. Test this member.' }),

@@ -1,4 +1,4 @@
-/** The permissions of an ingestion key (specification 5.5). `telemetry` includes traces. */
+/** The permissions of an ingestion key. `telemetry` includes traces. */
 export const SCOPES = ['telemetry', 'evaluations', 'audit', 'governance'] as const;
 export type Scope = (typeof SCOPES)[number];
 

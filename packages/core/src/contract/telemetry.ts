@@ -15,10 +15,10 @@ import {
 } from './scalars.ts';
 import { usageFields } from './usage-fields.ts';
 
-/** The maximum number of events in a batch (specification 8). */
+/** The maximum number of events in a batch. */
 export const EVENTS_MAX = 200;
 
-/** The lightweight summary of one run (specification 2.4). */
+/** The lightweight summary of one run. */
 export const TelemetryEvent = Type.Object(
   {
     trace_id: label({ description: 'Identifier of the run.', examples: ['run-2026-11-20-0001'] }),
@@ -75,7 +75,7 @@ export const telemetryForm = (body: unknown): typeof TelemetryEvent | typeof Tel
 export const telemetryEvents = (body: Telemetry): TelemetryEvent[] =>
   'events' in body && body.events ? body.events : [body as TelemetryEvent];
 
-/** Response of POST /api/public/telemetry (specification 4.2). */
+/** Response of POST /api/public/telemetry. */
 export const TelemetryAccepted = Type.Object(
   { ok: flag({ description: 'Committed.' }), ingested: count({ description: 'How many events were stored.' }) },
   { $id: 'TelemetryAccepted' },

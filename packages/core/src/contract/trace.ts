@@ -18,10 +18,10 @@ import {
 } from './scalars.ts';
 import { usageFields } from './usage-fields.ts';
 
-/** The maximum number of spans in one request (specification 8). */
+/** The maximum number of spans in one request. */
 export const SPANS_MAX = 500;
 
-/** One step of a run (specification 2.2). */
+/** One step of a run. */
 export const Span = Type.Object(
   {
     span_id: label({
@@ -53,7 +53,7 @@ export const Span = Type.Object(
 );
 export type Span = Static<typeof Span>;
 
-/** The detailed record of one agent run (specification 2.1). */
+/** The detailed record of one agent run. */
 export const Trace = Type.Object(
   {
     trace_id: label({
@@ -90,7 +90,7 @@ export const Trace = Type.Object(
 );
 export type Trace = Static<typeof Trace>;
 
-/** Response of POST /api/public/traces (specification 4.1). */
+/** Response of POST /api/public/traces. */
 export const TraceAccepted = Type.Object(
   {
     ok: flag({ description: 'Committed.' }),

@@ -1,6 +1,6 @@
 import type { KeyKind } from '../contract/scopes.ts';
 
-/** A key as sent: `aa_live_<12 hex>.<32 random bytes, base64url>` (specification 5.2), or `aa_read_…` for a read token. */
+/** A key as sent: `aa_live_<12 hex>.<32 random bytes, base64url>`, or `aa_read_…` for a read token. */
 export interface IngestionKey {
   kind: KeyKind;
   /** Twelve hex digits; visible, identifies the key. */

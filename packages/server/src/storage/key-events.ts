@@ -1,6 +1,6 @@
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** What can happen to a key (specification 3.3). */
+/** What can happen to a key. */
 export type KeyAction = 'minted' | 'rotated' | 'revoked' | 'scopes_changed';
 
 /** One event of the key audit trail, with its canonical text. */

@@ -118,7 +118,7 @@ interface KeyAct {
   record(action: KeyAction, key: KeyDescription): void;
 }
 
-/** Runs one change of a key, with its event in the key audit trail, in one transaction (specification 3.3). */
+/** Runs one change of a key, with its event in the key audit trail, in one transaction. */
 async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: KeyAct) => Promise<T>): Promise<T> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockLogs(tx, ['keys']);

@@ -2,11 +2,11 @@ import { paths } from '../harness/test-server.ts';
 import { GOOD, type RejectedRequest } from './refusals.ts';
 
 /** Wrong values for a kind of member, each with the code of the one issue it causes. */
-type Wrong = readonly (readonly [what: string, value: unknown, code: string])[];
+type WrongValues = readonly (readonly [what: string, value: unknown, code: string])[];
 
 const UUID = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
 
-/** The kinds of members in the specification, with values that they reject. Written by hand, not derived from the schemas. */
+/** The kinds of members in the contract, with values that they reject. Written by hand, not derived from the schemas. */
 const KINDS = {
   label: [
     ['empty', '', 'too_short'],
@@ -114,7 +114,7 @@ const KINDS = {
     ['empty', '', 'not_one_of'],
     ['a number', 7, 'wrong_type'],
   ],
-} as const satisfies Record<string, Wrong>;
+} as const satisfies Record<string, WrongValues>;
 
 /** A position in a body with its members by kind. `!` marks required members. */
 interface Place {
@@ -249,7 +249,7 @@ export const wrongMembers = ({ path, prefix, body, members }: Place): RejectedRe
       body: body({ [member]: value }),
       issues: [`${prefix}/${member} ${code}`],
     });
-    const wrong: Wrong = KINDS[marked.replace('!', '') as keyof typeof KINDS];
+    const wrong: WrongValues = KINDS[marked.replace('!', '') as keyof typeof KINDS];
     const required = marked.endsWith('!') ? [refusal('absent', undefined, 'required'), refusal('null', null, 'wrong_type')] : [];
     return [...required, ...wrong.map(([what, value, code]) => refusal(what, value, code))];
   });

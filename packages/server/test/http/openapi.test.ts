@@ -211,7 +211,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('has the limits of the specification', () => {
+  test('has the documented limits and defaults', () => {
     const { Trace, TelemetryBatch, Evaluation, PromotionCheck, AuditEntry } = document.components.schemas;
     expect(Trace.properties.spans.maxItems).toBe(500);
     expect(TelemetryBatch.properties.events).toMatchObject({ minItems: 1, maxItems: 200 });
