@@ -34,7 +34,7 @@ export type { CheckOptions, Governance } from './namespaces/governance.ts';
 export type { TelemetryStats } from './telemetry/delivery-counts.ts';
 export type { Telemetry } from './telemetry/telemetry.ts';
 export type { TelemetryOptions } from './telemetry/telemetry-options.ts';
-export type { Dropped, DropReason, Rejected, TelemetryCallbacks, Unsent } from './telemetry/telemetry-reports.ts';
+export type { DroppedEvents, DropReason, RejectedEvent, SendFailure, TelemetryCallbacks } from './telemetry/telemetry-reports.ts';
 export type { MessageLike, RunSpan, SpanDetails, SpanStart } from './tracing/run-span.ts';
 export { type TokenUsage, tokenUsage } from './tracing/token-usage.ts';
 export type { DroppedRun, RejectedRun, TraceCallbacks } from './tracing/trace-reports.ts';

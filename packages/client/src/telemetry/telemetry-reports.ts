@@ -16,13 +16,13 @@ export type DropReason =
   | 'refused';
 
 /** Lost events. */
-export interface Dropped {
+export interface DroppedEvents {
   count: number;
   reason: DropReason;
 }
 
 /** An event that the service rejected. It is set aside; the rest of its batch is stored. */
-export interface Rejected {
+export interface RejectedEvent {
   /** The event as emitted. */
   event: unknown;
   /** The errors; paths are relative to the event. */
@@ -31,10 +31,10 @@ export interface Rejected {
   requestId: string | undefined;
 }
 
-/** Events that cannot be sent now; they are retried. */
-export interface Unsent {
+/** Events or runs could not be sent. They stay queued and are sent again. */
+export interface SendFailure {
   error: CountersignError;
-  /** How many are queued. */
+  /** The number of queued events or runs. */
   queued: number;
 }
 
@@ -43,9 +43,9 @@ export interface Unsent {
  * `console.warn`.
  */
 export interface TelemetryCallbacks {
-  onDropped?: ((dropped: Dropped) => void) | undefined;
-  onRejected?: ((rejected: Rejected) => void) | undefined;
-  onUnsent?: ((unsent: Unsent) => void) | undefined;
+  onDropped?: ((dropped: DroppedEvents) => void) | undefined;
+  onRejected?: ((rejected: RejectedEvent) => void) | undefined;
+  onUnsent?: ((unsent: SendFailure) => void) | undefined;
 }
 
 /** Calls the host's callbacks and ignores their errors. */
@@ -67,7 +67,7 @@ export class TelemetryReports {
     this.#drops.set(reason, (this.#drops.get(reason) ?? 0) + count);
   }
 
-  rejected(rejected: Rejected): void {
+  rejected(rejected: RejectedEvent): void {
     const [issue] = rejected.issues;
     if (this.#log.has('error'))
       this.#log.write('error', `a telemetry event was rejected at ${issue?.path ?? ''}: ${issue?.code ?? ''}`);
@@ -79,7 +79,7 @@ export class TelemetryReports {
     );
   }
 
-  unsent(unsent: Unsent): void {
+  unsent(unsent: SendFailure): void {
     const { queued, error } = unsent;
     const why = error instanceof ApiError ? `${error.status} ${error.code ?? ''}` : error.message;
     if (this.#log.has('warn')) this.#log.write('warn', `${queued} telemetry events wait: ${why}`);

@@ -1,11 +1,14 @@
 import { ApiError } from '../http/errors.ts';
 import type { Log } from '../log.ts';
-import type { Dropped, DropReason, Unsent } from '../telemetry/telemetry-reports.ts';
+import type { DropReason, SendFailure } from '../telemetry/telemetry-reports.ts';
 import type { Issue, Trace } from '../wire/contract.ts';
 import { type RunDocuments, traceOf } from './run-documents.ts';
 
 /** A lost run. */
-export interface DroppedRun extends Dropped {
+export interface DroppedRun {
+  /** Always 1. */
+  count: number;
+  reason: DropReason;
   /** The run, to store elsewhere or to send later with `traces.send`. */
   trace: Trace;
 }
@@ -26,7 +29,7 @@ export interface RejectedRun {
 export interface TraceCallbacks {
   onDropped?: ((dropped: DroppedRun) => void) | undefined;
   onRejected?: ((rejected: RejectedRun) => void) | undefined;
-  onUnsent?: ((unsent: Unsent) => void) | undefined;
+  onUnsent?: ((unsent: SendFailure) => void) | undefined;
 }
 
 /** Calls the host's callbacks and ignores their errors. */
@@ -56,7 +59,7 @@ export class TraceReports {
     );
   }
 
-  unsent(unsent: Unsent): void {
+  unsent(unsent: SendFailure): void {
     const { queued, error } = unsent;
     const why = error instanceof ApiError ? `${error.status} ${error.code ?? ''}` : error.message;
     const line = `${queued === 1 ? '1 run waits' : `${queued} runs wait`} to be sent: ${why}`;

@@ -75,7 +75,7 @@ describe('attestations (DSSE, in-toto)', () => {
       null,
       'text',
     ];
-    for (const doctored of cases) expect(open(doctored, pair), JSON.stringify(doctored)).toHaveProperty('fault');
+    for (const altered of cases) expect(open(altered, pair), JSON.stringify(altered)).toHaveProperty('fault');
   });
 
   test('rejects a signed statement whose subject is not the decision that it carries', () => {

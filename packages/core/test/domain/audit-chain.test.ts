@@ -103,7 +103,7 @@ describe('audit chain', () => {
       ['not an object', [first, 'row'], 2],
       ['another tenant', [first, second, { ...third, tenant_id: 'ffffffff-0000-4000-8000-000000000000' }], 3],
     ];
-    for (const [name, doctored, seq] of cases) expect(firstFault(doctored), name).toMatchObject({ seq });
+    for (const [name, altered, seq] of cases) expect(firstFault(altered), name).toMatchObject({ seq });
     expect(firstFault(rows, 'ffffffff-0000-4000-8000-000000000000')).toMatchObject({ seq: 1 });
   });
 

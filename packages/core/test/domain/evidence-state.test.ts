@@ -17,12 +17,12 @@ const event = (seq: number, fact: object): EvidenceEvent =>
   }) as EvidenceEvent;
 
 /** An evaluation of a suite with one of three harnesses or none, in an order that repeats some suites. */
-interface Sent {
+interface SentEvaluation {
   suite: string;
   harnessId: string | null;
 }
 
-const recorded = (seq: number, { suite, harnessId }: Sent): EvidenceEvent =>
+const recorded = (seq: number, { suite, harnessId }: SentEvaluation): EvidenceEvent =>
   event(seq, {
     action: 'evaluation.recorded',
     category: null,
@@ -36,7 +36,7 @@ const recorded = (seq: number, { suite, harnessId }: Sent): EvidenceEvent =>
     suite: null,
   });
 
-const stateAfter = (sent: readonly Sent[]): EvidenceState => {
+const stateAfter = (sent: readonly SentEvaluation[]): EvidenceState => {
   const state = new EvidenceState();
   state.apply(event(1, { action: 'agent.registered', agent_name: 'bot' }));
   sent.forEach((each, index) => {
@@ -46,7 +46,7 @@ const stateAfter = (sent: readonly Sent[]): EvidenceState => {
 };
 
 describe('an agent with many suites', () => {
-  const sent = Array.from({ length: 2_000 }, (_, at): Sent => {
+  const sent = Array.from({ length: 2_000 }, (_, at): SentEvaluation => {
     const number = (at * 48_271) % 2_147_483_647;
     return {
       suite: `suite ${number % (at % 3 === 0 ? 4 : 40)}`,
@@ -73,12 +73,15 @@ describe('an agent with many suites', () => {
   });
 
   test('keeps no more evaluations than decisions can name, however many names a sender uses', () => {
-    const names = Array.from({ length: 10_000 }, (_, number): Sent => ({ suite: `suite ${number}`, harnessId: null }));
+    const names = Array.from({ length: 10_000 }, (_, number): SentEvaluation => ({ suite: `suite ${number}`, harnessId: null }));
     expect(stateAfter(names).evaluationCount).toBeLessThan(OTHERS_MAX + 5);
   });
 
   test('counts the evaluations that it keeps', () => {
-    const harnesses = Array.from({ length: 100 }, (_, number): Sent => ({ suite: 'same', harnessId: uuid(1_000_000 + number) }));
+    const harnesses = Array.from(
+      { length: 100 },
+      (_, number): SentEvaluation => ({ suite: 'same', harnessId: uuid(1_000_000 + number) }),
+    );
     const { evaluationCount } = stateAfter([...harnesses, ...harnesses]);
     expect(evaluationCount).toBeGreaterThanOrEqual(100);
     expect(evaluationCount).toBeLessThan(100 + OTHERS_MAX + 5);

@@ -119,8 +119,8 @@ describe('Merkle proofs', () => {
         const proof = hashes(consistencyRanges(first, second));
         const roots = rootsOfConsistency(first, second, root(first), proof, sha256);
         expect([hex(roots?.first), hex(roots?.second)]).toEqual([hex(root(first)), hex(root())]);
-        const doctored = proof.map((hash, place) => (place === proof.length - 1 ? sha256(hash) : hash));
-        expect(hex(rootsOfConsistency(first, second, root(first), doctored, sha256)?.second)).not.toBe(hex(root()));
+        const altered = proof.map((hash, place) => (place === proof.length - 1 ? sha256(hash) : hash));
+        expect(hex(rootsOfConsistency(first, second, root(first), altered, sha256)?.second)).not.toBe(hex(root()));
       }
     }
   });

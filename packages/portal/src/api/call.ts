@@ -7,18 +7,20 @@ import { Problem, readProblem } from './problem.ts';
 type Routes = typeof PORTAL_ROUTES;
 /** The name of a route of the portal's API, such as `runs.list`. */
 export type RouteName = keyof Routes & string;
-type Of<N extends RouteName> = Routes[N] extends PortalRoute ? Routes[N] : never;
+type RouteOf<N extends RouteName> = Routes[N] extends PortalRoute ? Routes[N] : never;
 
 /** The response body of a route. */
-export type ResponseBody<N extends RouteName> = ResponseOf<Of<N>>;
+export type ResponseBody<N extends RouteName> = ResponseOf<RouteOf<N>>;
 /** The request body of a route. */
-export type RequestBody<N extends RouteName> = BodyOf<Of<N>>;
+export type RequestBody<N extends RouteName> = BodyOf<RouteOf<N>>;
 /** The query parameters of a route. */
-export type Query<N extends RouteName> = QueryOf<Of<N>>;
+export type Query<N extends RouteName> = QueryOf<RouteOf<N>>;
 /** One item of a route that returns a page of a list. */
 export type ListItem<N extends RouteName> = ResponseBody<N> extends { items: readonly (infer I)[] } ? I : never;
 
-type CallOptions<N extends RouteName> = (keyof ParametersOf<Of<N>> extends never ? object : { params: ParametersOf<Of<N>> }) & {
+type CallOptions<N extends RouteName> = (keyof ParametersOf<RouteOf<N>> extends never
+  ? object
+  : { params: ParametersOf<RouteOf<N>> }) & {
   /** Undefined values are left out. */
   query?: { [M in keyof Query<N>]: Query<N>[M] | undefined };
   signal?: AbortSignal;

@@ -9,7 +9,7 @@ import { digests, sha256, verifyEd25519 } from './browser-digests.ts';
 import type { VerificationResult } from './verification-messages.ts';
 
 /** What the chain is compared with. */
-interface Expected {
+interface ExpectedLedger {
   tenantId: string;
   /** The number of entries according to the ledger's head. */
   entries: number;
@@ -25,7 +25,7 @@ interface Expected {
  */
 export async function verifyChain(
   lines: AsyncIterable<string>,
-  expected: Expected,
+  expected: ExpectedLedger,
   progress: (checked: number) => void,
 ): Promise<VerificationResult> {
   const startedAt = performance.now();

@@ -10,8 +10,8 @@ import { signingKey } from '../secrets/instance-signer.ts';
 import { fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
 import { asExitError, openSite, type Site } from './open-database.ts';
 
-/** How a restore reports to people. */
-interface Reporting {
+/** Where a restore writes what it says to people. */
+interface RestoreOutput {
   say: (line: string) => void;
   progress: ((rows: number) => void) | undefined;
 }
@@ -21,7 +21,7 @@ interface Reporting {
  * afterwards.
  * @returns the database, kept running until `release`, so that the embedded one is not started twice.
  */
-export async function restoreDatabase(config: Config, reader: BackupReader, { say, progress }: Reporting): Promise<Site> {
+export async function restoreDatabase(config: Config, reader: BackupReader, { say, progress }: RestoreOutput): Promise<Site> {
   const count = migrationsOf(reader.manifest, knownMigrations());
   requireSecretsOf(reader, loadSecrets(config, false));
   const site = await openSite(config, say, 'set-up');

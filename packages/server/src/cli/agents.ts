@@ -4,11 +4,11 @@ import type { Transaction } from '../database/transaction.ts';
 import { listAgentsPage } from '../storage/portal/agents.ts';
 import { type IncidentPlace, listOpenRecertifications } from '../storage/portal/incidents.ts';
 import { setRiskLevel } from '../workspace/agent-risk.ts';
+import { readAllPages } from './all-pages.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
-import { wholeList } from './whole-list.ts';
 
 const agentsPage = (tx: Transaction, after: string | null, limit: number) =>
   listAgentsPage(tx, { search: null, riskLevel: null, archived: null }, after, limit);
@@ -27,8 +27,8 @@ export function addAgents(program: Command, session: Session): void {
     .addHelpText('after', examples('agents list --workspace acme'))
     .action(async ({ workspace }: { workspace: string }) => {
       const [agents, open] = await session.withWorkspace(workspace, async ({ pool }, tenant) => [
-        await wholeList(pool, tenant.id, agentsPage, ({ name }) => name),
-        await wholeList(pool, tenant.id, openPage, ({ place_seq: seq, id }) => ({ seq, id })),
+        await readAllPages(pool, tenant.id, agentsPage, ({ name }) => name),
+        await readAllPages(pool, tenant.id, openPage, ({ place_seq: seq, id }) => ({ seq, id })),
       ]);
       const rows = agents.map(({ id, name, risk_level, created_at }) => ({
         id,

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { listApprovalsWithTexts } from '../storage/portal/approvals.ts';
 import { decideEvaluation } from '../workspace/decide-evaluation.ts';
 import { withdrawApproval } from '../workspace/withdraw-approval.ts';
+import { readAllPages } from './all-pages.ts';
 import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shortLine, shownTime } from './table.ts';
-import { wholeList } from './whole-list.ts';
 
 /** `approvals list | approve | reject | withdraw`. */
 export function addApprovals(program: Command, session: Session): void {
@@ -38,7 +38,7 @@ function addList(group: Command, session: Session): void {
     .addHelpText('after', examples('approvals list --workspace acme'))
     .action(async ({ workspace }: { workspace: string }) => {
       const approvals = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        wholeList(pool, tenant.id, listApprovalsWithTexts, ({ place_seq: seq, evaluation }) => ({
+        readAllPages(pool, tenant.id, listApprovalsWithTexts, ({ place_seq: seq, evaluation }) => ({
           seq,
           evaluationId: evaluation.id,
         })),

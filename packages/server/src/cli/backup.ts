@@ -10,10 +10,10 @@ import { isDistributed } from '../database/citus.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { secretTexts } from '../secrets/load-secrets.ts';
 import { JSON_OPTION } from './arguments.ts';
+import { limitHeapGrowth } from './heap-growth.ts';
 import { examples } from './help.ts';
 import { progressOn } from './progress.ts';
 import type { Session } from './session.ts';
-import { limitHeapGrowth } from './small-heap.ts';
 import { verifyWorkspaces } from './verify-workspaces.ts';
 import { VERSION } from './version.ts';
 

@@ -2,7 +2,6 @@ import { type Command, CommanderError } from 'commander';
 import { addAgents } from './agents.ts';
 import { addApprovals } from './approvals.ts';
 import { addBackup } from './backup.ts';
-import { CarefulCommand } from './careful-command.ts';
 import { addDecisionKey } from './decision-key.ts';
 import { failureOf, statusOf } from './failure.ts';
 import { epilogue } from './help.ts';
@@ -16,6 +15,7 @@ import { addRuns } from './runs.ts';
 import { addServe } from './serve.ts';
 import { OutputClosedError, Session, type Terminal } from './session.ts';
 import { addSigningKey } from './signing-key.ts';
+import { StrictCommand } from './strict-command.ts';
 import { addTrust } from './trust.ts';
 import { VERSION } from './version.ts';
 import { addWorkspace } from './workspace.ts';
@@ -67,7 +67,7 @@ function requestsJson(args: readonly string[]): boolean {
 }
 
 function commandLine(session: Session, { out, err }: Terminal): Command {
-  const program = new CarefulCommand('countersign-server')
+  const program = new StrictCommand('countersign-server')
     .description('Countersign, the governance ledger for AI agents: the server and its administration.')
     .version(VERSION, '--version', 'print the version')
     .exitOverride()

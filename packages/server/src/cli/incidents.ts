@@ -4,11 +4,11 @@ import { listIncidentsWithTexts } from '../storage/portal/incidents.ts';
 import { closeRecertifications } from '../workspace/close-recertifications.ts';
 import { openIncident } from '../workspace/open-incident.ts';
 import { recordViolation } from '../workspace/record-violation.ts';
+import { readAllPages } from './all-pages.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shortLine, shownTime } from './table.ts';
-import { wholeList } from './whole-list.ts';
 
 /** `incidents open | violation | list` and `recertifications close`. */
 export function addIncidents(program: Command, session: Session): void {
@@ -93,7 +93,7 @@ function addList(group: Command, session: Session): void {
     .addHelpText('after', examples('incidents list --workspace acme'))
     .action(async ({ workspace }: { workspace: string }) => {
       const incidents = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        wholeList(pool, tenant.id, listIncidentsWithTexts, ({ place_seq: seq, id }) => ({ seq, id })),
+        readAllPages(pool, tenant.id, listIncidentsWithTexts, ({ place_seq: seq, id }) => ({ seq, id })),
       );
       const rows = incidents.map((incident) => ({
         incident_id: incident.id,

@@ -1,12 +1,12 @@
 import type { KeyKind, Scope } from '@countersign/core/contract/scopes';
 import type { Command } from 'commander';
-import { type KeyPlace, listKeysPage, type PlacedKey } from '../storage/portal/keys.ts';
+import { type KeyListRow, type KeyPlace, listKeysPage } from '../storage/portal/keys.ts';
 import { changeScopes, mintKey, type NewKey, revokeKey, rotateKey } from '../workspace/ingestion-keys.ts';
+import { readAllPages } from './all-pages.ts';
 import { JSON_OPTION, parseExpiry, parsePrefix, parseScopes, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
-import { wholeList } from './whole-list.ts';
 
 const SHOWN_ONCE = 'it is shown only once; store it in a secrets manager';
 
@@ -139,7 +139,7 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
     .addHelpText('after', examples(`${name} list --workspace acme`))
     .action(async ({ workspace }: { workspace: string }) => {
       const keys = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        wholeList(
+        readAllPages(
           pool,
           tenant.id,
           (tx, after: KeyPlace | null, limit) => listKeysPage(tx, kind, after, limit),
@@ -159,7 +159,7 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
     });
 }
 
-const listed = ({ id: _id, kind: _kind, place_at: _place, prefix, name, scopes, state, ...times }: PlacedKey) => ({
+const listed = ({ id: _id, kind: _kind, place_at: _place, prefix, name, scopes, state, ...times }: KeyListRow) => ({
   ...{ prefix, name, scopes, state: state === 'active' ? 'live' : state },
   ...times,
 });

@@ -12,10 +12,10 @@ import { listSigningKeys } from '../storage/signing-keys.ts';
 import { InvalidInputError } from '../workspace/wrong-input.ts';
 import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
 import { readingFile } from './files.ts';
+import { limitHeapGrowth } from './heap-growth.ts';
 import { examples } from './help.ts';
 import { type Progress, progressOn } from './progress.ts';
 import type { Session } from './session.ts';
-import { limitHeapGrowth } from './small-heap.ts';
 import { shortLine } from './table.ts';
 import { keptHeads, keysGiven, repeatable, type VerificationOptions } from './verification-options.ts';
 

@@ -15,10 +15,10 @@ import { acceptRestore } from '../workspace/accept-restore.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION } from './arguments.ts';
 import { requiredPassphrase, workspacesOf } from './backup.ts';
+import { limitHeapGrowth } from './heap-growth.ts';
 import { examples } from './help.ts';
 import { progressOn } from './progress.ts';
 import type { Session } from './session.ts';
-import { limitHeapGrowth } from './small-heap.ts';
 import { verifyWorkspaces } from './verify-workspaces.ts';
 
 interface RestoreOptions {

@@ -16,14 +16,14 @@ const WAITING_OF_ONE_MAX = 768;
 const IN_PROGRESS_MAX = 2;
 
 /** A prepared body with its bytes. */
-export interface Prepared<Result = unknown> {
+export interface PreparationResult<Result = unknown> {
   prepared: Result;
   document: Buffer;
 }
 
-interface Waiting {
+interface QueuedTask {
   task: BodyTask;
-  resolve: (prepared: Prepared) => void;
+  resolve: (prepared: PreparationResult) => void;
   reject: (error: unknown) => void;
 }
 
@@ -36,9 +36,9 @@ export class BodyWorkers {
   done = 0;
   readonly #heapMb: number;
   readonly #file: URL;
-  readonly #queues = new Map<string, Waiting[]>();
+  readonly #queues = new Map<string, QueuedTask[]>();
   #waiting = 0;
-  #inProgress: Waiting[] = [];
+  #inProgress: QueuedTask[] = [];
   #worker: Worker | undefined;
   #closed = false;
 
@@ -54,17 +54,17 @@ export class BodyWorkers {
   }
 
   /** Prepares a body; its bytes are moved to the worker and come back with the result. Throws 503 when too many wait. */
-  prepare(operation: OperationId, { document, ...request }: IngestRequest): Promise<Prepared> {
+  prepare(operation: OperationId, { document, ...request }: IngestRequest): Promise<PreparationResult> {
     return this.#enqueue(request.principal.tenantId, { operation, request, document: ownBytes(document) });
   }
 
   /** Prepares an OpenTelemetry export. */
-  prepareExport({ document, ...request }: ExportRequest): Promise<Prepared<PreparedExport>> {
+  prepareExport({ document, ...request }: ExportRequest): Promise<PreparationResult<PreparedExport>> {
     const task = { operation: 'export' as const, request, document: ownBytes(document) };
-    return this.#enqueue(request.principal.tenantId, task) as Promise<Prepared<PreparedExport>>;
+    return this.#enqueue(request.principal.tenantId, task) as Promise<PreparationResult<PreparedExport>>;
   }
 
-  #enqueue(tenantId: string, task: BodyTask): Promise<Prepared> {
+  #enqueue(tenantId: string, task: BodyTask): Promise<PreparationResult> {
     const queue = this.#queues.get(tenantId) ?? [];
     if (this.#closed || this.#waiting >= WAITING_MAX || queue.length >= WAITING_OF_ONE_MAX)
       throw unavailable('too many large bodies are queued');

@@ -17,7 +17,7 @@ export interface ConnectionLimits {
 const REFUSED_MAX = 256;
 
 /** Node's internal counters of a socket: the bytes that the operating system has accepted. */
-type WithHandle = Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null };
+type SocketWithHandle = Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null };
 
 /** The output progress of a connection, and when it last changed. */
 interface Progress {
@@ -30,7 +30,7 @@ export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #open = new Set<Socket>();
   readonly #byAddress = new Map<string, number>();
-  readonly #unsent = new Map<WithHandle, Progress>();
+  readonly #unsent = new Map<SocketWithHandle, Progress>();
   #lingering = 0;
   /** Connections rejected since the start. */
   refused = 0;
@@ -93,7 +93,7 @@ export class Connections {
   /** Closes connections whose output made no progress for too long. */
   #endStalled(): void {
     const now = performance.now();
-    for (const socket of this.#open as ReadonlySet<WithHandle>) {
+    for (const socket of this.#open as ReadonlySet<SocketWithHandle>) {
       // Without that counter, Node's own buffer shows progress only by whole writes.
       const queued = socket._handle?.writeQueueSize ?? socket.writableLength;
       if (queued === 0) {

@@ -33,7 +33,7 @@ export const writeTraces = (
   );
 
 /** What is stored of the traces and agents of some requests. The traces are locked. */
-export type StoredBefore = Awaited<ReturnType<typeof lookUpTraces>>;
+export type StoredTraces = Awaited<ReturnType<typeof lookUpTraces>>;
 
 /** Locks the known traces of requests and reads their agents, in one round trip. */
 export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads) {
@@ -58,7 +58,7 @@ export async function storeTraces(
   items: readonly PreparedTrace[],
   heads: RememberedHeads,
   storeDocuments: (kept: readonly Buffer[]) => DocumentPlaces | Promise<DocumentPlaces>,
-  before: Promise<StoredBefore> = lookUpTraces(tx, items, heads),
+  before: Promise<StoredTraces> = lookUpTraces(tx, items, heads),
 ): Promise<Outcome[]> {
   const { clock, locked, agents } = await before;
   const knownByTraceId = new Map(locked.map((trace) => [trace.traceId, trace]));

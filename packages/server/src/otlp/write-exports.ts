@@ -4,7 +4,7 @@ import { ApiError } from '../errors/api-error.ts';
 import type { BatchDocuments } from '../ingest/batch-documents.ts';
 import type { PreparedTrace } from '../ingest/prepared-trace.ts';
 import { commitWithReplays, type Outcome } from '../ingest/replays.ts';
-import { lookUpTraces, type StoredBefore, storeTraces } from '../ingest/write-traces.ts';
+import { lookUpTraces, type StoredTraces, storeTraces } from '../ingest/write-traces.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertExports } from '../storage/otlp-exports.ts';
@@ -30,7 +30,7 @@ export function writeExports(
  * Looks up the traces in the round trip that looks up stored responses. Not if log records report exceptions: their traces are locked
  * first, and all transactions must lock in the same order.
  */
-function lookUpEarly(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<StoredBefore> | undefined {
+function lookUpEarly(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<StoredTraces> | undefined {
   const traces = items.flatMap((item) => item.traces);
   if (traces.length === 0 || items.some(({ logs }) => logs.some(({ kind }) => kind === 'exception'))) return undefined;
   return ignoreRejection(lookUpTraces(tx, traces, heads));
@@ -41,7 +41,7 @@ interface BatchParts {
   documents: BatchDocuments;
   heads: RememberedHeads;
   /** What was looked up of the traces of all exports; undefined if not yet. */
-  before: Promise<StoredBefore> | undefined;
+  before: Promise<StoredTraces> | undefined;
 }
 
 /** The body of an export, and the documents of its traces. Each trace repeats content of the body, so they compress well together. */

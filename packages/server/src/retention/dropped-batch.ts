@@ -17,10 +17,10 @@ export interface DroppedBatch {
 }
 
 /** What a batch dropped, as in its entry. */
-type Dropped = Exclude<ServiceMetadata<'retention.dropped'>, null>;
+type DropCounts = Exclude<ServiceMetadata<'retention.dropped'>, null>;
 
 /** Appends the entry of the audit ledger for a batch. */
-export function recordDrop(tx: Transaction, head: LockedHead, { from, before, days }: DueRange, dropped: Dropped): void {
+export function recordDrop(tx: Transaction, head: LockedHead, { from, before, days }: DueRange, dropped: DropCounts): void {
   const metadata = { ...dropped, days, received_from: from, received_before: before };
   appendEntries(tx, head, [
     entryOf({ recorded_by: 'system:retention', actor: 'retention', action: 'retention.dropped', metadata }),

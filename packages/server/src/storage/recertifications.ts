@@ -10,8 +10,8 @@ const OPEN = sql(
 export const openRecertification = (tx: Transaction, incidentId: string): Promise<unknown> =>
   tx.run(OPEN, [tx.tenantId, incidentId]);
 
-/** The closing of the open re-certifications of an agent. */
-export interface Closing {
+/** Who closes the open re-certifications of an agent, and why. */
+export interface Closure {
   agentId: string;
   evaluationId: string;
   closedAt: string;
@@ -26,5 +26,5 @@ const CLOSE = sql(
 );
 
 /** Closes all open re-certifications of the agent. The caller has locked the head of the log `evidence`. */
-export const closeOpenRecertifications = (tx: Transaction, closing: Closing): Promise<unknown> =>
-  tx.run(CLOSE, [tx.tenantId, closing.agentId, closing.evaluationId, closing.closedAt, closing.closedBy, closing.rationale]);
+export const closeOpenRecertifications = (tx: Transaction, closure: Closure): Promise<unknown> =>
+  tx.run(CLOSE, [tx.tenantId, closure.agentId, closure.evaluationId, closure.closedAt, closure.closedBy, closure.rationale]);

@@ -18,10 +18,10 @@ export interface ApprovalPlace {
 }
 
 /** An approval of the list with its place. */
-export type PlacedApproval = ListedApproval & { place_seq: number };
+export type ApprovalListRow = ListedApproval & { place_seq: number };
 
 const listOf = (name: string, from: string, seq: string, order: string, rationale = beginningOf('p.rationale')) =>
-  sql<PlacedApproval>(
+  sql<ApprovalListRow>(
     name,
     `SELECT ${evaluationJson('e', 'p')} AS evaluation, ${agentJson('a')} AS agent, ${approvalColumns(rationale)}, ${seq} AS place_seq
        FROM (${from}) AS p
@@ -46,7 +46,7 @@ export const listApprovalQueue = (
   agentId: string | null,
   after: ApprovalPlace | null,
   limit: number,
-): Promise<PlacedApproval[]> => tx.run(QUEUE, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, agentId, limit]);
+): Promise<ApprovalListRow[]> => tx.run(QUEUE, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, agentId, limit]);
 
 const DECIDED = listOf(
   'portal_list_decided_approvals',
@@ -65,7 +65,7 @@ export const listDecidedApprovals = (
   agentId: string | null,
   after: ApprovalPlace | null,
   limit: number,
-): Promise<PlacedApproval[]> =>
+): Promise<ApprovalListRow[]> =>
   tx.run(DECIDED, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, agentId, limit, status]);
 
 const ALL_WITH_TEXTS = listOf(
@@ -80,7 +80,7 @@ const ALL_WITH_TEXTS = listOf(
 );
 
 /** All approvals after a place in the order of their requests, with complete texts, for the command line. */
-export const listApprovalsWithTexts = (tx: Transaction, after: ApprovalPlace | null, limit: number): Promise<PlacedApproval[]> =>
+export const listApprovalsWithTexts = (tx: Transaction, after: ApprovalPlace | null, limit: number): Promise<ApprovalListRow[]> =>
   tx.run(ALL_WITH_TEXTS, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, limit]);
 
 const FIND = sql<Approval>(

@@ -20,10 +20,10 @@ export interface EvaluationPlace {
 }
 
 /** An evaluation of the list with its place. */
-export type PlacedEvaluation = ListedEvaluation & { place_at: string; place_seq: number };
+export type EvaluationListRow = ListedEvaluation & { place_at: string; place_seq: number };
 
 const listBy = (name: string, behind: string, range: string, order: (of: string) => string) =>
-  sql<PlacedEvaluation>(
+  sql<EvaluationListRow>(
     name,
     `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.completeness, ${instantKey('e.recorded_at')} AS place_at, e.seq AS place_seq
        FROM (SELECT * FROM countersign.evaluations AS e
@@ -55,7 +55,7 @@ export function listEvaluations(
   { agentId, status, harnessId, from, to }: EvaluationFilter,
   after: EvaluationPlace | null,
   limit: number,
-): Promise<PlacedEvaluation[]> {
+): Promise<EvaluationListRow[]> {
   const values = [tx.tenantId, after?.recordedAt ?? null, after?.seq ?? null, agentId, status, harnessId, limit];
   return from === null && to === null ? tx.run(LIST, values) : tx.run(LIST_IN_RANGE, [...values, from, to]);
 }

@@ -10,7 +10,7 @@ export interface IncidentPlace {
 }
 
 /** An incident of the list with its place. */
-export type PlacedIncident = Incident & { place_seq: number };
+export type IncidentListRow = Incident & { place_seq: number };
 
 const columns = (
   shown: (column: string) => string,
@@ -25,7 +25,7 @@ const LOWEST = `'00000000-0000-0000-0000-000000000000'`;
 const HIGHEST = `'9223372036854775807'`;
 
 const listAll = (name: string, shown: string) =>
-  sql<PlacedIncident>(
+  sql<IncidentListRow>(
     name,
     `SELECT ${shown} FROM (
        SELECT * FROM countersign.incidents AS i
@@ -49,14 +49,14 @@ export const listIncidentsPage = (
   { agentId, severity }: IncidentFilter,
   after: IncidentPlace | null,
   limit: number,
-): Promise<PlacedIncident[]> => tx.run(LIST, [tx.tenantId, after?.seq ?? null, after?.id ?? null, agentId, severity, limit]);
+): Promise<IncidentListRow[]> => tx.run(LIST, [tx.tenantId, after?.seq ?? null, after?.id ?? null, agentId, severity, limit]);
 
 /** The same for all agents and severities, with complete texts, for the command line. */
-export const listIncidentsWithTexts = (tx: Transaction, after: IncidentPlace | null, limit: number): Promise<PlacedIncident[]> =>
+export const listIncidentsWithTexts = (tx: Transaction, after: IncidentPlace | null, limit: number): Promise<IncidentListRow[]> =>
   tx.run(LIST_WITH_TEXTS, [tx.tenantId, after?.seq ?? null, after?.id ?? null, null, null, limit]);
 
 const listOpen = (name: string, order: 'ASC' | 'DESC') =>
-  sql<PlacedIncident>(
+  sql<IncidentListRow>(
     name,
     `SELECT ${LISTED_COLUMNS} FROM (
        SELECT incident_id, opened_seq FROM countersign.recertifications AS o
@@ -78,19 +78,19 @@ export const listOpenRecertifications = (
   { agentId, severity }: IncidentFilter,
   after: IncidentPlace | null,
   limit: number,
-): Promise<PlacedIncident[]> => tx.run(OPEN, [tx.tenantId, after?.seq ?? null, after?.id ?? null, agentId, severity, limit]);
+): Promise<IncidentListRow[]> => tx.run(OPEN, [tx.tenantId, after?.seq ?? null, after?.id ?? null, agentId, severity, limit]);
 
 /** The incidents whose re-certifications have been open longest. */
-export const listLongestOpen = (tx: Transaction, limit: number): Promise<PlacedIncident[]> =>
+export const listLongestOpen = (tx: Transaction, limit: number): Promise<IncidentListRow[]> =>
   tx.run(LONGEST_OPEN, [tx.tenantId, null, null, null, null, limit]);
 
-const FIND = sql<PlacedIncident>(
+const FIND = sql<IncidentListRow>(
   'portal_find_incident',
   `SELECT ${columns(asStored)} FROM countersign.incidents AS i ${JOINS} WHERE i.tenant_id = $1 AND i.id = $2`,
 );
 
 /** One incident; undefined if there is none. */
-export const findIncident = async (tx: Transaction, id: string): Promise<PlacedIncident | undefined> =>
+export const findIncident = async (tx: Transaction, id: string): Promise<IncidentListRow | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];
 
 const OPEN_OF_AGENT = sql<{ incident_id: string }>(

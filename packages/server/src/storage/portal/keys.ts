@@ -12,7 +12,7 @@ export interface KeyPlace {
 }
 
 /** A key of the list with its place. */
-export type PlacedKey = Key & { place_at: string };
+export type KeyListRow = Key & { place_at: string };
 
 /** Bounds of the expiry are the parameters from `first` on (expiry-clock.ts). */
 const columns = (first: number): string => `k.id, k.kind, k.prefix, k.name, k.scopes,
@@ -21,7 +21,7 @@ const columns = (first: number): string => `k.id, k.kind, k.prefix, k.name, k.sc
   ${instantText('k.revoked_at')} AS revoked_at, ${instantText('u.last_used_at')} AS last_used_at, ${instantKey('k.created_at')} AS place_at`;
 const LAST_USE = lookUp('key_last_use', 'u', 'key_id', 'k.id');
 
-const LIST = sql<PlacedKey>(
+const LIST = sql<KeyListRow>(
   'portal_list_keys',
   `SELECT ${columns(6)} FROM (
      SELECT * FROM countersign.ingestion_keys AS k
@@ -35,16 +35,16 @@ export const listKeysPage = (
   kind: KeyKind | null,
   after: KeyPlace | null,
   limit: number,
-): Promise<PlacedKey[]> =>
+): Promise<KeyListRow[]> =>
   tx.run(LIST, [tx.tenantId, after?.at ?? null, after?.prefix ?? null, kind, limit, ...tx.clock.expiryBounds()]);
 
-const FIND = sql<PlacedKey>(
+const FIND = sql<KeyListRow>(
   'portal_find_key',
   `SELECT ${columns(3)} FROM countersign.ingestion_keys AS k ${LAST_USE} WHERE k.tenant_id = $1 AND k.prefix = $2`,
 );
 
 /** The key with a prefix; undefined if the tenant has none. */
-export const findListedKey = async (tx: Transaction, prefix: string): Promise<PlacedKey | undefined> =>
+export const findListedKey = async (tx: Transaction, prefix: string): Promise<KeyListRow | undefined> =>
   (await tx.run(FIND, [tx.tenantId, prefix, ...tx.clock.expiryBounds()]))[0];
 
 const EVENTS = sql<{ seq: number; event_hash: string; document: string }>(

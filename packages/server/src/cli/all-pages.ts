@@ -8,7 +8,7 @@ const PAGE_ROWS = 1000;
  * @param page reads the rows after a place.
  * @param placeOf the place of a row.
  */
-export const wholeList = <Row, Place>(
+export const readAllPages = <Row, Place>(
   pool: Pool,
   tenantId: string,
   page: (tx: Transaction, after: Place | null, limit: number) => Promise<Row[]>,

@@ -5,9 +5,9 @@ import { repeatable } from './verification-options.ts';
  * A command that rejects what commander accepts: a misspelt option is reported before a missing required one, and an option that is given
  * twice is an error instead of losing its first value.
  */
-export class CarefulCommand extends Command {
-  override createCommand(name?: string): CarefulCommand {
-    return new CarefulCommand(name);
+export class StrictCommand extends Command {
+  override createCommand(name?: string): StrictCommand {
+    return new StrictCommand(name);
   }
 
   override parseOptions(args: string[]): ParseOptionsResult {
