@@ -20,7 +20,7 @@ import { folderHash } from '../src/data-folder.ts';
 import { accountOf, currentAccount, unprivilegedAccount } from '../src/database-account.ts';
 import { acquireEmbeddedDatabase, type ConnectionSettings } from '../src/embedded-database.ts';
 import { processesOf } from './harness/processes.ts';
-import { concurrent, expectStopped, isRoot, query, silent, test } from './harness/world.ts';
+import { concurrent, expectStopped, isRoot, query, silent, test } from './harness/test-folders.ts';
 
 const sources = fileURLToPath(new URL('../src', import.meta.url));
 
@@ -54,8 +54,8 @@ function installCopy(folder: string): string {
   return join(folder, 'embedded', 'embedded-database.ts');
 }
 
-test('supports a data folder whose path is too long for a socket', concurrent, async ({ world }) => {
-  const dataDir = join(world.newDataDir(), 'long-'.repeat(30), 'data');
+test('supports a data folder whose path is too long for a socket', concurrent, async ({ folders }) => {
+  const dataDir = join(folders.newDataDir(), 'long-'.repeat(30), 'data');
   const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   expect(database.server.host.length).toBeLessThan(80);
   expect(statSync(database.server.host).mode & 0o777).toBe(0o700);
@@ -65,8 +65,8 @@ test('supports a data folder whose path is too long for a socket', concurrent, a
   rmSync(dirname(database.server.host), { recursive: true });
 });
 
-test('refuses a symbolic link in place of the socket folder', concurrent, async ({ world }) => {
-  const dataDir = join(world.newDataDir(), 'long-'.repeat(30), 'data');
+test('refuses a symbolic link in place of the socket folder', concurrent, async ({ folders }) => {
+  const dataDir = join(folders.newDataDir(), 'long-'.repeat(30), 'data');
   const link = join(tmpdir(), `countersign-${folderHash(dataDir)}`);
   symlinkSync(tmpdir(), link);
   try {
@@ -79,8 +79,8 @@ test('refuses a symbolic link in place of the socket folder', concurrent, async 
   }
 });
 
-test('a copied data folder is a separate database, even while the original runs', concurrent, async ({ world }) => {
-  const [dataDir, copy] = [world.newDataDir(), world.newDataDir()];
+test('a copied data folder is a separate database, even while the original runs', concurrent, async ({ folders }) => {
+  const [dataDir, copy] = [folders.newDataDir(), folders.newDataDir()];
   const first = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await first.release();
   await expectStopped(dataDir);
@@ -101,10 +101,10 @@ test('suggests DATABASE_URL on an unsupported platform', () => {
   expect(() => findPackage('linux', 's390x')).toThrow(/no embedded PostgreSQL for linux-s390x.*DATABASE_URL/);
 });
 
-test('works from an installation without library links', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test('works from an installation without library links', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   const module = installCopy(dirname(dataDir));
-  const holder = world.hold(dataDir, { module });
+  const holder = folders.hold(dataDir, { module });
   await holder.waitFor('acquired');
   await holder.release();
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.startsWith('postgresql-'))).toEqual([]);
@@ -113,8 +113,8 @@ test('works from an installation without library links', concurrent, async ({ wo
 test.runIf(isRoot)(
   'runs PostgreSQL as another user when started by root; that user owns only the database folder',
   concurrent,
-  async ({ world }) => {
-    const dataDir = world.newDataDir();
+  async ({ folders }) => {
+    const dataDir = folders.newDataDir();
     const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     const { uid } = unprivilegedAccount();
     expect(processesOf(dataDir).postmasters.map((one) => one.uid)).toEqual([uid]);
@@ -129,18 +129,18 @@ test.runIf(isRoot)(
 test.runIf(isRoot)(
   'runs PostgreSQL as the user without root; root can join, and other users get the uid of the owner',
   concurrent,
-  async ({ world }) => {
-    const dataDir = world.newDataDir();
+  async ({ folders }) => {
+    const dataDir = folders.newDataDir();
     const [alice, bob] = [accountOf(65534), accountOf(1)];
     chownSync(dirname(dataDir), alice.uid, alice.gid);
-    const holder = world.hold(dataDir, { uid: alice.uid, gid: alice.gid });
+    const holder = folders.hold(dataDir, { uid: alice.uid, gid: alice.gid });
     await holder.waitFor('acquired');
     const { keepers, postmasters } = processesOf(dataDir);
     expect([...keepers, ...postmasters].map(({ uid }) => uid)).toEqual([alice.uid, alice.uid]);
 
     const root = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     expect(await query(root.owner, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    const refused = await world.hold(dataDir, { uid: bob.uid, gid: bob.gid }).waitFor('refused');
+    const refused = await folders.hold(dataDir, { uid: bob.uid, gid: bob.gid }).waitFor('refused');
     expect(refused).toMatchObject({ code: 'foreign_folder', message: expect.stringContaining(`uid ${alice.uid}`) });
     await holder.release();
     await root.release();
@@ -149,7 +149,7 @@ test.runIf(isRoot)(
     const again = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     expect(processesOf(dataDir).keepers.map(({ uid }) => uid)).toEqual([alice.uid]);
     await again.release();
-    const later = world.hold(dataDir, { uid: alice.uid, gid: alice.gid });
+    const later = folders.hold(dataDir, { uid: alice.uid, gid: alice.gid });
     await later.waitFor('acquired');
     await later.release();
   },
@@ -158,8 +158,8 @@ test.runIf(isRoot)(
 test.runIf(isRoot)(
   'another user of the machine cannot connect, even with access to the socket',
   concurrent,
-  async ({ world }) => {
-    const dataDir = world.newDataDir();
+  async ({ folders }) => {
+    const dataDir = folders.newDataDir();
     const daemon = accountOf(1);
     const database = await acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { unix_socket_permissions: '0777' } });
     expect(connectAs(daemon, database.server)).toContain('EACCES');
@@ -172,23 +172,23 @@ test.runIf(isRoot)(
   },
 );
 
-test.runIf(isRoot)('copies a package that the database user cannot access', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test.runIf(isRoot)('copies a package that the database user cannot access', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   const locked = join(dirname(dataDir), 'locked');
   mkdirSync(locked, { mode: 0o700 });
-  const holder = world.hold(dataDir, { module: installCopy(locked) });
+  const holder = folders.hold(dataDir, { module: installCopy(locked) });
   await holder.waitFor('acquired');
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.startsWith('postgresql-'))).toHaveLength(1);
   await holder.release();
 });
 
-test.runIf(isRoot)('copies a read-only package without library links', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test.runIf(isRoot)('copies a read-only package without library links', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   const module = installCopy(join(dirname(dataDir), 'installed'));
   const alice = accountOf(65534);
   mkdirSync(dataDir);
   chownSync(dataDir, alice.uid, alice.gid);
-  const holder = world.hold(dataDir, { module, uid: alice.uid, gid: alice.gid });
+  const holder = folders.hold(dataDir, { module, uid: alice.uid, gid: alice.gid });
   await holder.waitFor('acquired');
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.startsWith('postgresql-'))).toHaveLength(1);
   await holder.release();
@@ -197,8 +197,8 @@ test.runIf(isRoot)('copies a read-only package without library links', concurren
 test.runIf(isRoot)(
   'replaces a data folder that the database user cannot access, reports the new folder and keeps it',
   concurrent,
-  async ({ world }) => {
-    const dataDir = world.newDataDir(0o700);
+  async ({ folders }) => {
+    const dataDir = folders.newDataDir(0o700);
     const replacement = resolve('/var/lib/countersign', folderHash(dataDir));
     try {
       const notices: string[] = [];
@@ -221,8 +221,8 @@ test.runIf(isRoot)(
 test.runIf(isRoot)(
   'fails when an existing database became inaccessible, and creates no empty one elsewhere',
   concurrent,
-  async ({ world }) => {
-    const dataDir = world.newDataDir();
+  async ({ folders }) => {
+    const dataDir = folders.newDataDir();
     const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
     await database.release();
     chmodSync(dirname(dataDir), 0o700);

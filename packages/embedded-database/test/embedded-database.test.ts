@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { acquireEmbeddedDatabase } from '../src/embedded-database.ts';
 import { countProcesses, processesOf, until, untilNothingRuns } from './harness/processes.ts';
-import { concurrent, expectStopped, query, silent, test } from './harness/world.ts';
+import { concurrent, expectStopped, query, silent, test } from './harness/test-folders.ts';
 
-test('the first start creates the database and its roles, and later starts find the data', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test('the first start creates the database and its roles, and later starts find the data', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   const notices: string[] = [];
   const first = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
   expect(first.dataDir).toBe(dataDir);
@@ -42,9 +42,9 @@ test('the first start creates the database and its roles, and later starts find 
   await second.release();
 });
 
-test('processes that start at once on an empty folder share one database', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
-  const all = Array.from({ length: 5 }, () => world.hold(dataDir));
+test('processes that start at once on an empty folder share one database', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
+  const all = Array.from({ length: 5 }, () => folders.hold(dataDir));
   await Promise.all(all.map((holder) => holder.waitFor('acquired')));
   const { keepers, postmasters } = processesOf(dataDir);
   expect([keepers.length, postmasters.length]).toEqual([1, 1]);
@@ -54,8 +54,8 @@ test('processes that start at once on an empty folder share one database', concu
   await expectStopped(dataDir);
 });
 
-test('a keeper that starts too late exits when the database is released', { timeout: 60_000 }, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test('a keeper that starts too late exits when the database is released', { timeout: 60_000 }, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   await (await acquireEmbeddedDatabase({ dataDir, notify: silent })).release();
   await expectStopped(dataDir);
   const node = process.execPath;
@@ -65,7 +65,7 @@ test('a keeper that starts too late exits when the database is released', { time
   const acquired = acquireEmbeddedDatabase({ dataDir, notify: silent });
   await until('a keeper runs', () => processesOf(dataDir).keepers.length > 0);
   process.execPath = node;
-  const holder = world.hold(dataDir);
+  const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
   const database = await acquired;
   expect(processesOf(dataDir).keepers).toHaveLength(2);
@@ -77,9 +77,9 @@ test('a keeper that starts too late exits when the database is released', { time
   });
 });
 
-test('the database runs until its last holder releases it', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
-  const first = world.hold(dataDir);
+test('the database runs until its last holder releases it', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
+  const first = folders.hold(dataDir);
   await first.waitFor('acquired');
   const second = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await first.release();
@@ -88,8 +88,8 @@ test('the database runs until its last holder releases it', concurrent, async ({
   await expectStopped(dataDir);
 });
 
-test('a process that acquires the database during its shutdown gets it', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test('a process that acquires the database during its shutdown gets it', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   let current = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   for (let round = 0; round < 12; round += 1) {
     const released = current.release();
@@ -102,8 +102,8 @@ test('a process that acquires the database during its shutdown gets it', concurr
   await expectStopped(dataDir);
 });
 
-test('release ends open connections and running statements within five seconds', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test('release ends open connections and running statements within five seconds', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   const busy = query(database.server, 'SELECT pg_sleep(60)').catch((error: Error) => error.message);
   await until('the statement runs', async () => {
@@ -117,9 +117,9 @@ test('release ends open connections and running statements within five seconds',
   await expectStopped(dataDir);
 });
 
-test('Ctrl-C signals the process group of the holder but does not stop the database', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
-  const holder = world.hold(dataDir);
+test('Ctrl-C signals the process group of the holder but does not stop the database', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
+  const holder = folders.hold(dataDir);
   const { superuser } = await holder.waitFor('acquired');
   process.kill(-holder.pid, 'SIGINT');
   await holder.waitFor('interrupted');
@@ -129,8 +129,8 @@ test('Ctrl-C signals the process group of the holder but does not stop the datab
   await expectStopped(dataDir);
 });
 
-test('reports settings that PostgreSQL rejects with its message', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test('reports settings that PostgreSQL rejects with its message', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   const refused = acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: 'many' } });
   await expect(refused).rejects.toMatchObject({
     code: 'start_failed',

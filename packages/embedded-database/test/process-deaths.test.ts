@@ -6,19 +6,19 @@ import { expect } from 'vitest';
 import { currentAccount, unprivilegedAccount } from '../src/database-account.ts';
 import { acquireEmbeddedDatabase } from '../src/embedded-database.ts';
 import { killAll, processesOf, until, untilNothingRuns } from './harness/processes.ts';
-import { concurrent, expectStopped, isRoot, query, silent, test } from './harness/world.ts';
+import { concurrent, expectStopped, isRoot, query, silent, test } from './harness/test-folders.ts';
 
-test('kill -9 of the only holder stops the database', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
-  const holder = world.hold(dataDir);
+test('kill -9 of the only holder stops the database', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
+  const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
   await holder.kill();
   await untilNothingRuns(dataDir);
   expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
 });
 
-test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   const notices: string[] = [];
   const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
   await query(database.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
@@ -36,8 +36,8 @@ test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, a
   await expectStopped(dataDir);
 });
 
-test('restores the database on the same socket after kill -9 of the keeper', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test('restores the database on the same socket after kill -9 of the keeper', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   const notices: string[] = [];
   const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
   await query(database.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
@@ -57,9 +57,9 @@ test('restores the database on the same socket after kill -9 of the keeper', con
   await expectStopped(dataDir);
 });
 
-test('kill -9 of holder and keeper leaves no process behind', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
-  const holder = world.hold(dataDir);
+test('kill -9 of holder and keeper leaves no process behind', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
+  const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
   killAll(holder, ...processesOf(dataDir).keepers);
   await untilNothingRuns(dataDir);
@@ -67,9 +67,9 @@ test('kill -9 of holder and keeper leaves no process behind', concurrent, async 
   await next.release();
 });
 
-test('kill -9 of holder and keeper also ends a PostgreSQL that does not respond', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
-  const holder = world.hold(dataDir);
+test('kill -9 of holder and keeper also ends a PostgreSQL that does not respond', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
+  const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
   const { keepers, postmasters } = processesOf(dataDir);
   for (const { pid } of postmasters) process.kill(pid, 'SIGSTOP');
@@ -79,9 +79,9 @@ test('kill -9 of holder and keeper also ends a PostgreSQL that does not respond'
   await next.release();
 });
 
-test('the next start stops a PostgreSQL that was left running and keeps committed data', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
-  const holder = world.hold(dataDir);
+test('the next start stops a PostgreSQL that was left running and keeps committed data', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
+  const holder = folders.hold(dataDir);
   const { superuser } = await holder.waitFor('acquired');
   await query(superuser!, "CREATE TABLE kept AS SELECT 'committed' AS value");
   const { keepers, postmasters, watchdogs } = processesOf(dataDir);
@@ -96,9 +96,9 @@ test('the next start stops a PostgreSQL that was left running and keeps committe
   await expectStopped(dataDir);
 });
 
-test('the next start recovers after kill -9 of all processes at once', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
-  const holder = world.hold(dataDir);
+test('the next start recovers after kill -9 of all processes at once', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
+  const holder = folders.hold(dataDir);
   const { superuser } = await holder.waitFor('acquired');
   await query(superuser!, "CREATE TABLE kept AS SELECT 'committed' AS value");
   const { keepers, postmasters, watchdogs } = processesOf(dataDir);
@@ -109,11 +109,11 @@ test('the next start recovers after kill -9 of all processes at once', concurren
   await expectStopped(dataDir);
 });
 
-test('the next start succeeds after kill -9 at any point of the first start', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test('the next start succeeds after kill -9 at any point of the first start', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   for (const delayMs of [100, 250, 450, 650, 850]) {
     rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
-    const holder = world.hold(dataDir);
+    const holder = folders.hold(dataDir);
     await sleep(delayMs);
     const { keepers } = processesOf(dataDir);
     killAll(holder, ...keepers);
@@ -126,8 +126,8 @@ test('the next start succeeds after kill -9 at any point of the first start', co
   }
 });
 
-test('starts despite a lock file with the pid of an unrelated process, and does not kill it', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
+test('starts despite a lock file with the pid of an unrelated process, and does not kill it', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
   const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await database.release();
   const account = isRoot ? unprivilegedAccount() : currentAccount();
@@ -145,9 +145,9 @@ test('starts despite a lock file with the pid of an unrelated process, and does 
   unrelated.kill('SIGKILL');
 });
 
-test('a keeper without holders exits', concurrent, async ({ world }) => {
-  const dataDir = world.newDataDir();
-  const holder = world.hold(dataDir);
+test('a keeper without holders exits', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
+  const holder = folders.hold(dataDir);
   await until('the keeper runs', () => processesOf(dataDir).keepers.length === 1);
   holder.child.kill('SIGKILL');
   await untilNothingRuns(dataDir);

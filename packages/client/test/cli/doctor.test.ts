@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
-import { lyingServer, respondWith } from '../fixtures/lying-server.ts';
 import { runCli, type TerminalOverrides } from '../fixtures/run-cli.ts';
+import { respondWith, stubServer } from '../fixtures/stub-server.ts';
 
 let server: TestServer;
 let tenantId: string;
@@ -23,9 +23,9 @@ interface Finding {
   remedy?: string;
 }
 
-const doctor = async (variables: Record<string, string>, args: string[] = [], world: TerminalOverrides = {}) => {
+const doctor = async (variables: Record<string, string>, args: string[] = [], overrides: TerminalOverrides = {}) => {
   const environment = { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key, ...variables };
-  const { status, out, err } = await runCli(['doctor', '--json', ...args], { environment, ...world });
+  const { status, out, err } = await runCli(['doctor', '--json', ...args], { environment, ...overrides });
   expect(err).toBe('');
   const { findings } = JSON.parse(out) as { findings: Finding[] };
   return { status, findings, bad: findings.filter(({ ok }) => ok === false) };
@@ -112,7 +112,7 @@ describe('doctor', () => {
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
     closed.close();
-    const lying = await lyingServer();
+    const stub = await stubServer();
     const remedyFor = async (url: string) =>
       (await doctor({ COUNTERSIGN_URL: url })).bad.find(({ what }) => what === 'service')?.remedy;
     expect(await remedyFor(`http://127.0.0.1:${port}`)).toContain('nothing listens there');
@@ -120,10 +120,10 @@ describe('doctor', () => {
     const tls = (await doctor({ COUNTERSIGN_URL: server.url.replace('http:', 'https:') })).bad.at(-1)!.says;
     expect(tls).toMatch(/^cannot be reached: E[A-Z_]+: [a-z ]+$/);
     expect(await remedyFor(`${server.url}/foo`)).toContain('only host and port');
-    lying.lie = respondWith('<html>sign in</html>', 200, { 'content-type': 'text/html' });
-    expect(await remedyFor(lying.url)).toContain('proxy');
-    lying.lie = respondWith('', 302, { location: 'https://elsewhere.example' });
-    expect(await remedyFor(lying.url)).toContain('final address');
+    stub.respond = respondWith('<html>sign in</html>', 200, { 'content-type': 'text/html' });
+    expect(await remedyFor(stub.url)).toContain('proxy');
+    stub.respond = respondWith('', 302, { location: 'https://elsewhere.example' });
+    expect(await remedyFor(stub.url)).toContain('final address');
   });
 
   test('reports clocks that differ by seconds as a note and by minutes as bad', async () => {

@@ -98,7 +98,7 @@ describe('gate with an unreachable service', () => {
   test('ends as undecided after --wait, and at once when waiting cannot help', async () => {
     const late = await lateServer();
     let clock = Date.now();
-    const world = {
+    const overrides = {
       environment: { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key },
       now: () => clock,
       sleep: async (ms: number) => {
@@ -106,7 +106,7 @@ describe('gate with an unreachable service', () => {
       },
     };
     const startedAt = clock;
-    const unreachable = await runCli(['gate', '--agent', 'good', '--timeout', '50ms', '--wait', '10s'], world);
+    const unreachable = await runCli(['gate', '--agent', 'good', '--timeout', '50ms', '--wait', '10s'], overrides);
     expect([unreachable.status, clock - startedAt]).toEqual([3, 10_000]);
     const wrongKey = `${key.slice(0, -1)}${key.endsWith('A') ? 'E' : 'A'}`;
     const refused = await runCli(['gate', '--agent', 'good', '--wait', '30m'], {
@@ -120,8 +120,8 @@ describe('gate with an unreachable service', () => {
 describe('approval link of the gate', () => {
   const pending = async (environment: Record<string, string> = {}) => {
     await server.post(paths.evaluations, key, { name: 'again', agent_name: 'risky', pass_rate: 98 });
-    const world = { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key, ...environment } };
-    const { status, out } = await runCli(['gate', '--agent', 'risky', '--json'], world);
+    const overrides = { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key, ...environment } };
+    const { status, out } = await runCli(['gate', '--agent', 'risky', '--json'], overrides);
     expect(status).toBe(4);
     const { approve_at, decision } = JSON.parse(out);
     return { approveAt: approve_at, page: `/w/${tenantId}/approvals/${decision.evaluation_id}` };

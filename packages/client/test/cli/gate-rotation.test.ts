@@ -4,16 +4,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../../../server/test/fixtures/server-process.ts';
 import { paths } from '../../../server/test/harness/test-server.ts';
-import { type LyingServer, lyingServer } from '../fixtures/lying-server.ts';
 import { runCli } from '../fixtures/run-cli.ts';
+import { type StubServer, stubServer } from '../fixtures/stub-server.ts';
 
 const data = new DataFolder();
 let server: ServerProcess | undefined;
-let lying: LyingServer;
+let stub: StubServer;
 let key: string;
 
 beforeAll(async () => {
-  lying = await lyingServer();
+  stub = await stubServer();
   server = await ServerProcess.start(data.environment);
   ({ key } = await newKey(data.environment, 'shop'));
   await fetch(server.url + paths.evaluations, {
@@ -50,9 +50,9 @@ async function rotate(): Promise<void> {
   await restart();
 }
 
-/** Makes the lying server forward to the real one, with a changed list of keys. */
+/** Makes the stub server forward to the real one, with a changed list of keys. */
 function changeKeyList(change: (keys: Record<string, unknown>[]) => unknown[]): void {
-  lying.lie = async ({ url, method, headers }, body, response) => {
+  stub.respond = async ({ url, method, headers }, body, response) => {
     const {
       host: _,
       connection: __,
@@ -91,16 +91,16 @@ test('a trust file follows rotations by their signatures and does not follow a r
   ];
   for (const [what, change, why] of lists) {
     changeKeyList(change);
-    expect([what, ...(await gate(old, lying.url))]).toEqual([what, 3, expect.stringMatching(why)]);
+    expect([what, ...(await gate(old, stub.url))]).toEqual([what, 3, expect.stringMatching(why)]);
   }
   changeKeyList((listed) => listed.reverse());
-  expect(await gate(old, lying.url)).toEqual([0, expect.anything()]);
+  expect(await gate(old, stub.url)).toEqual([0, expect.anything()]);
 
   // The same offline, with `successors` in the trust file.
   const file = JSON.parse(await operate('trust', 'show', '--workspace', 'shop'));
   const withSuccessors = { ...file, keys: [{ ...file.keys[0], retired_at: undefined }], successors: file.keys.slice(1) };
   changeKeyList(() => []);
-  expect(await gate(inFile('carried.json', JSON.stringify(withSuccessors)), lying.url)).toEqual([0, expect.anything()]);
+  expect(await gate(inFile('carried.json', JSON.stringify(withSuccessors)), stub.url)).toEqual([0, expect.anything()]);
   const wrong = { ...withSuccessors, successors: [file.keys[1], forged(file.keys[2])] };
   expect(await gate(inFile('wrong.json', JSON.stringify(wrong)))).toEqual([
     2,

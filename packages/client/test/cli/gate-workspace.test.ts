@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
-import { type LyingServer, lyingServer } from '../fixtures/lying-server.ts';
 import { runCli, type TerminalOverrides } from '../fixtures/run-cli.ts';
+import { type StubServer, stubServer } from '../fixtures/stub-server.ts';
 
 let server: TestServer;
-let lying: LyingServer;
+let stub: StubServer;
 let tenantId: string;
 let foreignId: string;
 let key: string;
@@ -18,7 +18,7 @@ let trust: string;
 let vkey: string;
 
 beforeAll(async () => {
-  [server, lying] = [await testServer(), await lyingServer()];
+  [server, stub] = [await testServer(), await stubServer()];
   [tenantId, foreignId] = [await server.workspace('shop'), await server.workspace('other')];
   [key, foreignKey] = [await server.key(tenantId), await server.key(foreignId)];
   folder = mkdtempSync(join(tmpdir(), 'countersign-c-gate-'));
@@ -40,8 +40,8 @@ const inFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
 };
-const gate = (args: string[], apiKey = key, world: TerminalOverrides = {}) =>
-  runCli(['gate', ...args], { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: apiKey }, ...world });
+const gate = (args: string[], apiKey = key, overrides: TerminalOverrides = {}) =>
+  runCli(['gate', ...args], { environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: apiKey }, ...overrides });
 // biome-ignore lint/suspicious/noExplicitAny: tests change any part of the file.
 const trustWith = (change: (file: any) => void): string => {
   const file = JSON.parse(readTrust());
@@ -96,10 +96,10 @@ describe('attack I: the key of another workspace with an agent of the same name'
 });
 
 describe('attack J: replaying a decision', () => {
-  /** Makes the lying server repeat its first response for all later requests. */
+  /** Makes the stub server repeat its first response for all later requests. */
   const startReplay = () => {
     let kept: { text: string; headers: Record<string, string> } | undefined;
-    lying.lie = async ({ headers }, body, response) => {
+    stub.respond = async ({ headers }, body, response) => {
       kept ??= await responseTo(headers as Record<string, string>, body);
       response.writeHead(200, kept.headers).end(kept.text);
     };
@@ -120,13 +120,13 @@ describe('attack J: replaying a decision', () => {
       },
     };
   };
-  const gateOnLying = (args: string[], world: TerminalOverrides = {}) =>
-    gate(args, key, { environment: { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key }, ...world });
+  const gateOnStub = (args: string[], overrides: TerminalOverrides = {}) =>
+    gate(args, key, { environment: { COUNTERSIGN_URL: stub.url, COUNTERSIGN_API_KEY: key }, ...overrides });
 
   test('rejects a replay within the 60 seconds of --clock-skew', async () => {
     startReplay();
-    expect((await gateOnLying(['--agent', 'good', '--trust', trust])).status).toBe(0);
-    const again = await gateOnLying(['--agent', 'good', '--trust', trust]);
+    expect((await gateOnStub(['--agent', 'good', '--trust', trust])).status).toBe(0);
+    const again = await gateOnStub(['--agent', 'good', '--trust', trust]);
     expect([again.status, again.out]).toEqual([3, expect.stringMatching(/nonce of another request.*replayed/)]);
   });
 
@@ -134,19 +134,19 @@ describe('attack J: replaying a decision', () => {
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'shop', '--agent', 'risky', 'high');
     startReplay();
-    const { status, out } = await gateOnLying(['--agent', 'risky', '--trust', trust, '--wait', '1m'], {
+    const { status, out } = await gateOnStub(['--agent', 'risky', '--trust', trust, '--wait', '1m'], {
       sleep: async () => undefined,
     });
     expect([status, out]).toEqual([3, expect.stringContaining('nonce')]);
   });
 
   test('rejects a response without the nonce and suggests to update the server', async () => {
-    lying.lie = async ({ headers }, body, response) => {
+    stub.respond = async ({ headers }, body, response) => {
       const { 'countersign-nonce': _, ...older } = headers as Record<string, string>;
       const { text, headers: responseHeaders } = await responseTo(older, body);
       response.writeHead(200, responseHeaders).end(text);
     };
-    const { status, out } = await gateOnLying(['--agent', 'good', '--trust', trust]);
+    const { status, out } = await gateOnStub(['--agent', 'good', '--trust', trust]);
     expect([status, out]).toEqual([3, expect.stringMatching(/does not repeat the nonce.*update the server/)]);
   });
 
@@ -212,7 +212,7 @@ describe('trust file', () => {
 
   test('with a retired key makes the gate exit with 3 and suggest a new trust file', async () => {
     // The service lists the key of the file as retired, and another key of the same instance signs.
-    lying.lie = async ({ url }, _body, response) => {
+    stub.respond = async ({ url }, _body, response) => {
       const keys = JSON.parse(readTrust()).keys;
       if (url === '/.well-known/jwks.json')
         return void response
@@ -241,7 +241,7 @@ describe('trust file', () => {
       return fetch(url, request);
     }) as typeof fetch;
     const { status, out } = await gate(['--agent', 'good', '--trust', trust], key, {
-      environment: { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key },
+      environment: { COUNTERSIGN_URL: stub.url, COUNTERSIGN_API_KEY: key },
       fetch: observed,
     });
     expect([status, out]).toEqual([3, expect.stringMatching(/retired.*trust show --workspace/s)]);

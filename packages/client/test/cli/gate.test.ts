@@ -30,7 +30,7 @@ const operate = async (...args: string[]) => {
   return ran.out.trim();
 };
 const evaluate = (body: object) => server.post(paths.evaluations, key, { name: 'nightly', ...body });
-const gate = (args: string[], world: TerminalOverrides = {}) => runCli(['gate', ...args], { environment, ...world });
+const gate = (args: string[], overrides: TerminalOverrides = {}) => runCli(['gate', ...args], { environment, ...overrides });
 const inFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);
@@ -174,15 +174,12 @@ describe('gate --wait', () => {
     await operate('approvals', verb, '--workspace', 'acme', '--evaluation', decision.evaluation_id, '--rationale', 'test');
   };
 
-  /** A world whose sleep returns at once and records its pauses. */
+  /** A terminal whose sleep returns at once and records its pauses. */
   const fastClock = (atPause: (pauses: number[]) => Promise<void>): TerminalOverrides & { pauses: number[] } => {
     const pauses: number[] = [];
-    let slept = 0;
     return {
       pauses,
-      now: () => Date.now() + slept * 0,
       sleep: async (ms) => {
-        slept += ms;
         pauses.push(ms);
         await atPause(pauses);
       },
@@ -192,14 +189,14 @@ describe('gate --wait', () => {
   test('allows a high-risk agent that is approved while the gate waits', async () => {
     await evaluate({ agent_name: 'patient', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'patient', 'high');
-    const world = fastClock(async (pauses) => {
+    const overrides = fastClock(async (pauses) => {
       if (pauses.length === 3) await approve('patient', 'approve');
     });
     const { status, out, err } = await gate(
       ['--agent', 'patient', '--wait', '30m', '--portal-url', 'https://portal.example.test/w/acme'],
-      world,
+      overrides,
     );
-    expect([status, world.pauses]).toEqual([0, [2000, 3000, 4500]]);
+    expect([status, overrides.pauses]).toEqual([0, [2000, 3000, 4500]]);
     expect(out).toContain('ALLOWED');
     expect(err).toContain('waiting up to 30 min for an approval');
     expect(err).toContain(`https://portal.example.test/w/${tenantId}/approvals/`);
@@ -216,15 +213,15 @@ describe('gate --wait', () => {
   });
 
   test('does not wait when an approval would not help', async () => {
-    const world = fastClock(async () => undefined);
-    expect((await gate(['--agent', 'poor', '--wait', '30m'], world)).status).toBe(1);
-    expect(world.pauses).toEqual([]);
+    const overrides = fastClock(async () => undefined);
+    expect((await gate(['--agent', 'poor', '--wait', '30m'], overrides)).status).toBe(1);
+    expect(overrides.pauses).toEqual([]);
   });
 
   test('ends as pending after --wait, and no pause is longer than a minute', async () => {
     const pauses: number[] = [];
     let clock = Date.now();
-    const world: TerminalOverrides = {
+    const overrides: TerminalOverrides = {
       now: () => clock,
       sleep: async (ms) => {
         pauses.push(ms);
@@ -232,7 +229,7 @@ describe('gate --wait', () => {
         clock += ms;
       },
     };
-    const { status } = await gate(['--agent', 'risky', '--wait', '4m', '--clock-skew', '5m'], world);
+    const { status } = await gate(['--agent', 'risky', '--wait', '4m', '--clock-skew', '5m'], overrides);
     expect(status).toBe(4);
     expect(Math.max(...pauses)).toBe(60_000);
     expect(pauses.reduce((sum, ms) => sum + ms, 0)).toBe(240_000);

@@ -5,13 +5,13 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { VERSION } from '../../src/version.ts';
-import { type CiEnvironment, type CommandResult, createCiEnvironment, HOSTILE_NAME, textOf } from '../fixtures/ci-world.ts';
+import { type CiEnvironment, type CommandResult, createCiEnvironment, HOSTILE_NAME, textOf } from '../fixtures/ci-environment.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 
 const action = parse(textOf('action.yml'));
-let world: CiEnvironment;
+let ci: CiEnvironment;
 beforeAll(async () => {
-  world = await createCiEnvironment();
+  ci = await createCiEnvironment();
 }, 120_000);
 
 describe('action.yml', () => {
@@ -21,8 +21,8 @@ describe('action.yml', () => {
   async function runAction(
     inputs: Record<string, string>,
   ): Promise<CommandResult & { workspace: string; outputs: Map<string, string>; summary: string }> {
-    const workspace = world.place();
-    const values: Record<string, string> = { package: world.archive, url: world.server.url, 'api-key': world.key, ...inputs };
+    const workspace = ci.place();
+    const values: Record<string, string> = { package: ci.archive, url: ci.server.url, 'api-key': ci.key, ...inputs };
     const inputOf = (name: string) => values[name] ?? action.inputs[name]?.default ?? '';
     const variables = Object.fromEntries(
       Object.entries(step.env as Record<string, string>).map(([name, value]) => [
@@ -35,7 +35,7 @@ describe('action.yml', () => {
     writeFileSync(join(workspace, 'script.sh'), step.run);
     const script = ['--noprofile', '--norc', '-e', '-o', 'pipefail', join(workspace, 'script.sh')];
     const runner = { GITHUB_ACTIONS: 'true', RUNNER_TEMP: workspace, GITHUB_WORKSPACE: workspace };
-    const ran = await world.run('bash', script, workspace, { ...runner, ...files, ...variables });
+    const ran = await ci.run('bash', script, workspace, { ...runner, ...files, ...variables });
     return {
       ...ran,
       workspace,
@@ -77,7 +77,7 @@ describe('action.yml', () => {
       decision_id: outputs.get('decision-id'),
     });
     expect(summary).toContain('### Promotion of good: allowed');
-    const publicKey = (await runCommand(environmentOf(world.server), 'signing-key', 'show', '--vkey')).out.trim();
+    const publicKey = (await runCommand(environmentOf(ci.server), 'signing-key', 'show', '--vkey')).out.trim();
     const checked = await runCli(['verify', 'decision', outputs.get('attestation-file')!, '--verify-key', publicKey, '--json']);
     expect([checked.status, JSON.parse(checked.out).decision]).toEqual([
       0,
@@ -130,7 +130,7 @@ describe('action.yml', () => {
 
   test('verifies with a trust file, given as a path or text, and rejects another workspace', async () => {
     const trustFileOf = async (workspace: string) =>
-      (await runCommand(environmentOf(world.server), 'trust', 'show', '--workspace', workspace)).out;
+      (await runCommand(environmentOf(ci.server), 'trust', 'show', '--workspace', workspace)).out;
     const trust = await trustFileOf('acme');
     const file = join(tmpdir(), `countersign-c-trust-${process.pid}.json`);
     writeFileSync(file, trust);
@@ -139,10 +139,10 @@ describe('action.yml', () => {
         'the public key of the instance',
       );
     rmSync(file);
-    await world.server.workspace('elsewhere');
+    await ci.server.workspace('elsewhere');
     expect((await runAction({ agent: 'good', trust: await trustFileOf('elsewhere') })).status).toBe(3);
     expect((await runAction({ agent: 'good', 'trust-file': 'nosuch.json' })).status).toBe(2);
-    const publicKey = (await runCommand(environmentOf(world.server), 'signing-key', 'show', '--vkey')).out.trim();
+    const publicKey = (await runCommand(environmentOf(ci.server), 'signing-key', 'show', '--vkey')).out.trim();
     expect((await runAction({ agent: 'good', 'verify-key': publicKey })).status).toBe(2);
     const workspace = JSON.parse(trust).workspace.id;
     expect((await runAction({ agent: 'good', 'verify-key': publicKey, workspace })).status).toBe(0);
@@ -156,7 +156,7 @@ describe('action.yml', () => {
   }, 60_000);
 
   test('exits with 3 when the package cannot be installed, because no decision was made', async () => {
-    const { status, stdout, outputs } = await runAction({ agent: 'good', package: join(world.place(), 'missing.tgz') });
+    const { status, stdout, outputs } = await runAction({ agent: 'good', package: join(ci.place(), 'missing.tgz') });
     expect([status, outputs.get('allowed')]).toEqual([3, undefined]);
     expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
   }, 60_000);

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
-import { type CiEnvironment, type CommandResult, createCiEnvironment, HOSTILE_NAME, textOf } from '../fixtures/ci-world.ts';
+import { type CiEnvironment, type CommandResult, createCiEnvironment, HOSTILE_NAME, textOf } from '../fixtures/ci-environment.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 
 const gitlab = parse(textOf('examples/ci/gitlab.yml'));
-let world: CiEnvironment;
+let ci: CiEnvironment;
 beforeAll(async () => {
-  world = await createCiEnvironment();
+  ci = await createCiEnvironment();
 }, 120_000);
 
 let jobs = 4000;
@@ -21,15 +21,15 @@ async function job(
   files: Record<string, string> = {},
 ): Promise<CommandResult & { workspace: string }> {
   jobs += 1;
-  const workspace = world.place();
+  const workspace = ci.place();
   for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
   const own = gitlab[name];
   const base = gitlab[own.extends];
   const script = ['set -e', ...base.before_script, ...own.script].join('\n');
   const predefined = { GITLAB_CI: 'true', CI_JOB_NAME: name, CI_PROJECT_DIR: workspace, CI_JOB_ID: String(jobs) };
-  const ofTheProject = { COUNTERSIGN_URL: world.server.url, COUNTERSIGN_API_KEY: world.key, COUNTERSIGN_PACKAGE: world.archive };
+  const ofTheProject = { COUNTERSIGN_URL: ci.server.url, COUNTERSIGN_API_KEY: ci.key, COUNTERSIGN_PACKAGE: ci.archive };
   const environment = { ...predefined, ...base.variables, ...own.variables, ...ofTheProject, ...variables };
-  return { ...(await world.run('sh', ['-c', script], workspace, environment)), workspace };
+  return { ...(await ci.run('sh', ['-c', script], workspace, environment)), workspace };
 }
 
 const record = (variables: Record<string, string>, files: Record<string, string>) => job('.countersign-record', variables, files);
@@ -53,8 +53,8 @@ describe('GitLab template', () => {
         status: 0,
         stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/),
       });
-      const trust = join(world.place(), 'trust.json');
-      writeFileSync(trust, (await runCommand(environmentOf(world.server), 'trust', 'show', '--workspace', 'acme')).out);
+      const trust = join(ci.place(), 'trust.json');
+      writeFileSync(trust, (await runCommand(environmentOf(ci.server), 'trust', 'show', '--workspace', 'acme')).out);
       const passing = await gate({
         COUNTERSIGN_AGENT: `from ${tool}`,
         COUNTERSIGN_MIN_PASS_RATE: '60',
@@ -74,7 +74,7 @@ describe('GitLab template', () => {
   test('exits with 2 for a missing package and with 3 for one that cannot be installed', async () => {
     const variables = { COUNTERSIGN_AGENT: 'good' };
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: '' })).status).toBe(2);
-    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(world.place(), 'missing.tgz') })).status).toBe(3);
+    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.place(), 'missing.tgz') })).status).toBe(3);
   }, 60_000);
 
   test('a repeated job records nothing twice', async () => {

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
 import { harnessIdOf } from '../../src/importers/harness-id.ts';
-import { lyingServer, respondWith } from '../fixtures/lying-server.ts';
 import { runCli, type TerminalOverrides } from '../fixtures/run-cli.ts';
+import { respondWith, stubServer } from '../fixtures/stub-server.ts';
 
 let server: TestServer;
 let environment: Record<string, string>;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const run = (args: string[], world: TerminalOverrides = {}) => runCli(args, { environment, ...world });
+const run = (args: string[], overrides: TerminalOverrides = {}) => runCli(args, { environment, ...overrides });
 const results = (name: string) => fileURLToPath(new URL(`../fixtures/results/${name}`, import.meta.url));
 const inFile = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
@@ -33,9 +33,9 @@ describe('a request that the service rejects', () => {
     const append = ['audit', 'append', '--actor', 'ci', '--action', 'x', '--retention-until', 'soon'];
     const refused = await run(append);
     expect([refused.status, refused.err]).toEqual([2, expect.stringMatching(/422 .*retention_until/)]);
-    const lying = await lyingServer();
-    lying.lie = respondWith('no', 422);
-    expect((await run([...append, '--url', lying.url])).status).toBe(3);
+    const stub = await stubServer();
+    stub.respond = respondWith('no', 422);
+    expect((await run([...append, '--url', stub.url])).status).toBe(3);
   });
 });
 
@@ -208,9 +208,9 @@ describe('trace send', () => {
 
 describe('recording with a failing service', () => {
   test.each([401, 403, 500])('exits with 3 after %s, because the record may be missing', async (code) => {
-    const lying = await lyingServer();
-    lying.lie = respondWith('{"error":"x","issues":[]}', code);
-    const { status, out } = await run(['audit', 'append', '--actor', 'a', '--action', 'b.c', '--url', lying.url]);
+    const stub = await stubServer();
+    stub.respond = respondWith('{"error":"x","issues":[]}', code);
+    const { status, out } = await run(['audit', 'append', '--actor', 'a', '--action', 'b.c', '--url', stub.url]);
     expect([status, out]).toEqual([3, '']);
   });
 });

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
-import { lyingServer, respondWith } from '../fixtures/lying-server.ts';
 import { resultsFile } from '../fixtures/results/import.ts';
 import { runCli } from '../fixtures/run-cli.ts';
+import { respondWith, stubServer } from '../fixtures/stub-server.ts';
 
 let server: TestServer;
 let environment: Record<string, string>;
@@ -149,9 +149,9 @@ describe('a rejected results file', () => {
   });
 
   test('reports a server without the endpoint and does not claim a record', async () => {
-    const lying = await lyingServer();
-    lying.lie = respondWith('{"error":"not_found","issues":[]}', 404);
-    const { status, out, err } = await record(['--junit', results('vitest.xml'), '--url', lying.url]);
+    const stub = await stubServer();
+    stub.respond = respondWith('{"error":"not_found","issues":[]}', 404);
+    const { status, out, err } = await record(['--junit', results('vitest.xml'), '--url', stub.url]);
     expect([status, out, err]).toEqual([3, '', expect.stringContaining('does not have POST /api/v1/evaluations')]);
   });
 });

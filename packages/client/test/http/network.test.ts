@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processEnvironment } from '../../../server/test/fixtures/process-environment.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
-const certificate = fixture('worthless-certificate.pem');
+const certificate = fixture('self-signed-certificate.pem');
 const servers: Server[] = [];
 let secure: string;
 let plain: string;
@@ -20,7 +20,7 @@ let proxied: string[] = [];
 beforeAll(async () => {
   const answer = (_: unknown, response: import('node:http').ServerResponse) =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true,"id":"reached"}');
-  const tls = { key: readFileSync(fixture('worthless-key.pem')), cert: readFileSync(certificate) };
+  const tls = { key: readFileSync(fixture('self-signed-key.pem')), cert: readFileSync(certificate) };
   secure = `https://127.0.0.1:${await listening(createTlsServer(tls, answer))}`;
   plain = `http://127.0.0.1:${await listening(createServer(answer))}`;
   proxy = `http://127.0.0.1:${await listening(forwarding())}`;
@@ -63,7 +63,7 @@ function forwarding(): Server {
 const callWith = async (url: string, environment: Record<string, string>): Promise<string> => {
   proxied = [];
   const options = { env: processEnvironment(environment) };
-  return (await promisify(execFile)(process.execPath, [fixture('call-through.ts'), url], options)).stdout;
+  return (await promisify(execFile)(process.execPath, [fixture('append-entry.ts'), url], options)).stdout;
 };
 
 describe('network settings of Node', () => {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { Countersign, type Dropped, type TelemetryOptions, type Unsent } from '../../src/index.ts';
+import { Countersign, type DroppedEvents, type SendFailure, type TelemetryOptions } from '../../src/index.ts';
 import { type FailingServer, failingServer, respond } from '../fixtures/failing-server.ts';
 
 let server: FailingServer;
@@ -12,9 +12,9 @@ beforeAll(async () => {
 });
 
 /** A client with few and fast retries, and the records of its callbacks. */
-function world(telemetry: TelemetryOptions = {}, options = {}) {
-  const unsent: Unsent[] = [];
-  const dropped: Dropped[] = [];
+function clientAndServer(telemetry: TelemetryOptions = {}, options = {}) {
+  const unsent: SendFailure[] = [];
+  const dropped: DroppedEvents[] = [];
   const client = new Countersign({
     baseUrl: server.url,
     apiKey: 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
@@ -31,7 +31,7 @@ const receivedIds = () =>
 
 describe('telemetry while the service is unreachable', () => {
   test('stays queued, calls onUnsent and is sent later as the same batch with the same Idempotency-Key', async () => {
-    const { client, emit, unsent, dropped } = world({ requestsMax: 1 });
+    const { client, emit, unsent, dropped } = clientAndServer({ requestsMax: 1 });
     server.setHandlers(respond.drop, respond.reset, respond.refuse(503, 'unavailable'), respond.drop, respond.good());
     emit('a', 'b');
     await client.telemetry.flush();
@@ -50,7 +50,7 @@ describe('telemetry while the service is unreachable', () => {
   });
 
   test('is retried automatically after a pause', async () => {
-    const { client, emit } = world({ flushIntervalMs: 10 });
+    const { client, emit } = clientAndServer({ flushIntervalMs: 10 });
     vi.spyOn(Math, 'random').mockReturnValue(0);
     server.setHandlers(respond.drop, respond.drop, respond.good());
     emit('alone');
@@ -59,7 +59,7 @@ describe('telemetry while the service is unreachable', () => {
   });
 
   test('is not retried with all batches: a round sends only the current requests', async () => {
-    const { client, emit } = world({ batchEventsMax: 1, requestsMax: 2 });
+    const { client, emit } = clientAndServer({ batchEventsMax: 1, requestsMax: 2 });
     server.setHandlers(respond.refuse(503, 'unavailable'));
     emit(...Array.from({ length: 50 }, (_, index) => index));
     await client.telemetry.flush();
@@ -69,7 +69,7 @@ describe('telemetry while the service is unreachable', () => {
   });
 
   test('stays queued when the key is rejected, because the key may be rotated', async () => {
-    const { client, emit, unsent } = world();
+    const { client, emit, unsent } = clientAndServer();
     server.setHandlers(respond.refuse(401, 'unauthorized'), respond.good());
     emit('a');
     await client.telemetry.flush();
@@ -79,7 +79,7 @@ describe('telemetry while the service is unreachable', () => {
   });
 
   test('drops a batch after three internal errors and sends the next one', async () => {
-    const { client, emit, dropped } = world({ requestsMax: 1 });
+    const { client, emit, dropped } = clientAndServer({ requestsMax: 1 });
     server.setHandlers(...Array(3).fill(respond.refuse(500, 'internal_error')), respond.good());
     emit('poison');
     await client.telemetry.flush();
@@ -92,7 +92,7 @@ describe('telemetry while the service is unreachable', () => {
   });
 
   test('is dropped by close at its deadline, and close does not reject', async () => {
-    const { client, emit, dropped } = world({}, { timeoutMs: 10_000 });
+    const { client, emit, dropped } = clientAndServer({}, { timeoutMs: 10_000 });
     server.setHandlers(respond.silence);
     emit('a', 'b', 'c');
     const startedAt = performance.now();
@@ -104,7 +104,7 @@ describe('telemetry while the service is unreachable', () => {
 
   test('is reported by one warning of each kind without callbacks', async () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
-    const { client, emit } = world({ onUnsent: undefined, onDropped: undefined });
+    const { client, emit } = clientAndServer({ onUnsent: undefined, onDropped: undefined });
     server.setHandlers(respond.drop);
     for (let round = 0; round < 3; round += 1) {
       emit('a');

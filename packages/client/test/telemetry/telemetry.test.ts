@@ -1,6 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
-import { Countersign, type Dropped, type Rejected, type TelemetryEvent, type TelemetryOptions } from '../../src/index.ts';
+import {
+  Countersign,
+  type DroppedEvents,
+  type RejectedEvent,
+  type TelemetryEvent,
+  type TelemetryOptions,
+} from '../../src/index.ts';
 import { countingFetch } from '../fixtures/counting-fetch.ts';
 
 let server: TestServer;
@@ -10,7 +16,7 @@ beforeAll(async () => {
 });
 
 /** A client in its own workspace, with its requests and the stored events. */
-async function world(telemetry: TelemetryOptions = {}) {
+async function clientAndServer(telemetry: TelemetryOptions = {}) {
   const tenantId = await server.workspace();
   const { fetch, sent } = countingFetch();
   const client = new Countersign({ baseUrl: server.url, apiKey: await server.key(tenantId), fetch, telemetry });
@@ -33,7 +39,7 @@ const ids = (count: number) => Array.from({ length: count }, (_, index) => `run-
 
 describe('telemetry on the real server', () => {
   test('sends events in batches of 200, and flush sends the rest', async () => {
-    const { client, sent, stored } = await world();
+    const { client, sent, stored } = await clientAndServer();
     for (let index = 0; index < 450; index += 1) expect(client.telemetry.emit(event(index))).toBe(true);
     await client.telemetry.flush();
     expect(await stored()).toEqual(ids(450));
@@ -42,13 +48,13 @@ describe('telemetry on the real server', () => {
   });
 
   test('sends an incomplete batch after the interval', async () => {
-    const { client, stored } = await world({ flushIntervalMs: 20 });
+    const { client, stored } = await clientAndServer({ flushIntervalMs: 20 });
     client.telemetry.emit(event('late'));
     await expect.poll(stored).toEqual(['run-late']);
   });
 
   test('sends an event as it was when emitted, despite later changes', async () => {
-    const { client, sent } = await world();
+    const { client, sent } = await clientAndServer();
     const messages = [{ role: 'user', content: 'first' } as const];
     const reused = event('kept', { messages });
     client.telemetry.emit(reused);
@@ -59,8 +65,8 @@ describe('telemetry on the real server', () => {
   });
 
   test('reports an invalid event by its path and stores the rest of its batch', async () => {
-    const rejected: Rejected[] = [];
-    const { client, stored, sent } = await world({ onRejected: (each) => rejected.push(each) });
+    const rejected: RejectedEvent[] = [];
+    const { client, stored, sent } = await clientAndServer({ onRejected: (each) => rejected.push(each) });
     for (let index = 0; index < 30; index += 1)
       client.telemetry.emit(index === 17 ? event(index, { latency_ms: -1, external_user_id: 'a@b.example' }) : event(index));
     await client.telemetry.flush();
@@ -82,7 +88,7 @@ describe('telemetry on the real server', () => {
 
   test('finds all invalid events, even more than one response lists', async () => {
     const rejected: unknown[] = [];
-    const { client, stored } = await world({ onRejected: (each) => rejected.push(each.event) });
+    const { client, stored } = await clientAndServer({ onRejected: (each) => rejected.push(each.event) });
     for (let index = 0; index < 200; index += 1)
       client.telemetry.emit(index % 4 === 0 ? event(index) : event(index, { outcome: '' }));
     await client.telemetry.flush();
@@ -92,8 +98,9 @@ describe('telemetry on the real server', () => {
 
   test('finds an invalid event by halving when the response names no path', async () => {
     const rejected: { event: unknown; codes: string[] }[] = [];
-    const onRejected = ({ event: bad, issues }: Rejected) => rejected.push({ event: bad, codes: issues.map(({ code }) => code) });
-    const { client, stored } = await world({ onRejected });
+    const onRejected = ({ event: bad, issues }: RejectedEvent) =>
+      rejected.push({ event: bad, codes: issues.map(({ code }) => code) });
+    const { client, stored } = await clientAndServer({ onRejected });
     let deep: unknown[] = [];
     for (let level = 0; level < 1200; level += 1) deep = [deep];
     for (let index = 0; index < 20; index += 1)
@@ -104,7 +111,7 @@ describe('telemetry on the real server', () => {
   });
 
   test('limits requests to 1 MB of any script and sends a larger event alone', async () => {
-    const { client, sent, stored } = await world();
+    const { client, sent, stored } = await clientAndServer();
     for (let index = 0; index < 20; index += 1) client.telemetry.emit(event(index, { output: '語'.repeat(100_000) }));
     client.telemetry.emit(event(20, { output: 'x'.repeat(2_000_000) }));
     await client.telemetry.flush();
@@ -115,7 +122,7 @@ describe('telemetry on the real server', () => {
 
   test('rejects an event too large for any request and stores the others', async () => {
     const codes: string[] = [];
-    const { client, stored } = await world({
+    const { client, stored } = await clientAndServer({
       batchBytesMax: 60_000_000,
       queueCharactersMax: 60_000_000,
       onRejected: ({ issues }) => codes.push(...issues.map(({ code }) => code)),
@@ -127,8 +134,8 @@ describe('telemetry on the real server', () => {
   });
 
   test('close and await using send queued events and accept no more', async () => {
-    const dropped: Dropped[] = [];
-    const { client, stored } = await world({ onDropped: (each) => dropped.push(each) });
+    const dropped: DroppedEvents[] = [];
+    const { client, stored } = await clientAndServer({ onDropped: (each) => dropped.push(each) });
     {
       await using closing = client;
       closing.telemetry.emit(event('last'));
@@ -140,7 +147,7 @@ describe('telemetry on the real server', () => {
   });
 
   test('send returns the response and throws a typed error', async () => {
-    const { client, stored } = await world();
+    const { client, stored } = await clientAndServer();
     expect(await client.telemetry.send(event('one'))).toEqual({ ok: true, ingested: 1 });
     expect(await client.telemetry.send([event('two'), event('three')])).toEqual({ ok: true, ingested: 2 });
     await expect(client.telemetry.send({ ...event('x'), outcome: '' })).rejects.toMatchObject({ name: 'ValidationError' });
@@ -150,8 +157,8 @@ describe('telemetry on the real server', () => {
 
 describe('telemetry queue', () => {
   test('drops and counts events beyond the limit of the queue and reports each burst once', async () => {
-    const dropped: Dropped[] = [];
-    const { client, stored } = await world({ queueEventsMax: 10, onDropped: (each) => dropped.push(each) });
+    const dropped: DroppedEvents[] = [];
+    const { client, stored } = await clientAndServer({ queueEventsMax: 10, onDropped: (each) => dropped.push(each) });
     const queued = ids(25).map((id) => client.telemetry.emit({ trace_id: id, outcome: 'success' }));
     expect(queued.filter((isQueued) => isQueued).length).toBe(10);
     await client.telemetry.flush();
@@ -161,7 +168,7 @@ describe('telemetry queue', () => {
   });
 
   test('also has a limit in characters', async () => {
-    const { client } = await world({ queueCharactersMax: 1000, onDropped: () => undefined });
+    const { client } = await clientAndServer({ queueCharactersMax: 1000, onDropped: () => undefined });
     expect(client.telemetry.emit(event('a', { detail: 'x'.repeat(800) }))).toBe(true);
     expect(client.telemetry.emit(event('b', { detail: 'x'.repeat(800) }))).toBe(false);
     await client.telemetry.flush();
@@ -172,12 +179,15 @@ describe('telemetry queue', () => {
   test('never throws to the host: it drops unserializable events and ignores failing callbacks', async () => {
     const circle: Record<string, unknown> = {};
     circle.self = circle;
-    const reported: Dropped[] = [];
-    const onDropped = (each: Dropped) => {
+    const reported: DroppedEvents[] = [];
+    const onDropped = (each: DroppedEvents) => {
       reported.push(each);
       throw new Error('the host is broken');
     };
-    const { client, stored } = await world({ onDropped, onRejected: (async () => Promise.reject(new Error('so too'))) as never });
+    const { client, stored } = await clientAndServer({
+      onDropped,
+      onRejected: (async () => Promise.reject(new Error('so too'))) as never,
+    });
     const throwing = {
       get trace_id() {
         throw new Error('getter');

@@ -13,7 +13,7 @@ import type { TestDatabase } from '../harness/test-database.ts';
 const TABLES = ['audit_entries', 'decisions', 'key_events', 'tree_nodes', 'checkpoints', 'log_heads', 'decision_keys'] as const;
 
 /** An entry before it is linked: every member of the document except its position. */
-export type Forged = UnlinkedEntry;
+export type ForgedEntry = UnlinkedEntry;
 
 /**
  * An attacker who owns the database: superuser, triggers and foreign keys disabled, and this project's code to compute every
@@ -57,7 +57,7 @@ export class Insider {
   }
 
   /** The entries of a ledger as stored. */
-  async entries(tenantId: string): Promise<Forged[]> {
+  async entries(tenantId: string): Promise<ForgedEntry[]> {
     const rows = await this.sql<{ document: string }>(
       'SELECT document FROM countersign.audit_entries WHERE $T ORDER BY seq',
       tenantId,
@@ -69,7 +69,7 @@ export class Insider {
   }
 
   /** Rewrites the whole ledger. Every hash and link, the head, the tree and its nodes are consistent afterwards. */
-  async rewriteLedger(tenantId: string, entries: readonly Forged[]): Promise<void> {
+  async rewriteLedger(tenantId: string, entries: readonly ForgedEntry[]): Promise<void> {
     const rows = linkEntries({ seq: 0, rowHash: null }, entries, digests);
     await this.sql('DELETE FROM countersign.audit_entries WHERE $T', tenantId);
     await inTenantTransaction(this.pool, tenantId, async (tx) => insertAuditEntries(tx, rows));

@@ -3,7 +3,7 @@ import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { digests } from '../../src/crypto/digests.ts';
 import { paths } from '../harness/test-server.ts';
-import type { Forged } from './insider.ts';
+import type { ForgedEntry } from './insider.ts';
 import { LedgerUnderAttack, ROWS, type Verdicts } from './ledger-under-attack.ts';
 
 let scenario: LedgerUnderAttack;
@@ -218,11 +218,11 @@ describe('a truncated ledger', () => {
   });
 });
 
-const changed = (entries: readonly Forged[], seq: number, change: Partial<Forged>): Forged[] =>
+const changed = (entries: readonly ForgedEntry[], seq: number, change: Partial<ForgedEntry>): ForgedEntry[] =>
   entries.map((entry, index) => (index === seq - 1 ? { ...entry, ...change } : entry));
 
 describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
-  const rewrite = async (seq: number, change: Partial<Forged> = { actor: 'ci:innocent' }) =>
+  const rewrite = async (seq: number, change: Partial<ForgedEntry> = { actor: 'ci:innocent' }) =>
     scenario.insider.rewriteLedger(scenario.tenantId, changed(await scenario.insider.entries(scenario.tenantId), seq, change));
 
   test('the stored checkpoints do not match, and the largest matching one narrows the search', async () => {

@@ -295,7 +295,7 @@ describe('a file that is not a complete export', () => {
     ['unclosed brackets', () => '['.repeat(1_000_000), /^broken at seq 1: the line is nested deeper/],
     ['a checkpoint', () => readFileSync(at('kept')), /^broken at seq 1: the line is not JSON/],
   ])('reports where it is broken: %s', async (_, content, reason) => {
-    const { status, out, err } = await given('doctored', content());
+    const { status, out, err } = await given('altered', content());
     expect([status, err]).toEqual([1, '']);
     expect(out).toMatch(reason);
     expect(out.trimEnd()).not.toContain('\n');
@@ -311,8 +311,8 @@ describe('a file that is not a complete export', () => {
     ['{"seq":1,"decision":{"a":1e999}}', /has no exact value|not JSON/],
     ['{"seq":1,"decision":{"a":"\\ud800"}}', /half of a surrogate pair/],
   ])('reports the line %s of an export of decisions', async (line, reason) => {
-    writeFileSync(at('doctored'), `${line}\n`);
-    const { status, out, err } = await run('ledger', 'verify', '--file', at('doctored'), '--log', 'decisions');
+    writeFileSync(at('altered'), `${line}\n`);
+    const { status, out, err } = await run('ledger', 'verify', '--file', at('altered'), '--log', 'decisions');
     expect([status, err]).toEqual([1, '']);
     expect(out).toMatch(reason);
   });

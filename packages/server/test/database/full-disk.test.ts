@@ -8,7 +8,7 @@ import { afterEach, expect, describe as group } from 'vitest';
 import { logFile } from '../../../embedded-database/src/data-folder.ts';
 import { lastLines } from '../../../embedded-database/src/log-file.ts';
 import { killAll, processesOf, until, untilNothingRuns } from '../../../embedded-database/test/harness/processes.ts';
-import { expectStopped, query, test } from '../../../embedded-database/test/harness/world.ts';
+import { expectStopped, query, test } from '../../../embedded-database/test/harness/test-folders.ts';
 import { Callers } from '../fixtures/callers.ts';
 import { expectStored } from '../fixtures/records.ts';
 import { CommandProcess, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
@@ -52,8 +52,8 @@ group('a PostgreSQL that cannot start for a while', () => {
   test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
     'recovers when the obstacle is gone, however long it lasted, after the death of %s',
     { timeout: 120_000 },
-    async (who, { world }) => {
-      const dataDir = world.newDataDir();
+    async (who, { folders }) => {
+      const dataDir = folders.newDataDir();
       const messages: string[] = [];
       const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => messages.push(line) });
       await query(database.owner, 'CREATE TABLE kept AS SELECT 1 AS value');
@@ -79,8 +79,8 @@ group('a PostgreSQL that cannot start for a while', () => {
   test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
     'release returns at once and leaves nothing running after the death of %s',
     { timeout: 120_000 },
-    async (who, { world }) => {
-      const dataDir = world.newDataDir();
+    async (who, { folders }) => {
+      const dataDir = folders.newDataDir();
       const messages: string[] = [];
       const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => messages.push(line) });
       const obstacle = new Obstacle(dataDir);
@@ -101,8 +101,8 @@ group('a lease that lost its content in a crash of the machine', () => {
     'an empty file': (file: string) => writeFileSync(file, ''),
     'a folder without its file': (file: string) => rmSync(file),
   };
-  test.for(Object.keys(lose) as (keyof typeof lose)[])('counts as dead: %s', { timeout: 60_000 }, async (how, { world }) => {
-    const dataDir = world.newDataDir();
+  test.for(Object.keys(lose) as (keyof typeof lose)[])('counts as dead: %s', { timeout: 60_000 }, async (how, { folders }) => {
+    const dataDir = folders.newDataDir();
     await (await acquireEmbeddedDatabase({ dataDir, notify: () => {} })).release();
     await expectStopped(dataDir);
     const newest = readdirSync(join(dataDir, 'keeper')).find((name) => /^lease-\d+$/.test(name))!;

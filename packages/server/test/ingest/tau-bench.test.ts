@@ -48,17 +48,17 @@ let server: TestServer;
 let tenantId: string;
 let key: string;
 let runs: PublishedRun[];
-let first: Ended;
+let first: CommandResult;
 
 /** The result of a run of the importer. */
-interface Ended {
+interface CommandResult {
   code: number;
   stdout: string;
   stderr: string;
 }
 
 /** Runs the importer in its own process, as a user does. */
-const runImport = (environment: Record<string, string>, ...args: string[]): Promise<Ended> =>
+const runImport = (environment: Record<string, string>, ...args: string[]): Promise<CommandResult> =>
   new Promise((resolve) => {
     execFile(
       process.execPath,

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { exportLog } from '../../src/ledger/export.ts';
 import { verifyDatabase } from '../../src/ledger/verify-database.ts';
-import { chunksOf, sixRows, tamper } from '../fixtures/doctored-ledger.ts';
+import { chunksOf, sixRows, tamper } from '../fixtures/altered-ledger.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));

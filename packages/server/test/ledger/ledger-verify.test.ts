@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { exportLog } from '../../src/ledger/export.ts';
 import { verifyDatabase } from '../../src/ledger/verify-database.ts';
-import { chunksOf, sixRows, tamper } from '../fixtures/doctored-ledger.ts';
+import { chunksOf, sixRows, tamper } from '../fixtures/altered-ledger.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;

@@ -67,10 +67,10 @@ const rowsOf = async (workspace: string) =>
     [workspace],
   );
 
-type Given = { params?: Record<string, string>; body?: unknown };
+type RequestInput = { params?: Record<string, string>; body?: unknown };
 
 /** Every act that requires a role, with its request. Leaving a workspace requires none. */
-const ACTS: Partial<Record<RouteName, (at: WorkspaceWithRecords) => Given>> = {
+const ACTS: Partial<Record<RouteName, (at: WorkspaceWithRecords) => RequestInput>> = {
   'members.change_role': ({ member: person }) => ({ params: { person }, body: { role: 'approver' } }),
   'members.remove': ({ member: person }) => ({ params: { person } }),
   'members.reset_password': ({ member: person }) => ({ params: { person } }),

@@ -47,7 +47,7 @@ const child = (traceId: string, number: number, attributes: Record<string, unkno
   attributes,
 });
 
-describe('a run that arrives in pieces', () => {
+describe('a run that arrives in several exports', () => {
   test('has no outcome and registers no agent before its root arrives', async () => {
     const traceId = newTrace();
     await sendSpans([chatRun(traceId)[0]!], { 'service.name': 'provisional-service' });

@@ -8,20 +8,20 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { setEvaluationTime } from '../../../server/test/harness/backdate.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
-import { type LieHandler, type LyingServer, lyingServer, respondWith } from '../fixtures/lying-server.ts';
 import { runCli, type TerminalOverrides } from '../fixtures/run-cli.ts';
+import { type ResponseHandler, respondWith, type StubServer, stubServer } from '../fixtures/stub-server.ts';
 
 let server: TestServer;
-let lying: LyingServer;
+let stub: StubServer;
 let key: string;
 let environment: Record<string, string>;
 let decisionKey: string;
 
 beforeAll(async () => {
-  [server, lying] = [await testServer(), await lyingServer()];
+  [server, stub] = [await testServer(), await stubServer()];
   key = await server.key(await server.workspace('acme'));
   decisionKey = (await runCommand(environmentOf(server), 'decision-key', 'show', '--workspace', 'acme')).out.trim();
-  environment = { COUNTERSIGN_URL: lying.url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_VERIFY_KEY: decisionKey };
+  environment = { COUNTERSIGN_URL: stub.url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_VERIFY_KEY: decisionKey };
   for (const agent_name of ['good', 'poor', 'stale'])
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name, pass_rate: agent_name === 'poor' ? 60 : 92.5 });
   await setEvaluationTime(server, 'stale', `recorded_at - interval '5 hours'`);
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 /** Forwards the request to the real server and changes its response. `changeRequest` can change the body first. */
 const forward =
-  (change: (decision: string) => string, changeRequest: (body: object) => object = (body) => body): LieHandler =>
+  (change: (decision: string) => string, changeRequest: (body: object) => object = (body) => body): ResponseHandler =>
   async ({ headers, method }: IncomingMessage, body, response) => {
     // The gate reads the public keys to explain a rejection. This server has none.
     if (method === 'GET') return void response.writeHead(404).end();
@@ -52,38 +52,39 @@ const forward =
   };
 
 /** Answers with the real decision, changed. */
-const alteredDecision = (change: (decision: Record<string, unknown>) => void): LieHandler =>
+const alteredDecision = (change: (decision: Record<string, unknown>) => void): ResponseHandler =>
   forward((text) => {
     const decision = JSON.parse(text);
     change(decision);
     return JSON.stringify(decision);
   });
 
-const gate = (args: readonly string[], world: TerminalOverrides = {}) => runCli(['gate', ...args], { environment, ...world });
+const gate = (args: readonly string[], overrides: TerminalOverrides = {}) =>
+  runCli(['gate', ...args], { environment, ...overrides });
 
 /** Expects the gate to end as undecided, in both output formats. */
 async function expectUndecided(
-  lie: LieHandler,
+  respond: ResponseHandler,
   why: string | RegExp,
   args: readonly string[] = ['--agent', 'good'],
-  world: TerminalOverrides = {},
+  overrides: TerminalOverrides = {},
 ): Promise<void> {
-  lying.lie = lie;
-  const text = await gate(args, world);
+  stub.respond = respond;
+  const text = await gate(args, overrides);
   expect({ status: text.status, out: text.out }).toEqual({
     status: 3,
     out: expect.stringMatching(/^UNDECIDED: no decision: .*`countersign doctor`/s),
   });
   expect(text.out).toMatch(why);
-  lying.lie = lie;
-  const json = await gate([...args, '--json'], world);
+  stub.respond = respond;
+  const json = await gate([...args, '--json'], overrides);
   expect(json.status).toBe(3);
   expect(JSON.parse(json.out)).toMatchObject({ outcome: 'undecided', exit_code: 3, decision: null });
 }
 
-describe('gate with a lying server', () => {
+describe('gate with forged responses', () => {
   test('accepts unchanged responses, so that the tests below depend only on their changes', async () => {
-    lying.lie = forward((text) => text);
+    stub.respond = forward((text) => text);
     expect((await gate(['--agent', 'good'])).status).toBe(0);
     expect((await gate(['--agent', 'poor'])).status).toBe(1);
   });
@@ -103,7 +104,7 @@ describe('gate with a lying server', () => {
 
   test('rejects a replayed old decision', async () => {
     let old = '';
-    lying.lie = forward((text) => (old = text));
+    stub.respond = forward((text) => (old = text));
     expect((await gate(['--agent', 'good'])).status).toBe(0);
     await expectUndecided((...call) => respondWith(old)(...call), /an old decision/, ['--agent', 'good'], {
       now: () => Date.now() + 120_000,
@@ -125,10 +126,10 @@ describe('gate with a lying server', () => {
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
     await runCommand(environmentOf(server), 'agents', 'risk', '--workspace', 'acme', '--agent', 'risky', 'high');
     let first = '';
-    const replay: LieHandler = (...call) =>
+    const replay: ResponseHandler = (...call) =>
       first === '' ? forward((text) => (first = text))(...call) : respondWith(first)(...call);
     const args = ['--agent', 'risky', '--wait', '1m'];
-    lying.lie = replay;
+    stub.respond = replay;
     const { status, out } = await gate(args, { sleep: async () => undefined });
     expect([status, out]).toEqual([3, expect.stringMatching(/nonce of another request/)]);
   });
@@ -183,7 +184,7 @@ describe('gate with a lying server', () => {
   test('rejects a decision that the key of another workspace signed', async () => {
     const foreign = await server.key(await server.workspace('other'));
     await server.post(paths.evaluations, foreign, { name: 'nightly', agent_name: 'good', pass_rate: 99 });
-    const asForeign: LieHandler = (request, ...call) => {
+    const asForeign: ResponseHandler = (request, ...call) => {
       request.headers.authorization = `Bearer ${foreign}`;
       return forward((text) => text)(request, ...call);
     };
@@ -192,28 +193,28 @@ describe('gate with a lying server', () => {
 
   test('rejects a missing attestation and an attestation of another decision', async () => {
     const trust = (await runCommand(environmentOf(server), 'trust', 'show', '--workspace', 'acme')).out;
-    const world = { environment: { ...environment, COUNTERSIGN_VERIFY_KEY: '', COUNTERSIGN_TRUST: trust } };
+    const overrides = { environment: { ...environment, COUNTERSIGN_VERIFY_KEY: '', COUNTERSIGN_TRUST: trust } };
     const prefer = { prefer: 'countersign-attestation' };
     const kept = (await server.post(paths.promotionCheck, key, { agent_name: 'good' }, prefer)).headers.get(
       'countersign-attestation',
     )!;
-    lying.lie = forward((text) => text);
-    expect((await gate(['--agent', 'good'], world)).status).toBe(0);
-    const without: LieHandler = (request, ...call) => {
+    stub.respond = forward((text) => text);
+    expect((await gate(['--agent', 'good'], overrides)).status).toBe(0);
+    const without: ResponseHandler = (request, ...call) => {
       delete request.headers.prefer;
       return forward((text) => text)(request, ...call);
     };
-    await expectUndecided(without, /has no attestation/, ['--agent', 'good'], world);
+    await expectUndecided(without, /has no attestation/, ['--agent', 'good'], overrides);
     const never = join(tmpdir(), `countersign-never-${process.pid}.json`);
     await expectUndecided(without, /which --attestation needs/, ['--agent', 'good', '--attestation', never]);
     expect(existsSync(never)).toBe(false);
-    const stale: LieHandler = async (request, body, response) => {
+    const stale: ResponseHandler = async (request, body, response) => {
       const head = response.writeHead.bind(response);
       const headers = { 'content-type': 'application/json', 'countersign-attestation': kept };
       response.writeHead = ((status: number) => head(status, headers)) as never;
       await forward((text) => text)(request, body, response);
     };
-    await expectUndecided(stale, /none of the known keys has signed it/, ['--agent', 'good'], world);
+    await expectUndecided(stale, /none of the known keys has signed it/, ['--agent', 'good'], overrides);
   });
 
   test('rejects a repeated member, because parsers disagree on its value', () =>
@@ -227,7 +228,7 @@ describe('gate with a lying server', () => {
 describe('gate with a server that sends no decision', () => {
   const quick = ['--agent', 'good', '--timeout', '400ms'];
 
-  test.each<[string, LieHandler, RegExp]>([
+  test.each<[string, ResponseHandler, RegExp]>([
     ['truncated JSON', (...call) => respondWith('{"allowed":true,"reason":"all_cond')(...call), /cut off|did not answer/],
     [
       'a connection that closes early',
@@ -262,7 +263,7 @@ describe('gate with a server that sends no decision', () => {
     ['503', (...call) => respondWith('{"error":"unavailable","issues":[]}', 503)(...call), /503|did not answer/],
     ['500 with allowed: true', (...call) => respondWith('{"allowed":true}', 500)(...call), /500/],
     ['a server that never answers', () => new Promise(() => undefined), /did not answer within/],
-  ])('is undecided after %s', (_what, lie, why) => expectUndecided(lie, why, quick));
+  ])('is undecided after %s', (_what, respond, why) => expectUndecided(respond, why, quick));
 
   test('is undecided with a closed port and with a name that does not resolve', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
@@ -279,7 +280,7 @@ describe('gate with a server that sends no decision', () => {
 
   test('retries and accepts a later decision', async () => {
     let requests = 0;
-    lying.lie = (...call) =>
+    stub.respond = (...call) =>
       ++requests < 3 ? respondWith('{"error":"unavailable","issues":[]}', 503)(...call) : forward((text) => text)(...call);
     expect((await gate(['--agent', 'good'])).status).toBe(0);
   });
@@ -288,16 +289,16 @@ describe('gate with a server that sends no decision', () => {
 describe('gate never prints the key', () => {
   const secret = () => key.split('.')[1]!;
 
-  test.each<[string, (body: string) => LieHandler]>([
+  test.each<[string, (body: string) => ResponseHandler]>([
     [
       'in an error',
       (body) => respondWith(`{"error":"validation_failed","issues":[{"path":"","code":"x","message":"${body}"}]}`, 422),
     ],
     ['in a decision', (body) => forward((text) => text.replace('"message":"', `"message":"${body} `))],
     ['in a redirect', (body) => respondWith('', 302, { location: `/${body}` })],
-  ])('when a server returns it %s, even with --debug', async (_where, lie) => {
+  ])('when a server returns it %s, even with --debug', async (_where, respond) => {
     for (const form of [[], ['--json']]) {
-      lying.lie = lie(key);
+      stub.respond = respond(key);
       const { status, out, err } = await gate(['--agent', 'good', '--debug', ...form]);
       expect(status).toBe(3);
       expect(out + err).not.toContain(secret());
