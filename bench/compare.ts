@@ -2,8 +2,8 @@ import { keyOf, type newestRows, type PartRow } from './kept-results.ts';
 import { figure, markdownTable } from './table.ts';
 
 /**
- * The rows beside their newest kept results, as a Markdown table. The last column is the ratio to the limit now, divided by the kept one.
- * It compares what the product costs beyond its limit, so that a slower hour of the machine cancels out. The column of rates does not.
+ * A Markdown table of the rows and their newest kept results. The last column is the ratio to the limit now, divided by the kept ratio.
+ * If the whole machine is slower, this value does not change, because the limit is slower too. The rates do change.
  */
 export function comparison(rows: readonly PartRow[], kept: ReturnType<typeof newestRows>): string {
   const head = ['part', 'work', 'limit', 'kept', 'rate now / kept', 'ratio kept', 'ratio now', 'now / kept'];

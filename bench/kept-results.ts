@@ -39,7 +39,7 @@ export const machineClass = (): MachineClass => ({
   node: `v${process.versions.node.split('.')[0]}`,
 });
 
-/** The figures of a row with four significant digits, which is more than they are good for. */
+/** The figures of a row, rounded to four significant digits. Their spread is larger. */
 export const keptRow = ({ part, work, limit, unit, rate, limitRate, ratio }: PartRow): KeptRow => {
   const rounded = (value: number) => Number(value.toPrecision(4));
   return { part, work, limit, unit, rate: rounded(rate), limitRate: rounded(limitRate), ratio: rounded(ratio) };

@@ -27,7 +27,7 @@ function portalRoutes(): Plugin {
 /** Smaller than this, a compressed copy is not worth a file. */
 const COMPRESSED_BYTES_MIN = 600;
 
-/** Writes each text beside itself as `.br` and `.gz`: the server sends them as they are, and never compresses while somebody waits. */
+/** Writes a `.br` and a `.gz` file next to each text file. The server sends these files, so no request waits for compression. */
 function compressed(): Plugin {
   let folder = '';
   return {

@@ -36,8 +36,7 @@ export const verifyLedger = command({
   name: 'verify ledger',
   arguments: 'FILE',
   takesArguments: true,
-  summary:
-    'Verify an export of the ledger without the service: 0 whole, 1 broken, with the first bad row. FILE - is standard input.',
+  summary: 'Verify an export without the service. 0: valid. 1: not valid, with the first invalid row. FILE - is standard input.',
   options: OPTIONS,
   examples: [
     'countersign verify ledger acme.ndjson --checkpoint kept/acme.checkpoint --verify-key instance.vkey',

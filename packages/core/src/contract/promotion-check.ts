@@ -50,7 +50,7 @@ export const PromotionCheck = Type.Object(
 );
 export type PromotionCheck = Static<typeof PromotionCheck>;
 
-/** The four conditions, in the order of section 4.5. */
+/** The four conditions, in the order in which they are checked. */
 export const CONDITIONS = ['recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification'] as const;
 export type Condition = (typeof CONDITIONS)[number];
 

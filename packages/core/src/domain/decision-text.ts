@@ -24,7 +24,7 @@ export interface SignedText {
 export class DecisionText {
   /** Canonical JSON before, between and after the own members. */
   readonly #canonical: { start: string; checks: string; middle: string; end: string };
-  /** The text in the order of the contract, likewise. */
+  /** The text in the order of the contract, divided in the same way. */
   readonly #json: { start: string; middle: string; end: string };
 
   constructor(shared: SharedMembers) {

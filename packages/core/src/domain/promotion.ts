@@ -65,7 +65,7 @@ export const EVENT_OF_REASON: Record<Reason, DecisionEvent> = {
   all_conditions_met: 'promotion.allowed',
 };
 
-/** Evaluates the four conditions of section 4.5, in order. An unknown fact fails its condition. */
+/** Evaluates the four conditions in order. An unknown fact fails its condition. */
 export function decidePromotion(evidence: Evidence, criteria: PromotionCriteria): Verdict {
   const checks = [
     recentPassing(evidence, criteria),

@@ -9,7 +9,7 @@ export const DifferingRow = Type.Object({
   }),
   id: label({
     description:
-      'ID of the agent, of the evaluation (for approvals too), of the incident, or of the run, with the number of the submission. For a log: the number of its row, or what contradicts the log.',
+      'ID of the agent, evaluation (also for approvals), incident or run; a run also has the number of the submission. For a row of a log: its number, or what contradicts the log.',
   }),
   fault: text({ description: 'What the row says, and what the log says.' }),
 });

@@ -1,7 +1,7 @@
 import { type Config, isLoopback } from '../config/config.ts';
 import type { ConnectionLimits } from '../http/connections.ts';
 
-/** The limit of connections from one address, unless configured. */
+/** The default limit of connections from one address. */
 const PER_ADDRESS_MAX = 1024;
 
 /** The limits of connections. Behind a proxy and on loopback all connections may come from one address. */

@@ -7,7 +7,7 @@ export interface BackupPart {
   /** Length of the file, and of what it decompresses to. */
   bytes: number;
   rawBytes: number;
-  /** Of the file, as hex digits. */
+  /** SHA-256 of the file, as hex digits. */
   sha256: string;
 }
 
@@ -46,7 +46,7 @@ export const MANIFEST_FILE = 'manifest.json';
 /** Name of the file of encrypted secrets. */
 export const SECRETS_FILE = 'secrets.json';
 
-/** A manifest of 10,000 workspaces and 1 TB is smaller. */
+/** Longer than the manifest of a backup with 10,000 workspaces and 1 TB. */
 export const MANIFEST_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Name of a part's file. */

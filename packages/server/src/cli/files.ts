@@ -19,7 +19,7 @@ export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<U
  * Writes a file under a temporary name and renames it when it is complete and on disk, so that no file is a partial export.
  */
 export async function writingFile(path: string, work: (write: (text: string) => Promise<void>) => Promise<void>): Promise<void> {
-  const target = await realpath(path).catch(() => path); // through a symbolic link, not over it
+  const target = await realpath(path).catch(() => path); // A symbolic link is followed, not replaced.
   const temporary = (await isNoFile(target)) ? target : `${target}.${process.pid}.partial`;
   const file = await usable('write', path, open(temporary, temporary === target ? 'w' : 'wx'));
   try {
@@ -51,7 +51,7 @@ async function usable<T>(verb: 'read' | 'write', path: string, work: Promise<T>)
   return work.catch((error: unknown) => {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
     const why = verb === 'write' && (error as NodeJS.ErrnoException).code === 'ENOENT' ? noFolder(path) : error.message;
-    // Of two files that are read at once, the error names its own.
+    // A command may read two files at once. An error of the operating system names the right one.
     const named = (verb === 'read' && (error as NodeJS.ErrnoException).path) || path;
     throw new ExitError('wrong_use', `cannot ${verb} ${JSON.stringify(named)}: ${why}`, { cause: error });
   });

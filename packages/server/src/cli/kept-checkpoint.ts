@@ -35,7 +35,7 @@ export async function requireExtension(
     );
 }
 
-/** What a file holds; undefined where none is, and for devices and pipes, which keep nothing. */
+/** The text of a file; undefined if there is none, or if the path is a device or a pipe. */
 const textAt = (path: string): string | undefined =>
   statSync(path, { throwIfNoEntry: false })?.isFile() === true ? readFileSync(path, 'utf8') : undefined;
 

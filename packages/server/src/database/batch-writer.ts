@@ -21,8 +21,8 @@ export class RejectedItems extends Error {
 }
 
 /**
- * Adds the items that have arrived since a batch was taken to it, and returns them. For a batch that has waited, so that the next one need
- * not wait for them.
+ * Adds newly arrived items to a batch that was taken earlier, and returns them. A batch that had to wait calls it, so that these items do
+ * not wait for the next batch.
  */
 export type TakeMore<I> = () => readonly I[];
 

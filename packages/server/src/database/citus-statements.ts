@@ -5,7 +5,7 @@
 /** An INSERT of given rows, with the tenant as the first column. */
 const INSERT_OF_ROWS = /^(INSERT INTO countersign\.\w+ \(tenant_id,[^)]*\)\s+SELECT )\$1(,.*?\sFROM )unnest\(/s;
 
-/** A row that every tenant has from its creation on. Statements can use any of its columns, so the names here are no others'. */
+/** A row that every tenant has from its creation on. No statement uses these two names for anything else. */
 const ROW_OF_TENANT = `(SELECT tenant_id AS of_row FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'audit') AS row_of_tenant`;
 
 const forms = new Map<string, string>();

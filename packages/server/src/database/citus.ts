@@ -130,7 +130,7 @@ const refused = (message: string): ExitError => new ExitError('refused', message
 /** UPDATE of some columns. */
 const UPDATE_OF_COLUMNS = /UPDATE \([^)]*\)/;
 
-/** The rights of a role on tables as Citus can give them: on a table that it knows it grants no rights on columns, so on the whole row. */
+/** The rights of a role on tables as Citus can grant them: on its tables it cannot grant rights on single columns, only on whole rows. */
 export async function rightsOnCitus(
   client: pg.ClientBase,
   rightsOfTables: Readonly<Record<string, string>>,

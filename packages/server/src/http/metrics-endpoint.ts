@@ -26,7 +26,7 @@ export function registerMetrics(app: FastifyInstance, metrics: Metrics, access: 
     return;
   }
   const mayRead = access === 'open' ? () => true : tokenCheck(access.token);
-  // Scrapers use an address instead of a host name. Pages of a rebound host name cannot send a token.
+  // Scrapers often use an IP address as the host. Any host is safe here, because a page that uses DNS rebinding does not have the token.
   app.get('/metrics', { exposeHeadRoute: true, config: { anyHost: access !== 'open' } }, async ({ headers }, reply) => {
     if (!mayRead(headers.authorization)) throw new ApiError('unauthorized', [], { 'WWW-Authenticate': 'Bearer' });
     return reply.header('content-type', metrics.registry.contentType).send(await metrics.rendered());
@@ -34,7 +34,7 @@ export function registerMetrics(app: FastifyInstance, metrics: Metrics, access: 
   rejectOtherMethods(app, ['/metrics'], ['GET', 'HEAD']);
 }
 
-/** The limits of its own listener: a few scrapers with time to read. */
+/** The limits of the separate listener: a few scrapers, which may read slowly. */
 const LISTENER_LIMITS = { connectionsMax: 64, perAddressMax: undefined, sendTimeoutMs: 30_000 };
 
 /** The application that only serves /metrics. Its connections are not counted with those of the service. */

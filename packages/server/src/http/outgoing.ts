@@ -115,7 +115,7 @@ export class OutgoingResponse implements ResponseMemory {
     const { raw, request } = this.#reply;
     const { socket } = request.raw;
     const onClose = () => {
-      // One `close` may be emitted within the other, whose list of listeners is fixed by then.
+      // One `close` may be emitted during the other. Its listener then runs although it was removed, so this may run twice.
       raw.removeListener('close', onClose);
       socket.removeListener('close', onClose);
       this.#release();

@@ -1,4 +1,4 @@
-/** Quoted texts, whose commas and semicolons do not separate; an empty one means the same as none (RFC 7240, section 2). */
+/** Quoted texts. Commas and semicolons in them are not separators. An empty one counts as absent (RFC 7240, section 2). */
 const QUOTED = /"(?:[^"\\]|\\.)+"/g;
 
 /**

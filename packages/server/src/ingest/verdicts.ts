@@ -12,7 +12,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { type ApiError, validationFailed } from '../errors/api-error.ts';
 import { findSimilarNames, skeletonDigests } from '../storage/similar-agents.ts';
 
-/** What all checks of one question have in common when they are decided at one time. */
+/** The result that all checks of one question share if they are decided at the same time. */
 export interface Verdict {
   evidence: EvidenceDocument;
   /** The canonical text of `evidence`. */

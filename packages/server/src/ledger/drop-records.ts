@@ -11,7 +11,7 @@ const EVENTS_MAX = 16;
 export class DropRecords {
   readonly #pool: Pool;
   readonly #tenantId: string;
-  /** The traces of an event, by its number: their number of submissions. */
+  /** By number of an event: the dropped traces, each with its number of submissions. */
   readonly #events = new Map<number, ReadonlyMap<string, number>>();
   #erasedExports: Promise<ReadonlySet<string>> | undefined;
 
@@ -20,7 +20,7 @@ export class DropRecords {
     this.#tenantId = tenantId;
   }
 
-  /** Those of these submissions that were dropped. The table of dropped traces only says where to look: the event decides. */
+  /** Returns the submissions that were dropped. The table of dropped traces only leads to the event, which is the proof. */
   async find(submissions: readonly TraceSubmission[]): Promise<Set<TraceSubmission>> {
     const ids = [...new Set(submissions.map(({ id }) => id))];
     const places = await inTenantTransaction(this.#pool, this.#tenantId, (tx) => findDroppedTraces(tx, ids));

@@ -16,7 +16,7 @@ import { lockSealedHeads } from './sealed-heads.ts';
 /** A row that differs from the log `evidence`. */
 export interface TableFinding {
   table: 'agents' | 'evaluations' | 'approvals' | 'recertifications';
-  /** Id of the row: of an agent, of an evaluation (for approvals too), of an incident. */
+  /** ID of the agent, the evaluation (also for approvals) or the incident. */
   id: string;
   /** How it differs. */
   fault: string;
@@ -25,7 +25,7 @@ export interface TableFinding {
 /** The number of agents that are compared in one transaction. */
 const AGENTS_PER_PAGE = 250;
 
-/** Where the ids of a table begin. */
+/** An ID below all IDs of a table. */
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**

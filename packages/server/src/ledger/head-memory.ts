@@ -29,7 +29,7 @@ export interface SeenHead {
   size: number;
   /** The concatenated hashes of its frontier. Undefined for a stored head. */
   frontier?: Uint8Array;
-  /** For how many further reads another writer is expected to have appended in between. */
+  /** The number of further reads that also read the rows appended in between, because another writer appends to this log. */
   sharedReads?: number;
   root: () => Uint8Array;
 }
@@ -115,7 +115,7 @@ export function acceptHead(tx: Transaction, log: LogName, { size, frontier }: St
   if (heads.size > HEADS_MAX) heads.delete(heads.keys().next().value!);
 }
 
-/** After another writer has appended, so many reads of a head also read the rows that were appended since. */
+/** The number of such reads after another writer has appended. */
 const SHARED_READS = 8;
 
 /** Whether another writer has appended to a log of a pool's database within the last few reads of its head. */

@@ -46,7 +46,7 @@ export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncG
   }
 }
 
-/** The id directly before another one, so that a page can consist of that one alone. */
+/** The ID directly before another one. A page that starts after it can contain that one alone. */
 function idBefore(id: string): string {
   const digits = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0');
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
@@ -136,7 +136,7 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
     : `the column ${differing} is ${shown(stored[differing])}, its documents say ${shown(derived[differing])}`;
 }
 
-/** The row's agent must be one that a document names: each names the same, except parts of OpenTelemetry traces. */
+/** The row's agent must be one that a document names. Only the parts of an OpenTelemetry trace may name different agents. */
 const agentFault = (agentId: string | null, named: ReadonlySet<string>): string | undefined =>
   isNamedAgent(agentId, named)
     ? undefined

@@ -75,7 +75,7 @@ class StoredEvaluations {
     this.#read = (after) => inTenantTransaction(pool, tenantId, (tx) => readEvaluationFactsPage(tx, after));
   }
 
-  /** The row of an evaluation, if it is where the log has it; earlier rows are reported. */
+  /** Returns the row of an evaluation if it is next in the order of the log. Rows before it are reported, because the log lacks them. */
   async take(id: string): Promise<EvaluationFacts | undefined> {
     if (this.#rows.length === 0) await this.#readNextPage();
     let place = this.#rows.findIndex((row) => row.id === id);

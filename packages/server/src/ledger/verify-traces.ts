@@ -118,7 +118,7 @@ async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent)
   return stored.map((id) => ({ table: 'trace_submissions', id, fault }));
 }
 
-/** The submissions of an event whose rows differ from it. Rows that a later event dropped are gone rightly. */
+/** The submissions of an event whose rows differ from it. Rows that a later event dropped must be absent. */
 async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): Promise<TraceFinding[]> {
   // One state, so that a row is not dropped between reading it and its document.
   const rows = await inSnapshotTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
@@ -146,8 +146,8 @@ async function withErasedExport(
 }
 
 /**
- * What is wrong with the agent of a submission that another one followed. The agent of the row is compared with the documents later; only
- * if the log has another one, the documents up to this submission are read: they must name it.
+ * The fault of a submission's agent in the log; undefined if there is none. A later submission may have changed the agent of the trace. In
+ * that case the documents up to this submission are read, and one of them must name the agent in the log.
  */
 async function earlierAgentFault(
   pool: Pool,

@@ -83,8 +83,8 @@ async function startMembership(
 }
 
 /**
- * Makes an account a member. The account is new, or locked here or by the foreign key of the membership. Links that reset the person's
- * password or sign them in end, because their makers must not enter this workspace by them.
+ * Makes an account a member. The account is new, or locked here or by the foreign key of the membership. Pending links that reset the
+ * person's password or sign them in become invalid: whoever created them must not gain access to this workspace.
  */
 export async function makeMember(
   { tx, record }: Pick<Act, 'record'> & { tx: Transaction },
@@ -105,7 +105,7 @@ export async function resetPassword(pool: Pool, { token, password }: LinkInput, 
   const hash = await hashPassword(password);
   const personId = link.personId!;
   return inPersonTransaction(pool, personId, async (tx) => {
-    await lockAccount(tx, personId); // First, like everything that ends links: another order could deadlock.
+    await lockAccount(tx, personId); // Everything that ends links locks the account first. Another order could deadlock.
     await link.use(tx);
     return { token: await replacePassword(tx, personId, hash, caller), workspaceId: link.workspaceId };
   });

@@ -76,6 +76,6 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
 async function endAdminRights(tx: Transaction, personId: string): Promise<void> {
   if ((await countAdmins(tx)) === 1)
     throw new RuleViolationError('the last admin of a workspace must stay admin; make another member admin first');
-  await lockAccount(tx, personId); // A concurrent reset link of another workspace waits, or was made before.
+  await lockAccount(tx, personId); // A concurrent reset link of another workspace waits for this lock, or ends below.
   await voidLinksMadeBy(tx, personName(personId));
 }

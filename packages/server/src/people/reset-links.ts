@@ -22,9 +22,9 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
     if ((await findRole(tx, personId)) === undefined) return undefined;
     if (personId === adminId)
       throw new RuleViolationError(
-        'your own password is changed on the page of your account; if it is lost, another admin or the operator makes the link',
+        'change your own password on the page Account; if you have lost it, ask another admin or the operator for a link',
       );
-    // If the person concurrently joins another workspace, or the admin loses the role elsewhere, that waits and then ends this link.
+    // A concurrent change waits for these locks and then ends this link: the person joins a workspace, or the admin loses the role.
     await lockAccounts(tx, [personId, adminId]);
     await requireAdminOfAll(tx, personId, adminId);
     const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, madeBy);

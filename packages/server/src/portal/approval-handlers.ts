@@ -57,7 +57,7 @@ export const approvalHandlers = handlers({
   },
 });
 
-/** A difference above this is a time in the future, and not the difference between the clocks of two nodes. */
+/** A larger difference is a time in the future. The clocks of two servers may differ by this much. */
 const FUTURE_MS_MIN = 5_000;
 
 async function approvalDetail(

@@ -7,7 +7,7 @@ const INT4_MAX = 0x7fff_ffff;
 /** The form of times in cursors (fragments.ts, `instantKey`). PostgreSQL rejects other forms and the year 0. */
 const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
-/** The forms of the parts of a cursor. Clients may send others than they got. */
+/** The forms of the parts of a cursor. They are checked, because clients can change a cursor. */
 const FORMS = {
   uuid: (part: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(part),
   whole: (part: string) => /^(0|[1-9]\d{0,14})$/.test(part),

@@ -32,7 +32,7 @@ type AnyHandler = (request: any) => Promise<unknown>;
 
 /**
  * Registers the portal's API from the table of its routes. The order of the checks is the same for all: session, membership and role,
- * origin (except for GET), query and body, the first ones again if the body was late, and then the handler.
+ * origin (except for GET), query and body. If the body arrived late, session, membership and role are checked again. Then the handler runs.
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];

@@ -9,7 +9,7 @@ const SEGMENTS_AT_ONCE = 8;
 
 /**
  * Removes documents of deleted rows from their segments. Their bytes are replaced by zeros, so that the other documents keep their places.
- * A segment that has only zeros left is deleted: no stored document is empty of other bytes.
+ * A segment with only zeros is deleted, because every stored document contains other bytes.
  * @returns the segments that could not be decompressed. They are left, because they were changed outside the server.
  */
 export async function removeDocuments(tx: Transaction, documents: readonly StoredDocument[]): Promise<string[]> {

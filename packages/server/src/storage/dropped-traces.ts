@@ -3,7 +3,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 
 const ALLOW = sql('allow_dropping', `SET LOCAL countersign.dropping = 'on'`);
 
-/** Allows this transaction to delete append-only rows of runs. The role also needs the right to (migration 000030). */
+/** Allows this transaction to delete append-only rows of runs. The role also needs the privilege DELETE (migration 000004). */
 export const allowDropping = (tx: Transaction): void => tx.send(ALLOW, []);
 
 const MAY = sql<{ may: boolean }>('may_drop', `SELECT has_table_privilege('countersign.trace_submissions', 'DELETE') AS may`);

@@ -6,7 +6,7 @@ const ID_BYTES = 16;
 /** Random bytes drawn in advance, because a draw takes most of the time of an id. Each is used once. */
 const bytes = Buffer.allocUnsafeSlow(256 * ID_BYTES);
 let used = bytes.length;
-/** A larger step back of the clock is followed. Half the tolerance of time ranges (storage/portal/id-time.ts). */
+/** After a larger step back of the clock, IDs use the new time. Half the tolerance of time ranges (storage/portal/id-time.ts). */
 const BACKWARD_STEP_MS = 30_000;
 let last = { msecs: 0, seq: 0 };
 
@@ -19,8 +19,8 @@ export function newId(): string {
   const random = bytes.subarray(used, used + ID_BYTES);
   used += ID_BYTES;
   const msecs = Date.now();
-  // Within a millisecond, and after a small step back of the clock, the sequence number is incremented, and after its maximum the time. A
-  // larger step back is followed: ids later than the moments of their rows would be missed by a query for a time range.
+  // Within a millisecond, and after a small step back of the clock, the sequence number is incremented, and after its maximum the time.
+  // After a larger step back, IDs use the new time. Otherwise a query for a time range would miss rows with later IDs.
   if (msecs > last.msecs || msecs < last.msecs - BACKWARD_STEP_MS) last = { msecs, seq: random.readUInt32BE(6) >>> 1 };
   else if (last.seq === 0xffff_ffff) last = { msecs: last.msecs + 1, seq: 0 };
   else last.seq += 1;
