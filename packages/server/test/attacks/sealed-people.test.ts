@@ -46,7 +46,7 @@ async function expectReport(table: string, named: string): Promise<void> {
   expect((ready as { warnings: string[] }).warnings.join(' ')).toContain(table);
 }
 
-describe('a session not started by the server signs nobody in', () => {
+describe('a session not started by the server gives no access', () => {
   const session = (token: Buffer, personId: string) => ({
     ...{ token_sha256: bytes(token), id: text(randomUUID()), person_id: text(personId) },
     ...{ created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` },
@@ -91,7 +91,7 @@ describe('a session not started by the server signs nobody in', () => {
   });
 });
 
-describe('an account not written by the server signs nobody in', () => {
+describe('an account not written by the server cannot sign in', () => {
   test('rejects a replaced password hash and a changed email address', async () => {
     const victim = await createPerson(server, { [tenantId]: 'admin' });
     expect((await signIn(victim.email, PASSWORD)).status).toBe(200);

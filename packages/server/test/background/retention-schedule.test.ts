@@ -24,7 +24,7 @@ async function workspaceWithTrace(): Promise<string> {
 const traces = async (tenantId: string) =>
   (await server.database.sql('SELECT id FROM countersign.traces WHERE tenant_id = $1', [tenantId])).length;
 
-test('drops what is due in every workspace, and logs it once a workspace', async () => {
+test('drops what is due in every workspace, and logs it once per workspace', async () => {
   const tenants = [await workspaceWithTrace(), await server.workspace(), await workspaceWithTrace()];
   const schedule = startRetention(server.open, log);
   await schedule.round();

@@ -24,7 +24,7 @@ const headOf = ({ tenant_id, log, size, last_hash, last_moment, frontier }: Case
 });
 
 describe.each(golden.cases as Case[])('the head of $size rows of the log $log', (each) => {
-  test('is sealed like by the independent program', () => {
+  test('has the seal that the independent program computes', () => {
     expect(Buffer.from(headSealMessage(headOf(each))).toString('hex')).toBe(each.message);
     expect(seals.ofHead(headOf(each)).toString('hex')).toBe(each.seal);
     expect(seals.matchesHead(headOf(each), Buffer.from(each.seal, 'hex'))).toBe(true);

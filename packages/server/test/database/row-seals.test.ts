@@ -37,7 +37,7 @@ const rawOf = (each: Case, seal: unknown) => {
 describe.each(golden.cases as Case[])('a row of $table: $values', (each) => {
   const seal = Buffer.from(each.seal, 'hex');
 
-  test('is sealed like by the independent program', () => {
+  test('has the seal that the independent program computes', () => {
     const sealed = { table: each.table, tenantId: each.tenant_id, version: each.version, values: each.values.map(sealedValueOf) };
     expect(Buffer.from(rowSealMessage(sealed)).toString('hex')).toBe(each.message);
     expect(seals.ofRow(tableOf(each), each.tenant_id, rowOf(each)).toString('hex')).toBe(each.seal);
