@@ -101,7 +101,7 @@ describe('snippets of the README', () => {
     writeFileSync(join(kept, 'jwks.json'), await get('/.well-known/jwks.json'));
     writeFileSync(join(kept, 'acme.ndjson'), await get('/api/ledger/audit/entries'));
     writeFileSync(join(kept, 'acme.checkpoint'), await get('/api/ledger/audit/checkpoint'));
-    const code = snippetUnder('Checking without trusting').replaceAll("'kept/", `'${kept}/`);
+    const code = snippetUnder('Verifying decisions and ledgers').replaceAll("'kept/", `'${kept}/`);
     await run(code);
     writeFileSync(join(kept, 'acme.ndjson'), readFileSync(join(kept, 'acme.ndjson'), 'utf8').replace('support-bot', 'other-bot'));
     await expect(run(code)).rejects.toThrow(/^row 1: .*altered/);
