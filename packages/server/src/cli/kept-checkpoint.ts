@@ -25,7 +25,7 @@ export async function requireExtension(
   const name = JSON.stringify(path);
   if (before === undefined)
     throw new RuleViolationError(
-      `${name} is there and is no checkpoint of this log by this instance; choose another name, or move it away`,
+      `${name} exists and is not a checkpoint of this log and instance; choose another name, or move the file`,
     );
   const root =
     before.size > size ? undefined : await inTenantTransaction(database.pool, tenantId, (tx) => storedRoot(tx, log, before.size));

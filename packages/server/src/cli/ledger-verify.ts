@@ -36,7 +36,7 @@ interface VerifyOptions extends VerificationOptions {
 export function addVerify(group: Command, session: Session): void {
   group
     .command('verify')
-    .description('Verify a log in the database or in an export: exit 0 whole, 1 broken, with the first fault.')
+    .description('Verify a log in the database or in an export. Exit 0: valid. Exit 1: not valid, with the first fault.')
     .addOption(new Option(...WORKSPACE_OPTION).conflicts('file'))
     .option('--file <file>', 'verify an export without a database; - is stdin')
     .addOption(new Option('--log <log>', 'which log; all with --workspace alone').choices([...LOG_NAMES, 'all']).default('audit'))

@@ -73,7 +73,9 @@ function addSet(group: Command, session: Session): void {
         { changed, trace_days, telemetry_days },
         `traces: ${shownDays(trace_days)}\ntelemetry: ${shownDays(telemetry_days)}`,
       );
-      session.say(changed ? 'set for what is received from now on' : 'these are the periods already; nothing was changed');
+      session.say(
+        changed ? 'set for what is received from now on' : 'the workspace has these periods already; nothing was changed',
+      );
     });
 }
 

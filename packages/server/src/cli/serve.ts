@@ -18,7 +18,7 @@ export function addServe(program: Command, session: Session): void {
 
   program
     .command('migrate')
-    .description("Update the database's schema to this server. Prints the migrations that ran, one per line.")
+    .description('Update the database schema to the version of this server. Prints the migrations that ran, one per line.')
     .option('--citus', 'distribute the tables over the nodes of a Citus cluster (docs/scaling.md)')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('migrate', 'migrate --citus') + MIGRATE_NOTE)
