@@ -100,8 +100,8 @@ describe('checkpoints and proofs', () => {
     const second = readFileSync(at('kept-again'), 'utf8');
     expect(second).not.toBe(first);
     for (const [heldText, args, status, why] of [
-      [second, ['--log', 'decisions'], 9, /no checkpoint of this log/],
-      [second.replace(/^— .*$/m, '— somebody AAAAAAA='), [], 9, /no checkpoint of this log/],
+      [second, ['--log', 'decisions'], 9, /not a checkpoint of this log/],
+      [second.replace(/^— .*$/m, '— somebody AAAAAAA='), [], 9, /not a checkpoint of this log/],
       ['notes of mine\n', [], 9, /choose another name/],
     ] as const) {
       writeFileSync(at('kept-again'), heldText);
