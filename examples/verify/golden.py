@@ -10,6 +10,7 @@ import unittest
 import jcs
 import ledger
 import make_vectors
+import vector_values
 import proof_vectors
 import verify
 
@@ -77,7 +78,7 @@ class Asking(unittest.TestCase):
     KEY = proof_vectors.jwk(proof_vectors.SEEDS['first'])['note_key']
     SECOND_KEY = proof_vectors.jwk(proof_vectors.SEEDS['second'])['note_key']
     STRANGERS_KEY = proof_vectors.jwk(proof_vectors.SEEDS['stranger'])['note_key']
-    ORIGIN = f'countersign/{make_vectors.TENANT}'
+    ORIGIN = f'countersign/{vector_values.TENANT}'
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -2,7 +2,7 @@
 
 import json
 
-import make_vectors
+import vector_values
 import proof_vectors
 
 FIRST, SECOND, STRANGER = (proof_vectors.SEEDS[what] for what in ('first', 'second', 'stranger'))
@@ -18,7 +18,7 @@ def _lists():
     yield 'whole.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), second]}
     yield 'signed-by-a-stranger.jwks', 'refused', {'keys': [first, forged]}
     yield 'without-signature.jwks', 'refused', {'keys': [first, unsigned]}
-    yield 'signed-for-another-instance.jwks', 'refused', {'keys': [first, proof_vectors.successor(SECOND, FIRST, None, make_vectors.TENANT)]}
+    yield 'signed-for-another-instance.jwks', 'refused', {'keys': [first, proof_vectors.successor(SECOND, FIRST, None, vector_values.TENANT)]}
     yield 'in-another-order.jwks', 'valid', {'keys': [second, first]}
     yield 'predecessor-not-listed.jwks', 'valid', {'keys': [second]}
     yield 'after-a-reset.jwks', 'valid', {'keys': [proof_vectors.jwk(FIRST, ENDED), reset]}
@@ -39,7 +39,7 @@ def _lists():
 
 
 def _trust(keys, successors=None):
-    workspace = {'id': make_vectors.TENANT, 'name': 'acme'}
+    workspace = {'id': vector_values.TENANT, 'name': 'acme'}
     file = {'version': 1, 'workspace': workspace, 'url': 'https://countersign.example.com', 'keys': keys}
     return file if successors is None else {**file, 'successors': successors}
 

@@ -6,15 +6,17 @@ import json
 import hostile_keys
 import ledger
 import make_vectors
+import decision_vectors
+import vector_values
 import merkle
 import note
 import proof_vectors
 
-TENANT = make_vectors.TENANT
+TENANT = vector_values.TENANT
 # A decision in the current form of the response.
 ANSWER = {
-    **make_vectors.ALLOWED,
-    'evaluation': {**make_vectors.ALLOWED['evaluation'], 'agent_name': 'refund-agent'},
+    **decision_vectors.ALLOWED,
+    'evaluation': {**decision_vectors.ALLOWED['evaluation'], 'agent_name': 'refund-agent'},
     'tenant_id': TENANT,
 }
 OTHER_TENANT = '00000000-0000-4000-8000-000000000001'
@@ -262,7 +264,7 @@ def _response(number, **changed):
         'timestamp': f'2026-11-20T12:00:0{number}.000Z',
         **changed,
     }
-    return make_vectors.decision_response({name: value for name, value in signed.items() if value != '(absent)'})
+    return decision_vectors.decision_response({name: value for name, value in signed.items() if value != '(absent)'})
 
 
 def _decisions():

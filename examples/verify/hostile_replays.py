@@ -4,7 +4,9 @@ import json
 
 import evidence
 import evidence_events
-import make_vectors
+import decision_vectors
+import evidence_vectors
+import vector_values
 
 EVENTS_FILE = 'evidence-of-decisions.ndjson'
 BROKEN_EVENTS_FILE = 'evidence-of-decisions-broken.ndjson'
@@ -13,10 +15,10 @@ LATE = '2026-11-24T12:05:00.000Z'
 
 
 def events():
-    return [one['event'] for one in make_vectors.evidence_event_vectors()['events']]
+    return [one['event'] for one in evidence_vectors.evidence_event_vectors()['events']]
 
 
-def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, agent=make_vectors.AGENT, threshold=80, **changed):
+def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, agent=vector_values.AGENT, threshold=80, **changed):
     """The decision by the rules after the first `size` events. The `changed` members replace computed ones before signing."""
     log = evidence_events.EvidenceLog()
     for event in events()[:size]:
@@ -25,7 +27,7 @@ def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, a
         **log.state.evidence(agent_id=agent, harness_id=harness),
         'asked': {'min_pass_rate': threshold, 'max_age_hours': 72},
         'read_at': timestamp.replace('Z', '999Z'),
-        'tenant_id': make_vectors.TENANT,
+        'tenant_id': vector_values.TENANT,
     }
     verdict = evidence.verdict(document)
     signed = {
@@ -33,14 +35,14 @@ def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, a
         'message': 'Decided.',
         'checks': [{**check, 'message': 'Checked.'} for check in verdict['checks']],
         'decision_id': f'8d2f4b6c-{number:04d}-4c3d-9f5b-7a9c1e3d5f70',
-        'key_id': make_vectors.KEY_ID,
+        'key_id': vector_values.KEY_ID,
         'timestamp': timestamp,
-        'asked_by': make_vectors.KEY_WRITER,
+        'asked_by': vector_values.KEY_WRITER,
         'evidence_sha256': 'ab' * 32,
         'evidence_size': size,
         **changed,
     }
-    return make_vectors.decision_response({name: value for name, value in signed.items() if value != '(absent)'})
+    return decision_vectors.decision_response({name: value for name, value in signed.items() if value != '(absent)'})
 
 
 ALLOWED = {
@@ -55,7 +57,7 @@ ALLOWED = {
 
 
 def cases():
-    harness = make_vectors.HARNESS
+    harness = vector_values.HARNESS
     whole = [
         decision(1, 0, agent=None),
         decision(2, 1),

@@ -8,7 +8,8 @@ import decision
 import ed25519
 import hostile_keys
 import jcs
-import make_vectors
+import decision_vectors
+import vector_values
 import note
 import proof_vectors
 from hostile_logs import ANSWER
@@ -30,7 +31,7 @@ def keys():
     kept = {'keys': [proof_vectors.jwk(FIRST, ANSWER['timestamp'])]}
     made['retired-then.jwks'] = json.dumps(kept).encode('ascii')
     made.update(hostile_keys.files())
-    made['decision.key'] = decision.decision_key(make_vectors.MASTER_SECRET, make_vectors.TENANT, ANSWER['key_id']).hex().encode('ascii')
+    made['decision.key'] = decision.decision_key(vector_values.MASTER_SECRET, vector_values.TENANT, ANSWER['key_id']).hex().encode('ascii')
     return made
 
 
@@ -44,7 +45,7 @@ def _case(kind, name, data, verdict='refused', **options):
 
 def _statement(**changed):
     signed = {**ANSWER, **changed}
-    return attestation.statement(make_vectors.decision_response(signed))
+    return attestation.statement(decision_vectors.decision_response(signed))
 
 
 def _sealed(payload, *seeds):
@@ -157,12 +158,12 @@ def _with_small_order_part(message):
 
 def _signed():
     """Decisions with their HMAC."""
-    response = make_vectors.decision_response({**ANSWER})
+    response = decision_vectors.decision_response({**ANSWER})
     text = json.dumps(response)
 
     def changed(name, **members):
         held = {**ANSWER, **members}
-        return _case('decision', name, json.dumps(make_vectors.decision_response(held)))
+        return _case('decision', name, json.dumps(decision_vectors.decision_response(held)))
 
     yield _case('decision', 'whole', text, 'valid')
     yield changed('timestamp-yesterday', timestamp='yesterday')
@@ -173,6 +174,6 @@ def _signed():
     yield _case('decision', 'signature-upper-case', json.dumps({**response, 'signature': response['signature'].upper()}))
     yield _case('decision', 'signature-array', json.dumps({**response, 'signature': [response['signature']]}))
     yield _case('decision', 'altered', json.dumps({**response, 'required_threshold': 1}))
-    zero = json.dumps(make_vectors.decision_response({**ANSWER, 'evaluation_age': 0}))
+    zero = json.dumps(decision_vectors.decision_response({**ANSWER, 'evaluation_age': 0}))
     yield _case('decision', 'minus-zero', zero.replace('"evaluation_age": 0,', '"evaluation_age": -0,'))
     yield _case('decision', 'nested-201', text[:-1] + ', "more": ' + '[' * 200 + ']' * 200 + '}')

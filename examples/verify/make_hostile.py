@@ -13,7 +13,7 @@ import json
 import hostile_logs
 import hostile_replays
 import hostile_signatures
-import make_vectors
+import vector_values
 
 FOLDER = pathlib.Path(__file__).resolve().parent / 'hostile'
 
@@ -30,7 +30,7 @@ def files():
         for name, other in case.pop('others', {}).items():
             made[name] = other.encode('utf-8')
         cases.append(case)
-    manifest = {'tenant': make_vectors.TENANT, 'cases': cases}
+    manifest = {'tenant': vector_values.TENANT, 'cases': cases}
     made['manifest.json'] = (json.dumps(manifest, indent=1) + '\n').encode('ascii')
     return made
 

@@ -321,7 +321,7 @@ def refused_envelopes(responses):
     allowed, blocked = (attestation.statement(response) for response in responses[:2])
     first = SEEDS['first']
     good, other = (envelope(jcs.canonicalize(said), first) for said in (allowed, blocked))
-    doctored = {**blocked, 'predicate': {**blocked['predicate'], 'allowed': True}}
+    altered = {**blocked, 'predicate': {**blocked['predicate'], 'allowed': True}}
     swapped = {**blocked, 'subject': allowed['subject']}
     renamed = {**allowed, 'subject': [{**allowed['subject'][0], 'name': blocked['subject'][0]['name']}]}
     spaced = jcs.canonicalize(allowed).replace(b'":', b'": ')
@@ -329,14 +329,14 @@ def refused_envelopes(responses):
     posing['signatures'][0]['keyid'] = note.thumbprint(public_key(first))
     return [
         ('signature_mismatch', 'the payload of another decision', {**good, 'payload': other['payload']}),
-        ('signature_mismatch', 'allowed turned to true', {**other, 'payload': note.to_base64(jcs.canonicalize(doctored))}),
+        ('signature_mismatch', 'allowed turned to true', {**other, 'payload': note.to_base64(jcs.canonicalize(altered))}),
         ('signature_mismatch', 'signed by another key under the keyid of this one', posing),
         ('unknown_signer', 'signed by another key', envelope(jcs.canonicalize(allowed), SEEDS['stranger'])),
         ('signature_mismatch', 'signed without the pre-authentication encoding',
          {**good, 'signatures': [{**good['signatures'][0], 'sig': note.to_base64(sign(first, jcs.canonicalize(allowed)))}]}),
         ('unknown_payload_type', 'another payload type', {**good, 'payloadType': 'application/json'}),
         ('bad_envelope', 'no signature', {**good, 'signatures': []}),
-        ('digest_mismatch', 'signed, but the decision does not have its digest', envelope(jcs.canonicalize(doctored), first)),
+        ('digest_mismatch', 'signed, but the decision does not have its digest', envelope(jcs.canonicalize(altered), first)),
         ('subject_mismatch', 'signed, but the subject is another decision', envelope(jcs.canonicalize(swapped), first)),
         ('subject_mismatch', 'signed, but the name is of another decision', envelope(jcs.canonicalize(renamed), first)),
         ('not_canonical', 'signed, but not in canonical form', envelope(spaced, first)),

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
-import make_vectors
+import vector_values
 from golden import golden_lines, golden_rows, vectors
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -51,7 +51,7 @@ class CommandLine(unittest.TestCase):
         self.assertTrue(done.stdout.startswith(b'whole: 6 entries of tenant 3f1c2b7a-'), done.stdout)
         self.assertEqual(self.run_it('ledger', '-', stdin=data).stdout, done.stdout)
         self.assertEqual(self.run_it('ledger', '-').stdout, b'whole: 0 entries, the export is empty\n')
-        tenant = make_vectors.TENANT
+        tenant = vector_values.TENANT
         self.assertEqual(self.run_it('ledger', '-', '--tenant', tenant.upper(), stdin=data).returncode, 0)
         other = self.run_it('ledger', '-', '--tenant', tenant.replace('3', '4'), stdin=data)
         self.assertEqual(other.returncode, 1)
@@ -70,7 +70,7 @@ class CommandLine(unittest.TestCase):
     def test_json_for_machines(self):
         data = b'\n'.join(golden_lines())
         said = json.loads(self.run_it('ledger', '--json', '-', stdin=data).stdout)
-        self.assertEqual((said['result'], said['entries'], said['tenant_id']), ('ok', 6, make_vectors.TENANT))
+        self.assertEqual((said['result'], said['entries'], said['tenant_id']), ('ok', 6, vector_values.TENANT))
         self.assertEqual(said['head_row_hash'], golden_rows()[-1]['row_hash'])
         said = json.loads(self.run_it('ledger', '--json', '-', stdin=data.replace(b'4711', b'4712')).stdout)
         self.assertEqual((said['result'], said['first_bad']['line'], said['first_bad']['seq']), ('broken', 2, 2))
@@ -163,9 +163,9 @@ class CommandLine(unittest.TestCase):
             inputs = [b'', b'\x00' * 1000, b'[' * 10**6, b'{"a":' * 10**5, b'\x1b[2J\n\n\xe2\x80\x94 \x1b[2J AAAA\n', b'9' * 10**6]
             inputs += [good[: len(good) // 2], good * 2, bytes(chance.getrandbits(8) for _ in range(5000)), good.replace(b'\n', b'\r\n')]
             for _ in range(3):
-                doctored = bytearray(good)
-                doctored[chance.randrange(len(doctored))] ^= 1 << chance.randrange(8)
-                inputs.append(bytes(doctored))
+                altered = bytearray(good)
+                altered[chance.randrange(len(altered))] ^= 1 << chance.randrange(8)
+                inputs.append(bytes(altered))
             for data in filter(lambda data: data != good, inputs):
                 with self.subTest(question[0], data=data[:40]):
                     done = self.run_it(*question, stdin=data)
@@ -179,9 +179,9 @@ class CommandLine(unittest.TestCase):
         inputs += [b'{"seq":1e999999999999}', b'{"\\u001b[31m":"\x1b[31m"}', b'"' + b'a' * 10**6, b'9' * 10**6, b'1e' + b'9' * 10**6]
         inputs += [golden_lines()[0].replace(b'"actor"', b'"\\u001b[2J\xe2\x80\xae"'), b'{"version":"\\u001b[2J"}', good.replace(b'\n', b'\x00')]
         for _ in range(10):
-            doctored = bytearray(good)
-            doctored[chance.randrange(len(doctored))] ^= 1 << chance.randrange(8)
-            inputs.append(bytes(doctored))
+            altered = bytearray(good)
+            altered[chance.randrange(len(altered))] ^= 1 << chance.randrange(8)
+            inputs.append(bytes(altered))
         for data in inputs:
             with self.subTest(data[:40]):
                 done = self.run_it('ledger', '-', stdin=data)

@@ -55,16 +55,16 @@ class Decisions(unittest.TestCase):
         for case in self.golden['cases']:
             key = bytes.fromhex(case['decision_key_hex'])
             for name, value in case['D'].items():
-                doctored = OTHER_VALUES.get(name, {bool: not value, str: f'{value}.'}.get(type(value), 'doctored'))
+                altered = OTHER_VALUES.get(name, {bool: not value, str: f'{value}.'}.get(type(value), 'altered'))
                 with self.subTest(name):
-                    self.invalid({**case['response'], name: doctored}, key, 'digest_mismatch', 'signature_mismatch')
+                    self.invalid({**case['response'], name: altered}, key, 'digest_mismatch', 'signature_mismatch')
             self.invalid({**case['response'], 'approved': True}, key, 'digest_mismatch', 'signature_mismatch')
 
     def test_a_doctored_decision_with_a_digest_of_its_own(self):
         case = self.golden['cases'][1]
-        doctored = {**case['response'], 'allowed': True}
-        doctored['response_sha256'] = decision.response_sha256(doctored)
-        self.invalid(doctored, bytes.fromhex(case['decision_key_hex']), 'signature_mismatch')
+        altered = {**case['response'], 'allowed': True}
+        altered['response_sha256'] = decision.response_sha256(altered)
+        self.invalid(altered, bytes.fromhex(case['decision_key_hex']), 'signature_mismatch')
 
     def test_the_signature_of_another_decision(self):
         allowed, blocked = self.golden['cases'][:2]

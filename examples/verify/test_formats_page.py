@@ -24,6 +24,8 @@ import jcs
 import key_events
 import ledger
 import make_vectors
+import decision_vectors
+import vector_values
 import merkle
 import note
 import trace_events
@@ -62,7 +64,7 @@ class FormatsPage(unittest.TestCase):
         (key,) = re.findall(r'`K` is `([0-9a-f]{64})`', self.page)
         response = decision.verify(answer.encode('utf-8'), bytes.fromhex(key))
         self.assertEqual(response, vectors('decision.json')['cases'][0]['response'])
-        self.assertEqual(decision.decision_key(make_vectors.MASTER_SECRET, make_vectors.TENANT, 'dk-1').hex(), key)
+        self.assertEqual(decision.decision_key(vector_values.MASTER_SECRET, vector_values.TENANT, 'dk-1').hex(), key)
 
     def test_its_decision_follows_from_its_evidence(self):
         (answer,), (canonical,) = self.blocks('vector: decision with evidence'), self.blocks('vector: evidence')
@@ -175,8 +177,8 @@ class FormatsPage(unittest.TestCase):
             path = pathlib.Path(folder) / 'decision.json'
 
             def reporting(rate):
-                evaluation = {**make_vectors.ALLOWED['evaluation'], 'pass_rate': rate, 'agent_name': 'support-bot'}
-                return make_vectors.decision_response({**make_vectors.ALLOWED, 'actual_threshold': rate, 'evaluation': evaluation})
+                evaluation = {**decision_vectors.ALLOWED['evaluation'], 'pass_rate': rate, 'agent_name': 'support-bot'}
+                return decision_vectors.decision_response({**decision_vectors.ALLOWED, 'actual_threshold': rate, 'evaluation': evaluation})
 
             def said(response, key):
                 path.write_text(json.dumps(response, ensure_ascii=False), 'utf-8')
@@ -188,8 +190,8 @@ class FormatsPage(unittest.TestCase):
                 self.assertEqual(done.returncode, 0 if case['D']['allowed'] else 1, done)
                 self.assertIn(case['D']['reason'].encode(), done.stdout)
                 self.assertNotIn(case['D']['reason'].encode(), said(case['response'], '0' * 64).stdout)
-                doctored = {**case['response'], 'allowed': True, 'message': 'doctored'}
-                done = said(doctored, case['decision_key_hex'])
+                altered = {**case['response'], 'allowed': True, 'message': 'altered'}
+                done = said(altered, case['decision_key_hex'])
                 self.assertEqual((done.returncode, done.stdout), (1, b''), done)
             key = golden['cases'][0]['decision_key_hex']
             for rate in (33.333333333333336, 0.0001):

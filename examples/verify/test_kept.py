@@ -12,12 +12,12 @@ import unittest
 import kept
 import key_events
 import ledger
-import make_vectors
+import decision_vectors
 import merkle
 import note
 import proof_vectors
 from golden import OTHER_VALUES, Asking, decision_data, decisions_export, export, golden_decisions, golden_rows, rehashed, tree_data, vectors
-from make_vectors import TENANT
+from vector_values import TENANT
 from proof_vectors import OTHER_TENANT, SEEDS, checkpoint, checkpoint_text, signed_note
 
 
@@ -236,7 +236,7 @@ class KeptOfDecisions(Asking):
                     self.judged([self.responses[0], altered, self.responses[2]], 'digest_mismatch')
 
     def test_a_decision_altered_with_a_digest_of_its_own(self):
-        forged = make_vectors.decision_response({**make_vectors.BLOCKED, 'allowed': True})
+        forged = decision_vectors.decision_response({**decision_vectors.BLOCKED, 'allowed': True})
         responses = [self.responses[0], forged, self.responses[2]]
         self.good('decisions', self.file(decisions_export(responses)))
         said = self.judged(responses, 'checkpoint_not_met')

@@ -151,14 +151,14 @@ class AttacksOnALedger(unittest.TestCase):
         self.broken(export(rehashed(rows)), 5, 'extra_member')
 
     def test_a_member_given_twice(self):
-        for doctored in (
+        for altered in (
             lambda line: line[:-1] + b',"actor":"somebody else"}',
             lambda line: b'{"actor":"somebody else",' + line[1:],
             lambda line: b'{"\\u0061ctor":"somebody else",' + line[1:],
             lambda line: line.replace(b'"metadata":{', b'"metadata":{"green":true,'),
         ):
             lines = golden_lines()
-            lines[1] = doctored(lines[1])
+            lines[1] = altered(lines[1])
             self.broken(b'\n'.join(lines), 2, 'duplicate_member')
 
     def test_time_that_runs_backwards(self):

@@ -13,7 +13,7 @@ import jcs
 import note
 import proof_vectors
 from golden import OTHER_VALUES, Asking, golden_decisions, golden_rows, rehashed, tree_data, vectors
-from make_vectors import TENANT
+from vector_values import TENANT
 from proof_vectors import OTHER_TENANT, SEEDS, checkpoint, consistency_document, envelope, inclusion_text
 
 
