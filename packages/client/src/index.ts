@@ -23,7 +23,7 @@ export {
   UnsupportedMediaTypeError,
   ValidationError,
 } from './http/errors.ts';
-export type { FetchAnswer, FetchLike, FetchRequest } from './http/fetch-like.ts';
+export type { FetchLike, FetchRequest, FetchResponse } from './http/fetch-like.ts';
 export { type Receipt, receiptOf } from './http/receipt.ts';
 export type { RetryOptions } from './http/retry-pace.ts';
 export type { CallOptions } from './http/transport.ts';

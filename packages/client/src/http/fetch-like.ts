@@ -1,5 +1,5 @@
 /** The part of `fetch` that this library needs. Pass undici's `fetch` for a proxy or certificates, or a fake one in tests. */
-export type FetchLike = (url: string, request: FetchRequest) => Promise<FetchAnswer>;
+export type FetchLike = (url: string, request: FetchRequest) => Promise<FetchResponse>;
 
 /** The request that this library passes to it. */
 export interface FetchRequest {
@@ -12,7 +12,7 @@ export interface FetchRequest {
 }
 
 /** The part of the response that is read. */
-export interface FetchAnswer {
+export interface FetchResponse {
   readonly status: number;
   readonly headers: {
     get(name: string): string | null;

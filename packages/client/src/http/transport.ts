@@ -3,8 +3,8 @@ import type { Log } from '../log.ts';
 import { VERSION } from '../version.ts';
 import { type Endpoint, isResponseOf } from './endpoints.ts';
 import { ApiError, ConfigurationError, ConnectionError, CountersignError } from './errors.ts';
-import type { FetchAnswer, FetchLike } from './fetch-like.ts';
-import { readResponse, unexpectedResponse } from './read-answer.ts';
+import type { FetchLike, FetchResponse } from './fetch-like.ts';
+import { readResponse, unexpectedResponse } from './read-response.ts';
 import { keepReceipt } from './receipt.ts';
 import { isRetryable, pause, pauseAfter, type RetryOptions } from './retry-pace.ts';
 import { withTimeout } from './with-timeout.ts';
@@ -56,7 +56,7 @@ export class Transport {
    * @throws ConfigurationError if there is no body; an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError; or the
    * signal's reason.
    */
-  async post<Answer extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Answer> {
+  async post<Result extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Result> {
     const body = bodyOf();
     const { retries, deadlineMs: usual, log } = this.#settings;
     const deadlineMs = options.deadlineMs ?? usual;
@@ -66,7 +66,7 @@ export class Transport {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const left = endsAt - performance.now();
-        return (await this.#attempt(endpoint, body, { ...options, idempotencyKey, attempt, left })) as Answer;
+        return (await this.#attempt(endpoint, body, { ...options, idempotencyKey, attempt, left })) as Result;
       } catch (error) {
         if (error instanceof CountersignError) error.attempts = attempt;
         if (log.has('debug')) log.write('debug', `POST ${endpoint.path}: ${logText(error)}`);
@@ -160,7 +160,7 @@ const logText = (error: unknown): string => {
   return error instanceof CountersignError ? `${error.name}: ${error.message}` : 'cancelled by its signal';
 };
 
-function receiptHeaders({ headers: responseHeaders }: FetchAnswer) {
+function receiptHeaders({ headers: responseHeaders }: FetchResponse) {
   const headers: Record<string, string> = {};
   responseHeaders.forEach((value, name) => {
     headers[name.toLowerCase()] = value;

@@ -18,7 +18,7 @@ import { welcome } from './welcome.ts';
 const SUPERUSER =
   'the role of DATABASE_URL is a superuser or has BYPASSRLS, so row-level security does not apply to it; give the server a role of its own';
 
-/** The process ends after this time even if the database does not answer: it promises to stop within ten seconds. */
+/** The process ends after this time even if the database does not respond: it promises to stop within ten seconds. */
 const STOP_LIMIT_MS = 9_000;
 
 /**

@@ -58,7 +58,7 @@ export function addAgents(program: Command, session: Session): void {
       const changed = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         setRiskLevel(pool, tenant.id, { agent, level }, 'operator'),
       );
-      await session.answer({ agent, risk_level: level, changed }, '');
+      await session.writeResult({ agent, risk_level: level, changed }, '');
       session.say(`agent ${JSON.stringify(agent)} is ${level}-risk ${changed ? 'now' : 'already; nothing was written'}`);
     });
 }

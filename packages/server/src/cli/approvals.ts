@@ -90,7 +90,7 @@ function addDecision(group: Command, session: Session, name: string, status: 'ap
       await session.withWorkspace(workspace, ({ pool }, tenant) =>
         decideEvaluation(pool, tenant.id, { evaluationId, status, rationale }, 'operator'),
       );
-      await session.answer({ evaluation_id: evaluationId, status }, '');
+      await session.writeResult({ evaluation_id: evaluationId, status }, '');
       session.say(`evaluation ${evaluationId} is ${status}`);
     });
 }
@@ -112,7 +112,7 @@ function addWithdrawal(group: Command, session: Session): void {
       await session.withWorkspace(workspace, ({ pool }, tenant) =>
         withdrawApproval(pool, tenant.id, { evaluationId, rationale }, 'operator'),
       );
-      await session.answer({ evaluation_id: evaluationId, status: 'pending' }, '');
+      await session.writeResult({ evaluation_id: evaluationId, status: 'pending' }, '');
       session.say(`the approval of evaluation ${evaluationId} is withdrawn; the evaluation is pending again`);
     });
 }

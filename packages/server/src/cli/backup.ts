@@ -91,7 +91,7 @@ async function report(
   const { logs, rows: logRows, faults } = await verifyWorkspaces(database, manifest, progress.onRows).finally(progress.done);
   session.ending = faults.length === 0 ? 'ok' : 'broken';
   const facts = { output, rows, workspaces: manifest.workspaces.length, with_secrets: manifest.secretsSha256 !== undefined };
-  await session.answer(
+  await session.writeResult(
     { result: session.ending, ...facts, verified: { logs, rows: logRows, faults } },
     [...faults, `${faults.length === 0 ? 'whole' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
   );

@@ -43,7 +43,7 @@ function addShow(group: Command, session: Session): void {
           );
         return { keyId, key: Buffer.from(deriveDecisionKey(secrets.masterSecret, tenant.id, keyId)).toString('hex') };
       });
-      await session.answer({ key_id: keyId, decision_key: key }, key);
+      await session.writeResult({ key_id: keyId, decision_key: key }, key);
       session.say(`the key of decisions with key_id ${keyId}`);
     });
 }
@@ -84,7 +84,7 @@ function addRotate(group: Command, session: Session): void {
     .addHelpText('after', examples('decision-key rotate --workspace acme'))
     .action(async ({ workspace }: { workspace: string }) => {
       const keyId = await session.withWorkspace(workspace, ({ pool }, tenant) => rotateDecisionKey(pool, tenant.id, 'operator'));
-      await session.answer({ key_id: keyId, state: 'waits' }, keyId);
+      await session.writeResult({ key_id: keyId, state: 'waits' }, keyId);
       session.say(
         `next: \`decision-key show --key-id ${keyId}\`, give it to every gate in addition to the old one, then \`decision-key retire\` the old one`,
       );
@@ -105,7 +105,7 @@ function addRetire(group: Command, session: Session): void {
       const signing = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         retireDecisionKey(pool, tenant.id, keyId, 'operator'),
       );
-      await session.answer({ key_id: keyId, state: 'retired', signing }, '');
+      await session.writeResult({ key_id: keyId, state: 'retired', signing }, '');
       session.say(`decision key ${keyId} is retired; ${signing} signs from now on`);
     });
 }

@@ -44,7 +44,7 @@ function addOpen(group: Command, session: Session): void {
         const id = await session.withWorkspace(workspace, ({ pool }, tenant) =>
           openIncident(pool, tenant.id, { agent, severity, description, recertify }, 'operator'),
         );
-        await session.answer({ incident_id: id, agent, severity, recertification_required: recertify }, id);
+        await session.writeResult({ incident_id: id, agent, severity, recertification_required: recertify }, id);
         session.say(`incident opened against ${JSON.stringify(agent)}${recertify ? '; it must be re-certified' : ''}`);
       },
     );
@@ -70,7 +70,7 @@ function addViolation(group: Command, session: Session): void {
       const id = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         recordViolation(pool, tenant.id, { agent, policy, severity, description, traceId }, 'operator'),
       );
-      await session.answer({ violation_id: id, agent, policy, severity }, id);
+      await session.writeResult({ violation_id: id, agent, policy, severity }, id);
       session.say(`policy violation of ${JSON.stringify(agent)} recorded`);
     });
 }
@@ -135,7 +135,7 @@ function addClose(group: Command, session: Session): void {
       const { incidentIds, evaluationId } = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         closeRecertifications(pool, tenant.id, { agent, rationale }, 'operator'),
       );
-      await session.answer({ agent, incident_ids: incidentIds, evaluation_id: evaluationId }, '');
+      await session.writeResult({ agent, incident_ids: incidentIds, evaluation_id: evaluationId }, '');
       session.say(
         `re-certification of ${JSON.stringify(agent)} closed on evaluation ${evaluationId} (incidents: ${incidentIds.join(', ')})`,
       );

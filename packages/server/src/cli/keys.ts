@@ -68,7 +68,7 @@ async function mint(session: Session, { workspace, name, expires = null }: MintO
   const key = await session.withWorkspace(workspace, ({ pool }, tenant) =>
     mintKey(pool, tenant.id, { name, scopes, expiresAt: expires }, 'operator'),
   );
-  await session.answer({ key, prefix: prefixOf(key), name, scopes, expires_at: expires }, key);
+  await session.writeResult({ key, prefix: prefixOf(key), name, scopes, expires_at: expires }, key);
   session.say(SHOWN_ONCE);
 }
 
@@ -83,7 +83,7 @@ function addScopes(group: Command, session: Session): void {
     .addHelpText('after', examples('keys scopes --workspace acme aa_live_4f9a02c7d1e6 --scopes telemetry,audit'))
     .action(async (prefix: string, { workspace, scopes }: { workspace: string; scopes: Scope[] }) => {
       await session.withWorkspace(workspace, ({ pool }, tenant) => changeScopes(pool, tenant.id, { prefix, scopes }, 'operator'));
-      await session.answer({ prefix, scopes }, '');
+      await session.writeResult({ prefix, scopes }, '');
       session.say(`key aa_live_${prefix} may ${scopes.join(', ')} from now on`);
     });
 }
@@ -108,7 +108,7 @@ function addRotate(group: Command, session: Session, kind: KeyKind): void {
       const key = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         rotateKey(pool, tenant.id, prefix, 'operator', kind),
       );
-      await session.answer({ key, prefix }, key);
+      await session.writeResult({ key, prefix }, key);
       session.say(SHOWN_ONCE);
     });
 }
@@ -124,7 +124,7 @@ function addRevoke(group: Command, session: Session, kind: KeyKind): void {
     .addHelpText('after', examples(`${name} revoke --workspace acme 4f9a02c7d1e6`))
     .action(async (prefix: string, { workspace }: { workspace: string }) => {
       await session.withWorkspace(workspace, ({ pool }, tenant) => revokeKey(pool, tenant.id, prefix, 'operator', kind));
-      await session.answer({ prefix, revoked: true }, '');
+      await session.writeResult({ prefix, revoked: true }, '');
       session.say(`${one} ${before}${prefix} is revoked`);
     });
 }

@@ -26,7 +26,7 @@ export function addAcceptRestore(group: Command, session: Session): void {
         if (yes) for (const log of LOG_NAMES) await makeCheckpoint(pool, tenant.id, signer.keys, { log });
         return accepted;
       });
-      await session.answer({ written: yes, logs }, linesOf(logs));
+      await session.writeResult({ written: yes, logs }, linesOf(logs));
       session.say(yes ? 'accepted. Start the servers again' : 'nothing was written: if you restored a backup, add --yes');
     });
 }

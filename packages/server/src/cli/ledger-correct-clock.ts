@@ -20,7 +20,7 @@ export function addCorrectClock(group: Command, session: Session): void {
         correctClock(pool, tenant.id, { write: yes }),
       );
       const { now, logs, reopenedApprovals: reopened_approvals } = corrected;
-      await session.answer({ written: yes, now, logs, reopened_approvals }, linesOf(corrected));
+      await session.writeResult({ written: yes, now, logs, reopened_approvals }, linesOf(corrected));
       session.say(yes ? NEXT : `nothing was written: check that it is ${corrected.now} now, then add --yes`);
     });
 }

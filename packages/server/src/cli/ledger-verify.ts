@@ -80,7 +80,7 @@ export function addVerify(group: Command, session: Session): void {
       const keptCount = (options.checkpoint ?? []).length + (options.head ?? []).length;
       const timesChecked = options.file === undefined || options.log === 'audit' || options.audit !== undefined;
       const schema = await schemaOf(session, options);
-      await session.answer(
+      await session.writeResult(
         { ...verdictOf(report, keptCount, timesChecked), ...schema.facts },
         sentenceOf(report, keptCount, timesChecked) + schema.text,
       );
@@ -97,7 +97,7 @@ async function verifyAll(session: Session, options: VerifyOptions): Promise<void
   const verdicts = Object.fromEntries(reports.map(([log, report]) => [log, verdictOf(report, 0, true)]));
   const sentences = reports.map(([log, report]) => `${log}: ${sentenceOf(report, 0, true)}`);
   const schema = await schemaOf(session, options);
-  await session.answer(
+  await session.writeResult(
     { result: areValid ? 'ok' : 'broken', logs: verdicts, ...schema.facts },
     sentences.join('\n') + schema.text,
   );

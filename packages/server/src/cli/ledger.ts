@@ -53,7 +53,7 @@ function addExport(group: Command, session: Session): void {
         return count;
       });
       if (output !== undefined && session.json)
-        await session.answer({ file: output, entries: made.entries, head_row_hash: made.head }, '');
+        await session.writeResult({ file: output, entries: made.entries, head_row_hash: made.head }, '');
       session.say(`exported ${entries(made.entries)}${made.head === null ? '' : `, head ${made.head}`}`);
     });
 }
@@ -76,7 +76,7 @@ function addCheckpoint(group: Command, session: Session): void {
       if (output !== undefined) await writingFile(output, (write) => write(note));
       const facts = { log, size, root: Buffer.from(root).toString('base64'), signed_at: signedAt };
       if (session.json)
-        await session.answer({ ...facts, ...(output === undefined ? { checkpoint: note } : { file: output }) }, '');
+        await session.writeResult({ ...facts, ...(output === undefined ? { checkpoint: note } : { file: output }) }, '');
       else if (output === undefined) await session.write(note);
       session.say(`a checkpoint of ${entries(size)} of the log ${log}`);
     });
@@ -97,7 +97,7 @@ function addProve(group: Command, session: Session): void {
         return openLedgerReader(database, { over }).inclusionProof(tenant.id, log, seq);
       });
       if (proof === undefined) throw new RuleViolationError(`the log ${log} of this workspace has no row ${seq}`);
-      if (session.json) await session.answer({ log, seq, proof }, '');
+      if (session.json) await session.writeResult({ log, seq, proof }, '');
       else await session.write(proof);
     });
 }

@@ -29,7 +29,7 @@ export function addMembers(program: Command, session: Session): void {
 async function answerLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
   const { origin, caution } = publicAddress(session.config);
   const link = origin + path;
-  await session.answer({ link, expires_at: expiresAt }, link);
+  await session.writeResult({ link, expires_at: expiresAt }, link);
   session.say(`works once, until ${shownTime(expiresAt)}; do not share it with others`);
   if (caution !== undefined) session.say(caution);
 }

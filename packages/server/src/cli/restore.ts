@@ -113,7 +113,7 @@ async function report(
   const older: string[] = [];
   for (const { id } of manifest.workspaces) if (await isOlderThanRemembered(database, id)) older.push(id);
   session.ending = faults.length === 0 ? 'ok' : 'broken';
-  await session.answer(
+  await session.writeResult(
     { result: session.ending, input, rows, older_than_remembered: older, verified: { logs, rows: logRows, faults } },
     [...faults, `${faults.length === 0 ? 'whole' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
   );

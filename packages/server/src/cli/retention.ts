@@ -69,7 +69,7 @@ function addSet(group: Command, session: Session): void {
         (await readRetention(ledgerPool, tenant.id)).current,
       ]);
       const { traceDays: trace_days, telemetryDays: telemetry_days } = current;
-      await session.answer(
+      await session.writeResult(
         { changed, trace_days, telemetry_days },
         `traces: ${shownDays(trace_days)}\ntelemetry: ${shownDays(telemetry_days)}`,
       );

@@ -30,7 +30,7 @@ export function addRuns(program: Command, session: Session): void {
         asOwner(database, (pool) => eraseRun(pool, tenant.id, request)),
       );
       const { telemetryEvents: telemetry_events, ...counts } = erased;
-      await session.answer(
+      await session.writeResult(
         { ...counts, telemetry_events },
         `submissions: ${erased.submissions}\ntelemetry events: ${telemetry_events}\nOpenTelemetry exports: ${erased.exports}`,
       );

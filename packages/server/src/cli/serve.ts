@@ -25,7 +25,7 @@ export function addServe(program: Command, session: Session): void {
     .action(async ({ citus = false }: { citus?: boolean }) => {
       const mode = citus ? 'distribute' : 'migrate';
       const migrated = await session.withDatabase(async (database) => database.migrated, mode);
-      await session.answer({ migrated }, migrated.join('\n'));
+      await session.writeResult({ migrated }, migrated.join('\n'));
       session.say(migrated.length === 0 ? 'the schema is up to date; nothing to do' : 'the schema is at this level now');
     });
 }

@@ -69,14 +69,14 @@ export class Session {
   }
 
   /** Writes the result: JSON for machines, or text for people. */
-  async answer(value: unknown, text: string): Promise<void> {
+  async writeResult(value: unknown, text: string): Promise<void> {
     const data = this.json ? JSON.stringify(value) : text;
     if (data !== '') await this.write(data + '\n');
   }
 
   /** Writes a list: all of it as JSON, or a table; `whenEmpty` is the text for an empty one. */
   async list<Row>(rows: readonly Row[], whenEmpty: string, columns: readonly Column<Row>[]): Promise<void> {
-    await this.answer(rows, rows.length === 0 ? '' : table(rows, columns));
+    await this.writeResult(rows, rows.length === 0 ? '' : table(rows, columns));
     if (rows.length === 0) this.say(whenEmpty);
   }
 

@@ -16,7 +16,7 @@ export function addSigningKeyReset(group: Command, session: Session): void {
     .addHelpText('after', examples('signing-key reset', 'signing-key reset --yes') + NOTE)
     .action(async ({ yes = false }: { yes?: boolean }) => {
       if (!yes) {
-        await session.answer({ written: false }, '');
+        await session.writeResult({ written: false }, '');
         session.say(
           'nothing was changed: if the signing key is lost and in no backup, add --yes. Existing trust files become invalid',
         );
@@ -25,7 +25,7 @@ export function addSigningKeyReset(group: Command, session: Session): void {
       const { databaseUrl, signingKey, dataDir } = session.config;
       if (databaseUrl === undefined && signingKey === undefined) replaceLostSigningKeyFile(dataDir);
       const kid = await session.withDatabase(async ({ signer }) => signer.keys[0]!.keyid, 'reset-signing-key');
-      await session.answer({ written: true, kid }, kid);
+      await session.writeResult({ written: true, kid }, kid);
       session.say(
         'the lost key is retired. Start every server, and give every reader and gate the new public key and trust file',
       );

@@ -32,7 +32,7 @@ function addShow(group: Command, session: Session): void {
     .action(async ({ vkey = false }: { vkey?: boolean }) => {
       const keys = await session.withDatabase(published);
       const lines = keys.map(({ note_key }) => note_key);
-      await session.answer(vkey ? lines : { keys }, vkey ? lines.join('\n') : JSON.stringify({ keys }, null, 2));
+      await session.writeResult(vkey ? lines : { keys }, vkey ? lines.join('\n') : JSON.stringify({ keys }, null, 2));
     });
 }
 
@@ -54,7 +54,7 @@ function addRotate(group: Command, session: Session): void {
         const keys = await published(database);
         return keys.find((key) => key.kid === database.signer.keys[0]!.keyid)!;
       });
-      await session.answer({ kid, note_key }, kid);
+      await session.writeResult({ kid, note_key }, kid);
       session.say(
         `${AT_NEXT_START}; start every server again, give readers the new public key, then \`signing-key retire\` the old one`,
       );
@@ -72,7 +72,7 @@ function addRetire(group: Command, session: Session): void {
       const { databaseUrl, dataDir, previousSigningKey } = session.config;
       const isPreviousKey = await session.withDatabase((database) => retire(database, kid));
       if (isPreviousKey && databaseUrl === undefined) deletePreviousSigningKeyFile(dataDir);
-      await session.answer({ kid, retired: true }, '');
+      await session.writeResult({ kid, retired: true }, '');
       const unset = previousSigningKey === undefined ? '' : '; unset COUNTERSIGN_SIGNING_KEY_PREVIOUS';
       session.say(`signing key ${kid} is retired${unset}; restart every server, because a running one still signs with it`);
     });

@@ -24,7 +24,7 @@ export function addTrust(program: Command, session: Session): void {
         const keys = (await listSigningKeys(ledgerPool)).map((key) => publishedKey(signer.instanceId, key));
         return trustFileText({ workspace: { id, name }, url: origin, keys });
       });
-      await session.answer(JSON.parse(text), text.trimEnd());
+      await session.writeResult(JSON.parse(text), text.trimEnd());
       if (caution !== undefined) session.say(`url: ${caution}`);
     });
 }

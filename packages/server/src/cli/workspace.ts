@@ -28,7 +28,7 @@ export function addWorkspace(program: Command, session: Session): void {
       }, 'set-up');
       const { origin, caution } = publicAddress(session.config);
       const setUp = origin + link.path;
-      await session.answer({ id, name, set_up_link: setUp }, id);
+      await session.writeResult({ id, name, set_up_link: setUp }, id);
       session.say(`its first admin signs in by this link, which works once, for 72 hours: ${setUp}`);
       if (caution !== undefined) session.say(caution);
       session.say(

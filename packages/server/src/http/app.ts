@@ -1,11 +1,10 @@
 import { openApiDocument } from '@countersign/core/contract/openapi';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import { AnswerLog } from './answer-log.ts';
 import { bareApp } from './bare-app.ts';
 import type { Connections } from './connections.ts';
 import { ConstantDocument } from './constant-document.ts';
 import { docsPage } from './docs-page.ts';
-import type { EarlyRefusal } from './error-reply.ts';
+import type { EarlyRejection } from './error-reply.ts';
 import { type LedgerApi, registerLedgerApi } from './ledger-api.ts';
 import type { Metrics } from './metrics.ts';
 import { type MetricsAccess, registerMetrics } from './metrics-endpoint.ts';
@@ -13,6 +12,7 @@ import { rejectOtherMethods } from './other-methods.ts';
 import { registerOtlpApi } from './otlp-api.ts';
 import { type PublicApi, registerPublicApi } from './public-api.ts';
 import { hostCheck } from './request-host.ts';
+import { ResponseLog } from './response-log.ts';
 
 /** The parts of the application. */
 export interface AppParts {
@@ -40,18 +40,18 @@ const NO_ENDPOINT = 'other';
 /** The HTTP application. This file and public-api.ts define the order of all steps of a request. */
 export function buildApp(parts: AppParts): FastifyInstance {
   const { api, connections, ledger, portal, metrics, metricsAccess, log, tls, hosts, readiness, warnings } = parts;
-  const answerLog = new AnswerLog(log);
-  const noteEarlyRefusal = (refusal: EarlyRefusal) => {
-    metrics.requests.inc({ endpoint: NO_ENDPOINT, status: refusal.status });
-    answerLog.noteEarly(refusal, NO_ENDPOINT);
+  const responseLog = new ResponseLog(log);
+  const noteEarlyRejection = (rejection: EarlyRejection) => {
+    metrics.requests.inc({ endpoint: NO_ENDPOINT, status: rejection.status });
+    responseLog.noteEarly(rejection, NO_ENDPOINT);
   };
-  const app = bareApp({ connections, log, tls, checkRequest: hostCheck(hosts), noteEarlyRefusal });
-  app.addHook('onClose', async () => answerLog.flush());
+  const app = bareApp({ connections, log, tls, checkRequest: hostCheck(hosts), noteEarlyRejection });
+  app.addHook('onClose', async () => responseLog.flush());
   app.addHook('onResponse', (request, reply, done) => {
     const endpoint = request.routeOptions.config?.endpoint ?? NO_ENDPOINT;
     metrics.requests.inc({ endpoint, status: reply.statusCode });
     metrics.latency.observe({ endpoint }, reply.elapsedTime / 1000);
-    answerLog.note(request, reply, endpoint);
+    responseLog.note(request, reply, endpoint);
     done();
   });
 

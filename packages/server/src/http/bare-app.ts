@@ -7,8 +7,8 @@ import {
   answerClientError,
   answerParserErrors,
   drainBody,
-  type EarlyRefusal,
-  noteEarlyRefusals,
+  type EarlyRejection,
+  noteEarlyRejections,
   replyError,
   replyUnreadablePath,
 } from './error-reply.ts';
@@ -23,7 +23,7 @@ export interface BareAppParts {
   /** Checks a request before everything else; returns its error, or undefined. */
   checkRequest: (request: FastifyRequest) => ApiError | undefined;
   /** Called for rejections before any hook runs. */
-  noteEarlyRefusal?: (refusal: EarlyRefusal) => void;
+  noteEarlyRejection?: (rejection: EarlyRejection) => void;
 }
 
 /** How long headers and body of a request may take to arrive. */
@@ -36,7 +36,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const NODE_SETTINGS = { requireHostHeader: false, allowHalfOpen: true };
 
 /** An application without routes, with limited connections, request IDs, and errors of the table. */
-export function bareApp({ connections, log, tls, checkRequest, noteEarlyRefusal }: BareAppParts): FastifyInstance {
+export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejection }: BareAppParts): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -55,7 +55,7 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRefusal 
   deferContinue(httpServer(app));
   connections.watch(httpServer(app), tls !== undefined);
   const connected = tls === undefined ? 'connection' : 'secureConnection';
-  if (noteEarlyRefusal !== undefined) noteEarlyRefusals(httpServer(app), connected, noteEarlyRefusal);
+  if (noteEarlyRejection !== undefined) noteEarlyRejections(httpServer(app), connected, noteEarlyRejection);
   paceRequests(httpServer(app), connected, (missing) =>
     log.warn({ missing, node: process.version }, 'requests of a connection are not paced: this version of Node is not supported'),
   );
@@ -64,7 +64,7 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRefusal 
   // methods that Node parses are registered, so that an unsupported one gets a 405.
   for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 
-  app.decorateRequest('refusal', undefined);
+  app.decorateRequest('rejection', undefined);
   app.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
     done(checkRequest(request));

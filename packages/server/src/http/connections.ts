@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { unavailable } from '../errors/api-error.ts';
-import { answerOnSocket } from './error-reply.ts';
+import { sendOnSocket } from './error-reply.ts';
 
 /** The limits of a server's connections. */
 export interface ConnectionLimits {
@@ -87,7 +87,7 @@ export class Connections {
     });
     socket.on('error', () => undefined);
     socket.resume(); // Its input is discarded, because closing with unread input would lose the response.
-    answerOnSocket(socket, unavailable('too many connections'));
+    sendOnSocket(socket, unavailable('too many connections'));
   }
 
   /** Closes connections whose output made no progress for too long. */

@@ -38,9 +38,9 @@ function operationSection({ operationId, path, summary, description, requestBody
   const sent =
     types.length === 1
       ? ''
-      : ` Sent as ${types.map((type) => `<code>${type}</code>`).join(' or ')}; the answer has the same type.`;
+      : ` Sent as ${types.map((type) => `<code>${type}</code>`).join(' or ')}; the response has the same type.`;
   return `<section id="${operationId}"><h3><span class="method">POST</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
-<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Answer: ${typeOf(answers.schema)}.${sent}</p>${shown.join('')}
+<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Response: ${typeOf(answers.schema)}.${sent}</p>${shown.join('')}
 <details><summary>Errors</summary><table><tbody>${Object.entries<Json>(responses)
     .filter(([status]) => status !== '200')
     .map(([status, response]) => `<tr><th scope="row">${status}</th><td>${paragraphs(response.description)}</td></tr>`)
@@ -54,7 +54,7 @@ function readingSection({ operationId, path, summary, description, parameters = 
   );
   const table = rows.length === 0 ? '' : `<div class="wide"><table><tbody>${rows.join('')}</tbody></table></div>`;
   return `<section id="${operationId}"><h3><span class="method">GET</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
-${table}<p>Answer: ${Object.keys(responses[200].content).join(' or ')}.</p></section>`;
+${table}<p>Response: ${Object.keys(responses[200].content).join(' or ')}.</p></section>`;
 }
 
 function exampleSection(path: string, request: Json, answer: Json): string {

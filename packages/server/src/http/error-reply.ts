@@ -8,7 +8,7 @@ import { ApiError, unavailable } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 
 /** A rejection by the HTTP parser or before the hooks, which never became a request of the application. */
-export interface EarlyRefusal {
+export interface EarlyRejection {
   code: ErrorCode;
   status: number;
   requestId: string;
@@ -17,15 +17,15 @@ export interface EarlyRefusal {
 }
 
 /** The callbacks for early rejections, by connection. */
-const earlyRefusalListeners = new WeakMap<Duplex, (refusal: EarlyRefusal) => void>();
+const earlyRejectionListeners = new WeakMap<Duplex, (rejection: EarlyRejection) => void>();
 
 /** Sets the callback for early rejections of a server's connections. */
-export function noteEarlyRefusals(
+export function noteEarlyRejections(
   server: Server,
   event: 'connection' | 'secureConnection',
-  note: (refusal: EarlyRefusal) => void,
+  note: (rejection: EarlyRejection) => void,
 ) {
-  server.on(event, (socket: Duplex) => earlyRefusalListeners.set(socket, note));
+  server.on(event, (socket: Duplex) => earlyRejectionListeners.set(socket, note));
 }
 
 /** Maps an error to the table: its own errors are kept, an unavailable database is a 503, anything else a 500. */
@@ -39,20 +39,20 @@ const BODY_HEADERS = ['content-encoding', 'content-disposition', 'content-length
 
 /** Sends an error. An internal error is logged in full, and its response contains only the code. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const answer = asApiError(error);
-  noteError(answer, error, request);
+  const apiError = asApiError(error);
+  noteError(apiError, error, request);
   for (const name of BODY_HEADERS) reply.removeHeader(name);
   void reply
-    .code(answer.status)
-    .headers(answer.headers)
+    .code(apiError.status)
+    .headers(apiError.headers)
     .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify(answer.body));
+    .send(JSON.stringify(apiError.body));
 }
 
 /** Logs an error after its response. An internal error is logged at once, in full. */
-export function noteError(answer: ApiError, error: unknown, request: FastifyRequest): void {
-  if (answer.status === 500) request.log.error({ err: error }, answer.code.replaceAll('_', ' '));
-  request.refusal = { code: answer.code, reason: reasonOf(answer.cause) };
+export function noteError(apiError: ApiError, error: unknown, request: FastifyRequest): void {
+  if (apiError.status === 500) request.log.error({ err: error }, apiError.code.replaceAll('_', ' '));
+  request.rejection = { code: apiError.code, reason: reasonOf(apiError.cause) };
 }
 
 /** The text of an error's cause for the log. */
@@ -63,13 +63,13 @@ const reasonOf = (cause: unknown): string | undefined =>
 export function replyUnreadablePath(_error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   drainBody(request);
   const headers = { 'x-request-id': request.id, 'x-content-type-options': 'nosniff' };
-  const answer = new ApiError('bad_request');
-  replyError(answer, request, reply.headers(headers));
-  noteRefusal(request.raw.socket, answer, request.id);
+  const apiError = new ApiError('bad_request');
+  replyError(apiError, request, reply.headers(headers));
+  noteRejection(request.raw.socket, apiError, request.id);
 }
 
-function noteRefusal(socket: Duplex, { code, status, cause }: ApiError, requestId: string): void {
-  earlyRefusalListeners.get(socket)?.({ code, status, requestId, reason: reasonOf(cause) });
+function noteRejection(socket: Duplex, { code, status, cause }: ApiError, requestId: string): void {
+  earlyRejectionListeners.get(socket)?.({ code, status, requestId, reason: reasonOf(cause) });
 }
 
 /** Responds from the table to requests that Node would reject by itself, without body or request ID. */
@@ -80,7 +80,7 @@ export function answerParserErrors(server: Server): void {
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (_request, socket) => {
     socket.on('error', () => undefined);
-    answerInOrder(socket, new ApiError('method_not_allowed', [], { Allow: 'POST' }));
+    sendInOrder(socket, new ApiError('method_not_allowed', [], { Allow: 'POST' }));
   });
 }
 
@@ -101,9 +101,9 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? 'request_timeout'
         : 'bad_request';
-  const answer = new ApiError(code);
-  answer.cause = error.code;
-  answerInOrder(socket, answer);
+  const apiError = new ApiError(code);
+  apiError.cause = error.code;
+  sendInOrder(socket, apiError);
 }
 
 /**
@@ -111,32 +111,32 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
  * section 9.3.2). An error that came too early would make a stored record look rejected. Only Node knows which response has the
  * socket; this reads the same internal property as its own error handler. Counting here would cost time on every valid request.
  */
-function answerInOrder(socket: Duplex, answer: ApiError): void {
+function sendInOrder(socket: Duplex, apiError: ApiError): void {
   const response = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
-  if (response?.req.complete) response.once('close', () => answerInOrder(socket, answer));
+  if (response?.req.complete) response.once('close', () => sendInOrder(socket, apiError));
   else if (response?.headersSent) response.once('close', () => closeInTime(socket));
-  else answerOnSocket(socket, answer);
+  else sendOnSocket(socket, apiError);
 }
 
 /** How long a sender may take to close its side after a response on the bare socket. */
 const CLOSING_MS_MAX = 5_000;
 
 /** Writes a complete response without a response object and closes the connection; a sender that does not close is cut off. */
-export function answerOnSocket(socket: Duplex, answer: ApiError): void {
-  const body = JSON.stringify(answer.body);
+export function sendOnSocket(socket: Duplex, apiError: ApiError): void {
+  const body = JSON.stringify(apiError.body);
   const requestId = newId();
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     'X-Request-Id': requestId,
     'X-Content-Type-Options': 'nosniff',
-    ...answer.headers,
+    ...apiError.headers,
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   if (socket.writable) {
-    socket.write(`HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}\r\n${lines.join('')}\r\n${body}`);
-    noteRefusal(socket, answer, requestId);
+    socket.write(`HTTP/1.1 ${apiError.status} ${STATUS_CODES[apiError.status]}\r\n${lines.join('')}\r\n${body}`);
+    noteRejection(socket, apiError, requestId);
   }
   closeInTime(socket);
 }

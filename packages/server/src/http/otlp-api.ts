@@ -2,8 +2,8 @@ import { OTLP_MEDIA_TYPES, OTLP_OPERATIONS, type OtlpOperation } from '@counters
 import type { Signal } from '@countersign/core/otlp/protobuf-bounds';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IngestReply } from '../ingest/ingest-request.ts';
-import { exportAnswer } from '../otlp/answers.ts';
 import type { ExportRequest, MediaType, PreparedExport } from '../otlp/export.ts';
+import { exportResponse } from '../otlp/responses.ts';
 import { isLight } from './body-bounds.ts';
 import { rejectOtherMethods } from './other-methods.ts';
 import { replyExport, replyExportError } from './otlp-reply.ts';
@@ -49,7 +49,7 @@ function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
 
 /** Many exporters send metrics to the same address. They get this message and continue. */
 const metricsAnswer = (points: number): string =>
-  exportAnswer('metrics', { rejected: points, reasons: points === 0 ? [] : [NO_METRICS] });
+  exportResponse('metrics', { rejected: points, reasons: points === 0 ? [] : [NO_METRICS] });
 
 const NO_METRICS = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.';
 
@@ -68,7 +68,7 @@ async function queue(
 ): Promise<IngestReply> {
   const { body, traces, ...facts } = prepared;
   if (traces.length === 0 && prepared.logs.length === 0)
-    return { json: exportAnswer(prepared.signal, prepared.shortfall), headers: {} };
+    return { json: exportResponse(prepared.signal, prepared.shortfall), headers: {} };
   return exports.submit(principal.tenantId, {
     ...facts,
     body: body === undefined ? document : Buffer.from(body),

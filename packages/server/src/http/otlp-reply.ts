@@ -25,11 +25,11 @@ const INVALID_ARGUMENT = 3;
 /** Sends an error as google.rpc.Status in the media type of the request, or as JSON if that is not one of OTLP. */
 export function replyExportError(error: unknown, request: FastifyRequest, reply: FastifyReply, mediaType: MediaType | undefined) {
   drainBody(request);
-  const answer = asApiError(error);
-  noteError(answer, error, request);
-  const status = OTLP_STATUS[answer.status] ?? answer.status;
-  const body = { code: RPC_CODES[status] ?? INVALID_ARGUMENT, message: messageOf(answer) };
-  void reply.code(status).headers(answer.headers);
+  const apiError = asApiError(error);
+  noteError(apiError, error, request);
+  const status = OTLP_STATUS[apiError.status] ?? apiError.status;
+  const body = { code: RPC_CODES[status] ?? INVALID_ARGUMENT, message: messageOf(apiError) };
+  void reply.code(status).headers(apiError.headers);
   if (mediaType === 'application/x-protobuf') return sendAs(reply, mediaType, encodeStatus(body));
   return sendAs(reply, 'application/json', JSON.stringify(body));
 }

@@ -57,7 +57,7 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
         const idempotencyKey = operation.replayable ? idempotencyKeyOf(request) : undefined;
         const nonce = id === 'checkPromotion' ? nonceOf(request) : undefined;
         const ingestRequest = { principal, document, idempotencyKey, prefersAttestation: prefersAttestation(request), nonce };
-        return await answer(reply, submit(ingestRequest));
+        return await respond(reply, submit(ingestRequest));
       } finally {
         leave();
       }
@@ -76,8 +76,8 @@ async function submitByWorker(
   return endpoints[id].submit(writers, { ...ingestRequest, document }, prepared);
 }
 
-async function answer(reply: FastifyReply, answering: Promise<IngestReply>): Promise<FastifyReply> {
-  const { json, headers } = await answering;
+async function respond(reply: FastifyReply, pending: Promise<IngestReply>): Promise<FastifyReply> {
+  const { json, headers } = await pending;
   return reply.headers(headers).header('content-type', 'application/json; charset=utf-8').send(json);
 }
 

@@ -131,7 +131,7 @@ function approvalFault(
   { approval }: KnownEvaluation,
   row: { status: string; decidedAt: string | null } | undefined,
 ): string | undefined {
-  if (approval === null) return row === undefined ? undefined : `it is ${row.status}, and the log has no such answer`;
+  if (approval === null) return row === undefined ? undefined : `it is ${row.status}, and the log has no such decision`;
   if (row === undefined) return `the log says that it is ${approval.status}; the row is gone, or waits again`;
   if (row.status !== approval.status) return `it is ${row.status}, the log says ${approval.status}`;
   return row.decidedAt === approval.decidedAt

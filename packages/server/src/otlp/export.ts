@@ -5,7 +5,7 @@ import type { Principal } from '../ingest/ingest-request.ts';
 import type { PreparedTrace } from '../ingest/prepared-trace.ts';
 import type { Replayable } from '../ingest/replays.ts';
 import type { KeptLogRecord } from '../storage/log-records.ts';
-import type { PartialSuccess } from './answers.ts';
+import type { PartialSuccess } from './responses.ts';
 
 /** The encodings of OTLP/HTTP. */
 export type MediaType = (typeof OTLP_MEDIA_TYPES)[number];

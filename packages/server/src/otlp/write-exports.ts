@@ -8,8 +8,8 @@ import { lookUpTraces, type StoredTraces, storeTraces } from '../ingest/write-tr
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { newId } from '../storage/new-id.ts';
 import { insertExports } from '../storage/otlp-exports.ts';
-import { exportAnswer } from './answers.ts';
 import type { QueuedExport } from './export.ts';
+import { exportResponse } from './responses.ts';
 import { lockFailingTraces, withinWaitingLimit, writeLogRecords } from './write-log-records.ts';
 
 /** The path under which responses to exports are stored for repeated requests. */
@@ -87,7 +87,7 @@ async function storeExports(
   // An export is stored completely or not at all.
   if (refused.size > 0) throw new RejectedItems(refused);
   const outcomes = items.map((item, index): Outcome => {
-    const json = exportAnswer(item.signal, acceptable[index]!.shortfall);
+    const json = exportResponse(item.signal, acceptable[index]!.shortfall);
     return { json, headers: headers.get(item) ?? {} };
   });
   const records = acceptable.flatMap(({ logs }, index) =>

@@ -2,10 +2,10 @@ import { acceptInvitation, resetPassword, type StartedSession, setUp, signInByLi
 import { requireLink } from '../people/one-time-links.ts';
 import { findAccount } from '../storage/people.ts';
 import { handlers } from './handler.ts';
-import { signInAnswer } from './session-answer.ts';
+import { signInResponse } from './session-response.ts';
 
-const answer = (request: Parameters<typeof signInAnswer>[0], { token, workspaceId }: StartedSession) =>
-  signInAnswer(request, token, workspaceId);
+const signedIn = (request: Parameters<typeof signInResponse>[0], { token, workspaceId }: StartedSession) =>
+  signInResponse(request, token, workspaceId);
 
 /** One-time links, for their holders. */
 export const linkHandlers = handlers({
@@ -24,14 +24,15 @@ export const linkHandlers = handlers({
 
   'links.set_up': async (request) => {
     const { body, caller, parts } = request;
-    return answer(request, await setUp(parts.pool, { ...body, workspaceName: body.workspace_name }, caller));
+    return signedIn(request, await setUp(parts.pool, { ...body, workspaceName: body.workspace_name }, caller));
   },
 
   'links.accept_invitation': async (request) =>
-    answer(request, await acceptInvitation(request.parts.pool, request.body, request.caller)),
+    signedIn(request, await acceptInvitation(request.parts.pool, request.body, request.caller)),
 
   'links.reset_password': async (request) =>
-    answer(request, await resetPassword(request.parts.pool, request.body, request.caller)),
+    signedIn(request, await resetPassword(request.parts.pool, request.body, request.caller)),
 
-  'links.sign_in': async (request) => answer(request, await signInByLink(request.parts.pool, request.body.token, request.caller)),
+  'links.sign_in': async (request) =>
+    signedIn(request, await signInByLink(request.parts.pool, request.body.token, request.caller)),
 });

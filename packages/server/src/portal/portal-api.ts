@@ -68,8 +68,8 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
         const response = parts.outgoing.begin(reply, accountOf(current));
         return await response.during(async () => {
           const act = () => handler({ ...current, params, query, body, sessionToken, caller, parts, memory: response });
-          const answer = await (route.method === 'GET' ? act() : repeatAfterConflict(act));
-          return send(reply, { route, response, answer }, parts);
+          const result = await (route.method === 'GET' ? act() : repeatAfterConflict(act));
+          return send(reply, { route, response, result }, parts);
         });
       } catch (error) {
         throw asPortalError(error);
@@ -101,14 +101,14 @@ function accountOf({ workspace, person }: Requester): string {
 }
 
 /** The result of a handler, with its route and the response to send. */
-interface HandlerAnswer {
+interface HandlerResult {
   route: PortalRoute;
   response: OutgoingResponse;
-  answer: unknown;
+  result: unknown;
 }
 
-async function send(reply: FastifyReply, { route, response, answer }: HandlerAnswer, parts: PortalParts): Promise<FastifyReply> {
-  const { body, headers, isJson } = answer instanceof Reply ? answer : Reply.json(answer, {});
+async function send(reply: FastifyReply, { route, response, result }: HandlerResult, parts: PortalParts): Promise<FastifyReply> {
+  const { body, headers, isJson } = result instanceof Reply ? result : Reply.json(result, {});
   void reply.headers(headers);
   if (isJson) {
     void reply.header('content-type', 'application/json; charset=utf-8');

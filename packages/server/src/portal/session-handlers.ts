@@ -5,7 +5,7 @@ import { signIn } from '../people/sign-in.ts';
 import { renamePerson } from '../storage/people.ts';
 import { deleteSession, listSessions } from '../storage/sessions.ts';
 import { handlers, Reply, type SignedInPerson } from './handler.ts';
-import { sessionAnswer, signInAnswer } from './session-answer.ts';
+import { sessionResponse, signInResponse } from './session-response.ts';
 
 const live = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
   personId: id,
@@ -17,9 +17,9 @@ const live = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
 
 /** Signing in and out, and the caller's account. */
 export const sessionHandlers = handlers({
-  'session.sign_in': async (request) => signInAnswer(request, await signIn(request.parts.pool, request.body, request.caller)),
+  'session.sign_in': async (request) => signInResponse(request, await signIn(request.parts.pool, request.body, request.caller)),
 
-  'session.show': async ({ person, parts }) => sessionAnswer(parts, live(person)),
+  'session.show': async ({ person, parts }) => sessionResponse(parts, live(person)),
 
   'session.sign_out': async ({ person, parts }) => {
     await inPersonTransaction(parts.pool, person.id, (tx) => deleteSession(tx, person.session.id));
@@ -48,12 +48,12 @@ export const sessionHandlers = handlers({
 
   'account.rename': async ({ person, body, parts }) => {
     await inPersonTransaction(parts.pool, person.id, (tx) => renamePerson(tx, person.id, body.name));
-    return sessionAnswer(parts, { ...live(person), name: body.name });
+    return sessionResponse(parts, { ...live(person), name: body.name });
   },
 
   'account.change_password': async (request) => {
     const { person, body, caller, parts } = request;
     const claim = { email: person.email, password: body.current_password };
-    return signInAnswer(request, await changePassword(parts.pool, claim, body.new_password, caller));
+    return signInResponse(request, await changePassword(parts.pool, claim, body.new_password, caller));
   },
 });

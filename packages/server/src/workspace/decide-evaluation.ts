@@ -59,7 +59,7 @@ async function requireHighRisk(
 ): Promise<{ id: string; name: string }> {
   const found = await findEvaluatedAgent(tx, evaluationId);
   if (found === undefined) {
-    throw new NotFoundError(`this workspace has no evaluation ${evaluationId}; its id is in the answer that recorded it`);
+    throw new NotFoundError(`this workspace has no evaluation ${evaluationId}; its ID is in the response that recorded it`);
   }
   const { agentId: id } = found;
   const agent = id === null ? undefined : evidence.agent(id);

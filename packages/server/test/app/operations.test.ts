@@ -40,7 +40,7 @@ describe('endpoints for operators', () => {
     await failingServer.database.sql(`DELETE FROM countersign.migrations WHERE name LIKE '999999%' OR name LIKE '000004%'`);
     expect(await reason()).toContain('older');
     await failingServer.open.lookupPool.end();
-    expect(await reason()).toContain('does not answer');
+    expect(await reason()).toContain('does not respond');
     expect((await get('/livez', failingServer)).status).toBe(200);
   });
 

@@ -328,7 +328,7 @@ describe('`ledger verify` names each row that differs from the evidence log', ()
       'an inserted approval',
       `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_by, decided_at, decided_by, rationale, decided_seq, decisions_size)
        SELECT tenant_id, id, agent_id, 'approved', now(), 'operator', now(), 'operator', 'x', 1, 0 FROM countersign.evaluations WHERE agent_id = $AGENT ORDER BY seq DESC LIMIT 1`,
-      /the table approvals: .* it is approved, and the log has no such answer/,
+      /the table approvals: .* it is approved, and the log has no such decision/,
     ],
     [
       'an inserted re-certification',

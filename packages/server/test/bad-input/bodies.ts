@@ -1,5 +1,5 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type RejectedRequest } from './refusals.ts';
+import { GOOD, type RejectedRequest } from './rejections.ts';
 
 const span = (id: string, members: object = {}) => ({ span_id: id, kind: 'llm', name: 'plan', ...members });
 const spans = (count: number) => Array.from({ length: count }, (_, index) => span(`s${index}`));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll } from 'vitest';
 import { paths } from '../harness/test-server.ts';
 import { CONTRADICTIONS, LISTS, SUMS, UNKNOWN_MEMBERS, WHOLE_BODIES } from './bodies.ts';
-import { GOOD, type RejectedRequest, setUpRejections, testRejections } from './refusals.ts';
+import { GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
 import { BAD_CHARACTERS, DATE_TIMES, DATES, PERSONAL_DATA, TOO_LONG, UUIDS } from './values.ts';
 
 const target = setUpRejections();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { paths } from '../harness/test-server.ts';
 import { ALL, AUDIT, BODY, LENGTH, MALFORMED, METHODS, MISSING_OR_TWICE, PATHS, SPELLINGS, without } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
-import { digestOf, expectRefused, setUpRejections } from './refusals.ts';
+import { digestOf, expectRefused, setUpRejections } from './rejections.ts';
 
 const target = setUpRejections();
 

@@ -1,6 +1,6 @@
 import { paths } from '../harness/test-server.ts';
 import { httpText } from './raw-socket.ts';
-import { GOOD, type RefusalCode } from './refusals.ts';
+import { GOOD, type RejectionCode } from './rejections.ts';
 
 export const BODY = JSON.stringify(GOOD.entry);
 export const LENGTH = `Content-Length: ${BODY.length}`;
@@ -10,7 +10,7 @@ export const AUDIT = `POST ${paths.audit} HTTP/1.1`;
 export const ALL = ['Host: x', 'Authorization: Bearer KEY', JSON_TYPE, 'Connection: close'];
 export const without = (name: string) => ALL.filter((line) => !line.startsWith(name));
 
-const requestCase = (what: string, error: RefusalCode, text: string, ...issues: string[]) => ({ what, error, text, issues });
+const requestCase = (what: string, error: RejectionCode, text: string, ...issues: string[]) => ({ what, error, text, issues });
 
 /** Bytes that Node's parser or the server cannot read as HTTP. */
 export const MALFORMED = [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { paths } from '../harness/test-server.ts';
 import { BROKEN, DEEP, LOSSY, PROTOTYPES, TRAPS } from './json.ts';
-import { setUpRejections, testRejections } from './refusals.ts';
+import { setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
 

@@ -1,5 +1,5 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type RejectedRequest } from './refusals.ts';
+import { GOOD, type RejectedRequest } from './rejections.ts';
 
 const TRACE = JSON.stringify(GOOD.trace);
 const ENTRY = JSON.stringify(GOOD.entry);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { mintKey, revokeKey } from '../../src/workspace/ingestion-keys.ts';
 import { type Answer, paths } from '../harness/test-server.ts';
-import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './refusals.ts';
+import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
 const PREFIX = 'aa_live_';

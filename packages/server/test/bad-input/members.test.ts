@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { PLACES, wrongMembers } from './members.ts';
-import { setUpRejections, testRejections } from './refusals.ts';
+import { setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
 

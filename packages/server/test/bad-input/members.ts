@@ -1,5 +1,5 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type RejectedRequest } from './refusals.ts';
+import { GOOD, type RejectedRequest } from './rejections.ts';
 
 /** Wrong values for a kind of member, each with the code of the one issue it causes. */
 type WrongValues = readonly (readonly [what: string, value: unknown, code: string])[];

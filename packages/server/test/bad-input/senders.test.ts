@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { answerClientError } from '../../src/http/error-reply.ts';
 import { ALL, AUDIT, BODY } from './http.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
-import { digestOf, expectRefused, GOOD, setUpRejections } from './refusals.ts';
+import { digestOf, expectRefused, GOOD, setUpRejections } from './rejections.ts';
 
 const target = setUpRejections();
 

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { type Answer, paths } from '../harness/test-server.ts';
-import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './refusals.ts';
+import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
 const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { paths } from '../harness/test-server.ts';
-import { GOOD, type RejectedRequest } from './refusals.ts';
+import { GOOD, type RejectedRequest } from './rejections.ts';
 
 const trace = (what: string, members: object, issues: readonly string[], says?: string | RegExp): RejectedRequest => ({
   what,

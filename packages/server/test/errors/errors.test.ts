@@ -4,7 +4,7 @@ import { ERRORS } from '@countersign/core/contract/errors';
 import { ISSUE_CODES } from '@countersign/core/contract/issue';
 import { openApiDocument } from '@countersign/core/contract/openapi';
 import { describe, expect, test } from 'vitest';
-import { STATUS } from '../bad-input/refusals.ts';
+import { STATUS } from '../bad-input/rejections.ts';
 
 const page = readFileSync(fileURLToPath(new URL('../../../../docs/errors.md', import.meta.url)), 'utf8');
 

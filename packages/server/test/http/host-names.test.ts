@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
-import { expectRefused } from '../bad-input/refusals.ts';
+import { expectRefused } from '../bad-input/rejections.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let open: TestServer;

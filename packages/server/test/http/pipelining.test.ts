@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { StartOptions } from '../../src/app/start-server.ts';
 import { ACTIVE_REQUESTS_MAX } from '../../src/http/paced-input.ts';
 import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
-import { GOOD } from '../bad-input/refusals.ts';
+import { GOOD } from '../bad-input/rejections.ts';
 import { TLS_CERTIFICATE } from '../fixtures/tls-certificate.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 

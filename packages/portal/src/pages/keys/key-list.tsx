@@ -26,7 +26,7 @@ export function KeyList({
   onShow,
   onMint,
 }: {
-  onShow: (answer: ResponseBody<'keys.rotate'>, key: Omit<NewKey, 'key'>) => void;
+  onShow: (minted: ResponseBody<'keys.rotate'>, key: Omit<NewKey, 'key'>) => void;
   onMint: () => void;
 }) {
   const { workspace } = useWorkspace();
@@ -36,10 +36,10 @@ export function KeyList({
   const close = () => setPending(undefined);
   const params = { workspace: workspace.id, prefix: pending?.key.prefix ?? '' };
   const rotate = async () => {
-    const answer = await call('keys.rotate', { params });
+    const minted = await call('keys.rotate', { params });
     await queries.invalidateQueries();
     if (pending !== undefined)
-      onShow(answer, { name: pending.key.name, kind: pending.key.kind, scopes: pending.key.scopes, rotated: true });
+      onShow(minted, { name: pending.key.name, kind: pending.key.kind, scopes: pending.key.scopes, rotated: true });
   };
   const revoke = async () => {
     await call('keys.revoke', { params });

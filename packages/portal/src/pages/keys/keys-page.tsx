@@ -26,7 +26,7 @@ export function KeysPage() {
       </>
     );
   }
-  const show = (answer: ResponseBody<'keys.mint'>, key: Omit<NewKey, 'key'>) => setShown({ ...key, key: answer.key });
+  const show = (minted: ResponseBody<'keys.mint'>, key: Omit<NewKey, 'key'>) => setShown({ ...key, key: minted.key });
   return (
     <>
       <PageHeader

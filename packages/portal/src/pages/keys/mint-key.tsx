@@ -14,7 +14,7 @@ const EMPTY_FORM = { kind: 'live' as 'live' | 'read', name: '', scopes: ['teleme
 export function MintKey(props: {
   opened: boolean;
   onClose: () => void;
-  onShow: (answer: ResponseBody<'keys.mint'>, key: Omit<NewKey, 'key'>) => void;
+  onShow: (minted: ResponseBody<'keys.mint'>, key: Omit<NewKey, 'key'>) => void;
   preset?: { name: string; scopes: string[] };
 }) {
   const { opened, onClose, onShow, preset } = props;
@@ -34,9 +34,9 @@ export function MintKey(props: {
       return call('keys.mint', { params: { workspace: workspace.id }, body });
     },
     meta: { errorShownInForm: true },
-    onSuccess: async (answer) => {
+    onSuccess: async (minted) => {
       onClose();
-      onShow(answer, { name, kind, scopes: (kind === 'read' ? ['read'] : scopes) as NewKey['scopes'], rotated: false });
+      onShow(minted, { name, kind, scopes: (kind === 'read' ? ['read'] : scopes) as NewKey['scopes'], rotated: false });
       setValues(start);
       await queries.invalidateQueries();
     },

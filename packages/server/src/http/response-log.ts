@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
-import type { EarlyRefusal } from './error-reply.ts';
+import type { EarlyRejection } from './error-reply.ts';
 
 /** One line per second for each kind of rejection. */
 const PERIOD_MS = 1_000;
@@ -19,7 +19,7 @@ interface RejectionCount {
  * Logs responses. Each one is logged at level debug. Above it, rejections are counted by kind and written once a second, so that
  * thousands of bad requests per second do not fill the disk.
  */
-export class AnswerLog {
+export class ResponseLog {
   readonly #log: FastifyBaseLogger;
   readonly #counted = new Map<string, RejectionCount>();
   #timer: NodeJS.Timeout | undefined;
@@ -31,23 +31,23 @@ export class AnswerLog {
   /** Logs a response that was sent. */
   note(request: FastifyRequest, reply: FastifyReply, endpoint: string): void {
     const { statusCode: status } = reply;
-    const answer = { endpoint, status, ms: Math.round(reply.elapsedTime * 10) / 10 };
-    if (status < 400) request.log.debug(answer, 'answered');
+    const facts = { endpoint, status, ms: Math.round(reply.elapsedTime * 10) / 10 };
+    if (status < 400) request.log.debug(facts, 'answered');
     // An internal error is logged for every request.
-    else if (status === 500) request.log.warn(answer, 'answered');
-    else this.#noteRefusal(request, answer);
+    else if (status === 500) request.log.warn(facts, 'answered');
+    else this.#noteRejection(request, facts);
   }
 
   /** Logs a rejection that never became a request of the application. */
-  noteEarly({ code, status, requestId: reqId, reason }: EarlyRefusal, endpoint: string): void {
+  noteEarly({ code, status, requestId: reqId, reason }: EarlyRejection, endpoint: string): void {
     this.#log.debug({ reqId, endpoint, status, code, reason }, 'answered');
     this.#count(code, { status, endpoint, reqId, reason });
   }
 
-  #noteRefusal(request: FastifyRequest, answer: { endpoint: string; status: number; ms: number }): void {
-    const { endpoint, status } = answer;
-    const { code, reason } = request.refusal ?? { code: String(status), reason: undefined };
-    request.log.debug({ ...answer, code, reason }, 'answered');
+  #noteRejection(request: FastifyRequest, facts: { endpoint: string; status: number; ms: number }): void {
+    const { endpoint, status } = facts;
+    const { code, reason } = request.rejection ?? { code: String(status), reason: undefined };
+    request.log.debug({ ...facts, code, reason }, 'answered');
     this.#count(code, { status, endpoint, reqId: request.id, reason });
   }
 
@@ -73,6 +73,6 @@ export class AnswerLog {
 declare module 'fastify' {
   interface FastifyRequest {
     /** Why the request was rejected, if it was. */
-    refusal: { code: string; reason: string | undefined } | undefined;
+    rejection: { code: string; reason: string | undefined } | undefined;
   }
 }

@@ -12,7 +12,7 @@ import type { PortalParts } from './portal-parts.ts';
  * The response to a sign-in: the person, their workspaces and the cookie. The session of the replaced cookie ends, because
  * without its cookie the person could not sign out of it.
  */
-export async function signInAnswer(
+export async function signInResponse(
   { parts, sessionToken }: Pick<HandlerRequest<PortalRoute>, 'parts' | 'sessionToken'>,
   token: string,
   workspaceId: string | null = null,
@@ -21,11 +21,11 @@ export async function signInAnswer(
   if (session === undefined) throw new ApiError('not_signed_in'); // The session ended before the response.
   const replaced = hashOfToken(sessionToken ?? '');
   if (replaced !== undefined) await deleteSessionOfToken(parts.pool, replaced);
-  return Reply.json({ ...(await sessionAnswer(parts, session)), workspace_id: workspaceId }, parts.cookie.keep(token));
+  return Reply.json({ ...(await sessionResponse(parts, session)), workspace_id: workspaceId }, parts.cookie.keep(token));
 }
 
 /** The signed-in person and their workspaces. */
-export async function sessionAnswer(
+export async function sessionResponse(
   parts: PortalParts,
   {
     personId,

@@ -1,6 +1,6 @@
 import type { Issue } from '../wire/contract.ts';
 import { apiError, ConnectionError, UnexpectedAnswerError } from './errors.ts';
-import type { FetchAnswer } from './fetch-like.ts';
+import type { FetchResponse } from './fetch-like.ts';
 import { retryAfterMs } from './retry-pace.ts';
 
 /** A complete response with status 200. */
@@ -10,7 +10,7 @@ export interface ParsedResponse {
 }
 
 /** Reads a response: the JSON object of a 200, or its error. */
-export async function readResponse(response: FetchAnswer, url: string): Promise<ParsedResponse> {
+export async function readResponse(response: FetchResponse, url: string): Promise<ParsedResponse> {
   const { status, headers } = response;
   const type = headers.get('content-type') ?? '';
   const text = await response.text();
@@ -36,7 +36,7 @@ export async function readResponse(response: FetchAnswer, url: string): Promise<
 export const unexpectedResponse = (url: string, status: number, why: string): UnexpectedAnswerError =>
   new UnexpectedAnswerError(`the response of ${url} is not from Countersign: ${why}`, status);
 
-function errorResponseOf({ status, headers }: FetchAnswer, type: string, text: string) {
+function errorResponseOf({ status, headers }: FetchResponse, type: string, text: string) {
   const body = isJson(type) ? parseJson(text) : undefined;
   const { error, issues } = isObject(body) ? body : {};
   return apiError({

@@ -19,7 +19,7 @@ export const STATUS = {
   rate_limited: 429,
   headers_too_large: 431,
 } as const;
-export type RefusalCode = keyof typeof STATUS;
+export type RejectionCode = keyof typeof STATUS;
 
 /** A request that the server must reject, with the exact rejection. */
 export interface RejectedRequest {
@@ -30,7 +30,7 @@ export interface RejectedRequest {
   body: unknown;
   headers?: Record<string, string>;
   /** Default: `validation_failed`. */
-  error?: RefusalCode;
+  error?: RejectionCode;
   /** All of its issues as "<JSON Pointer> <code>", in any order. */
   issues: readonly string[];
   /** A pattern that one of the messages must match. */
@@ -94,7 +94,7 @@ export function testRejections(title: string, target: RejectionTarget, refusals:
 }
 
 /** Compares a response with the table: status, code, issues, request id, media type. */
-export function expectRefused({ status, headers, body }: Answer, error: RefusalCode, issues: readonly string[] = []): void {
+export function expectRefused({ status, headers, body }: Answer, error: RejectionCode, issues: readonly string[] = []): void {
   const found = (body.issues as { path: string; code: string }[]).map((issue) => `${issue.path} ${issue.code}`);
   expect({ status, error: body.error, issues: found.sort() }).toEqual({
     status: STATUS[error],

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { httpText, sendRaw } from './raw-socket.ts';
-import { GOOD } from './refusals.ts';
+import { GOOD } from './rejections.ts';
 
 let server: TestServer;
 let headers: string[];
