@@ -61,14 +61,14 @@ function exportOptions(each: Case, tenantOption: string, keyOption: string): str
   ];
 }
 
-/** Status 0 means valid, 1 refused, and 2 refused as wrong use. Any other status is a failure of the command. */
+/** Status 0 means valid. Status 1 means refused, and so does 2, the status of wrong use. Others are failures of the command. */
 function verdictOf(status: number, out: string, rowIn: (answer: Record<string, never>) => number | undefined): Verdict {
   expect([0, 1, 2]).toContain(status);
   const row = status === 1 ? rowIn(JSON.parse(out)) : undefined;
   return { verdict: status === 0 ? 'valid' : 'refused', row: row ?? null };
 }
 
-/** Expects the output to name an accepted restore exactly if the manifest says so. */
+/** Expects that the output names an accepted restore if the manifest says true, and none if it says false. */
 function expectRemark({ remark }: Case, out: string): void {
   if (remark !== undefined) expect(out.includes('ledger.restore_accepted')).toBe(remark);
 }

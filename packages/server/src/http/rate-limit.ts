@@ -21,7 +21,7 @@ export class RateLimit {
 
   /**
    * Counts one request and returns the headers for its response, or throws 429.
-   * @param now milliseconds of a monotonic clock, because a step back would keep a window open.
+   * @param now milliseconds of a monotonic clock. A clock that is set back would keep a window open.
    */
   take(keyId: string, now: number): Record<string, string> {
     let window = this.#windows.get(keyId);

@@ -4,7 +4,7 @@ import type { RunPlace } from './runs.ts';
 
 /** The newest runs whose trace_id contains a text. */
 export interface FoundRuns {
-  /** Newest first. The list has every run with the text that is newer than its last one. */
+  /** Newest first. Only runs older than all of these may be missing. */
   places: RunPlace[];
   /** Whether the list is complete. */
   complete: boolean;
