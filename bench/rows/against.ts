@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { withMoreServers } from '../more-servers.ts';
+import { withServerTime } from '../processor-time.ts';
 import { alternate, type Pace, type Row } from '../rounds.ts';
 import type { makeWorld, World } from '../world.ts';
 import { works } from './requests.ts';
@@ -29,10 +30,16 @@ export async function against(
     for (const kind of KINDS.filter((each) => only.includes(each))) {
       const work = servers === 1 ? kind : `${kind}, ${servers} servers`;
       const title = { work, limit: `the same in ${folder}`, unit: '/s', goal: { atLeast: 0.95, moonshot: 1 } };
-      rows.push(await alternate(title, pace, here[kind], there[kind]));
+      const [own, limit] = [withServerTime(here[kind], ROOT), withServerTime(there[kind], resolve(folder))];
+      const row = await alternate(title, pace, own.measure, limit.measure);
+      rows.push({ ...row, note: `processor time of the server: ${timeText(own.medianUs(), limit.medianUs())}` });
     }
     return rows;
   } finally {
     await other.end();
   }
 }
+
+/** Two times per unit of work, and their ratio. */
+const timeText = (own: number, other: number): string =>
+  `${own.toFixed(1)} µs and ${other.toFixed(1)} µs, ratio ${(own / other).toFixed(2)}`;
