@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { BenchEnvironment, createEnvironment } from '../environment.ts';
 import { withMoreServers } from '../more-servers.ts';
+import { withServerTime } from '../processor-time.ts';
 import { alternate, type Pace, type Row } from '../rounds.ts';
 import { works } from './requests.ts';
 
@@ -29,7 +30,9 @@ export async function against(
     for (const kind of KINDS.filter((each) => only.includes(each))) {
       const work = servers === 1 ? kind : `${kind}, ${servers} servers`;
       const title = { work, limit: `the same in ${folder}`, unit: '/s', target: { required: 0.95, stretch: 1 } };
-      rows.push(await alternate(title, pace, here[kind], there[kind]));
+      const [own, limit] = [withServerTime(here[kind], ROOT), withServerTime(there[kind], resolve(folder))];
+      const row = await alternate(title, pace, own.measure, limit.measure);
+      rows.push({ ...row, note: `processor time of the server: ${timeText(own.medianUs(), limit.medianUs())}` });
     }
     return rows;
   } finally {
@@ -42,9 +45,13 @@ async function environmentOf(folder: string): Promise<BenchEnvironment> {
   const path = join(folder, 'bench/environment.ts');
   if (existsSync(path))
     return ((await import(pathToFileURL(path).href)) as { createEnvironment: CreateEnvironment }).createEnvironment();
-  // Checkouts from before November 2026 have it under another name.
+  // Earlier checkouts have it under another name.
   const earlier = pathToFileURL(join(folder, 'bench/world.ts')).href;
   return ((await import(earlier)) as { makeWorld: CreateEnvironment }).makeWorld();
 }
 
 type CreateEnvironment = typeof createEnvironment;
+
+/** Two times per unit of work, and their ratio. */
+const timeText = (own: number, other: number): string =>
+  `${own.toFixed(1)} µs and ${other.toFixed(1)} µs, ratio ${(own / other).toFixed(2)}`;

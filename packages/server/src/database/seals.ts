@@ -7,11 +7,15 @@ import { type RawRow, rawName, type SealedTable, sealedValues } from './sealed-t
 
 /** The number of cached keys; beyond it all are dropped and derived again. */
 const KEYS_MAX = 10_000;
+/** The number of logs whose last seal is kept; beyond it all are dropped and computed again. */
+const LAST_SEALS_MAX = 10_000;
 
 /** Seals stored data with keys derived from the master secret, which is never in the database. */
 export class Seals {
   readonly #masterSecret: Uint8Array;
   readonly #keys = new Map<string, KeyObject>();
+  /** By log, the last message that this process has sealed, with its seal. */
+  readonly #lastSeals = new Map<string, { message: Uint8Array; seal: Buffer }>();
   /** The rows with invalid seals. */
   readonly broken = new BrokenSeals();
 
@@ -21,7 +25,15 @@ export class Seals {
 
   /** The seal of a log's head: the key epoch in one byte, then HMAC-SHA256. 33 bytes. */
   ofHead(head: SealedHead): Buffer {
-    return this.#seal(headSealInfo(head.tenantId), headSealMessage(head));
+    const message = headSealMessage(head);
+    const log = `${head.tenantId} ${head.log}`;
+    const last = this.#lastSeals.get(log);
+    // A batch usually reads the head that the previous batch of this process has sealed.
+    if (last !== undefined && Buffer.compare(last.message, message) === 0) return last.seal;
+    const seal = this.#seal(headSealInfo(head.tenantId), message);
+    if (this.#lastSeals.size >= LAST_SEALS_MAX) this.#lastSeals.clear();
+    this.#lastSeals.set(log, { message, seal });
+    return seal;
   }
 
   /** Whether a stored seal is that of the head. False for a missing one. */

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import pg, { type Pool, type PoolClient } from 'pg';
 import { hasCitus } from './citus-connections.ts';
 import { needsRowOfTenant, onCitus, REQUIRE_ROW_OF_TENANT } from './citus-statements.ts';
@@ -127,6 +128,11 @@ async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTra
   }
 }
 
+/** The driver's connection, which its types do not declare. */
+interface WithStream {
+  readonly connection: { readonly stream: Writable };
+}
+
 class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly tenantId: string;
   readonly personId: string;
@@ -138,6 +144,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   /** Whether COMMIT must fail without the row of the tenant (citus-statements.ts). */
   #needsRowOfTenant = false;
   #committed: Promise<void> | undefined;
+  #isCollecting = false;
   #firstFailure: unknown;
   readonly #afterCommit: (() => void)[] = [];
 
@@ -212,10 +219,23 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     for (const work of this.#afterCommit) work();
   }
 
+  /** Statements of one tick are written to the connection together at its end, because every write wakes PostgreSQL. */
+  #collect(): void {
+    if (this.#isCollecting) return;
+    this.#isCollecting = true;
+    const { stream } = (this.#client as unknown as WithStream).connection;
+    stream.cork();
+    process.nextTick(() => {
+      this.#isCollecting = false;
+      stream.uncork();
+    });
+  }
+
   async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<{ rows: Row[]; command: string }> {
     const { name } = statement;
     const text = this.#isOnCitus ? onCitus(statement.text) : statement.text;
     if (text !== statement.text && needsRowOfTenant(text)) this.#needsRowOfTenant = true;
+    this.#collect();
     try {
       return await this.#client.query<Row & pg.QueryResultRow>({ name, text, values: values as unknown[] });
     } catch (error) {

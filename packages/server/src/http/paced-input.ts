@@ -1,5 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { readIntoSharedBuffer } from './shared-read-buffer.ts';
 import { WaitingBytes } from './waiting-bytes.ts';
 
 /** The maximum number of active requests of one connection. */
@@ -89,8 +91,10 @@ class PacedInput {
     this.#finish = socket.listeners('end').at(-1) as () => void;
     socket.removeListener('data', this.#parse);
     socket.removeListener('end', this.#finish);
-    // A listener for `data` also disables Node's shortcut, in which the parser reads the socket without JavaScript.
+    // A listener for `data` also disables Node's shortcut, in which the parser reads the socket without JavaScript. It gets what is read
+    // before the shared buffer is set, everything with TLS, and everything in a version of Node without such a buffer.
     socket.on('data', (bytes) => this.#receive(bytes));
+    if (!(socket instanceof TLSSocket)) readIntoSharedBuffer(socket, (bytes) => this.#receive(bytes));
     socket.on('end', () => {
       this.#isEnded = true;
       if (this.#waiting.length === 0 && this.#isOpen) this.#finish();
@@ -148,9 +152,11 @@ class PacedInput {
     const end = this.#waiting.length > 0 || this.#startable === 0 ? 0 : endOfHeads(bytes, this.#startable);
     if (end > 0) this.#parse(end < bytes.length ? bytes.subarray(0, end) : bytes);
     if (end === bytes.length || !this.#isOpen) return;
-    this.#waiting.push(end > 0 ? bytes.subarray(end) : bytes);
+    const rest = Buffer.allocUnsafeSlow(bytes.length - end); // The buffer is reused by the next read.
+    bytes.copy(rest, 0, end);
+    this.#waiting.push(rest);
     this.#socket.pause();
-    this.#waitingBytes.add(this, bytes.buffer.byteLength); // A slice keeps the whole buffer in memory.
+    this.#waitingBytes.add(this, rest.byteLength);
     this.#scheduleNext();
   }
 

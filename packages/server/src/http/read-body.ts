@@ -17,6 +17,7 @@ export function checkMediaType(
   accepted: readonly string[] = ['application/json'],
 ): 'identity' | 'gzip' | 'deflate' {
   const { headers } = request;
+  if (headers['content-type'] === accepted[0] && headers['content-encoding'] === undefined) return 'identity';
   const type = mediaTypeOf(request);
   const parameters = (headers['content-type'] ?? '')
     .split(';')

@@ -24,6 +24,18 @@ export const keyStates = new LogFold<KeyEvent, KeyState>({
 /** The value by which an event commits to a key's secret. @param secretSha256 the stored hash. */
 export const credentialOf = (secretSha256: Uint8Array): string => hash('sha256', secretSha256, 'hex');
 
+/** The credentials of rows. The requests of one tick share the row of their key. */
+const credentials = new WeakMap<KeyRecord, string>();
+
+function credentialOfRow(record: KeyRecord): string {
+  let credential = credentials.get(record);
+  if (credential === undefined) {
+    credential = credentialOf(record.secretSha256);
+    credentials.set(record, credential);
+  }
+  return credential;
+}
+
 /**
  * The key of a row, from the key audit trail. If the row differs from the trail, it is reported and undefined is returned. Returns a
  * promise only if the trail has events that this process has not read, or the row differs from it on Citus.
@@ -42,8 +54,7 @@ function compareKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promi
 
 function matchingKey(pool: Pool, record: KeyRecord, state: KeyState): KnownKey | undefined {
   const known = state.key(record.prefix);
-  if (known !== undefined && known.id === record.keyId && known.credentialSha256 === credentialOf(record.secretSha256))
-    return known;
+  if (known !== undefined && known.id === record.keyId && known.credentialSha256 === credentialOfRow(record)) return known;
   // A row that was read before the key was rotated differs from a later state, although it is valid.
   if (state.size === record.trailSize && isOnCitus(pool) === false) reportKey(pool, record);
   return undefined;

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Duplex } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { documentArray, textArray } from '../../src/database/binary-array.ts';
 import { isWorthRetrying, openPool } from '../../src/database/pool.ts';
 import { inTenantTransaction, sql, type Transaction } from '../../src/database/transaction.ts';
@@ -40,6 +41,19 @@ describe('statements of a transaction', () => {
         [{ text: null }],
       ]);
     }
+  });
+
+  test('of one tick are written to the connection at once', async () => {
+    const client = await pool.connect();
+    const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+    client.release();
+    const writes = vi.spyOn(stream, '_writev');
+    await inTransaction(async (tx) => {
+      await settled([tx.run(ECHO, ['a']), tx.run(ECHO, ['b'])]); // with BEGIN and the owner
+      await settled([tx.run(ECHO, ['c']), tx.commit()]);
+    });
+    expect(writes).toHaveBeenCalledTimes(2);
+    writes.mockRestore();
   });
 
   test('carry parameters of every type and size intact', async () => {

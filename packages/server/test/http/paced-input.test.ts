@@ -63,6 +63,52 @@ test('ends the connections with the most waiting bytes beyond the limit and answ
     .toBe(ACTIVE_REQUESTS_MAX + 2);
 });
 
+test('keeps the bytes of connections apart that send in turn', async () => {
+  const received = new Map<string, string>();
+  await listen((server) => {
+    server.removeAllListeners('request');
+    server.on('request', async (request, response) => {
+      let body = '';
+      for await (const chunk of request) body += String(chunk);
+      received.set(request.url!, body);
+      response.end('done');
+    });
+    paceRequests(server, 'connection', never);
+  });
+  const letters = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const head = (name: string, bytes: number) => httpText(`POST /${name} HTTP/1.1`, ['Host: x', `Content-Length: ${bytes}`]);
+  const connections = await Promise.all(letters.map((letter) => send(head(letter, 300_000))));
+  for (let part = 0; part < 30; part += 1) {
+    for (const [index, socket] of connections.entries()) socket.write(letters[index]!.repeat(10_000));
+    await sleep(1);
+  }
+  // More requests at once than may be active: the rest waits while other connections are read.
+  for (const [index, socket] of connections.entries())
+    socket.write(
+      Array.from({ length: 20 }, (_, number) => head(`${letters[index]}${number}`, 3) + letters[index]!.repeat(3)).join(''),
+    );
+  await expect.poll(() => received.size).toBe(letters.length * 21);
+  for (const [url, body] of received) expect(body).toBe(url[1]!.repeat(url.length === 2 ? 300_000 : 3));
+});
+
+test('reads connections into one buffer', async () => {
+  const reads: Buffer[] = [];
+  await listen((server) => {
+    server.on('connection', (socket) => {
+      const { parser } = socket as unknown as { parser: { execute: (bytes: Buffer) => number } };
+      const { execute } = parser;
+      parser.execute = (bytes) => {
+        reads.push(bytes);
+        return execute.call(parser, bytes);
+      };
+    });
+    paceRequests(server, 'connection', never);
+  });
+  for (let number = 0; number < 3; number += 1) await send(REQUEST);
+  await expect.poll(() => reads.length).toBe(3);
+  expect(new Set(reads.map(({ buffer }) => buffer)).size).toBe(1);
+});
+
 test.each([
   ['socket._paused', '_paused'],
   ['socket.parser', 'parser'],
