@@ -1,6 +1,6 @@
 import { METHODS, type Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
-import { ApiError } from '../errors/api-error.ts';
+import type { ApiError } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 import type { Connections } from './connections.ts';
 import {
@@ -13,6 +13,7 @@ import {
   replyUnreadablePath,
 } from './error-reply.ts';
 import { deferContinue } from './expect-continue.ts';
+import { KnownPaths } from './other-methods.ts';
 import { paceRequests } from './paced-input.ts';
 
 /** The parts of every listener. */
@@ -73,9 +74,10 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejectio
     drainBody(request);
     replyError(error, request, reply);
   });
+  app.decorate('knownPaths', new KnownPaths());
   app.setNotFoundHandler((request, reply) => {
     drainBody(request);
-    replyError(new ApiError('not_found'), request, reply);
+    replyError(app.knownPaths.rejectionOf(request, reply), request, reply);
   });
   return app;
 }

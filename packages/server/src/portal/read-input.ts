@@ -5,7 +5,7 @@ import { ApiError, validationFailed } from '../errors/api-error.ts';
 import { BODY_BOUNDS } from '../http/body-bounds.ts';
 import { parseJson } from '../http/parse-json.ts';
 import { readBody } from '../http/read-body.ts';
-import { issueFinder } from '../http/validate-body.ts';
+import { findIssues } from '../http/validate-body.ts';
 import type { PortalParts } from './portal-parts.ts';
 import type { Requester } from './signed-in.ts';
 
@@ -16,8 +16,7 @@ export interface Input {
 }
 
 /**
- * Creates a function that reads and validates query and body of a route, compiled once. It reports all issues together, each with its
- * field.
+ * Creates a function that reads and validates query and body of a route. It reports all issues together, each with its field.
  */
 export function inputReader(route: PortalRoute, parts: PortalParts): (request: FastifyRequest, who: Requester) => Promise<Input> {
   const query = route.query === undefined ? noQuery : validator(route.query);
@@ -40,9 +39,8 @@ const noQuery = (query: unknown): unknown => {
 };
 
 function validator(schema: TSchema): (value: unknown) => unknown {
-  const issuesOf = issueFinder(schema);
   return (value) => {
-    const issues = issuesOf(value);
+    const issues = findIssues(schema, value);
     if (issues.length > 0) throw new ApiError('validation_failed', issues);
     return value;
   };

@@ -1,7 +1,7 @@
 import type { ParametersOf, PortalRoute, ResponseOf, Role } from '@countersign/core/portal/route';
 import { PORTAL_ROUTES, type RouteName, type RouteOf } from '@countersign/core/portal/routes';
 import { expect } from 'vitest';
-import { issueFinder } from '../../src/http/validate-body.ts';
+import { findIssues } from '../../src/http/validate-body.ts';
 import { type Browser, createPerson } from './portal-browser.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
@@ -26,14 +26,10 @@ export interface PortalClient {
   file<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<{ text: string; headers: Headers }>;
 }
 
-const finders = new Map<string, ReturnType<typeof issueFinder>>();
-
 /** Expects a body to match the route's schema. */
 function expectSchemaOf(name: RouteName, body: unknown): void {
   const { response: answer } = PORTAL_ROUTES[name] as PortalRoute;
-  const finder = finders.get(name) ?? issueFinder(answer!);
-  finders.set(name, finder);
-  expect({ name, issues: finder(body) }).toEqual({ name, issues: [] });
+  expect({ name, issues: findIssues(answer!, body) }).toEqual({ name, issues: [] });
 }
 
 /** Signs in a new person with a role in a workspace. */
