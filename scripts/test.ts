@@ -4,12 +4,10 @@
  * (scripts/test-tiers.ts).
  */
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { runChecks } from './check.ts';
 import { runVitest } from './run-vitest.ts';
 import { TEST_TIERS } from './test-tiers.ts';
 
-const _root = fileURLToPath(new URL('../', import.meta.url));
 const chosen = withProjects(process.argv.slice(2));
 
 /** Programs that some tests need and npm cannot install. Without this check, each of those tests would fail with an unclear message. */

@@ -209,7 +209,9 @@ export const VARIABLES = {
 } as const;
 
 /** Variables of the client and its command. They may be set in the same environment (packages/client). */
-const CLIENT_NAMES = ['URL', 'API_KEY', 'VERIFY_KEY', 'VERIFY_KEY_FILE', 'PORTAL_URL'].map((name) => `COUNTERSIGN_${name}`);
+const CLIENT_NAMES = ['URL', 'API_KEY', 'VERIFY_KEY', 'VERIFY_KEY_FILE', 'TRUST', 'TRUST_FILE', 'PORTAL_URL'].map(
+  (name) => `COUNTERSIGN_${name}`,
+);
 
 /** Variables that can be given by value or by file. */
 const SECRETS = [

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -285,7 +285,7 @@ test('readConfig reports unknown COUNTERSIGN_ variables and knows those of secre
   const known = Object.fromEntries(
     Object.values(VARIABLES)
       .map(({ name }) => name)
-      .concat('COUNTERSIGN_URL', 'COUNTERSIGN_API_KEY', 'COUNTERSIGN_VERIFY_KEY', 'COUNTERSIGN_MASTER_SECRET_FILE', 'PATH')
+      .concat(namesInClient(), 'COUNTERSIGN_MASTER_SECRET_FILE', 'PATH')
       .map((name) => [name, '']),
   );
   expect(readConfig(known).unknownVariables).toEqual([]);
@@ -294,6 +294,15 @@ test('readConfig reports unknown COUNTERSIGN_ variables and knows those of secre
     'COUNTERSIGN_HOST_FILE',
   ]);
 });
+
+/** The variables that the sources of the client name. */
+function namesInClient(): string[] {
+  const sources = fileURLToPath(new URL('../../../client/src/', import.meta.url));
+  const texts = globSync('**/*.ts', { cwd: sources }).map((file) => readFileSync(join(sources, file), 'utf8'));
+  const names = new Set(texts.flatMap((text) => text.match(/COUNTERSIGN_[A-Z_]*[A-Z]/g) ?? []));
+  expect(names.size).toBeGreaterThan(5);
+  return [...names];
+}
 
 /** Runs a command line in this process. What fails before anything is opened needs no separate process. */
 async function runHere(args: string[], environment: Environment): Promise<{ status: number; stdout: string; stderr: string }> {
