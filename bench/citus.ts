@@ -28,11 +28,14 @@ const { values } = parseArgs({
     tenants: { type: 'string', default: '1,2,4' },
     connections: { type: 'string', default: '64' },
     shards: { type: 'string', default: '8' },
+    only: { type: 'string', default: 'traces,audit,telemetry,promotion' },
+    direct: { type: 'string', default: 'true' },
   },
 });
 const [seconds, rounds, connections] = [Number(values.seconds), Number(values.rounds), Number(values.connections)];
 const TENANTS = values.tenants.split(',').map(Number);
-const WORKS = ['traces', 'audit', 'telemetry', 'promotion'] as const;
+type Work = 'traces' | 'audit' | 'telemetry' | 'promotion';
+const WORKS = values.only.split(',') as Work[];
 
 const secrets = {
   COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),
@@ -81,7 +84,7 @@ try {
   await cleanup.disposeAsync();
 }
 
-async function rate({ port, keys }: Side, work: (typeof WORKS)[number], tenants: number): Promise<number> {
+async function rate({ port, keys }: Side, work: Work, tenants: number): Promise<number> {
   const loadRequests: LoadRequest[] = keys.slice(0, tenants).flatMap((key) => loadRequestsOf({ key })[work]);
   return (await runLoad({ port, connections, seconds, loadRequests })).perSecond;
 }
@@ -94,6 +97,7 @@ async function startSide({ host, port }: CitusNode, database: string, citus: boo
     DATABASE_URL: `postgres://${SERVER}@${host}:${port}/${database}`,
     COUNTERSIGN_PORT: '0',
     COUNTERSIGN_LOG_LEVEL: 'warn',
+    COUNTERSIGN_DIRECT_WRITES: values.direct,
   };
   const open = await openDatabase(readConfig(environment), () => undefined, 'set-up');
   const keys: string[] = [];

@@ -29,6 +29,8 @@ export interface Config {
   /** URL with the role that owns and migrates the tables, if it differs from DATABASE_URL. */
   migrateDatabaseUrl: string | undefined;
   databaseConnections: number;
+  /** Whether records are written directly to the nodes of Citus. */
+  directWrites: boolean;
   /** Maximum size of decompressed bodies by kind of operation. */
   reportBytesMax: number;
   recordBytesMax: number;
@@ -120,8 +122,14 @@ export const VARIABLES = {
   databaseConnections: variable(
     'COUNTERSIGN_DATABASE_CONNECTIONS',
     '8',
-    'Database connections for writing. The server opens up to twelve more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance.',
+    'Database connections for writing. The server opens up to twelve more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance. On Citus this is also the maximum for each node with rows.',
     whole(2, 200),
+  ),
+  directWrites: variable(
+    'COUNTERSIGN_DIRECT_WRITES',
+    'true',
+    'On Citus: write records directly to the node that has the rows of the workspace. false: the coordinator forwards all of them.',
+    flag,
   ),
   reportBytesMax: variable(
     'COUNTERSIGN_REPORT_BYTES_MAX',
@@ -307,6 +315,7 @@ export function readConfig(environment: Environment = process.env): Config {
     databaseUrl: get(VARIABLES.databaseUrl),
     migrateDatabaseUrl: get(VARIABLES.migrateDatabaseUrl),
     databaseConnections: get(VARIABLES.databaseConnections),
+    directWrites: get(VARIABLES.directWrites),
     reportBytesMax: get(VARIABLES.reportBytesMax),
     recordBytesMax: get(VARIABLES.recordBytesMax),
     queueBytesMax: get(VARIABLES.queueBytesMax),

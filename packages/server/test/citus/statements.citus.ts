@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { onCitus } from '../../src/database/citus-statements.ts';
+import { ShardGroup } from '../../src/database/shard-group.ts';
+import { READ_PLACE } from '../../src/database/tenant-nodes.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 
 /** Every statement that a module of the server names by `sql(...)`. */
@@ -107,6 +109,35 @@ test('each statement of the server is one task on one shard, or reads tables of 
   }
   expect(faults).toEqual([]);
   expect(statements.size).toBeGreaterThan(150);
+});
+
+/** Tables that are not distributed. Their statements run on the coordinator. */
+const NOT_ON_SHARDS =
+  /countersign\.(?:tenants|people|memberships|ingestion_keys|sessions|one_time_links|sign_in_attempts|signing_keys|signing_key_\w+|instance|migrations|record_order)\b/;
+
+test('each statement of the server can be prepared on the shards of a tenant', async () => {
+  const { rows } = await client.query<{ host: string; port: number; table: string; shard: string }>(READ_PLACE, [TENANT]);
+  const { host, port } = rows[0]!;
+  const shards = new ShardGroup(new Map(rows.map(({ table, shard }) => [table, shard])));
+  const onWorker = new pg.Client({ ...database.owner, host, port });
+  await onWorker.connect();
+  const faults: string[] = [];
+  let prepared = 0;
+  for (const [name, text] of statements) {
+    if (HAS_NO_PLAN.test(text) || NOT_ON_SHARDS.test(text)) continue;
+    const form = shards.form({ name, text });
+    try {
+      await onWorker.query(`PREPARE statement AS ${form.text}`);
+      await onWorker.query('DEALLOCATE ALL');
+      prepared += 1;
+    } catch (error) {
+      faults.push(`${name}: ${(error as Error).message}`);
+    }
+    if (form.name.length > 63) faults.push(`${form.name}: longer than 63 characters`);
+  }
+  await onWorker.end();
+  expect(faults).toEqual([]);
+  expect(prepared).toBeGreaterThan(100);
 });
 
 test('a statement without the tenant is found', async () => {
