@@ -27,20 +27,34 @@ const REQUIRE_PLACEMENT: Statement<unknown> = {
 /** The sequence of the order of records. Its numbers ascend on the coordinator only. */
 const ORDER_SEQUENCE = 'countersign.record_order';
 
-const NAME_OF_TABLE = /\bcountersign\.(\w+)/g;
+const NAME_IN_SCHEMA = /\bcountersign\.(\w+)/g;
+
+/** Replaces the names of the schema that have a replacement. */
+const replaceNames = (text: string, replacements: ReadonlyMap<string, string>): string =>
+  text.replace(NAME_IN_SCHEMA, (whole, name: string) => replacements.get(name) ?? whole);
+
+/** The shards of the same tenants, and the views whose tables they replace. */
+export interface ShardNames {
+  /** The id of the shard of each table, by its name without the schema. */
+  shards: ReadonlyMap<string, string>;
+  /** The query of each view. */
+  views: ReadonlyMap<string, string>;
+}
 
 /** The shards that hold the rows of the same tenants: one of each distributed table, all on one node. */
 export class ShardGroup {
   /** The shard of `log_heads`, which identifies the group. */
   readonly id: string;
-  /** The name of each shard by the name of its table. */
-  readonly #shards: ReadonlyMap<string, string>;
+  /** What stands for each table and view. */
+  readonly #replacements: ReadonlyMap<string, string>;
   readonly #forms = new Map<string, Statement<unknown>>();
 
-  /** @param shards the id of the shard of each table, by its name without the schema. */
-  constructor(shards: ReadonlyMap<string, string>) {
+  constructor({ shards, views }: ShardNames) {
     this.id = shards.get('log_heads')!;
-    this.#shards = new Map([...shards].map(([table, id]) => [table, `${table}_${id}`]));
+    const tables = new Map([...shards].map(([table, id]) => [table, `countersign.${table}_${id}`]));
+    // A view reads the distributed tables, so its query on the shards takes its place.
+    const queries = [...views].map(([view, query]): [string, string] => [view, `(${replaceNames(query, tables)})`]);
+    this.#replacements = new Map([...tables, ...queries]);
   }
 
   /**
@@ -60,10 +74,7 @@ export class ShardGroup {
     const { name, text } = statement;
     if (text.includes(ORDER_SEQUENCE))
       throw new CoordinatorNeededError(`${name} takes numbers from a sequence of the coordinator`);
-    const onShards = text.replace(NAME_OF_TABLE, (whole, table: string) => {
-      const shard = this.#shards.get(table);
-      return shard === undefined ? whole : `countersign.${shard}`;
-    });
+    const onShards = replaceNames(text, this.#replacements);
     if (onShards === text) return statement;
     return { name: name === '' ? '' : `${name}@${this.id}`, text: onShards };
   }

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { CitusNode, type NodeAddress, type NodeReports } from './citus-node.ts';
-import { CoordinatorNeededError, isElsewhere, ShardGroup } from './shard-group.ts';
+import { CoordinatorNeededError, isElsewhere, ShardGroup, type ShardNames } from './shard-group.ts';
 import { inShardTransaction, inTenantTransaction, type Transaction } from './transaction.ts';
 
 /** What the transactions of tenants on their nodes need. */
@@ -35,6 +35,11 @@ export const READ_PLACE = `
     JOIN pg_dist_shard AS shard ON shard.logicalrelid = same.logicalrelid AND shard.shardminvalue = head.shardminvalue
     JOIN pg_class AS class ON class.oid = shard.logicalrelid
    WHERE head.shardid = get_shard_id_for_distribution_column('countersign.log_heads', $1::uuid) AND placement.shardstate = 1`;
+
+/** The views of the schema, with their queries. */
+export const READ_VIEWS = `
+  SELECT relname AS view, rtrim(pg_get_viewdef(oid), ';') AS query FROM pg_class
+   WHERE relkind = 'v' AND relnamespace = 'countersign'::regnamespace ORDER BY relname`;
 
 interface PlaceRow extends NodeAddress {
   table: string;
@@ -120,18 +125,23 @@ export class TenantNodes {
   }
 
   async #readPlace(tenantId: string): Promise<Place | undefined> {
-    const { rows } = await this.#options.pool.query<PlaceRow>({ name: 'read_place', text: READ_PLACE, values: [tenantId] });
+    const { pool } = this.#options;
+    const [{ rows }, views] = await Promise.all([
+      pool.query<PlaceRow>({ name: 'read_place', text: READ_PLACE, values: [tenantId] }),
+      pool.query<{ view: string; query: string }>({ name: 'read_views', text: READ_VIEWS }),
+    ]);
     const [first] = rows;
-    const shardsByTable = new Map(rows.map(({ table, shard }) => [table, shard]));
+    const shards = new Map(rows.map(({ table, shard }) => [table, shard]));
     // Shards with replicas are written by the coordinator.
-    if (first === undefined || shardsByTable.size < rows.length) return undefined;
-    return { node: this.#nodeAt(first), shards: this.#groupOf(shardsByTable) };
+    if (first === undefined || shards.size < rows.length) return undefined;
+    const group = this.#groupOf({ shards, views: new Map(views.rows.map(({ view, query }) => [view, query])) });
+    return { node: this.#nodeAt(first), shards: group };
   }
 
   /** Tenants of the same shards share their statements. */
-  #groupOf(shardsByTable: ReadonlyMap<string, string>): ShardGroup {
-    const name = [...shardsByTable.values()].sort().join();
-    const group = this.#groups.get(name) ?? new ShardGroup(shardsByTable);
+  #groupOf(names: ShardNames): ShardGroup {
+    const name = JSON.stringify([[...names.shards.values()].sort(), [...names.views.values()]]);
+    const group = this.#groups.get(name) ?? new ShardGroup(names);
     this.#groups.set(name, group);
     return group;
   }

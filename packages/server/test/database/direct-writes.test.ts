@@ -10,17 +10,18 @@ import { inShardTransaction, sql } from '../../src/database/transaction.ts';
 import { testServer } from '../harness/test-server.ts';
 
 const server = await testServer();
-const group = new ShardGroup(
-  new Map([
+const group = new ShardGroup({
+  shards: new Map([
     ['log_heads', '102001'],
     ['traces', '102002'],
     ['trace_events', '102003'],
   ]),
-);
+  views: new Map([['steps', 'SELECT t.id FROM countersign.traces t']]),
+});
 const pool = openNodePool(server.database.server, server.open, 2);
 afterAll(() => pool.end());
 
-test('a statement names the shards of its tables, and nothing else changes', () => {
+test('a statement names the shards of its tables and of those of its views, and nothing else changes', () => {
   const text = `INSERT INTO countersign.traces (id) SELECT countersign.instant_of(e.id) FROM countersign.trace_events AS e
     JOIN countersign.tenants AS t ON t.id = e.tenant_id WHERE current_setting('countersign.tenant_id') <> 'traces'`;
   expect(group.form(sql('copy', text))).toEqual({
@@ -29,6 +30,9 @@ test('a statement names the shards of its tables, and nothing else changes', () 
       .replace('countersign.traces', 'countersign.traces_102002')
       .replace('countersign.trace_events', 'countersign.trace_events_102003'),
   });
+  expect(group.form(sql('view', 'SELECT id FROM countersign.steps AS s')).text).toBe(
+    'SELECT id FROM (SELECT t.id FROM countersign.traces_102002 t) AS s',
+  );
   const begin = sql('BEGIN', 'BEGIN');
   expect(group.form(begin)).toBe(begin);
   expect(group.form(sql('', 'SELECT 1 FROM countersign.traces')).name).toBe('');
