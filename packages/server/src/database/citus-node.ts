@@ -43,8 +43,8 @@ export class CitusNode {
     this.#reports = reports;
   }
 
-  /** Whether it can be reached, as far as is known. If not, tries again in the background, so that no batch waits for it. */
-  get isReachable(): boolean {
+  /** Whether it can be reached, as far as is known. If not, connects in the background, so that no batch waits for it. */
+  checkReachable(): boolean {
     if (!this.#isReachable && performance.now() >= this.#probeAt) void this.#probe();
     return this.#isReachable;
   }

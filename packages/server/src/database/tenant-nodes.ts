@@ -75,7 +75,7 @@ export class TenantNodes {
    */
   inTransaction<T>(tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const place = this.#placeOf(tenantId);
-    return place?.node.isReachable === true
+    return place?.node.checkReachable() === true
       ? this.#onNode(place, tenantId, work)
       : inTenantTransaction(this.#options.pool, tenantId, work);
   }
@@ -96,7 +96,7 @@ export class TenantNodes {
         node.noteFailure(error);
         return inTenantTransaction(this.#options.pool, tenantId, work);
       }
-      const isMoved = error === failureOfHold && isElsewhere(error);
+      const isMoved = failureOfHold !== undefined && isElsewhere(failureOfHold);
       if (!isMoved && !(error instanceof CoordinatorNeededError)) throw error;
       this.#tenants.set(tenantId, { place: undefined, readAt: performance.now() + PAUSE_MS });
       throw isMoved

@@ -89,14 +89,14 @@ test('a node is used once a connection has succeeded, and its failure is reporte
   const listen = { unreachable: (name: string) => void reports.push(name), reachable: () => void reports.push('again') };
   const there: NodeAddress = server.database.server;
   const good = new CitusNode(there, pool, listen);
-  expect(good.isReachable).toBe(false);
-  await until('the node is reached', () => good.isReachable);
+  expect(good.checkReachable()).toBe(false);
+  await until('the node is reached', () => good.checkReachable());
   expect(reports).toEqual([]);
   const closed = openNodePool({ ...server.database.server, host: '127.0.0.1', port: 1 }, server.open, 2);
   const bad = new CitusNode({ host: 'worker-1', port: 1 }, closed, listen);
-  await until('the failure is reported', () => !bad.isReachable && reports.length > 0);
+  await until('the failure is reported', () => !bad.checkReachable() && reports.length > 0);
   bad.noteFailure(new Error('again'));
-  expect([bad.isReachable, reports]).toEqual([false, ['worker-1:1']]);
+  expect([bad.checkReachable(), reports]).toEqual([false, ['worker-1:1']]);
   await closed.end();
 });
 
