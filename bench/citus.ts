@@ -1,6 +1,7 @@
 /**
  * `npm run bench:citus` compares a server on Citus (a coordinator and two workers) with the same server on one PostgreSQL of the same
- * version and settings, on the same cores. It prints a table: rates, and their ratio in alternating rounds. docs/scaling.md has results.
+ * version and settings, on the same cores. It prints a table: rates, their ratio in alternating rounds, and the processor time of the
+ * coordinator per request. docs/scaling.md has results.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
@@ -18,6 +19,7 @@ import { createCitusDatabase, createRoles, OWNER, SERVER } from '../scripts/citu
 import { type CitusNode, onNode, openCitusNodes } from '../scripts/citus/nodes.ts';
 import { evaluationBodies } from './bodies.ts';
 import { type LoadRequest, postRequest, runLoad, sendAll } from './load.ts';
+import { processorMs } from './processor-time.ts';
 import { median } from './rounds.ts';
 import { loadRequestsOf } from './rows/requests.ts';
 
@@ -28,11 +30,14 @@ const { values } = parseArgs({
     tenants: { type: 'string', default: '1,2,4' },
     connections: { type: 'string', default: '64' },
     shards: { type: 'string', default: '8' },
+    only: { type: 'string', default: 'traces,audit,telemetry,promotion' },
+    direct: { type: 'string', default: 'true' },
   },
 });
 const [seconds, rounds, connections] = [Number(values.seconds), Number(values.rounds), Number(values.connections)];
 const TENANTS = values.tenants.split(',').map(Number);
-const WORKS = ['traces', 'audit', 'telemetry', 'promotion'] as const;
+type Work = 'traces' | 'audit' | 'telemetry' | 'promotion';
+const WORKS = values.only.split(',') as Work[];
 
 const secrets = {
   COUNTERSIGN_MASTER_SECRET: randomBytes(32).toString('base64'),
@@ -58,13 +63,19 @@ try {
   process.stdout.write(
     `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)} at the start, ${values.shards} shards, ${connections} connections\n\n`,
   );
-  print('work', 'workspaces', 'one PostgreSQL', 'Citus', 'ratio', 'all ratios');
-  print('---', '---', '---', '---', '---', '---');
+  print('work', 'workspaces', 'one PostgreSQL', 'Citus', 'ratio', 'all ratios', 'coordinator');
+  print('---', '---', '---', '---', '---', '---', '---');
+  const coordinatorMs = () => processorMs(nodes.pidOf(nodes.coordinator) ?? 0);
   for (const work of WORKS)
     for (const tenants of TENANTS) {
-      const measured: { plain: number; citus: number }[] = [];
-      for (let round = 0; round <= rounds; round += 1)
-        measured.push({ plain: await rate(plain, work, tenants), citus: await rate(citus, work, tenants) });
+      const measured: { plain: number; citus: number; coordinatorMs: number }[] = [];
+      for (let round = 0; round <= rounds; round += 1) {
+        const rateOfPlain = await rate(plain, work, tenants);
+        const before = coordinatorMs();
+        const rateOfCitus = await rate(citus, work, tenants);
+        const perRequest = (coordinatorMs() - before) / (rateOfCitus * seconds);
+        measured.push({ plain: rateOfPlain, citus: rateOfCitus, coordinatorMs: perRequest });
+      }
       const kept = measured.slice(1); // the first round warms up
       const ratios = kept.map((each) => each.citus / each.plain);
       const rateOf = (side: 'plain' | 'citus') => `${Math.round(median(kept.map((each) => each[side])))}/s`;
@@ -75,13 +86,14 @@ try {
         rateOf('citus'),
         median(ratios).toFixed(2),
         ratios.map((ratio) => ratio.toFixed(2)).join(' '),
+        `${median(kept.map((each) => each.coordinatorMs)).toFixed(3)} ms`,
       );
     }
 } finally {
   await cleanup.disposeAsync();
 }
 
-async function rate({ port, keys }: Side, work: (typeof WORKS)[number], tenants: number): Promise<number> {
+async function rate({ port, keys }: Side, work: Work, tenants: number): Promise<number> {
   const loadRequests: LoadRequest[] = keys.slice(0, tenants).flatMap((key) => loadRequestsOf({ key })[work]);
   return (await runLoad({ port, connections, seconds, loadRequests })).perSecond;
 }
@@ -94,6 +106,7 @@ async function startSide({ host, port }: CitusNode, database: string, citus: boo
     DATABASE_URL: `postgres://${SERVER}@${host}:${port}/${database}`,
     COUNTERSIGN_PORT: '0',
     COUNTERSIGN_LOG_LEVEL: 'warn',
+    COUNTERSIGN_DIRECT_WRITES: values.direct,
   };
   const open = await openDatabase(readConfig(environment), () => undefined, 'set-up');
   const keys: string[] = [];

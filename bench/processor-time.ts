@@ -2,46 +2,60 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Measure, median } from './rounds.ts';
 
-/** The kernel counts processor time in hundredths of a second. */
-const TICK_US = 10_000;
+/** The length of a tick in /proc/PID/stat: 100 per second on Linux, whatever the kernel's own rate is. */
+const TICK_MS = 10;
 
-/** The processor time of all servers of a checkout since their start, in microseconds. NaN where the kernel has no /proc. */
-export function serverTimeUs(folder: string): number {
+/** The processor time of a process, its children and its ended children, in milliseconds. Linux only; NaN elsewhere. */
+export const processorMs = (pid: number): number => sumOf((each) => each.pid === pid || each.parent === pid);
+
+/** The processor time of all servers of a checkout, in milliseconds. Linux only; NaN elsewhere. */
+function serversMs(folder: string): number {
   const file = join(folder, 'bench/serve.ts');
+  return sumOf(({ pid }) => commandOf(pid).includes(file));
+}
+
+function sumOf(isCounted: (process: ProcessTimes) => boolean): number {
+  if (process.platform !== 'linux') return Number.NaN;
+  const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readStat(Number(name)) ?? []) : []));
+  return all.filter(isCounted).reduce((sum, each) => sum + each.ticks, 0) * TICK_MS;
+}
+
+interface ProcessTimes {
+  pid: number;
+  parent: number;
+  ticks: number;
+}
+
+/** The times of a process that is still there. */
+function readStat(pid: number): ProcessTimes | undefined {
   try {
-    const processes = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && commandOf(name).includes(file));
-    return processes.reduce((sum, name) => sum + ticksOf(name) * TICK_US, 0);
+    // The name of the program, in parentheses, may contain spaces.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
+    const [user, system, ofChildren, systemOfChildren] = fields.slice(11, 15).map(Number);
+    return { pid, parent: Number(fields[1]), ticks: user! + system! + ofChildren! + systemOfChildren! };
   } catch {
-    return Number.NaN;
+    return undefined;
   }
 }
 
-function commandOf(process: string): string[] {
+function commandOf(pid: number): string[] {
   try {
-    return readFileSync(`/proc/${process}/cmdline`, 'utf8').split('\0');
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
   } catch {
     return []; // it has ended
   }
 }
 
-/** User and system time of all threads of a process. The fields follow its name, which may contain spaces. */
-function ticksOf(process: string): number {
-  const fields = readFileSync(`/proc/${process}/stat`, 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ');
-  return Number(fields[11]) + Number(fields[12]);
-}
-
-/** A measurement that also records the server's processor time per unit of work. It varies less than rates if other work runs. */
+/** A measurement that also records the processor time of a checkout's servers per unit of work. It varies less than rates. */
 export function withServerTime(measure: Measure, folder: string): { measure: Measure; medianUs: () => number } {
-  const times: number[] = [];
+  const timesUs: number[] = [];
   return {
     measure: async (seconds) => {
-      const before = serverTimeUs(folder);
+      const before = serversMs(folder);
       const rate = await measure(seconds);
-      times.push((serverTimeUs(folder) - before) / (rate * seconds));
+      timesUs.push(((serversMs(folder) - before) * 1000) / (rate * seconds));
       return rate;
     },
-    medianUs: () => median(times),
+    medianUs: () => median(timesUs),
   };
 }

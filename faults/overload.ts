@@ -23,8 +23,10 @@ const [NORMAL_FACTOR, NORMAL_MS] = [2, 50];
 export const overload: Fault = {
   what: `mixed records from another process at ${STEADY_SHARE * 100} % of the capacity, then at ${OVERLOAD_SHARE * 100} % for ${OVERLOAD_TIME_SHARE} of that time, on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections; a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,
   promise: `memory does not grow by more than ${Math.round(100 * (GROWTH_MAX - 1))} % in the second half of the steady load and stays below ${MEMORY_MIB_MAX} MiB; every refusal has Retry-After; p99 is back to normal ${RECOVERY_SECONDS_MAX} s after the overload`,
-  run: async ({ seconds, servers }) => {
-    const cluster = await Cluster.start({ servers, settings: { COUNTERSIGN_QUEUE_BYTES_MAX: String(QUEUE_BYTES_MAX) } });
+  onCitus: true,
+  run: async ({ seconds, servers, citus }) => {
+    const settings = { COUNTERSIGN_QUEUE_BYTES_MAX: String(QUEUE_BYTES_MAX) };
+    const cluster = await Cluster.start({ servers, citus, settings });
     const load = new Load({ servers: cluster.members, key: cluster.victim.key });
     const reports: LoadReport[] = [];
     const runPhase = async (perSecond: number | undefined, phaseSeconds: number, connectionsMax = CONNECTIONS_MAX) => {

@@ -27,6 +27,8 @@ export interface CitusNode {
 export interface CitusNodes {
   readonly coordinator: CitusNode;
   readonly workers: readonly CitusNode[];
+  /** The process of a node that was started here; undefined for a node given by address. */
+  pidOf(node: CitusNode): number | undefined;
   /** Kills all processes of a node and starts it again. Only for nodes that were started here. */
   crash(node: CitusNode): Promise<void>;
   /** Ends the processes that were started here and removes their files. Nodes given by address continue to run. */
@@ -77,7 +79,7 @@ export function nodesByAddress(given: string): CitusNodes {
   if (coordinator === undefined || workers.length === 0)
     throw new Error('CITUS_NODES needs a coordinator and at least one worker');
   const crash = () => Promise.reject(new Error('only nodes that were started here can be killed'));
-  return { coordinator, workers, crash, stop: async () => undefined };
+  return { coordinator, workers, pidOf: () => undefined, crash, stop: async () => undefined };
 }
 
 async function startNodes(programs: PostgresPrograms, workers: number, settings: Record<string, string>): Promise<CitusNodes> {
@@ -103,8 +105,10 @@ async function startNodes(programs: PostgresPrograms, workers: number, settings:
         return node.address;
       }),
     );
-    const crash = (node: CitusNode) => started.find(({ address }) => address.port === node.port)!.crash();
-    return { coordinator: coordinator!, workers: others, crash, stop };
+    const startedAt = (node: CitusNode) => started.find(({ address }) => address.port === node.port)!;
+    const pidOf = (node: CitusNode) => startedAt(node).child.pid;
+    const crash = (node: CitusNode) => startedAt(node).crash();
+    return { coordinator: coordinator!, workers: others, pidOf, crash, stop };
   } catch (error) {
     await stop();
     throw error;

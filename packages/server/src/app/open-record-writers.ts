@@ -5,6 +5,7 @@ import type { Admission } from '../database/admission.ts';
 import { BatchWriter, type Item, type TakeMore } from '../database/batch-writer.ts';
 import { isWrongGuess } from '../database/pool.ts';
 import { Slots } from '../database/slots.ts';
+import type { TenantNodes } from '../database/tenant-nodes.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { BatchDocuments } from '../ingest/batch-documents.ts';
@@ -32,6 +33,9 @@ const LIMITS = {
   decisions: { itemsMax: 128, inFlightMax: 1 },
 } as const;
 
+/** Kinds whose records take numbers from a sequence. On Citus the coordinator has it. */
+const NUMBERED: ReadonlySet<keyof typeof LIMITS> = new Set(['evaluations', 'detailedEvaluations']);
+
 /** What belongs to a batch besides its items. */
 interface BatchParts<I> {
   documents: BatchDocuments;
@@ -53,11 +57,17 @@ export function openRecordWriters(parts: {
   metrics: Metrics;
   connections: number;
   runIds: RunIdMerging;
+  /** The nodes of Citus that are written to directly; undefined for one PostgreSQL. */
+  nodes: TenantNodes | undefined;
 }): RecordWriters {
-  const { database, queue, metrics, runIds } = parts;
+  const { database, queue, metrics, runIds, nodes } = parts;
   const slots = new Slots(parts.connections);
   const [auditHeads, traceHeads] = [new RememberedHeads(), new RememberedHeads()];
   const decisionKeys = cachedDecisionKeys(database.secrets.masterSecret);
+  const inTransaction = <T>(name: keyof typeof LIMITS, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
+    nodes === undefined || NUMBERED.has(name)
+      ? inTenantTransaction(database.pool, tenantId, work)
+      : nodes.inTransaction(tenantId, work);
   const writer = <I extends Item>(
     name: keyof typeof LIMITS,
     write: (tx: Transaction, items: readonly I[], batch: BatchParts<I>) => Promise<Outcome[]>,
@@ -72,12 +82,12 @@ export function openRecordWriters(parts: {
         database.clock.requireSafe();
         const documents =
           documentsOf === undefined ? BatchDocuments.none : await BatchDocuments.compress(items.flatMap(documentsOf));
-        const outcomes = await inTenantTransaction(database.pool, tenantId, (tx) =>
-          write(tx, items, { documents, takeMore }),
-        ).catch((error: unknown) => {
-          heads?.drop(tenantId, isWrongGuess(error));
-          throw error;
-        });
+        const outcomes = await inTransaction(name, tenantId, (tx) => write(tx, items, { documents, takeMore })).catch(
+          (error: unknown) => {
+            heads?.drop(tenantId, isWrongGuess(error));
+            throw error;
+          },
+        );
         committed?.(outcomes, tenantId);
         return outcomes;
       },

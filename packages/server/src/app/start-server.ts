@@ -29,6 +29,7 @@ import type { OpenDatabase } from './open-database.ts';
 import { openLedgerReader } from './open-ledger-reader.ts';
 import { openPortal } from './open-portal.ts';
 import { openRecordWriters } from './open-record-writers.ts';
+import { openTenantNodes } from './open-tenant-nodes.ts';
 import { databaseReadiness } from './readiness.ts';
 import { warningsOf } from './warnings.ts';
 import { startWatches, type Watches } from './watches.ts';
@@ -95,6 +96,7 @@ export async function startServer(
     watches.stop();
     checkpoints.stop();
   };
+  const nodes = await openTenantNodes(config, database, log);
   const api: PublicApi = {
     writers: openRecordWriters({
       database,
@@ -102,6 +104,7 @@ export async function startServer(
       metrics,
       connections: config.databaseConnections,
       runIds: watches.runIds,
+      nodes,
     }),
     authenticator: new Authenticator(database.lookupPool),
     space: watches.space,
@@ -165,6 +168,7 @@ export async function startServer(
       await closeApp(app);
       await metricsListener?.close();
       await workers.close();
+      await nodes?.close();
     },
   };
 }

@@ -11,6 +11,8 @@ export interface Config {
   /** URL with the role that owns and migrates the tables, if it differs from DATABASE_URL. */
   migrateDatabaseUrl: string | undefined;
   databaseConnections: number;
+  /** Whether records are written directly to the nodes of Citus. */
+  directWrites: boolean;
   /** Maximum size of decompressed bodies by kind of operation. */
   reportBytesMax: number;
   recordBytesMax: number;
@@ -78,6 +80,7 @@ export function readConfig(environment: Environment = process.env): Config {
     databaseUrl: get(VARIABLES.databaseUrl),
     migrateDatabaseUrl: get(VARIABLES.migrateDatabaseUrl),
     databaseConnections: get(VARIABLES.databaseConnections),
+    directWrites: get(VARIABLES.directWrites),
     reportBytesMax: get(VARIABLES.reportBytesMax),
     recordBytesMax: get(VARIABLES.recordBytesMax),
     queueBytesMax: get(VARIABLES.queueBytesMax),

@@ -58,8 +58,14 @@ export const VARIABLES = {
   databaseConnections: variable(
     'COUNTERSIGN_DATABASE_CONNECTIONS',
     '8',
-    'Database connections for writing. The server opens up to twelve more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance.',
+    'Database connections for writing. The server opens up to twelve more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance. On Citus this is also the maximum for each node with rows.',
     whole(2, 200),
+  ),
+  directWrites: variable(
+    'COUNTERSIGN_DIRECT_WRITES',
+    'true',
+    'On Citus: write records directly to the node that has the rows of the workspace. false: the coordinator forwards all of them.',
+    flag,
   ),
   reportBytesMax: variable(
     'COUNTERSIGN_REPORT_BYTES_MAX',

@@ -39,7 +39,11 @@ const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
 export const openPool = (address: DatabaseAddress, size: PoolSize): pg.Pool =>
   withErrorListeners(new pg.Pool(poolConfig(address, size)));
 
-/** The same, shared fairly between tenants: for reads, whose number is not limited. */
+/** A pool for statements on the shards of one node of Citus. They are as on one PostgreSQL, so the settings for Citus are left out. */
+export const openShardPool = (address: DatabaseAddress, size: PoolSize): pg.Pool =>
+  withErrorListeners(new pg.Pool(poolConfig(address, size)), () => undefined);
+
+/** A pool that is shared fairly between tenants: for reads, whose number is not limited. */
 export const openFairPool = (address: DatabaseAddress, size: PoolSize): FairPool =>
   withErrorListeners(new FairPool(poolConfig(address, size), new FairTurns({ size: size.size, ...FAIR_WAIT })));
 
@@ -73,14 +77,14 @@ const poolConfig = (address: DatabaseAddress, { size, name }: PoolSize): pg.Pool
     pipeline: true,
   }) as pg.PoolConfig;
 
-function withErrorListeners<P extends pg.Pool>(pool: P): P {
+function withErrorListeners<P extends pg.Pool>(pool: P, onConnected: typeof detectCitus = detectCitus): P {
   // The pool replaces a broken connection, and its statements fail with the reason. The listeners keep the additional error events of idle
   // connections (from the pool) and of used ones (from the connection) from ending the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
     for (const settings of [SETTINGS, CHECK_CLIENT]) client.query(settings).catch(() => undefined);
-    detectCitus(pool, client);
+    onConnected(pool, client);
   });
   return pool;
 }

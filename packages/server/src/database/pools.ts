@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { type Clock, shareClock, useClockOf } from './clock.ts';
-import { type DatabaseAddress, type FairPool, openFairPool, openPool } from './pool.ts';
+import { type DatabaseAddress, type FairPool, openFairPool, openPool, openShardPool } from './pool.ts';
 import { shareSeals, useSealsOf } from './seals.ts';
 
 /** The connections of a process, separated by purpose, so that slow work does not delay fast work. */
@@ -53,6 +53,14 @@ export function openRolePool(address: DatabaseAddress, { ledgerPool }: Pick<Pool
   useClockOf(pool, ledgerPool);
   useSealsOf(pool, ledgerPool);
   return pool;
+}
+
+/** Opens connections for writing to a node of Citus, with the clock and the seals of these pools. The caller ends them. */
+export function openNodePool(address: DatabaseAddress, { pool }: Pick<Pools, 'pool'>, writers: number): Pool {
+  const nodePool = openShardPool(address, { size: writers, name: 'node' });
+  useClockOf(nodePool, pool);
+  useSealsOf(nodePool, pool);
+  return nodePool;
 }
 
 /** Gives the pools the master secret, with which stored data is sealed and verified. */

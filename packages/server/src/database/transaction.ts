@@ -15,6 +15,9 @@ export interface Statement<Row> {
   readonly row?: Row;
 }
 
+/** The form in which a statement is sent, where it is not sent as it is written. Throws if it cannot be sent. */
+export type StatementForm = <Row>(statement: Statement<Row>) => Statement<Row>;
+
 /** Names a statement. Each function of `storage/` has one statement. */
 export const sql = <Row = Record<string, never>>(name: string, text: string): Statement<Row> => ({ name, text });
 
@@ -69,6 +72,12 @@ const PLAN_FOR_VALUES = sql('plan_for_values', PLANS_FOR_VALUES);
 const HAS_ROW_OF_TENANT = sql('require_row_of_tenant', REQUIRE_ROW_OF_TENANT);
 const COMMIT = sql('COMMIT', 'COMMIT');
 
+/** The form of statements on a connection to a database with Citus. */
+const formOnCitus: StatementForm = (statement) => {
+  const text = onCitus(statement.text);
+  return text === statement.text ? statement : { name: statement.name, text };
+};
+
 /** A UUID, or nobody. */
 const OWNER_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/i;
 
@@ -78,6 +87,13 @@ const OWNER_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/i;
  */
 export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '' }, work);
+
+/** The same on a node of Citus, whose shards the statements name instead of their tables (shard-group.ts). */
+export const inShardTransaction = <T>(
+  pool: Pool,
+  owner: { tenantId: string; form: StatementForm },
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> => inTransaction(pool, { ...owner, personId: '' }, work);
 
 /** The same for reading only; writes fail. Plans are made for the given values (planner.ts). */
 export const inReadTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
@@ -100,6 +116,8 @@ interface Scope {
   personId: string;
   /** How a transaction begins that only reads. */
   reading?: Statement<unknown>;
+  /** The form of its statements; undefined for that of the connection. */
+  form?: StatementForm | undefined;
 }
 
 async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
@@ -112,7 +130,8 @@ async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTra
   const client = await pool.connect();
   const detected = hasCitus(client);
   const isOnCitus = typeof detected === 'boolean' ? detected : await detected;
-  const tx = new PipelinedTransaction(client, { ...scope, isOnCitus }, clockOf(pool), sealsOf(pool));
+  const form = scope.form ?? (isOnCitus ? formOnCitus : undefined);
+  const tx = new PipelinedTransaction(client, { ...scope, form }, clockOf(pool), sealsOf(pool));
   try {
     tx.begin();
     const result = await work(tx);
@@ -139,7 +158,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly clock: Clock;
   readonly #seals: Seals | undefined;
   readonly #reading: Statement<unknown> | undefined;
-  readonly #isOnCitus: boolean;
+  readonly #form: StatementForm | undefined;
   readonly #client: PoolClient;
   /** Whether COMMIT must fail without the row of the tenant (citus-statements.ts). */
   #needsRowOfTenant = false;
@@ -148,13 +167,8 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   #firstFailure: unknown;
   readonly #afterCommit: (() => void)[] = [];
 
-  constructor(
-    client: PoolClient,
-    { tenantId, personId, isOnCitus, reading }: Scope & { isOnCitus: boolean },
-    clock: Clock,
-    seals: Seals | undefined,
-  ) {
-    this.#isOnCitus = isOnCitus;
+  constructor(client: PoolClient, { tenantId, personId, form, reading }: Scope, clock: Clock, seals: Seals | undefined) {
+    this.#form = form;
     this.#seals = seals;
     this.clock = clock;
     this.#client = client;
@@ -183,7 +197,10 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
-    return ignoreRejection(this.#send(statement, values).then(({ rows }) => rows));
+    if (this.#form === undefined) return ignoreRejection(this.#send(statement, values).then(({ rows }) => rows));
+    const sent = this.#form(statement);
+    if (sent !== statement && needsRowOfTenant(sent.text)) this.#needsRowOfTenant = true;
+    return ignoreRejection(this.#send(sent, values).then(({ rows }) => rows));
   }
 
   send(statement: Statement<unknown>, values: readonly unknown[]): void {
@@ -231,10 +248,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     });
   }
 
-  async #send<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<{ rows: Row[]; command: string }> {
-    const { name } = statement;
-    const text = this.#isOnCitus ? onCitus(statement.text) : statement.text;
-    if (text !== statement.text && needsRowOfTenant(text)) this.#needsRowOfTenant = true;
+  async #send<Row>({ name, text }: Statement<Row>, values: readonly unknown[]): Promise<{ rows: Row[]; command: string }> {
     this.#collect();
     try {
       return await this.#client.query<Row & pg.QueryResultRow>({ name, text, values: values as unknown[] });

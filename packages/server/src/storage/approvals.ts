@@ -11,7 +11,8 @@ export interface ApprovalRequest {
 
 const REQUEST = sql(
   'request_approvals',
-  `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_by) VALUES ($1, $2, $3, 'pending', $4)
+  `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_by, requested_seq)
+   VALUES ($1, $2, $3, 'pending', $4, nextval('countersign.record_order'))
    ON CONFLICT (tenant_id, evaluation_id) DO NOTHING`,
 );
 

@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { onCitus } from '../../src/database/citus-statements.ts';
+import { ShardGroup } from '../../src/database/shard-group.ts';
+import { READ_PLACE, READ_VIEWS } from '../../src/database/tenant-nodes.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 
 /** Every statement that a module of the server names by `sql(...)`. */
@@ -62,22 +64,22 @@ interface PlanNode {
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
 /** The plan of a statement. */
-async function planOf(text: string): Promise<PlanNode[]> {
-  await client.query('BEGIN');
+async function planOf(text: string, on: pg.Client = client): Promise<PlanNode[]> {
+  await on.query('BEGIN');
   try {
-    await client.query(`SET LOCAL countersign.tenant_id = '${TENANT}'`);
-    await client.query(`PREPARE statement AS ${onCitus(text)}`);
-    const { rows } = await client.query<{ types: string[] }>(
+    await on.query(`SET LOCAL countersign.tenant_id = '${TENANT}'`);
+    await on.query(`PREPARE statement AS ${text}`);
+    const { rows } = await on.query<{ types: string[] }>(
       `SELECT parameter_types::text[] AS types FROM pg_prepared_statements WHERE name = 'statement'`,
     );
     const values = rows[0]!.types.map((type) => pg.escapeLiteral(valueOfType(type))).join(', ');
-    const { rows: plans } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+    const { rows: plans } = await on.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
       `EXPLAIN (FORMAT JSON) EXECUTE statement${values === '' ? '' : `(${values})`}`,
     );
     return nodesOf(plans[0]!['QUERY PLAN'][0]!.Plan);
   } finally {
-    await client.query('ROLLBACK');
-    await client.query('DEALLOCATE ALL');
+    await on.query('ROLLBACK');
+    await on.query('DEALLOCATE ALL');
   }
 }
 
@@ -99,7 +101,7 @@ test('each statement of the server is one task on one shard, or reads tables of 
   for (const [name, text] of statements) {
     if (HAS_NO_PLAN.test(text)) continue;
     try {
-      const fault = faultOf(await planOf(text));
+      const fault = faultOf(await planOf(onCitus(text)));
       if (fault !== undefined) faults.push(`${name}: ${fault}`);
     } catch (error) {
       faults.push(`${name}: ${(error as Error).message}`);
@@ -107,6 +109,38 @@ test('each statement of the server is one task on one shard, or reads tables of 
   }
   expect(faults).toEqual([]);
   expect(statements.size).toBeGreaterThan(150);
+});
+
+/** Tables that are not distributed, and the sequence. Their statements run on the coordinator. */
+const NOT_ON_SHARDS =
+  /countersign\.(?:tenants|people|memberships|ingestion_keys|sessions|one_time_links|sign_in_attempts|signing_keys|signing_key_\w+|instance|migrations|record_order)\b/;
+
+test('each statement of the server can run on the shards of a tenant, without Citus', async () => {
+  const { rows } = await client.query<{ host: string; port: number; table: string; shard: string }>(READ_PLACE, [TENANT]);
+  const views = await client.query<{ view: string; query: string }>(READ_VIEWS);
+  const group = new ShardGroup({
+    shards: new Map(rows.map(({ table, shard }) => [table, shard])),
+    views: new Map(views.rows.map(({ view, query }) => [view, query])),
+  });
+  const onWorker = new pg.Client({ ...database.owner, host: rows[0]!.host, port: rows[0]!.port });
+  await onWorker.connect();
+  const faults: string[] = [];
+  let planned = 0;
+  for (const [name, text] of statements) {
+    if (HAS_NO_PLAN.test(text) || NOT_ON_SHARDS.test(text)) continue;
+    const form = group.form({ name, text });
+    if (form.name.length > 63) faults.push(`${form.name}: longer than 63 characters`);
+    try {
+      const nodes = await planOf(form.text, onWorker);
+      if (nodes.some((node) => node['Custom Plan Provider'] !== undefined)) faults.push(`${name}: planned by Citus`);
+      planned += 1;
+    } catch (error) {
+      faults.push(`${name}: ${(error as Error).message}`);
+    }
+  }
+  await onWorker.end();
+  expect(faults).toEqual([]);
+  expect(planned).toBeGreaterThan(100);
 });
 
 test('a statement without the tenant is found', async () => {

@@ -16,7 +16,9 @@ let key: string;
 beforeAll(async () => {
   database = await cloneDatabase();
   proxy = await CuttingProxy.start(database.server);
-  server = await testServer({ database: { ...database, server: { ...database.server, host: proxy.host } } });
+  // The proxy is in front of one PostgreSQL, or of the coordinator of Citus.
+  const proxied = { ...database, server: { ...database.server, host: proxy.host } };
+  server = await testServer({ database: proxied, directWrites: false });
   tenantId = await server.workspace();
   key = await server.key(tenantId);
   // The first use of a key is stored in a separate transaction.

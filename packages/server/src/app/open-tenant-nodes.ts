@@ -1,0 +1,28 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { isOnCitus } from '../database/citus-connections.ts';
+import { onNode } from '../database/citus-node.ts';
+import { openNodePool } from '../database/pools.ts';
+import { TenantNodes } from '../database/tenant-nodes.ts';
+import type { OpenDatabase } from './open-database.ts';
+
+/** The nodes that records are written to directly; undefined without Citus, or if the configuration forbids it. */
+export async function openTenantNodes(
+  { directWrites, databaseConnections }: Pick<Config, 'directWrites' | 'databaseConnections'>,
+  database: Pick<OpenDatabase, 'pool' | 'lookupPool' | 'address'>,
+  log: Logger,
+): Promise<TenantNodes | undefined> {
+  if (!directWrites || !(await isOnCitus(database.lookupPool))) return undefined;
+  return new TenantNodes({
+    pool: database.pool,
+    openNodePool: (node) => openNodePool(onNode(database.address, node), database, databaseConnections),
+    reports: {
+      unreachable: (node, error) =>
+        log.warn(
+          { node, err: error },
+          'this node of Citus cannot be reached directly; the coordinator forwards its records, which is slower',
+        ),
+      reachable: (node) => log.info({ node }, 'this node of Citus can be reached directly again'),
+    },
+  });
+}

@@ -1,0 +1,74 @@
+import type { Pool } from 'pg';
+import type { DatabaseAddress } from './pool.ts';
+
+/** Where a node listens, as Citus knows it. */
+export interface NodeAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Receives the changes of what can be reached, for the log. */
+export interface NodeReports {
+  /** Called once until the node is reached again. */
+  unreachable(node: string, error: unknown): void;
+  reachable(node: string): void;
+}
+
+/** The address of the same database on a node: with the user, the password, the name and the TLS settings of the given one. */
+export function onNode(address: DatabaseAddress, { host, port }: NodeAddress): DatabaseAddress {
+  if (!('connectionString' in address)) return { ...address, host, port };
+  const url = new URL(address.connectionString);
+  for (const name of ['host', 'port']) url.searchParams.delete(name);
+  // A URL without a host takes no port before it has one.
+  url.hostname = host.includes(':') ? `[${host}]` : host;
+  url.port = String(port);
+  return { connectionString: url.href };
+}
+
+/** The time between two attempts to connect to a node that was not reachable. */
+const PROBE_EVERY_MS = 5_000;
+
+/** A node of Citus and the connections to it. They are used once a first connection has succeeded. */
+export class CitusNode {
+  readonly pool: Pool;
+  readonly #name: string;
+  readonly #reports: NodeReports;
+  #isReachable = false;
+  #isReported = false;
+  #probeAt = 0;
+
+  constructor({ host, port }: NodeAddress, pool: Pool, reports: NodeReports) {
+    this.#name = `${host}:${port}`;
+    this.pool = pool;
+    this.#reports = reports;
+  }
+
+  /** Whether it can be reached, as far as is known. If not, connects in the background, so that no batch waits for it. */
+  checkReachable(): boolean {
+    if (!this.#isReachable && performance.now() >= this.#probeAt) void this.#probe();
+    return this.#isReachable;
+  }
+
+  /** Records that a connection failed. */
+  noteFailure(error: unknown): void {
+    this.#isReachable = false;
+    this.#probeAt = performance.now() + PROBE_EVERY_MS;
+    if (this.#isReported) return;
+    this.#isReported = true;
+    this.#reports.unreachable(this.#name, error);
+  }
+
+  async #probe(): Promise<void> {
+    this.#probeAt = performance.now() + PROBE_EVERY_MS;
+    try {
+      (await this.pool.connect()).release();
+    } catch (error) {
+      this.noteFailure(error);
+      return;
+    }
+    this.#isReachable = true;
+    if (!this.#isReported) return;
+    this.#isReported = false;
+    this.#reports.reachable(this.#name);
+  }
+}

@@ -1,0 +1,99 @@
+import type { Statement, Transaction } from './transaction.ts';
+
+/*
+ * Statements on shards. Each shard of a table of Citus is a table of its node, with the constraints, triggers, rights and row-level
+ * security of the distributed one. A statement that names it is planned and run by PostgreSQL alone. ADR: docs/decisions/0059.
+ */
+
+/** The work must run on the coordinator. It has the code of a serialization failure, because it may be repeated there. */
+export class CoordinatorNeededError extends Error {
+  override name = 'CoordinatorNeededError';
+  readonly code = '40001';
+}
+
+/** A statement that Citus plans: it changes no row, and holds the lock that a shard moves under until the transaction ends. */
+const HOLD: Statement<unknown> = {
+  name: 'hold_shards',
+  text: `UPDATE countersign.log_heads SET seq = seq WHERE tenant_id = $1 AND log = ''`,
+};
+
+/** Fails by a division by zero if the shard is not on this node. */
+const REQUIRE_PLACEMENT: Statement<unknown> = {
+  name: 'require_placement',
+  text: `SELECT 1 / count(*) AS placed FROM pg_catalog.pg_dist_placement
+          WHERE shardid = $1 AND shardstate = 1 AND groupid = (SELECT groupid FROM pg_catalog.pg_dist_local_group)`,
+};
+
+/** The sequence of the order of records. Its numbers ascend on the coordinator only. */
+const ORDER_SEQUENCE = 'countersign.record_order';
+
+const NAME_IN_SCHEMA = /\bcountersign\.(\w+)/g;
+
+/** Replaces the names of the schema that have a replacement. */
+const replaceNames = (text: string, replacements: ReadonlyMap<string, string>): string =>
+  text.replace(NAME_IN_SCHEMA, (whole, name: string) => replacements.get(name) ?? whole);
+
+/** The shards of the same tenants, and the views whose tables they replace. */
+export interface ShardNames {
+  /** The id of the shard of each table, by its name without the schema. */
+  shards: ReadonlyMap<string, string>;
+  /** The query of each view. */
+  views: ReadonlyMap<string, string>;
+}
+
+/** The shards that hold the rows of the same tenants: one of each distributed table, all on one node. */
+export class ShardGroup {
+  /** The shard of `log_heads`, which identifies the group. */
+  readonly id: string;
+  /** What stands for each table and view. */
+  readonly #replacements: ReadonlyMap<string, string>;
+  readonly #forms = new Map<string, Statement<unknown>>();
+
+  constructor({ shards, views }: ShardNames) {
+    this.id = shards.get('log_heads')!;
+    const tables = new Map([...shards].map(([table, id]) => [table, `countersign.${table}_${id}`]));
+    // A view reads the distributed tables, so its query on the shards takes its place.
+    const queries = [...views].map(([view, query]): [string, string] => [view, `(${replaceNames(query, tables)})`]);
+    this.#replacements = new Map([...tables, ...queries]);
+  }
+
+  /**
+   * A statement on the shards instead of their tables, with a name of its own, because a connection serves several groups.
+   * @throws CoordinatorNeededError if it takes numbers from a sequence.
+   */
+  readonly form = <Row>(statement: Statement<Row>): Statement<Row> => {
+    const known = this.#forms.get(statement.text);
+    if (known !== undefined) return known as Statement<Row>;
+    const form = this.#formOf(statement);
+    if (statement.name !== '') this.#forms.set(statement.text, form);
+    return form as Statement<Row>;
+  };
+
+  #formOf(statement: Statement<unknown>): Statement<unknown> {
+    if (statement === HOLD || statement === REQUIRE_PLACEMENT) return statement;
+    const { name, text } = statement;
+    if (text.includes(ORDER_SEQUENCE))
+      throw new CoordinatorNeededError(`${name} takes numbers from a sequence of the coordinator`);
+    const onShards = replaceNames(text, this.#replacements);
+    if (onShards === text) return statement;
+    return { name: name === '' ? '' : `${name}@${this.id}`, text: onShards };
+  }
+
+  /**
+   * Keeps the shards on this node until the transaction ends. A move of a shard waits for that, and a transaction that begins during
+   * a move waits for its end: the same lock as for statements that Citus runs. Sent before the other statements, without waiting.
+   * @returns rejects if the shards are not on this node, or the lock was not granted in time.
+   */
+  async hold(tx: Transaction): Promise<void> {
+    await Promise.all([tx.run(HOLD, [tx.tenantId]), tx.run(REQUIRE_PLACEMENT, [this.id])]);
+  }
+}
+
+/** The codes of a wait that was ended: the move takes too long. Other errors of `hold` mean that the shards are elsewhere. */
+const WAITED = new Set(['55P03', '57014']);
+
+/** Whether an error of `hold` means that the shards are not on the node, so that the coordinator must run the work. */
+export function isElsewhere(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !WAITED.has(code) && !code.startsWith('57P');
+}

@@ -1,0 +1,163 @@
+import type { Pool } from 'pg';
+import { CitusNode, type NodeAddress, type NodeReports } from './citus-node.ts';
+import { CoordinatorNeededError, isElsewhere, ShardGroup, type ShardNames } from './shard-group.ts';
+import { inShardTransaction, inTenantTransaction, type Transaction } from './transaction.ts';
+
+/** What the transactions of tenants on their nodes need. */
+export interface TenantNodesOptions {
+  /** The connections for writing to the coordinator. */
+  pool: Pool;
+  /** Opens connections to a node. They are closed by `close`. */
+  openNodePool: (node: NodeAddress) => Pool;
+  reports: NodeReports;
+}
+
+/** Where the rows of a tenant are. */
+interface Place {
+  node: CitusNode;
+  shards: ShardGroup;
+}
+
+/** What is known of a tenant; without a place its transactions run on the coordinator. */
+interface KnownTenant {
+  place: Place | undefined;
+  /** When its place is read again, by `performance.now()`. */
+  readAt: number;
+}
+
+/** The shards with the rows of a tenant, and their node. */
+export const READ_PLACE = `
+  SELECT node.nodename AS host, node.nodeport AS port, class.relname AS table, shard.shardid::text AS shard
+    FROM pg_dist_shard AS head JOIN pg_dist_placement AS placement USING (shardid)
+    JOIN pg_dist_node AS node ON node.groupid = placement.groupid AND node.noderole = 'primary' AND node.isactive AND node.metadatasynced
+    JOIN pg_dist_partition AS own ON own.logicalrelid = head.logicalrelid
+    JOIN pg_dist_partition AS same ON same.colocationid = own.colocationid
+    JOIN pg_dist_shard AS shard ON shard.logicalrelid = same.logicalrelid AND shard.shardminvalue = head.shardminvalue
+    JOIN pg_class AS class ON class.oid = shard.logicalrelid
+   WHERE head.shardid = get_shard_id_for_distribution_column('countersign.log_heads', $1::uuid) AND placement.shardstate = 1`;
+
+/** The views of the schema, with their queries. */
+export const READ_VIEWS = `
+  SELECT relname AS view, rtrim(pg_get_viewdef(oid), ';') AS query FROM pg_class
+   WHERE relkind = 'v' AND relnamespace = 'countersign'::regnamespace ORDER BY relname`;
+
+interface PlaceRow extends NodeAddress {
+  table: string;
+  shard: string;
+}
+
+/** The age at which a place is read again. It may be wrong before: `ShardGroup.hold` finds out. */
+const PLACE_AGE_MAX_MS = 5 * 60_000;
+
+/** How long the coordinator is used after a place was wrong, or could not be read. */
+const PAUSE_MS = 5_000;
+
+/** The largest number of known tenants. Above it, the one whose place was read first is dropped. */
+const TENANTS_MAX = 30_000;
+
+/**
+ * Runs the transactions of tenants directly on the nodes of Citus that have their rows. The coordinator runs them while the place is not
+ * known, after it was wrong, and while the node cannot be reached. No transaction waits for the place or for an unreachable node.
+ */
+export class TenantNodes {
+  readonly #options: TenantNodesOptions;
+  readonly #tenants = new Map<string, KnownTenant>();
+  readonly #groups = new Map<string, ShardGroup>();
+  readonly #nodes = new Map<string, CitusNode>();
+
+  constructor(options: TenantNodesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Like inTenantTransaction.
+   * @throws CoordinatorNeededError if the work must be repeated, which then runs on the coordinator.
+   */
+  inTransaction<T>(tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const place = this.#placeOf(tenantId);
+    return place?.node.checkReachable() === true
+      ? this.#onNode(place, tenantId, work)
+      : inTenantTransaction(this.#options.pool, tenantId, work);
+  }
+
+  async #onNode<T>({ node, shards }: Place, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    let isConnected = false;
+    let failureOfHold: unknown;
+    try {
+      return await inShardTransaction(node.pool, { tenantId, form: shards.form }, (tx) => {
+        isConnected = true;
+        shards.hold(tx).catch((error: unknown) => {
+          failureOfHold = error;
+        });
+        return work(tx);
+      });
+    } catch (error) {
+      if (!isConnected) {
+        node.noteFailure(error);
+        return inTenantTransaction(this.#options.pool, tenantId, work);
+      }
+      const isMoved = failureOfHold !== undefined && isElsewhere(failureOfHold);
+      if (!isMoved && !(error instanceof CoordinatorNeededError)) throw error;
+      this.#tenants.set(tenantId, { place: undefined, readAt: performance.now() + PAUSE_MS });
+      throw isMoved
+        ? new CoordinatorNeededError('the rows of the workspace have moved to another node', { cause: error })
+        : error;
+    }
+  }
+
+  /** The known place of a tenant. Reads it in the background when it is unknown or old. */
+  #placeOf(tenantId: string): Place | undefined {
+    const now = performance.now();
+    const known = this.#tenants.get(tenantId) ?? { place: undefined, readAt: 0 };
+    if (now < known.readAt) return known.place;
+    this.#remember(tenantId, { ...known, readAt: now + PAUSE_MS });
+    this.#readPlace(tenantId).then(
+      (place) => this.#remember(tenantId, { place, readAt: performance.now() + PLACE_AGE_MAX_MS }),
+      () => undefined, // the coordinator is away; it is asked again after the pause
+    );
+    return known.place;
+  }
+
+  #remember(tenantId: string, known: KnownTenant): void {
+    this.#tenants.delete(tenantId);
+    this.#tenants.set(tenantId, known);
+    if (this.#tenants.size > TENANTS_MAX) this.#tenants.delete(this.#tenants.keys().next().value!);
+  }
+
+  async #readPlace(tenantId: string): Promise<Place | undefined> {
+    const { pool } = this.#options;
+    const [{ rows }, views] = await Promise.all([
+      pool.query<PlaceRow>({ name: 'read_place', text: READ_PLACE, values: [tenantId] }),
+      pool.query<{ view: string; query: string }>({ name: 'read_views', text: READ_VIEWS }),
+    ]);
+    const [first] = rows;
+    const shards = new Map(rows.map(({ table, shard }) => [table, shard]));
+    // Shards with replicas are written by the coordinator.
+    if (first === undefined || shards.size < rows.length) return undefined;
+    const group = this.#groupOf({ shards, views: new Map(views.rows.map(({ view, query }) => [view, query])) });
+    return { node: this.#nodeAt(first), shards: group };
+  }
+
+  /** Tenants of the same shards share their statements. */
+  #groupOf(names: ShardNames): ShardGroup {
+    const name = JSON.stringify([[...names.shards.values()].sort(), [...names.views.values()]]);
+    const group = this.#groups.get(name) ?? new ShardGroup(names);
+    this.#groups.set(name, group);
+    return group;
+  }
+
+  #nodeAt({ host, port }: NodeAddress): CitusNode {
+    const name = `${host}:${port}`;
+    let node = this.#nodes.get(name);
+    if (node === undefined) {
+      node = new CitusNode({ host, port }, this.#options.openNodePool({ host, port }), this.#options.reports);
+      this.#nodes.set(name, node);
+    }
+    return node;
+  }
+
+  /** Closes the connections to the nodes, whatever their state is. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#nodes.values()].map(({ pool }) => pool.end()));
+  }
+}

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import pino from 'pino';
+import { afterAll, expect, inject, test } from 'vitest';
+import { onNode as asSuperuserOn } from '../../../../scripts/citus/nodes.ts';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { type NodeAddress, onNode } from '../../src/database/citus-node.ts';
+import { openNodePool } from '../../src/database/pools.ts';
+import { TenantNodes } from '../../src/database/tenant-nodes.ts';
+import { sql, type Transaction } from '../../src/database/transaction.ts';
+import { setRiskLevel } from '../../src/workspace/agent-risk.ts';
+import { paths, testServer } from '../harness/test-server.ts';
+
+const lines: { level: number; msg: string }[] = [];
+const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+const server = await testServer({ log });
+const reports: string[] = [];
+const opened: TenantNodes[] = [];
+afterAll(() => Promise.all(opened.map((nodes) => nodes.close())));
+
+/** The nodes, as a server opens them. */
+function openNodes(addressOf: (node: NodeAddress) => NodeAddress = (node) => node): TenantNodes {
+  const nodes = new TenantNodes({
+    pool: server.open.pool,
+    openNodePool: (node) => openNodePool(onNode(server.open.address, addressOf(node)), server.open, 2),
+    reports: { unreachable: (node) => void reports.push(`lost ${node}`), reachable: (node) => void reports.push(`back ${node}`) },
+  });
+  opened.push(nodes);
+  return nodes;
+}
+
+interface Placement extends pg.QueryResultRow {
+  shardid: string;
+  nodename: string;
+  nodeport: number;
+}
+
+/** Where the rows of a workspace are, and a worker where they are not. */
+const placementsOf = async (tenantId: string): Promise<{ here: Placement; other: Placement }> => {
+  const [here, other] = await server.database.sql<Placement>(
+    `SELECT p.shardid::text, n.nodename, n.nodeport FROM pg_dist_node AS n CROSS JOIN pg_dist_placement AS p
+      WHERE p.shardid = get_shard_id_for_distribution_column('countersign.traces', $1::uuid) AND n.shouldhaveshards
+      ORDER BY p.groupid <> n.groupid`,
+    [tenantId],
+  );
+  return { here: here!, other: other! };
+};
+
+async function move(tenantId: string): Promise<void> {
+  const { here, other } = await placementsOf(tenantId);
+  await server.database.sql(
+    `SELECT citus_move_shard_placement($1::bigint, $2, $3, $4, $5, shard_transfer_mode => 'block_writes')`,
+    [here.shardid, here.nodename, here.nodeport, other.nodename, other.nodeport],
+  );
+}
+
+/** How many connections of the server to a node have run transactions on shards. */
+const directConnections = ({ nodename, nodeport }: Placement): Promise<number> =>
+  asSuperuserOn(
+    { ...inject('cluster').citus!.coordinator, host: nodename, port: nodeport },
+    server.database.server.database,
+    async (client) => {
+      const { rows } = await client.query<{ count: number }>(
+        `SELECT count(*)::integer FROM pg_stat_activity
+          WHERE application_name = 'countersign-node' AND datname = current_database() AND query = 'COMMIT'`,
+      );
+      return rows[0]!.count;
+    },
+  );
+
+const postTrace = async (key: string, traceId: string): Promise<number> =>
+  (await server.post(paths.traces, key, { trace_id: traceId, agent_name: 'direct', outcome: 'success' })).status;
+
+/** A workspace that the server writes to directly, with its key. */
+async function directWorkspace(): Promise<{ tenant: string; key: string }> {
+  const tenant = await server.workspace();
+  const key = await server.key(tenant);
+  const { here } = await placementsOf(tenant);
+  let number = 0;
+  const before = await directConnections(here);
+  await until('the server writes directly', async () => {
+    number += 1;
+    await Promise.all(['a', 'b', 'c'].map(async (part) => expect(await postTrace(key, `first-${number}-${part}`)).toBe(200)));
+    return number > 3 && (await directConnections(here)) >= Math.max(before, 1);
+  });
+  return { tenant, key };
+}
+
+const WHERE = sql<{ port: number }>('where_am_i', 'SELECT inet_server_port() AS port');
+const whereOf = async (tx: Transaction): Promise<number> => (await tx.run(WHERE, []))[0]!.port;
+
+/** Waits until transactions of a tenant run on its node. */
+async function untilDirect(nodes: TenantNodes, tenant: string): Promise<void> {
+  const { here } = await placementsOf(tenant);
+  await until('transactions run on the node', async () => (await nodes.inTransaction(tenant, whereOf)) === here.nodeport);
+}
+
+test('records of all kinds are stored once and verified, whichever node runs their batches', async () => {
+  const { tenant, key } = await directWorkspace();
+  const evaluation = { name: 'nightly', agent_name: 'direct', status: 'passing', pass_rate: 100 };
+  expect((await server.post(paths.evaluations, key, evaluation)).status).toBe(200);
+  for (const [path, body] of [
+    [paths.audit, { actor: 'ci', action: 'direct.acted' }],
+    [paths.telemetry, { trace_id: 'event', outcome: 'success', agent_name: 'direct' }],
+    [paths.promotionCheck, { agent_name: 'direct' }],
+  ] as const)
+    expect([path, (await server.post(path, key, body)).status]).toEqual([path, 200]);
+  await setRiskLevel(server.open.pool, tenant, { agent: 'direct', level: 'high' }, 'operator');
+  // The request for an approval takes a number from a sequence of the coordinator.
+  const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'direct' });
+  expect(body).toMatchObject({ allowed: false, reason: 'approval_required' });
+  expect(
+    await server.database.sql(
+      `SELECT a.requested_seq - e.seq < 100 AS follows FROM countersign.approvals AS a
+         JOIN countersign.evaluations AS e ON e.tenant_id = $1 AND e.id = a.evaluation_id
+        WHERE a.tenant_id = $1 AND a.requested_seq > e.seq`,
+      [tenant],
+    ),
+  ).toEqual([{ follows: true }]);
+  await server.verifyLogs();
+  await server.compareTables();
+  expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
+});
+
+test('a batch for a node that no longer has the rows is written to the new node', async () => {
+  const { tenant, key } = await directWorkspace();
+  const stored = () => server.database.sql('SELECT 1 FROM countersign.traces WHERE tenant_id = $1', [tenant]);
+  const before = (await stored()).length;
+  await move(tenant);
+  const statuses = await Promise.all(['m1', 'm2', 'm3', 'm4'].map((traceId) => postTrace(key, traceId)));
+  expect(statuses).toEqual([200, 200, 200, 200]);
+  expect((await stored()).length).toBe(before + 4);
+});
+
+const INSERT_AGENT = sql('insert_test_agent', 'INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, $3)');
+
+test('a move waits for a transaction on the node, and takes its rows along', async () => {
+  const tenant = await server.workspace();
+  const nodes = openNodes();
+  await untilDirect(nodes, tenant);
+  let moving: Promise<void> | undefined;
+  let isMoved = false;
+  await nodes.inTransaction(tenant, async (tx) => {
+    await tx.run(INSERT_AGENT, [tenant, randomUUID(), 'moved along']);
+    moving = move(tenant).then(() => {
+      isMoved = true;
+    });
+    await sleep(1_000);
+    expect(isMoved).toBe(false);
+  });
+  await moving;
+  expect(await server.database.sql('SELECT name FROM countersign.agents WHERE tenant_id = $1', [tenant])).toEqual([
+    { name: 'moved along' },
+  ]);
+  // The old node is still known. The work is refused there, and runs on the coordinator when it is repeated.
+  await expect(nodes.inTransaction(tenant, whereOf)).rejects.toMatchObject({ name: 'CoordinatorNeededError', code: '40001' });
+  expect(await nodes.inTransaction(tenant, whereOf)).toBe(inject('cluster').citus!.coordinator.port);
+});
+
+test('the coordinator writes while a node cannot be reached, which is reported once', async () => {
+  const tenant = await server.workspace();
+  const nodes = openNodes(({ host }) => ({ host, port: 1 }));
+  const { here } = await placementsOf(tenant);
+  const coordinator = inject('cluster').citus!.coordinator.port;
+  await until('the node is reported', async () => {
+    expect(await nodes.inTransaction(tenant, whereOf)).toBe(coordinator);
+    return reports.length > 0;
+  });
+  for (let number = 0; number < 5; number += 1) expect(await nodes.inTransaction(tenant, whereOf)).toBe(coordinator);
+  expect(reports).toEqual([`lost ${here.nodename}:${here.nodeport}`]);
+});
+
+/** Two workspaces with rows in the same shards. */
+async function neighbours(): Promise<[string, string]> {
+  const byShard = new Map<string, string>();
+  for (;;) {
+    const tenant = await server.workspace();
+    await postTrace(await server.key(tenant), 'twin');
+    const { shardid } = (await placementsOf(tenant)).here;
+    const other = byShard.get(shardid);
+    if (other !== undefined) return [tenant, other];
+    byShard.set(shardid, tenant);
+  }
+}
+
+test('row-level security holds on the shards, and append-only tables refuse changes', async () => {
+  const [own, other] = await neighbours();
+  const nodes = openNodes();
+  await untilDirect(nodes, own);
+  const run = (text: string, values: unknown[] = []) =>
+    nodes.inTransaction(own, (tx) => tx.run(sql<{ tenant_id: string }>('', text), values));
+  const tables = await server.database.sql<{ name: string }>(
+    `SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON oid = logicalrelid WHERE partmethod = 'h'`,
+  );
+  for (const { name } of tables) {
+    const rest = name === 'log_heads' ? `${name} WHERE log <> 'keys'` : name;
+    const seen = await run(`SELECT DISTINCT tenant_id FROM countersign.${rest}`);
+    expect([name, seen.filter(({ tenant_id }) => tenant_id !== own)]).toEqual([name, []]);
+  }
+  expect(await run('SELECT DISTINCT tenant_id FROM countersign.traces')).toEqual([{ tenant_id: own }]);
+  await expect(nodes.inTransaction(own, (tx) => tx.run(INSERT_AGENT, [other, randomUUID(), 'smuggled']))).rejects.toMatchObject({
+    code: '42501',
+  });
+  const change = await run('UPDATE countersign.traces SET total_tokens = 0 WHERE tenant_id = $1 RETURNING tenant_id', [other]);
+  expect(change).toEqual([]);
+  for (const text of ['UPDATE countersign.audit_entries SET actor = actor', 'DELETE FROM countersign.trace_events'])
+    await expect(run(text)).rejects.toMatchObject({ code: '42501' });
+});

@@ -1,0 +1,106 @@
+import pino from 'pino';
+import { afterAll, expect, inject, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { openTenantNodes } from '../../src/app/open-tenant-nodes.ts';
+import { CitusNode, type NodeAddress, onNode } from '../../src/database/citus-node.ts';
+import { isWorthRetrying } from '../../src/database/pool.ts';
+import { openNodePool } from '../../src/database/pools.ts';
+import { CoordinatorNeededError, isElsewhere, ShardGroup } from '../../src/database/shard-group.ts';
+import { inShardTransaction, sql } from '../../src/database/transaction.ts';
+import { testServer } from '../harness/test-server.ts';
+
+const server = await testServer();
+const group = new ShardGroup({
+  shards: new Map([
+    ['log_heads', '102001'],
+    ['traces', '102002'],
+    ['trace_events', '102003'],
+  ]),
+  views: new Map([['steps', 'SELECT t.id FROM countersign.traces t']]),
+});
+const pool = openNodePool(server.database.server, server.open, 2);
+afterAll(() => pool.end());
+
+test('a statement names the shards of its tables and of those of its views, and nothing else changes', () => {
+  const text = `INSERT INTO countersign.traces (id) SELECT countersign.instant_of(e.id) FROM countersign.trace_events AS e
+    JOIN countersign.tenants AS t ON t.id = e.tenant_id WHERE current_setting('countersign.tenant_id') <> 'traces'`;
+  expect(group.form(sql('copy', text))).toEqual({
+    name: 'copy@102001',
+    text: text
+      .replace('countersign.traces', 'countersign.traces_102002')
+      .replace('countersign.trace_events', 'countersign.trace_events_102003'),
+  });
+  expect(group.form(sql('view', 'SELECT id FROM countersign.steps AS s')).text).toBe(
+    'SELECT id FROM (SELECT t.id FROM countersign.traces_102002 t) AS s',
+  );
+  const begin = sql('BEGIN', 'BEGIN');
+  expect(group.form(begin)).toBe(begin);
+  expect(group.form(sql('', 'SELECT 1 FROM countersign.traces')).name).toBe('');
+});
+
+test('a statement that takes numbers from a sequence is not sent, its transaction is rolled back, and it may be repeated', async () => {
+  const tenantId = await server.workspace();
+  const form = <Row>(statement: { name: string; text: string; row?: Row }) => {
+    group.form(statement);
+    return statement;
+  };
+  const error = await inShardTransaction(pool, { tenantId, form }, async (tx) => {
+    tx.send(sql('rename', 'UPDATE countersign.log_heads SET seq = 7 WHERE tenant_id = $1'), [tenantId]);
+    tx.send(sql('number', `SELECT nextval('countersign.record_order')`), []);
+    await tx.commit();
+  }).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(CoordinatorNeededError);
+  expect(isWorthRetrying(error)).toBe(true);
+  expect(await server.database.sql('SELECT 1 FROM countersign.log_heads WHERE tenant_id = $1 AND seq = 7', [tenantId])).toEqual(
+    [],
+  );
+});
+
+test.each([
+  ['22012', true, 'the shard is not here'],
+  ['40001', true, 'the shard was split'],
+  ['08006', true, 'the other node is away'],
+  ['55P03', false, 'the lock was not granted in time'],
+  ['57014', false, 'the statement took too long'],
+  ['57P01', false, 'the node shuts down'],
+  ['ECONNRESET', false, 'the connection is lost'],
+])('the error %s of the lock sends the work to the coordinator: %s (%s)', (code, expected) => {
+  expect(isElsewhere(Object.assign(new Error('failed'), { code }))).toBe(expected);
+});
+
+test.each([
+  ['postgres://me:p%40ss@db:5433/ledger?sslmode=require', 'postgres://me:p%40ss@worker-1:5432/ledger?sslmode=require'],
+  ['postgres://me@db/ledger', 'postgres://me@worker-1:5432/ledger'],
+  ['postgres://me@[::1]:5433/ledger', 'postgres://me@worker-1:5432/ledger'],
+  ['postgres:///ledger?host=/run/postgresql&user=me', 'postgres://worker-1:5432/ledger?user=me'],
+])('a node is reached with the settings of %s', (connectionString, expected) => {
+  expect(onNode({ connectionString }, { host: 'worker-1', port: 5432 })).toEqual({ connectionString: expected });
+});
+
+test('the address of a node can be one of IPv6', () => {
+  const address = { connectionString: 'postgres://me@db/ledger' };
+  expect(onNode(address, { host: 'fd00::7', port: 5433 })).toEqual({ connectionString: 'postgres://me@[fd00::7]:5433/ledger' });
+  const settings = { host: 'db', port: 1, user: 'me', database: 'ledger' };
+  expect(onNode(settings, { host: 'fd00::7', port: 5433 })).toEqual({ ...settings, host: 'fd00::7', port: 5433 });
+});
+
+test('a node is used once a connection has succeeded, and its failure is reported once', async () => {
+  const reports: string[] = [];
+  const listen = { unreachable: (name: string) => void reports.push(name), reachable: () => void reports.push('again') };
+  const there: NodeAddress = server.database.server;
+  const good = new CitusNode(there, pool, listen);
+  expect(good.checkReachable()).toBe(false);
+  await until('the node is reached', () => good.checkReachable());
+  expect(reports).toEqual([]);
+  const closed = openNodePool({ ...server.database.server, host: '127.0.0.1', port: 1 }, server.open, 2);
+  const bad = new CitusNode({ host: 'worker-1', port: 1 }, closed, listen);
+  await until('the failure is reported', () => !bad.checkReachable() && reports.length > 0);
+  bad.noteFailure(new Error('again'));
+  expect([bad.checkReachable(), reports]).toEqual([false, ['worker-1:1']]);
+  await closed.end();
+});
+
+test.skipIf(inject('cluster').citus !== undefined)('one PostgreSQL is written to by its pool for writing', async () => {
+  const config = { directWrites: true, databaseConnections: 2 };
+  expect(await openTenantNodes(config, server.open, pino({ level: 'silent' }))).toBeUndefined();
+});
