@@ -28,7 +28,7 @@ describe('npm run faults', () => {
   test('refuses invalid options before it starts a server', () => {
     for (const [args, message] of [
       [['--only', 'nothing'], '--only takes kills'],
-      [['--citus', '--only', 'overload'], '--only takes kills, several-servers; got "overload"'],
+      [['--citus', '--only', 'open-files'], '--only takes kills, several-servers, overload; got "open-files"'],
       [['--servers', '5'], '--servers must be a whole number from 1 to 4'],
       [['--rounds', '0'], '--rounds must be a whole number from 1 to 1000'],
     ] as const) {

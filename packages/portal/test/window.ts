@@ -28,6 +28,7 @@ export async function openWindow(options: {
     colorScheme,
     ...(timezoneId === undefined ? {} : { timezoneId }),
     viewport: { width, height: 860 },
+    reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   const [name, value] = cookie?.split('=') ?? [];

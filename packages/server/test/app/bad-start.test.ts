@@ -231,6 +231,7 @@ describe('serve with a bad configuration', () => {
     ['COUNTERSIGN_RATE_LIMIT_PER_MINUTE', '0'],
     ['COUNTERSIGN_LOG_LEVEL', 'loud'],
     ['COUNTERSIGN_BEHIND_PROXY', 'yes'],
+    ['COUNTERSIGN_DIRECT_WRITES', 'on'],
     ['COUNTERSIGN_PUBLIC_URL', 'countersign.example.com'],
     ['COUNTERSIGN_PUBLIC_URL', 'https://example.com/portal'],
     ['COUNTERSIGN_PUBLIC_URL', 'ftp://example.com'],
