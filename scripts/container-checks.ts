@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { checkContract } from '../test/contract/contract-checks.ts';
 
 /** Address of the server in the container, from outside. */
@@ -60,6 +61,8 @@ export async function checkEndpoints(run: RunInContainer): Promise<string> {
 
 /** Checks that the key and the evaluation of {@link checkEndpoints} still exist. */
 export async function checkKeptData(key: string, when: string): Promise<void> {
+  // Commands block the event loop. Without a pause, fetch would reuse a connection that the stopped server closed.
+  await sleep(200);
   const { status, answer } = await post(key, GATE, { agent_name: 'bot', min_pass_rate: 90 });
   check(`the key and the evaluation exist ${when}`, status === 200 && answer.allowed === true);
 }
