@@ -23,6 +23,7 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/portal/test/{bundle,number-format,pass-rate-series,problem}.test.ts',
       'packages/server/test/database/{batch-writer,free-space,head-seals,row-seals}.test.ts',
       'packages/server/test/{documents/segment-layout,ledger/service-actions,people/personal-data,secrets/secret-files}.test.ts',
+      'packages/server/test/app/welcome.test.ts',
       'test/{import-table,test-tiers}.test.ts',
     ],
   },

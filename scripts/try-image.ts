@@ -3,23 +3,10 @@ import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkContract } from '../test/contract/contract-checks.ts';
+import { check, checkEndpoints, checkFromOutside, checkLogs } from './container-checks.ts';
 
 /** The user of the image. */
 const USER = 10_001;
-
-/** Requests to the five endpoints, and a check of each response. */
-const REQUESTS: [path: string, body: object, isGood: (answer: Record<string, unknown>) => boolean][] = [
-  [
-    'traces',
-    { trace_id: 'run-1', agent_name: 'bot', spans: [{ span_id: 's1', kind: 'llm', name: 'plan' }] },
-    ({ id }) => typeof id === 'string',
-  ],
-  ['telemetry', { events: [{ trace_id: 'run-2', outcome: 'success', agent_name: 'bot' }] }, () => true],
-  ['evaluations', { name: 'nightly', agent_name: 'bot', pass_rate: 92.5 }, ({ id }) => typeof id === 'string'],
-  ['audit', { actor: 'ci', action: 'image.tried' }, ({ row_hash }) => typeof row_hash === 'string'],
-  ['governance/promotion-check', { agent_name: 'bot', min_pass_rate: 90 }, ({ allowed }) => allowed === true],
-];
 
 /** Runs commands of an image with a read-only root, an unprivileged user and one volume. */
 class Image {
@@ -73,11 +60,6 @@ class Image {
   }
 }
 
-function check(what: string, isTrue: boolean): void {
-  process.stdout.write(`${isTrue ? 'ok  ' : 'FAIL'} ${what}\n`);
-  if (!isTrue) process.exitCode = 1;
-}
-
 /** The server is the only child of bubblewrap, and process 1 of its container. */
 const childOf = (pid: number): number => Number.parseInt(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'), 10);
 
@@ -89,33 +71,6 @@ async function becomesReady(image: Image): Promise<boolean> {
   return false;
 }
 
-async function send(key: string): Promise<void> {
-  for (const [path, body, isGood] of REQUESTS) {
-    const response = await fetch(`http://127.0.0.1:7300/api/public/${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const answer = (await response.json()) as Record<string, unknown>;
-    check(`POST ${path}: ${response.status}`, response.status === 200 && isGood(answer));
-  }
-}
-
-/** Checks the contract against the container (test/contract). */
-async function checkFromOutside(image: Image): Promise<void> {
-  const mint = (scopes: string) =>
-    image.print('countersign-server', 'keys', 'mint', '--workspace', 'acme', '--name', scopes, '--scopes', scopes);
-  const [key, audit, telemetry] = [mint('telemetry,evaluations,audit,governance'), mint('audit'), mint('telemetry')];
-  const checks = await checkContract({
-    url: 'http://127.0.0.1:7300',
-    key,
-    keyWithout: (scope) => (scope === 'audit' ? telemetry : audit),
-  });
-  const failed = checks.filter(({ fault }) => fault !== undefined);
-  for (const { name, fault } of failed) process.stderr.write(`${name}: ${fault}\n`);
-  check(`the contract: ${checks.length - failed.length} of ${checks.length} checks passed`, failed.length === 0);
-}
-
 async function tryImage(image: Image): Promise<void> {
   check('the root file system is read-only', image.run('touch', '/opt/countersign/x').stderr.includes('Read-only file system'));
   check('the user is unprivileged', image.print('id', '-u') === String(USER));
@@ -125,12 +80,10 @@ async function tryImage(image: Image): Promise<void> {
   for (const stream of [server.stdout, server.stderr]) stream?.on('data', (text: Buffer) => (output += String(text)));
   const ended = new Promise<number | null>((resolve) => server.once('exit', resolve));
   check('the server becomes ready', await becomesReady(image));
-  image.print('countersign-server', 'workspace', 'create', '--name', 'acme');
-  const scopes = 'telemetry,evaluations,audit,governance';
-  await send(image.print('countersign-server', 'keys', 'mint', '--workspace', 'acme', '--name', 'ci', '--scopes', scopes));
-  await checkFromOutside(image);
-  const verified = image.print('countersign-server', 'ledger', 'verify', '--workspace', 'acme', '--log', 'all');
-  check('every log is valid', !verified.includes('broken'));
+  const run = (...command: string[]) => image.print(...command);
+  await checkEndpoints(run);
+  await checkFromOutside(run);
+  checkLogs(run);
   process.kill(childOf(server.pid!), 'SIGTERM');
   const status = await Promise.race([ended, sleep(15_000).then(() => undefined)]);
   check(`SIGTERM shuts the server down cleanly (exit code ${status})`, status === 0);

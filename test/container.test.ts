@@ -37,7 +37,8 @@ test('compose.yaml runs the server with a read-only root, no capabilities and a 
   const { server, database } = parse(textOf('compose.yaml')).services;
   expect(server).toMatchObject({ read_only: true, cap_drop: ['ALL'], ports: ['127.0.0.1:7300:7300'] });
   expect(server.depends_on.database.condition).toBe('service_healthy');
-  expect(database.healthcheck.test).toContain('pg_isready');
+  // The role and the database of the server must exist. pg_isready checks neither.
+  expect(database.healthcheck.test).toEqual(expect.arrayContaining(['psql', '--username=countersign', '--dbname=countersign']));
 });
 
 test('make-secrets.sh creates secrets once, readable only by their owner, and the server accepts them', () => {
@@ -65,6 +66,8 @@ test('make-secrets.sh creates secrets once, readable only by their owner, and th
   checkSecrets(config);
   expect(config.unknownVariables).toEqual([]);
   expect(new URL(config.databaseUrl!).password).toBe(given.DATABASE_PASSWORD);
+  // The portal accepts requests of this origin only, and the start prints 127.0.0.1.
+  expect(config.publicUrl).toBe('http://127.0.0.1:7300');
 });
 
 /** The exit code of the health check while a server answers with this status. Undefined: no server listens. */

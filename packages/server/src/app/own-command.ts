@@ -1,5 +1,16 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const NAME = 'countersign-server';
+
 /**
- * The command line of `countersign-server` in the folder where the server was started. A checkout has a script that needs no registry. An
- * installed package is found by npx; `--no` prevents npx from installing another package of this name.
+ * The command line of this module's `countersign-server`. A checkout has a script that needs no registry. In the container image, as after
+ * `npm install --global`, the command is beside Node and on the PATH. A package installed in a folder is found by npx; `--no` prevents npx
+ * from installing another package of this name.
  */
-export const ownCommand: string = import.meta.url.endsWith('.ts') ? 'bin/countersign-server' : 'npx --no countersign-server';
+export function commandOf(moduleUrl: string, nodePath: string): string {
+  if (moduleUrl.endsWith('.ts')) return `bin/${NAME}`;
+  return existsSync(join(dirname(nodePath), NAME)) ? NAME : `npx --no ${NAME}`;
+}
+
+export const ownCommand = commandOf(import.meta.url, process.execPath);

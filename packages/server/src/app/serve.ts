@@ -10,6 +10,7 @@ import { workspaceArgument } from '../workspace/find-workspace.ts';
 import { checkAddress } from './listen-address.ts';
 import { metricsAddress } from './metrics-listener.ts';
 import { type OpenDatabase, openDatabase } from './open-database.ts';
+import { ownCommand } from './own-command.ts';
 import { serverLog } from './server-log.ts';
 import { removeSetUpLink, writeSetUpLink } from './set-up-link-file.ts';
 import { startServer } from './start-server.ts';
@@ -45,7 +46,7 @@ export async function serve(config: Config): Promise<number> {
       const setUp = await announceSetUp(config, database, running.address.port);
       const workspace = workspaceArgument(await listTenants(database.ledgerPool));
       const { port } = running.address;
-      process.stderr.write(welcome({ port, where: database.where, config, setUp, workspace }));
+      process.stderr.write(welcome({ port, where: database.where, config, setUp, workspace, command: ownCommand }));
       log.info({ ...running.address, metricsPort: running.metricsPort, data: database.where }, 'ready');
       await stop;
       log.info('stopping');

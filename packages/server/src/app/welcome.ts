@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { ownAddress, publicAddress } from '../config/public-address.ts';
-import { ownCommand } from './own-command.ts';
 import { shellWord } from './shell-word.ts';
 
 /** The text for people when the server is ready: its addresses, and what to do next. `$KEY` is typed literally. */
@@ -11,6 +10,7 @@ export function welcome({
   config,
   setUp,
   workspace,
+  command,
 }: {
   port: number;
   where: string;
@@ -19,17 +19,27 @@ export function welcome({
   setUp: string | undefined;
   /** An existing workspace, as an argument of `--workspace`; undefined if there is none yet. */
   workspace: string | undefined;
+  /** How to run `countersign-server` here (own-command.ts). */
+  command: string;
 }): string {
   const own = ownAddress(config, port);
-  const elsewhere = config.databaseUrl === undefined && config.dataDir === resolve('data') ? '' : ' (with the same environment)';
   return `
   Countersign is ready.
     address   ${own}        contract  ${own}/docs
     data      ${where}
   ${setUp ?? `The portal: ${publicAddress(config, port).origin}`}
-  In another terminal, in this folder${elsewhere}:
-${workspace === undefined ? `    ${ownCommand} workspace create --name acme\n` : ''}    KEY=$(${ownCommand} keys mint --workspace ${shellWord(workspace ?? 'acme')} --name ci --scopes telemetry,evaluations,audit,governance)
+  In another terminal, ${placeFor(command, config)}:
+${workspace === undefined ? `    ${command} workspace create --name acme\n` : ''}    KEY=$(${command} keys mint --workspace ${shellWord(workspace ?? 'acme')} --name ci --scopes telemetry,evaluations,audit,governance)
     curl -s ${own}/api/public/governance/promotion-check -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"agent_name":"support-bot"}'
-  \`npm run demo\` tours the whole of it. Ctrl-C shuts down cleanly.
+  ${command.startsWith('bin/') ? '`npm run demo` tours the whole of it. ' : ''}Ctrl-C shuts down cleanly.
 `;
+}
+
+/** Where the commands work: they need the settings of the server, and its folder unless they are on the PATH. */
+function placeFor(command: string, config: Config): string {
+  if (!command.includes('/') && !command.includes(' ')) {
+    return 'with the same environment (in a container: after `docker exec CONTAINER`)';
+  }
+  const isDefault = config.databaseUrl === undefined && config.dataDir === resolve('data');
+  return `in this folder${isDefault ? '' : ' (with the same environment)'}`;
 }
