@@ -95,5 +95,6 @@ const WAITED = new Set(['55P03', '57014']);
 /** Whether an error of `hold` means that the shards are not on the node, so that the coordinator must run the work. */
 export function isElsewhere(error: unknown): boolean {
   const { code } = error as { code?: unknown };
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !WAITED.has(code) && !code.startsWith('57P');
+  // No SQLSTATE of PostgreSQL begins with E. After a lost connection (EPIPE) the outcome may be unknown, so nothing is repeated.
+  return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code) && !WAITED.has(code) && !code.startsWith('57P');
 }

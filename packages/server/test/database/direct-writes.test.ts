@@ -64,6 +64,7 @@ test.each([
   ['57014', false, 'the statement took too long'],
   ['57P01', false, 'the node shuts down'],
   ['ECONNRESET', false, 'the connection is lost'],
+  ['EPIPE', false, 'the connection is lost, with a code of five letters'],
 ])('the error %s of the lock sends the work to the coordinator: %s (%s)', (code, expected) => {
   expect(isElsewhere(Object.assign(new Error('failed'), { code }))).toBe(expected);
 });
