@@ -84,7 +84,7 @@ async function startMembership(
 
 /**
  * Makes an account a member. The account is new, or locked here or by the foreign key of the membership. Pending links that reset the
- * person's password or sign them in become invalid: whoever created them must not gain access to this workspace.
+ * person's password or sign them in become invalid, because their creator must not gain access to this workspace.
  */
 export async function makeMember(
   { tx, record }: Pick<Act, 'record'> & { tx: Transaction },
