@@ -5,6 +5,7 @@ import { CITUS_TESTS } from './scripts/citus/tests.ts';
 export default defineConfig({
   test: {
     globalSetup: ['packages/server/test/citus/global-setup.ts'],
+    setupFiles: ['packages/server/test/harness/each-file.ts'],
     maxWorkers: 2,
     // Three PostgreSQL share the machine with the server, and a transaction visits two of them.
     testTimeout: 120_000,

@@ -23,15 +23,22 @@ const LONGEST = [
 ];
 
 class LongestFirst extends BaseSequencer {
+  /** The longest files first, then the others by tier: files of one tier that follow each other can share a process. */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification) => LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
+    const tier = ({ project }: TestSpecification) => TEST_TIERS.findIndex(({ name }) => name === project.name);
     const [longest, others] = [files.filter((file) => place(file) >= 0), files.filter((file) => place(file) < 0)];
-    return [...longest.sort((left, right) => place(left) - place(right)), ...(await super.sort(others))];
+    const sorted = await super.sort(others);
+    return [
+      ...longest.sort((left, right) => place(left) - place(right)),
+      ...sorted.sort((left, right) => tier(right) - tier(left)),
+    ];
   }
 }
 
 /** What every tier has. */
 const shared = {
+  setupFiles: ['packages/server/test/harness/each-file.ts'],
   // Bounds for what hangs, not for what is slow: a machine that is busy with something else takes several times as long.
   testTimeout: 60_000,
   hookTimeout: 120_000,
@@ -44,8 +51,7 @@ export default defineConfig({
     globalSetup: ['packages/server/test/harness/global-setup.ts'],
     // Two cores: more files at once only wait for each other.
     maxWorkers: 2,
-    // All tiers share the workers, so files that wait and files that compute overlap.
     sequence: { sequencer: LongestFirst },
-    projects: TEST_TIERS.map((tier) => ({ test: { ...shared, ...patternsOf(tier), name: tier.name } })),
+    projects: TEST_TIERS.map((tier) => ({ test: { ...shared, ...patternsOf(tier), name: tier.name, isolate: tier.isIsolated } })),
   },
 });

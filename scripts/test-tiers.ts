@@ -5,6 +5,8 @@ export interface TestTier {
   readonly name: 'unit' | 'browser' | 'package' | 'process' | 'server';
   /** What its tests need. */
   readonly needs: string;
+  /** Whether each file runs in a process of its own. Otherwise files share processes, and with them the loaded modules. */
+  readonly isIsolated: boolean;
   /** Glob patterns of its files. A file belongs to the first tier that matches it. */
   readonly include: readonly string[];
 }
@@ -16,6 +18,7 @@ export const TEST_TIERS: readonly TestTier[] = [
   {
     name: 'unit',
     needs: 'neither a database nor another process',
+    isIsolated: false,
     include: [
       'packages/core/test/**/*.test.ts',
       'packages/client/test/{client-options,cli/wrong-use,http/failures,tracing/tracing-outage,wire/contract}.test.ts',
@@ -27,10 +30,16 @@ export const TEST_TIERS: readonly TestTier[] = [
       'test/{import-table,test-tiers}.test.ts',
     ],
   },
-  { name: 'browser', needs: 'Chromium, a server and its database', include: ['packages/portal/test/**/*.test.ts'] },
+  {
+    name: 'browser',
+    needs: 'Chromium, a server and its database',
+    isIsolated: false,
+    include: ['packages/portal/test/**/*.test.ts'],
+  },
   {
     name: 'package',
     needs: 'a packed or freshly copied installation, or a program of another language',
+    isIsolated: true,
     include: [
       'packages/client/test/{api-docs,telemetry/listeners}.test.ts',
       'packages/server/test/app/first-start.test.ts',
@@ -39,7 +48,8 @@ export const TEST_TIERS: readonly TestTier[] = [
   },
   {
     name: 'process',
-    needs: 'server or database processes that are started, killed or waited for',
+    needs: 'processes that are started, killed or waited for, or a process for each test file',
+    isIsolated: true,
     include: [
       'packages/embedded-database/test/**/*.test.ts',
       'packages/client/test/{cli/gate-rotation,http/network,telemetry/telemetry-failures}.test.ts',
@@ -49,10 +59,16 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/server/test/database/{clock-process,full-disk}.test.ts',
       'packages/server/test/http/{half-closed,metrics-access,unread-answers}.test.ts',
       'packages/server/test/secrets/key-rotation.test.ts',
+      'packages/server/test/portal/sign-in.test.ts',
       'test/{attack,faults}.test.ts',
     ],
   },
-  { name: 'server', needs: 'a server in the process of the test, and its database', include: ALL_TESTS },
+  {
+    name: 'server',
+    needs: 'a server in the process of the test, and its database',
+    isIsolated: false,
+    include: ALL_TESTS,
+  },
 ];
 
 /** The include and exclude patterns of a tier: a file that an earlier tier matches is excluded. */

@@ -1,5 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
-import { afterAll } from 'vitest';
+import { afterFile } from '../../server/test/harness/after-file.ts';
 import { launchChromium } from './chromium.ts';
 
 /** A browser window. `pageErrors` collects script errors and violations of the content security policy. */
@@ -10,7 +10,7 @@ export interface Window {
 
 let browser: Promise<Browser> | undefined;
 
-/** Opens a window with its own cookies and storage. A test file uses one Chromium. */
+/** Opens a window with its own cookies and storage. It closes after the test file. Files that share a process share one Chromium. */
 export async function openWindow(options: {
   baseURL: string;
   cookie?: string | undefined;
@@ -18,10 +18,7 @@ export async function openWindow(options: {
   colorScheme?: 'light' | 'dark';
   timezoneId?: string;
 }): Promise<Window> {
-  if (browser === undefined) {
-    browser = launchChromium();
-    afterAll(async () => (await browser)?.close());
-  }
+  browser ??= launchChromium();
   const { baseURL, cookie, width = 1280, colorScheme = 'light', timezoneId } = options;
   const context = await (await browser).newContext({
     baseURL,
@@ -31,6 +28,7 @@ export async function openWindow(options: {
     reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
+  afterFile(() => context.close());
   const [name, value] = cookie?.split('=') ?? [];
   if (name !== undefined && value !== undefined) await context.addCookies([{ name, value, url: baseURL }]);
   const page = await context.newPage();

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 import type { LogName } from '../../src/storage/log-heads.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { afterFile } from '../harness/after-file.ts';
 import { reseal } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { Insider } from './insider.ts';
@@ -60,7 +60,7 @@ export class LedgerUnderAttack {
   static async make(): Promise<LedgerUnderAttack> {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-attack-'));
     const scenario = new LedgerUnderAttack(await testServer({ checkpointSeconds: undefined }), folder);
-    afterAll(async () => {
+    afterFile(async () => {
       await scenario.insider?.close();
       rmSync(folder, { recursive: true });
     });

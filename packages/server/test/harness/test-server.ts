@@ -1,7 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { SCOPES, type Scope } from '@countersign/core/contract/scopes';
 import pino, { type Logger } from 'pino';
-import { afterAll } from 'vitest';
 import { type OpenDatabase, openInstance } from '../../src/app/open-database.ts';
 import { type RunningServer, type StartOptions, startServer } from '../../src/app/start-server.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
@@ -9,6 +8,7 @@ import { closePools, openPools, sealWith } from '../../src/database/pools.ts';
 import { type HeadStore, setHeadStore } from '../../src/ledger/head-memory.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
+import { afterFile } from './after-file.ts';
 import { cloneDatabase, type TestDatabase } from './test-database.ts';
 
 /** A response with its body. */
@@ -77,7 +77,7 @@ export async function testServer(
       return stopped;
     },
   };
-  afterAll(() => server.stop());
+  afterFile(() => server.stop());
   return server;
 }
 
