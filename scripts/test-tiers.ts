@@ -23,7 +23,7 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/core/test/**/*.test.ts',
       'packages/client/test/{client-options,cli/wrong-use,http/failures,tracing/tracing-outage,wire/contract}.test.ts',
       'packages/client/test/importers/*.test.ts',
-      'packages/portal/test/{bundle,number-format,pass-rate-series,problem}.test.ts',
+      'packages/portal/test/{bundle,number-format,pass-rate-series,problem,verify-chain}.test.ts',
       'packages/server/test/database/{batch-writer,free-space,head-seals,row-seals}.test.ts',
       'packages/server/test/{documents/segment-layout,ledger/service-actions,people/personal-data,secrets/secret-files}.test.ts',
       'packages/server/test/app/welcome.test.ts',
@@ -60,7 +60,7 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/server/test/http/{half-closed,metrics-access,unread-answers}.test.ts',
       'packages/server/test/secrets/key-rotation.test.ts',
       'packages/server/test/portal/sign-in.test.ts',
-      'test/{attack,faults}.test.ts',
+      'test/{attack,command-in-checkout,faults}.test.ts',
     ],
   },
   {

@@ -1,18 +1,18 @@
 #!/usr/bin/env node
-// The command. Packed, it runs the built JavaScript beside it. In a checkout it runs the TypeScript sources, which takes Node 24:
-// where this Node is older, the one that npm installed in the checkout.
+// The command. In the published package it runs the built JavaScript in dist/. In a checkout it runs the TypeScript sources, which need
+// Node 24. If this Node is older, it uses the Node 24 that npm installed in the checkout.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const home = dirname(dirname(fileURLToPath(import.meta.url)));
 const built = join(home, 'dist', 'cli', 'main.js');
 const source = join(home, 'src', 'cli', 'main.ts');
 const major = Number(process.versions.node.split('.')[0]);
 
-if (!existsSync(source)) await import(built);
-else if (major >= 24) await import(source);
+if (!existsSync(source)) await import(pathToFileURL(built).href);
+else if (major >= 24) await import(pathToFileURL(source).href);
 else {
   const modules = join(home, '..', '..', 'node_modules');
   const name =
@@ -23,7 +23,13 @@ else {
     process.exit(3);
   }
   const child = spawn(join(modules, name, 'bin', 'node'), [source, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // The terminal signals both processes; a signal sent to this one alone is passed on, and the child decides when to end.
+  // Ctrl-C reaches both processes. A signal to this process alone is forwarded, and the child decides when to exit.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => (signal ? process.kill(process.pid, signal) : process.exit(code ?? 3)));
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code);
+    // The same end as the child's. The listener above would catch the signal, and this process would exit with 0.
+    process.exitCode = 3;
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
 }
