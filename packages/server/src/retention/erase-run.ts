@@ -17,20 +17,20 @@ import { requireLabel, requireText } from '../workspace/wrong-input.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
 import { removeDocuments } from './remove-documents.ts';
 
-/** What was erased of a run. */
+/** The erased parts of a run. */
 export interface ErasedRun {
   /** Identifier of the trace; null if there was only telemetry. */
   trace: string | null;
   /** The number of its submissions. */
   submissions: number;
   telemetryEvents: number;
-  /** The number of OpenTelemetry exports that held parts of the run. */
+  /** The number of OpenTelemetry exports that contained parts of the run. */
   exports: number;
 }
 
 /** What to erase, and why. */
 export interface ErasureRequest {
-  /** The sender's name of the run. */
+  /** The trace_id that the sender gave the run. */
   traceId: string;
   /** The reason, for the audit ledger. */
   rationale: string;
@@ -43,7 +43,7 @@ export interface ErasureRequest {
  * and an entry of the audit ledger records the erasure.
  * @param pool of the role that owns the tables.
  * @throws MayNotDropError for another role.
- * @throws NotFoundError if nothing is stored of the run.
+ * @throws NotFoundError if no record of the run is stored.
  * @throws RuleViolationError if something names the run, unless `evenIfHeld` is set.
  */
 export async function eraseRun(
@@ -100,7 +100,7 @@ const HELD =
 const UNREADABLE =
   'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. Find its row with `ledger verify --log traces`';
 
-/** Deletes exports that held parts of the run. Returns their documents, and the digests of those that other submissions were mapped from. */
+/** Deletes exports with parts of the run. Returns their documents, and the digests of those from which other submissions were mapped. */
 async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ documents: StoredDocument[]; shared: string[] }> {
   const documents = await lockExportsToErase(tx, ids);
   const shared = documents.filter(({ isShared }) => isShared);
@@ -109,7 +109,7 @@ async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ 
   return { documents, shared: bodies.flatMap((body) => (body === undefined ? [] : hash('sha256', body, 'hex'))).sort() };
 }
 
-/** Deletes the telemetry events of the run: requests with no other run as a whole, and otherwise from their documents. */
+/** Deletes the telemetry events of the run: requests that have no other run completely, and the events from the documents of others. */
 async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ documents: StoredDocument[]; events: number }> {
   const requests = await lockTelemetryOfRun(tx, traceId);
   const shared = requests.filter(({ hasOthers }) => hasOthers);
@@ -119,18 +119,19 @@ async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ docum
     if (body === undefined) throw new RuleViolationError(UNREADABLE);
     replaceTelemetryDocument(tx, id, withoutEvents(body.toString(), ordinals));
   });
-  blankRunId(
+  // One after the other: both replace segments of the index, and one segment can contain shared and own requests.
+  await blankRunId(
     tx,
     shared.map(({ id }) => id),
     traceId,
   );
   const own = requests.filter(({ hasOthers }) => !hasOthers).map(({ id }) => id);
-  removeRunIds(tx, 'telemetry', own);
+  await removeRunIds(tx, 'telemetry', own);
   const { events } = await deleteTelemetry(tx, own);
   return { documents: requests, events: events + (await deleteTelemetryOfRun(tx, traceId)) };
 }
 
-/** The document of several telemetry events with null in the place of some events, so that the others keep their positions. */
+/** The document of a telemetry request with null in place of some events, so that the others keep their positions. */
 function withoutEvents(document: string, ordinals: readonly number[]): string {
   const parsed = JSON.parse(document) as { events: unknown[] };
   for (const ordinal of ordinals) parsed.events[ordinal] = null;

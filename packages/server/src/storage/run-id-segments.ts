@@ -18,8 +18,8 @@ const INSERT = sql(
 );
 
 /**
- * Adds new runs to the index by trace_id, as one segment. Call it once for each source in the transaction that stores them, so that every
- * run is in exactly one segment.
+ * Adds new runs to the index by trace_id, as one segment. Call it once for each source in the transaction that stores the runs, so that
+ * every run is in exactly one segment.
  */
 export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly SearchedRun[]): void {
   if (runs.length === 0) return;
@@ -33,6 +33,7 @@ export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly 
 /** The columns of a segment. The lowest and the highest of its runs follow from them. */
 interface SegmentColumns {
   runs: readonly string[];
+  /** The number of trace_ids in a new segment: a telemetry request counts once for each event. */
   runCount: number;
   traceIds: string;
 }
@@ -43,15 +44,16 @@ function storeSegment(tx: Transaction, source: RunSource, { runs, runCount, trac
   tx.send(INSERT, [tx.tenantId, source, first, last, runCount, uuidArray(runs), traceIds]);
 }
 
-/** The size of a merged segment, in runs. */
+/** The approximate `runCount` of a merged segment. */
 const MERGED_RUNS = 512;
 /**
- * A segment with fewer runs is merged. At most half of MERGED_RUNS, so that no merged one is small again; the index has the same number.
+ * A segment with a lower `runCount` is merged. At most half of MERGED_RUNS, so that only the last merged segment can be small again. The
+ * condition of the index run_id_segments_small has the same number.
  */
 const SMALL_RUNS = 256;
 /** The smallest number of small segments to merge. */
 const MERGED_MIN = 16;
-/** The number of small segments that are merged in one transaction. */
+/** The largest number of small segments that are merged in one transaction. */
 const MERGED_MAX = 1000;
 
 // Only segments that this statement deletes are merged. If two servers merge concurrently, the second one waits and then finds nothing.
@@ -65,7 +67,7 @@ const TAKE_SMALL = sql<SegmentColumns & { lastRun: string }>(
    RETURNING s.last_run AS "lastRun", s.run_count AS "runCount", s.runs, s.trace_ids AS "traceIds"`,
 );
 
-/** Merges small segments of one source into larger ones. Returns their number; less than MERGED_MAX if no more remain. */
+/** Merges small segments of one source into larger ones. Returns the number of small ones; below MERGED_MAX if no more remain. */
 async function mergeSegments(tx: Transaction, source: RunSource): Promise<number> {
   const taken = await tx.run(TAKE_SMALL, [tx.tenantId, source]);
   taken.sort((left, right) => (left.lastRun < right.lastRun ? -1 : 1));
@@ -111,7 +113,7 @@ export async function removeRunIds(tx: Transaction, source: RunSource, runs: rea
     );
 }
 
-/** Removes a trace_id from the index of telemetry requests. A request keeps a line for each event, so that the others keep their positions. */
+/** Removes a trace_id from the index of telemetry requests. It leaves an empty line, so that the other events keep their positions. */
 export async function blankRunId(tx: Transaction, submissions: readonly string[], traceId: string): Promise<void> {
   if (submissions.length === 0) return;
   for (const segment of await tx.run(TAKE, [tx.tenantId, 'telemetry', ...rangeOf(submissions), traceId])) {
@@ -138,12 +140,12 @@ function storeRuns(tx: Transaction, source: RunSource, kept: readonly { run: str
   if (kept.length === 0) return;
   storeSegment(tx, source, {
     runs: kept.map(({ run }) => run),
-    runCount: kept.length,
+    runCount: kept.reduce((sum, { text }) => sum + text.split(EVENT_END).length, 0),
     traceIds: kept.map(({ text }) => text).join(RUN_END),
   });
 }
 
-/** Runs as a parameter, and the first and the last one. */
+/** Runs as a parameter, and the lowest and the highest of them. */
 function rangeOf(runs: readonly string[]): [Buffer, string, string] {
   const sorted = [...runs].sort();
   return [uuidArray(sorted), sorted[0]!, sorted.at(-1)!];

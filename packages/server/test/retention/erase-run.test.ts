@@ -1,5 +1,7 @@
 import { brotliDecompressSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { mergeRunIdSegments } from '../../src/storage/run-id-segments.ts';
 import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
@@ -47,7 +49,7 @@ const verify = async (log: string) => {
   const { status, out } = await runCommand(environment, 'ledger', 'verify', '--workspace', name, '--log', log);
   return [status, status === 0 ? '' : out];
 };
-/** Every stored value of the tenant as text, and the decompressed segments of documents. */
+/** Every stored value of the tenant's runs as text, and the decompressed segments of documents. */
 const storedText = async () => {
   const tables = ['traces', 'trace_submissions', 'telemetry_submissions', 'telemetry_events', 'log_records', 'run_id_segments'];
   const rows = await Promise.all(tables.map((table) => sql(`SELECT * FROM countersign.${table} WHERE tenant_id = $1`)));
@@ -97,7 +99,18 @@ describe('runs erase', () => {
     expect(await storedText()).not.toMatch(/person ada|secret text/);
   });
 
-  test('records who was erased, why and how much, without the content', async () => {
+  test('leaves no erased request in the search index when one segment also has requests with other runs', async () => {
+    for (let number = 0; number < 16; number += 1) await sendTelemetry({ trace_id: `other-${number}` });
+    await sendTelemetry({ trace_id: 'person ada' });
+    await sendTelemetry({ trace_id: 'person ada' }, { trace_id: 'other' });
+    await inTenantTransaction(server.open.pool, tenantId, mergeRunIdSegments);
+    await erase('person ada');
+    const kept = await sql<{ id: string }>('SELECT id FROM countersign.telemetry_submissions WHERE tenant_id = $1 ORDER BY id');
+    const segments = await sql('SELECT run_count, runs FROM countersign.run_id_segments WHERE tenant_id = $1');
+    expect(segments).toEqual([{ run_count: 18, runs: kept.map(({ id }) => id) }]);
+  });
+
+  test('records who erased a run, why and how much, without the content', async () => {
     await sendTrace('person ada', { metadata: { text: 'secret text' } });
     await erase('person ada');
     const [entry] = await sql<{ document: string }>(
@@ -111,10 +124,10 @@ describe('runs erase', () => {
     expect(entry!.document).not.toContain('secret');
   });
 
-  test('erases the OpenTelemetry exports that hold a part of the run, and the others stay valid without them', async () => {
+  test('erases the OpenTelemetry exports that contain a part of the run, and the others stay valid without them', async () => {
     const { sendJson } = exporter(server, key);
-    const [erased, kept] = [newTrace(), newTrace()];
-    expect((await sendJson(jsonExport([...chatRun(erased), ...chatRun(kept)]))).status).toBe(200);
+    const [erased, other] = [newTrace(), newTrace()];
+    expect((await sendJson(jsonExport([...chatRun(erased), ...chatRun(other)]))).status).toBe(200);
     const log = { traceId: erased, spanId: id(2), eventName: 'exception', attributes: pairs({ 'exception.message': 'x' }) };
     expect((await sendJson({ resourceLogs: [{ scopeLogs: [{ logRecords: [log] }] }] }, '/v1/logs')).status).toBe(200);
     expect(JSON.parse((await erase(erased, '--json')).out)).toMatchObject({ submissions: 1, exports: 2 });
@@ -130,7 +143,7 @@ describe('runs erase', () => {
     });
   });
 
-  test('refuses a run that something names, until it is confirmed', async () => {
+  test('refuses a run that a ledger entry names, unless --even-if-held is given', async () => {
     await sendTrace('person ada');
     await server.post(paths.audit, key, { action: 'incident.created', actor: 'me', trace_id: 'person ada' });
     const refused = await erase('person ada');
@@ -140,7 +153,7 @@ describe('runs erase', () => {
     expect(await count('traces')).toBe(0);
   });
 
-  test('says that there is no such run', async () => {
+  test('does not find a run of another workspace', async () => {
     const other = await server.workspace();
     await server.post(paths.traces, await server.key(other), {
       trace_id: 'theirs',
