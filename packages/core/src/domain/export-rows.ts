@@ -5,17 +5,17 @@ import { type ClockCorrection, RowTimes } from './clock-correction.ts';
 import { type DecisionMembers, decisionFormFault } from './decision-form.ts';
 import { decisionDigest } from './decision-signature.ts';
 import type { Digests } from './digests.ts';
-import { conflict } from './event-conflict.ts';
+import { applyEvent } from './event-conflict.ts';
 import { EVIDENCE_ACTIONS, type EvidenceEvent, readEvidenceEvent } from './evidence-event.ts';
 import { EvidenceState } from './evidence-state.ts';
 import { readKeyEvent } from './key-event.ts';
 import { KeyState } from './key-state.ts';
 import { readTraceEvent } from './trace-event.ts';
 
-/** The rows of an export of one log (docs/formats.md, "Export", "Decisions export", "Key event"). */
+/** Verifies the rows of an export of one log in order (docs/formats.md, "Export" and the sections of the logs). */
 export interface ExportRows {
   tenantId: string | undefined;
-  /** The hash of the last intact row. */
+  /** The hash of the last intact row; null before the first. */
   head: string | null;
   /** The corrections of the clock in the rows; only the audit ledger has some. */
   readonly corrections: readonly ClockCorrection[];
@@ -54,13 +54,13 @@ export function rowsOf(log: TreeLog, digests: Hex, corrections?: readonly ClockC
   }
 }
 
-/** The log of a row's export; undefined if there is none. */
+/** The log that a row belongs to, by its members; undefined if it belongs to none. */
 export function logOf(row: unknown): TreeLog | undefined {
   if (!isObject(row)) return undefined;
   if (isObject(row.decision)) return 'decisions';
   if ('row_hash' in row) return 'audit';
   if ('key_id' in row && 'scopes' in row) return 'keys';
-  if ('submissions' in row) return 'traces';
+  if ('submissions' in row || row.action === 'traces.dropped') return 'traces';
   return EVIDENCE_ACTIONS.includes(row.action as EvidenceEvent['action']) ? 'evidence' : undefined;
 }
 
@@ -80,7 +80,7 @@ function auditRows(digests: Hex, tenantId: string | undefined): ExportRows {
   };
 }
 
-/** `{"seq":n,"decision":{…}}`: the computed digest is the leaf. Exports do not contain the key, so the signature is not checked. */
+/** Rows `{"seq":n,"decision":{…}}`, whose leaf data is the computed digest. Signatures are not checked: that needs the decision key. */
 function decisionRows(digests: Hex, moments: RowTimes, expectedTenantId: string | undefined): ExportRows {
   const ids = new Set<string>();
   const rows: ExportRows = {
@@ -119,17 +119,18 @@ interface Event {
   recorded_at: string;
 }
 
-/** How the events of a log are read and applied; undefined if events cannot contradict each other. */
+/** How the events of a log are read and applied. */
 interface EventReading<E extends Event> {
   read(
     value: unknown,
     place: { seq: number; tenantId: string | undefined },
     digests: Hex,
   ): { event: E; hash: string } | { fault: string };
+  /** The state that the events are applied to; undefined for a log whose events cannot contradict each other. */
   state: { apply(event: E): void } | undefined;
 }
 
-/** One event per line, without a hash. An altered event is only detected by a kept head. */
+/** Rows that are events, without a hash. Only a kept head shows that an event was altered. */
 function eventRows<E extends Event>(
   digests: Hex,
   moments: RowTimes,
@@ -146,7 +147,7 @@ function eventRows<E extends Event>(
       if ('fault' in result) return result.fault;
       const fault =
         moments.next(seq, result.event.recorded_at, 'recorded_at') ??
-        (state === undefined ? undefined : conflict(state, result.event));
+        (state === undefined ? undefined : applyEvent(state, result.event));
       if (fault !== undefined) return fault;
       rows.tenantId = result.event.tenant_id;
       rows.head = result.hash;

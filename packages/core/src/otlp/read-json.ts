@@ -19,7 +19,7 @@ export function readJsonSpans(body: unknown): SpanRecord[] {
   return records;
 }
 
-/** The records of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError. */
+/** The log records of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError. */
 export function readJsonLogs(body: unknown): LogRecord[] {
   const records: LogRecord[] = [];
   forEachRecord(body, ['resourceLogs', 'scopeLogs', 'logRecords'], (record, at, resource) => {
@@ -36,7 +36,7 @@ export function readJsonLogs(body: unknown): LogRecord[] {
   return records;
 }
 
-/** Data points of a parsed OTLP/JSON body. */
+/** The number of data points in a parsed OTLP/JSON body. */
 export function countJsonPoints(body: unknown): number {
   let points = 0;
   forEachRecord(body, ['resourceMetrics', 'scopeMetrics', 'metrics'], (metric) => {
@@ -60,7 +60,7 @@ function forEachRecord(body: unknown, [ofResource, ofScope, ofRecord]: [string, 
       for (const [record, atRecord] of listOf(inScope, ofRecord, atScope)) {
         records += 1;
         if (records > RECORDS_MAX)
-          throw malformedError(`the body has more than ${RECORDS_MAX} records; send less at once`, atRecord);
+          throw new MalformedExportError(`the body has more than ${RECORDS_MAX} records; send less at once`, atRecord);
         visit(record, atRecord, resource, scope);
       }
     }
@@ -104,22 +104,25 @@ function attributesOf(pairs: unknown, at: string): Attributes {
   return attributes;
 }
 
+/** Whether a member has a value: in JSON of protobuf, null means the same as absent. */
+const isSet = (value: unknown): value is NonNullable<unknown> => value !== undefined && value !== null;
+
 /** The value of an AnyValue. The depth of the body was limited when it was parsed. */
 function anyValueOf(value: unknown, at: string): Value {
   if (value === undefined || value === null) return null;
   const any = objectOf(value, at);
-  if (any.stringValue !== undefined) return text(any.stringValue, `${at}/stringValue`);
-  if (any.boolValue !== undefined) return any.boolValue === true;
-  if (any.intValue !== undefined) return wholeNumber(any.intValue, `${at}/intValue`);
-  if (any.doubleValue !== undefined) return doubleOf(any.doubleValue);
-  if (any.bytesValue !== undefined) return text(any.bytesValue, `${at}/bytesValue`);
-  if (any.arrayValue !== undefined) {
-    const values = objectOf(any.arrayValue ?? {}, `${at}/arrayValue`).values ?? [];
+  if (isSet(any.stringValue)) return text(any.stringValue, `${at}/stringValue`);
+  if (isSet(any.boolValue)) return any.boolValue === true;
+  if (isSet(any.intValue)) return wholeNumber(any.intValue, `${at}/intValue`);
+  if (isSet(any.doubleValue)) return doubleOf(any.doubleValue);
+  if (isSet(any.bytesValue)) return text(any.bytesValue, `${at}/bytesValue`);
+  if (isSet(any.arrayValue)) {
+    const values = objectOf(any.arrayValue, `${at}/arrayValue`).values ?? [];
     if (!Array.isArray(values)) throw malformedError('must be an array', `${at}/arrayValue/values`);
     return values.map((each, index) => anyValueOf(each, `${at}/arrayValue/values/${index}`));
   }
-  if (any.kvlistValue === undefined) return null;
-  const list = objectOf(any.kvlistValue ?? {}, `${at}/kvlistValue`);
+  if (!isSet(any.kvlistValue)) return null;
+  const list = objectOf(any.kvlistValue, `${at}/kvlistValue`);
   return Object.fromEntries(attributesOf(list.values, `${at}/kvlistValue/values`));
 }
 
@@ -144,22 +147,23 @@ function text(value: unknown, at: string): string {
 const enumeration = (value: unknown): number => (Number.isInteger(value) ? (value as number) : 0);
 
 function wholeNumber(value: unknown, at: string): number | string {
-  if (Number.isSafeInteger(Number(value)) && value !== '') return Number(value);
-  if (/^-?\d{1,19}$/.test(String(value))) return String(value);
+  const isNumeric = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '');
+  if (isNumeric && Number.isSafeInteger(Number(value))) return Number(value);
+  if (isNumeric && /^-?\d{1,19}$/.test(String(value))) return String(value);
   throw malformedError('must be a whole number of 64 bits, as a string or a number', at);
 }
 
 const doubleOf = (value: unknown): number | string =>
   Number.isFinite(Number(value)) ? Number(value) : String(value).slice(0, 'Infinity'.length + 1);
 
-/** undefined for 0, which means that no time was sent. */
+/** A time in nanoseconds; undefined if it is absent or 0, which means that no time was sent. */
 function nanoseconds(value: unknown, at: string): bigint | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (!/^\d{1,20}$/.test(String(value))) throw malformedError('must be nanoseconds since 1970, as a string or a number', at);
   return BigInt.asUintN(64, BigInt(value as string)) || undefined;
 }
 
-/** An id in lower-case hex; empty unless it has the length of an id, not all of it zero. */
+/** An ID in lower-case hex; empty if it has another length, is not hex, or is all zeros. */
 function hexId(value: unknown, length: number): string {
   if (typeof value !== 'string' || value.length !== length || !/^[0-9a-f]+$/i.test(value) || /^0+$/.test(value)) return '';
   return value.toLowerCase();

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { linkEntries, rowHashOf, type UnlinkedEntry } from '../../src/domain/audit-chain.ts';
+import { logOf } from '../../src/domain/export-rows.ts';
 import { type ExportExpectation, verifyExport } from '../../src/domain/export-verifier.ts';
 import { Frontier } from '../../src/domain/merkle-tree.ts';
 import { digests, sha256 } from '../node-digests.ts';
@@ -39,6 +40,16 @@ const verify = (text: string, expectation: ExportExpectation = {}, chunk = text.
     { digests, sha256 },
     expectation,
   );
+
+test.each([
+  ['audit', { row_hash: '00' }],
+  ['decisions', { seq: 1, decision: {} }],
+  ['traces', { submissions: 1, action: 'submission.stored' }],
+  ['traces', { action: 'traces.dropped', traces: [] }],
+  ['evidence', { action: 'agent.registered' }],
+] as const)('a row of the log %s is recognized: %j', (log, row) => {
+  expect(logOf(row)).toBe(log);
+});
 
 describe('export of the audit ledger', () => {
   test('verifies for any chunk size', async () => {
@@ -114,9 +125,9 @@ describe('export of the audit ledger', () => {
   });
 
   test('reports each row to `progress`', async () => {
-    const seen: number[] = [];
-    await verify(lines.join(''), { progress: (count) => seen.push(count) });
-    expect(seen).toEqual([1, 2, 3, 4, 5]);
+    const counts: number[] = [];
+    await verify(lines.join(''), { progress: (count) => counts.push(count) });
+    expect(counts).toEqual([1, 2, 3, 4, 5]);
   });
 });
 

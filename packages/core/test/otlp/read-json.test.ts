@@ -11,7 +11,7 @@ describe('the reader of OTLP/JSON', () => {
     expect(span).toMatchObject({ traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8), parentSpanId: undefined });
   });
 
-  test.each(['ab', 'zz'.repeat(16), '0'.repeat(32), 7, null, 'q83v'.repeat(8)])('reads the trace ID %j as none', (traceId) => {
+  test.each(['ab', 'zz'.repeat(16), '0'.repeat(32), 7, null, 'q83v'.repeat(8)])('reads the trace ID %j as absent', (traceId) => {
     expect(read({ traceId }).traceId).toBe('');
   });
 
@@ -27,6 +27,10 @@ describe('the reader of OTLP/JSON', () => {
     ]).toEqual([12, 12, '9007199254740993']);
   });
 
+  test.each([true, [], {}, ' ', '0x', '12345678901234567890'])('rejects %j as an integer and names its place', (intValue) => {
+    expect(() => attributeValue({ intValue })).toThrow(/must be a whole number of 64 bits/);
+  });
+
   test('reads enumerations as numbers', () => {
     expect(read({ kind: 3, status: { code: 2 } })).toMatchObject({ kind: 3, statusCode: 2 });
     expect(read({ kind: 'SPAN_KIND_CLIENT', status: { code: 'STATUS_CODE_ERROR' } })).toMatchObject({ kind: 0, statusCode: 0 });
@@ -39,13 +43,15 @@ describe('the reader of OTLP/JSON', () => {
     expect(readJsonSpans({ ...bodyOf(known), future: [] })).toHaveLength(1);
   });
 
-  test('takes null and absent members as empty', () => {
+  test('reads null and absent members as empty', () => {
     expect(read({ name: null, attributes: null, events: null, status: null })).toEqual(read({}));
     expect(attributeValue(null)).toBe(null);
     expect(attributeValue({})).toBe(null);
+    expect(attributeValue({ intValue: null })).toBe(null);
+    expect(attributeValue({ stringValue: null, intValue: '7' })).toBe(7);
   });
 
-  test('uses the observed time of a log record without another', () => {
+  test('uses the observed time of a log record that has no other time', () => {
     const [record] = readJsonLogs({ resourceLogs: [{ scopeLogs: [{ logRecords: [{ observedTimeUnixNano: '7' }] }] }] });
     expect(record!.time).toBe(7n);
   });
