@@ -7,7 +7,7 @@ export default defineConfig({
     globalSetup: ['packages/server/test/citus/global-setup.ts'],
     setupFiles: ['packages/server/test/harness/each-file.ts'],
     maxWorkers: 2,
-    // Three PostgreSQL share the machine with the server, and a transaction visits two of them.
+    // Three PostgreSQL servers share the machine with the tests, and a transaction uses two of them.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },

@@ -3,10 +3,10 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { patternsOf, TEST_TIERS } from './scripts/test-tiers.ts';
 
-// Tests start hundreds of processes of ours: each takes half the time when it finds its modules compiled (Node's module.enableCompileCache).
+// Tests start hundreds of Node processes. Each takes half the time to start if its modules are in the compile cache.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
-/** The files that take longest. One of them begun last would run alone while the other core idles. */
+/** The files that take longest. They start first: if one of them started last, the other worker would idle. */
 const LONGEST = [
   'test/faults',
   'server/test/database/full-disk',
@@ -36,10 +36,10 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/** What every tier has. */
+/** The settings of every tier. */
 const shared = {
   setupFiles: ['packages/server/test/harness/each-file.ts'],
-  // Bounds for what hangs, not for what is slow: a machine that is busy with something else takes several times as long.
+  // Timeouts for tests that hang, not for slow ones: a busy machine takes several times as long.
   testTimeout: 60_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 15_000 } },
@@ -49,7 +49,7 @@ export default defineConfig({
   test: {
     // One database cluster for all tiers of a run.
     globalSetup: ['packages/server/test/harness/global-setup.ts'],
-    // Two cores: more files at once only wait for each other.
+    // For machines with two cores. There, more workers would only wait for each other.
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     projects: TEST_TIERS.map((tier) => ({ test: { ...shared, ...patternsOf(tier), name: tier.name, isolate: tier.isIsolated } })),

@@ -2,6 +2,7 @@ import { run } from '../packages/server/test/fixtures/server-process.ts';
 import type { Target } from './target.ts';
 import type { Kind, VictimReport } from './victim.ts';
 
+/** Selects the markers of the stored records of a kind. */
 const MARKERS: Record<Kind, string> = {
   audit: 'SELECT trace_id AS marker FROM countersign.audit_entries WHERE tenant_id = $1 AND trace_id IS NOT NULL',
   telemetry: 'SELECT trace_id AS marker FROM countersign.telemetry_events WHERE tenant_id = $1',
@@ -20,8 +21,8 @@ export async function countLostRecords(
   let lost = 0;
   for (const kind of new Set(acknowledged.map((each) => each.kind))) {
     const rows = await target.query<{ marker: string }>(MARKERS[kind], [target.victim.tenantId]);
-    const kept = new Set(rows.map(({ marker }) => marker));
-    lost += acknowledged.filter((each) => each.kind === kind && !kept.has(each.marker)).length;
+    const stored = new Set(rows.map(({ marker }) => marker));
+    lost += acknowledged.filter((each) => each.kind === kind && !stored.has(each.marker)).length;
   }
   return lost;
 }

@@ -7,12 +7,13 @@ export interface Bounds {
   memoryMiB?: number;
 }
 
-/** How long to attack. */
+/** Options of an attack. */
 export interface AttackOptions {
+  /** The duration. Some attacks take longer (options.ts). */
   seconds: number;
   /** Seed of the fuzzed requests. The same seed makes the same requests. */
   seed: number;
-  /** The number of fuzzed requests. Undefined: as many as the seconds allow. */
+  /** The number of fuzzed requests, instead of a duration. Undefined: as many as the seconds allow. */
   requests: number | undefined;
 }
 
@@ -22,7 +23,7 @@ export interface AttackResult {
   refused: number;
   /** A short summary for the table. */
   note: string;
-  /** Broken promises other than the bounds. */
+  /** Violations of promises other than the bounds. */
   violations: string[];
 }
 
@@ -37,10 +38,10 @@ export interface Attack {
   settings?: Record<string, string>;
   /** Creates what the attack needs, before the measurement starts. */
   prepare?: (target: Target) => Promise<void>;
-  run(target: Target, how: AttackOptions): Promise<AttackResult>;
+  run(target: Target, options: AttackOptions): Promise<AttackResult>;
 }
 
-/** Percentile of latencies; 0 without any. */
+/** A percentile of the values; 0 if there are none. A share of 1 gives the maximum. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

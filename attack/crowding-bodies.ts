@@ -4,6 +4,7 @@ import { Caller, postRequest, runConcurrently } from './requests.ts';
 import type { Target } from './target.ts';
 
 const SENDERS = 512;
+/** The lowest accepted rate of ignoring senders, as a share of the rate of honoring ones. */
 const SHARE_MIN = 0.5;
 
 const bodyOf = (id: string): string => {
@@ -16,7 +17,10 @@ const bodyOf = (id: string): string => {
   return JSON.stringify({ trace_id: id, agent_name: 'attacker', spans });
 };
 
-/** Traces stored per second and refusals, for senders that honor Retry-After or ignore it. */
+/**
+ * Sends traces from all senders. Returns the rate of stored traces and the number of refusals.
+ * @param honorsRetryAfter whether a refused sender waits as long as Retry-After says.
+ */
 async function send(target: Target, seconds: number, honorsRetryAfter: boolean): Promise<{ perSecond: number; refused: number }> {
   let [stored, refused, next] = [0, 0, 0];
   const callers = Array.from({ length: SENDERS }, () => new Caller(target));
@@ -38,7 +42,7 @@ async function send(target: Target, seconds: number, honorsRetryAfter: boolean):
   return { perSecond: (1000 * stored) / (performance.now() - startedAt), refused };
 }
 
-/** Senders that ignored Retry-After once cut the rate from 283 stored traces per second to 12.9. */
+/** In an earlier version, senders that ignored Retry-After reduced the rate from 283 stored traces per second to 12.9. */
 export const crowdingBodies: Attack = {
   what: '512 senders of 282 KB that ignore Retry-After',
   bounds: { memoryMiB: 1024 },
@@ -46,13 +50,13 @@ export const crowdingBodies: Attack = {
   run: async (target, { seconds }) => {
     const honoring = await send(target, seconds, true);
     const ignoring = await send(target, seconds, false);
-    const share = ignoring.perSecond / honoring.perSecond;
     const note = `${ignoring.perSecond.toFixed(0)} stored per second, ${honoring.perSecond.toFixed(0)} when they wait`;
-    // If nothing was stored, the share is NaN. The comparison then fails, as it must.
-    return {
-      refused: ignoring.refused,
-      note,
-      violations: share >= SHARE_MIN ? [] : [`only ${(100 * share).toFixed(0)} % are stored`],
-    };
+    return { refused: ignoring.refused, note, violations: violationsOf(honoring.perSecond, ignoring.perSecond) };
   },
 };
+
+function violationsOf(honoringPerSecond: number, ignoringPerSecond: number): string[] {
+  if (honoringPerSecond === 0) return ['nothing was stored from senders that honor Retry-After'];
+  const share = ignoringPerSecond / honoringPerSecond;
+  return share >= SHARE_MIN ? [] : [`the rate is only ${(100 * share).toFixed(0)} % of that with senders that honor Retry-After`];
+}

@@ -3,34 +3,42 @@ import type { Attack } from './attack.ts';
 import { Random } from './random.ts';
 import { type FuzzSubject, RequestFuzzer } from './request-fuzzer.ts';
 import { Caller, runConcurrently } from './requests.ts';
-import { signInNew } from './stored-records.ts';
 import type { Target } from './target.ts';
+import { createSessions } from './workspaces.ts';
 
 const SENDERS = 8;
 const SPARE_SESSIONS = 40;
+/** The largest number of unexpected responses that are shown. */
+const UNEXPECTED_MAX = 5;
 
 const subjects = new WeakMap<Target, FuzzSubject>();
 
-/** Stores a record of each kind in the attacker's workspace, so that requests can name it. */
+/** Stores a record of each kind in the attacker's workspace, so that requests can refer to it, and creates sessions. */
 async function prepare(target: Target): Promise<void> {
   const { attacker, folder, url } = target;
   const filled: FilledWorkspace = { url, ...attacker };
-  const spareCookies = await signInNew(folder, url, attacker.tenantId, 'viewer', SPARE_SESSIONS);
+  const spareCookies = await createSessions(folder, url, attacker.tenantId, 'viewer', SPARE_SESSIONS);
   const values = await oneOfEach(filled, 'fuzzed');
   subjects.set(target, { ...attacker, values, spareCookies, readToken: values.read_token! });
 }
 
-/** The statuses of the responses, the routes that accepted a request, and the requests with a forbidden status. */
+/** Counts the responses to fuzzed requests. */
 export class FuzzTally {
+  /** The number of responses by status. Status 0: no response. */
   readonly statuses = new Map<number, number>();
+  /** The routes that accepted a request. */
   readonly accepting = new Set<string>();
-  readonly faults: string[] = [];
+  /** The first requests without a response, or with a 5xx other than 503. */
+  readonly unexpectedResponses: string[] = [];
 
   note(route: string, status: number, request: Buffer): void {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
     if (status >= 200 && status < 300) this.accepting.add(route);
-    if (status >= 500 && status !== 503 && this.faults.length < 5)
-      this.faults.push(`${status} for ${JSON.stringify(request.toString('utf8').slice(0, 1500))}`);
+    const isUnexpected = status === 0 || (status >= 500 && status !== 503);
+    if (isUnexpected && this.unexpectedResponses.length < UNEXPECTED_MAX)
+      this.unexpectedResponses.push(
+        `${status === 0 ? 'no response' : status} for ${JSON.stringify(request.toString('utf8').slice(0, 1500))}`,
+      );
   }
 
   /** The number of responses whose status is in this range. */
@@ -39,7 +47,7 @@ export class FuzzTally {
   }
 }
 
-/** Every request gets a response from the error table. A 500 is a fault. */
+/** Valid and mutated requests to every route. Each must get a response, and no 5xx other than 503. */
 export const fuzzedRequests: Attack = {
   what: `${SENDERS} senders of requests made of the OpenAPI document and the portal's routes, with parts of them changed`,
   bounds: { victimP99Ms: 300, memoryMiB: 512 },
@@ -66,8 +74,8 @@ export const fuzzedRequests: Attack = {
       );
     const note = [
       `${sent.toLocaleString('en-US')} requests: ${tally.count(200, 299)} × 2xx, ${tally.count(503)} × 503, ${tally.count(500)} × 500`,
-      `${tally.accepting.size} of ${fuzzer.routes.length} routes accepted one (seed ${seed})`,
+      `${tally.accepting.size} of ${fuzzer.routes.length} routes accepted a request (seed ${seed})`,
     ].join('; ');
-    return { refused: tally.count(400, 599), note, violations: tally.faults };
+    return { refused: tally.count(400, 599), note, violations: tally.unexpectedResponses };
   },
 };

@@ -8,13 +8,13 @@ export function requireLoopback(host: string): void {
   throw new Error(`only a loopback address such as 127.0.0.1 can be attacked, not ${JSON.stringify(host)}`);
 }
 
-/** The address on which the attacked server listens. */
+/** The address on which a server listens. */
 export interface Address {
   host: string;
   port: number;
 }
 
-/** Opens a connection to the attacked server. Every attack uses this function. Connection errors are expected and ignored. */
+/** Opens a connection to a server on loopback. All attacks connect with this function. Connection errors are expected and ignored. */
 export function openSocket({ host, port }: Address): Socket {
   requireLoopback(host);
   const socket = connect({ host, port, noDelay: true, allowHalfOpen: true });

@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Attack, percentile } from './attack.ts';
 import { Caller, httpText, postRequest, runConcurrently } from './requests.ts';
-import type { Workspace } from './stored-records.ts';
 import type { Target } from './target.ts';
+import type { Workspace } from './workspaces.ts';
 
 const VIEWERS = 64;
 const ENTRIES = 60;
+/** The last one is an export, which the victim does not request. */
 const PAGES = ['ledger/entries', 'runs', 'overview', 'agents', 'ledger/export?log=audit'];
 
 const pageRequest = ({ tenantId, cookie }: Workspace, page: string): string =>
   httpText('GET', `/api/portal/workspaces/${tenantId}/${page}`, { Cookie: cookie });
 
-/** Stores entries of almost one megabyte, whose bodies lists must not read. */
+/** Stores entries of almost one megabyte. A page of the list of entries may read only a few of them. */
 async function fill(target: Target): Promise<void> {
   const caller = new Caller(target);
   for (let index = 0; index < ENTRIES; index += 1) {
@@ -22,7 +23,7 @@ async function fill(target: Target): Promise<void> {
   caller.close();
 }
 
-/** 64 viewers of one workspace once caused 503 responses in the portal of another. */
+/** In an earlier version, 64 viewers of one workspace caused 503 responses in the portal of another. */
 export const loopingViewers: Attack = {
   what: `${VIEWERS} viewers of one workspace that load lists and exports without pause`,
   bounds: { memoryMiB: 1024 },
@@ -36,7 +37,7 @@ export const loopingViewers: Attack = {
     await runConcurrently(callers.length, seconds, async (index) => {
       turn += 1;
       const isVictim = index === VIEWERS;
-      const page = PAGES[turn % (isVictim ? 4 : PAGES.length)]!;
+      const page = PAGES[turn % (isVictim ? PAGES.length - 1 : PAGES.length)]!;
       const { status, ms } = await callers[index]!.send(pageRequest(isVictim ? target.victim : target.attacker, page));
       if (!isVictim) {
         if (status !== 200) refused += 1;

@@ -16,11 +16,11 @@ const REQUESTS_MAX = 1_000_000;
 export const HELP = `npm run attack -- [options]
   Starts a server on this machine, attacks it, and reports whether each bound in docs/reliability.md holds.
   --only NAME,NAME   attacks to run (all): ${NAMES.join(', ')}
-  --seconds N        duration of each attack, at most ${SECONDS_MAX} (10)
+  --seconds N        duration of an attack, at most ${SECONDS_MAX} (10); crowding-bodies takes twice as long, long-trace up to three times
   --seed N           seed of the fuzzed requests (1)
-  --requests N       number of fuzzed requests (as many as the seconds allow)
+  --requests N       number of fuzzed requests, instead of --seconds (as many as the seconds allow)
   --host ADDRESS     a loopback address to listen on; any other is refused (127.0.0.1)
-Exits with 1 when a bound does not hold, and with 2 when the attack could not run.
+Exits with 1 when a bound or promise does not hold, and with 2 when an attack could not run.
 `;
 
 /** Reads the command line. Throws an error of one line when it is invalid. */

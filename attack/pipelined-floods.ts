@@ -12,19 +12,20 @@ const PATHS = ['/openapi.json', '/metrics', '/docs', '/readyz', '/.well-known/jw
 /** Repeatedly sends many GETs in one write on each of many connections, and reads the responses. */
 async function flood(target: Target, sockets: number, gets: number, seconds: number): Promise<AttackResult> {
   const endsAt = performance.now() + seconds * 1000;
-  const one = async (index: number) => {
+  const sendRepeatedly = async (index: number) => {
     for (let turn = index; performance.now() < endsAt; turn += 1) {
       const text = httpText('GET', PATHS[turn % PATHS.length]!, {});
       await sendUntilClosed(target, text.repeat(gets - 1) + httpText('GET', '/livez', { Connection: 'close' }), endsAt);
     }
   };
-  await Promise.all(Array.from({ length: sockets }, (_, index) => one(index)));
+  await Promise.all(Array.from({ length: sockets }, (_, index) => sendRepeatedly(index)));
   await sleep(1_100); // metrics are up to a second old
-  const refused =
-    (await target.metric(REQUESTS, /status="503"/)) + (await target.metric('countersign_connections_refused_total'));
-  const responses = (await target.metric(REQUESTS)) - refused;
+  const refusedRequests = await target.metric(REQUESTS, /status="503"/);
+  const refusedConnections = await target.metric('countersign_connections_refused_total');
+  // The total does not include the refused connections.
+  const responses = (await target.metric(REQUESTS)) - refusedRequests;
   return {
-    refused,
+    refused: refusedRequests + refusedConnections,
     note: `${Math.round(responses / seconds).toLocaleString('en-US')} responses per second`,
     violations: responses > 0 ? [] : ['there was no response'],
   };
@@ -34,11 +35,11 @@ async function flood(target: Target, sockets: number, gets: number, seconds: num
 function sendUntilClosed(target: Address, text: string, endsAt: number): Promise<void> {
   return new Promise((resolve) => {
     const socket = openSocket(target);
-    const over = setTimeout(() => socket.destroy(), Math.max(1, endsAt - performance.now()));
+    const timeout = setTimeout(() => socket.destroy(), Math.max(1, endsAt - performance.now()));
     socket.resume(); // the server counts the responses; parsing them here would compete with it for the processor
     socket.on('end', () => socket.end());
     socket.on('close', () => {
-      clearTimeout(over);
+      clearTimeout(timeout);
       // A refused connection is retried after a pause, not in a tight loop.
       sleep(10).then(resolve);
     });
@@ -46,7 +47,7 @@ function sendUntilClosed(target: Address, text: string, endsAt: number): Promise
   });
 }
 
-/** 1.4 MB of pipelined requests once crashed the server. */
+/** In an earlier version, 1.4 MB of pipelined requests crashed the server. */
 export const pipelinedFlood: Attack = {
   what: '20 connections, each with 1,700 GETs in one write, on paths without a credential',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },

@@ -5,7 +5,7 @@ import { Caller, postRequest } from './requests.ts';
 /** The promised time until a record is acknowledged again. */
 export const RECOVERY_SECONDS_MAX = 30;
 
-/** Waits until a record is acknowledged again. Returns the seconds it took, or undefined after the limit. */
+/** Waits until a record is acknowledged again. Returns the seconds this took, or undefined if it took longer than the limit. */
 export async function waitForRecovery(address: Address, key: string): Promise<number | undefined> {
   const startedAt = performance.now();
   const caller = new Caller(address);
@@ -14,11 +14,17 @@ export async function waitForRecovery(address: Address, key: string): Promise<nu
     for (;;) {
       const { status } = await caller.send(postRequest('/api/public/audit', key, body), 5_000);
       const seconds = (performance.now() - startedAt) / 1000;
-      if (status === 200) return seconds;
       if (seconds > RECOVERY_SECONDS_MAX) return undefined;
+      if (status === 200) return seconds;
       await sleep(50);
     }
   } finally {
     caller.close();
   }
 }
+
+/** The longest recovery, for the table. An undefined element is a recovery that took too long. */
+export const recoveryText = (seconds: readonly (number | undefined)[]): string =>
+  seconds.every((each) => each !== undefined)
+    ? `back after ${Math.max(0, ...seconds).toFixed(1)} s at most`
+    : 'not always back in time';

@@ -4,7 +4,7 @@ import { type ExampleChoice, exampleOf, type JsonSchema } from '../packages/serv
 import { jsonExport } from '../packages/server/test/otlp/exporter.ts';
 import type { Random } from './random.ts';
 import { httpText } from './requests.ts';
-import type { Workspace } from './stored-records.ts';
+import type { Workspace } from './workspaces.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON, walked for its paths and examples.
 type Json = any;
@@ -13,9 +13,9 @@ type Json = any;
 export interface FuzzSubject extends Workspace {
   /** A token that reads the ledger. */
   readToken: string;
-  /** Sessions for requests that end their session or take away its rights. */
+  /** Session cookies for requests that end their session or reduce its rights. */
   spareCookies: readonly string[];
-  /** Values that exist, by the names of parameters and members (one-of-each.ts). */
+  /** Values that refer to stored records, by the names of parameters and members (one-of-each.ts). */
   values: Readonly<Record<string, string>>;
 }
 
@@ -23,14 +23,15 @@ export interface FuzzSubject extends Workspace {
 interface RequestTemplate {
   method: string;
   path: string;
-  /** A valid body to mutate, or the schema of one; undefined where the request has none. */
+  /** A valid body to mutate. */
   body?: unknown;
+  /** The schema of the body, in place of a body. Both are undefined for a request without one. */
   bodySchema?: JsonSchema;
-  /** The schema of each member of the query string. */
+  /** The schema of each query parameter. */
   query: Readonly<Record<string, JsonSchema>>;
 }
 
-/** Requests after which a session can do less than before. */
+/** Paths of requests that end a session or reduce its rights. */
 const ENDS_SESSION = /\/(session|membership|account\/password|account\/sessions\/:session)$/;
 
 /** Values that most members do not accept. */
@@ -62,24 +63,25 @@ const INVALID_VALUES: readonly unknown[] = [
 
 const MEDIA_TYPES = ['application/json', 'text/plain', 'application/json; charset=latin1', ''];
 
+/** The body for endpoints without an example: an OpenTelemetry export. */
 const SPANS = jsonExport([{ traceId: '1'.repeat(32), spanId: '1'.repeat(16), attributes: { 'gen_ai.request.model': 'm' } }]);
 
 /** A template for every request in the OpenAPI document and in the portal's table. */
 function requestTemplates(): RequestTemplate[] {
   const document = openApiDocument() as Json;
-  const described = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
+  const documented = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Json>(methods).flatMap(([method, { requestBody, parameters = [] }]) => {
       const examples = Object.values<Json>(requestBody?.content['application/json'].examples ?? {}).map(({ value }) => value);
       const inQuery = parameters.filter((each: Json) => each.in === 'query').map((each: Json) => [each.name, each.schema]);
-      const withBody = examples.length > 0 ? examples : [requestBody === undefined ? undefined : SPANS];
+      const bodies = examples.length > 0 ? examples : [requestBody === undefined ? undefined : SPANS];
       const query = Object.fromEntries(inQuery);
-      return withBody.map((body): RequestTemplate => ({ method: method.toUpperCase(), path, body, query }));
+      return bodies.map((body): RequestTemplate => ({ method: method.toUpperCase(), path, body, query }));
     }),
   );
   const portal = Object.values<Json>(PORTAL_ROUTES).map(
     ({ method, path, body, query }): RequestTemplate => ({ method, path, bodySchema: body, query: query?.properties ?? {} }),
   );
-  return [...described, ...portal];
+  return [...documented, ...portal];
 }
 
 /** Generates requests: each fills a template and mutates parts of it. */
@@ -103,7 +105,7 @@ export class RequestFuzzer {
     const random = this.#random;
     const template = random.pick(this.#templates);
     const body = this.#body(template);
-    // A length above that of the body takes many seconds, until the server gives up. slow-senders.ts covers it.
+    // The declared length never exceeds the body, because the server would wait many seconds for the rest (slow-senders.ts).
     const length = random.chance(0.02) ? Math.floor(random.next() * Buffer.byteLength(body)) : Buffer.byteLength(body);
     const headers: Record<string, string | number> = {
       Authorization: `Bearer ${random.chance(0.95) ? this.#token(template) : random.pick(INVALID_HEADER_VALUES)}`,
@@ -145,15 +147,15 @@ export class RequestFuzzer {
       .replace(':workspace', random.chance(0.95) ? this.#subject.tenantId : 'nothing')
       .replace(/:(\w+)|\{(\w+)\}/g, (_, portalName?: string, name?: string) => {
         const known = this.#subject.values[portalName ?? name!];
-        return encodeURIComponent(known !== undefined && random.chance(0.7) ? known : random.pick(PARAMETERS));
+        return encodeURIComponent(known !== undefined && random.chance(0.7) ? known : random.pick(PARAMETER_VALUES));
       });
-    const given = Object.entries(query).flatMap(([name, schema]) => {
+    const parameters = Object.entries(query).flatMap(([name, schema]) => {
       if (!random.chance(0.4)) return [];
-      const value = random.chance(0.7) ? String(exampleOf(schema, this.#choice, name)) : random.pick(PARAMETERS);
+      const value = random.chance(0.7) ? String(exampleOf(schema, this.#choice, name)) : random.pick(PARAMETER_VALUES);
       return [`${name}=${encodeURIComponent(value)}`];
     });
-    if (random.chance(0.05)) given.push('unknown=%zz');
-    return given.length === 0 ? filled : `${filled}?${given.join('&')}`;
+    if (random.chance(0.05)) parameters.push('unknown=%zz');
+    return parameters.length === 0 ? filled : `${filled}?${parameters.join('&')}`;
   }
 
   /** Returns a copy of the value with one part changed. */
@@ -168,9 +170,9 @@ export class RequestFuzzer {
     const members = Object.entries(value);
     if (members.length === 0 || random.chance(0.1))
       return { ...value, [random.pick(['extra', '__proto__', '\u0000'])]: random.pick(INVALID_VALUES) };
-    const [name, inner] = random.pick(members);
+    const [name, memberValue] = random.pick(members);
     if (random.chance(0.15)) return Object.fromEntries(members.filter(([each]) => each !== name));
-    return { ...value, [name]: this.#mutate(inner) };
+    return { ...value, [name]: this.#mutate(memberValue) };
   }
 
   /** Returns the value as JSON, in rare cases truncated or with an invalid character. */
@@ -181,7 +183,7 @@ export class RequestFuzzer {
   }
 }
 
-const PARAMETERS = [
+const PARAMETER_VALUES = [
   '1',
   '0',
   '-1',

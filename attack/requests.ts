@@ -9,15 +9,17 @@ export const httpText = (method: string, path: string, headers: Readonly<Record<
 /** Returns a POST of JSON, authenticated by a key. */
 export const postRequest = (path: string, key: string, body: string | Buffer, headers: Record<string, string> = {}): Buffer => {
   const bytes = Buffer.from(body);
-  const own = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Content-Length': bytes.length, ...headers };
-  return Buffer.concat([Buffer.from(httpText('POST', path, own)), bytes]);
+  const head = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', 'Content-Length': bytes.length, ...headers };
+  return Buffer.concat([Buffer.from(httpText('POST', path, head)), bytes]);
 };
 
-/** The result of a request. The status is 0 when the connection ended without a response. */
+/** The result of a request. */
 export interface CallResult {
+  /** 0 if the connection ended, or the time was up, before the head of a response. */
   status: number;
+  /** 0 without this header. */
   retryAfterSeconds: number;
-  /** Milliseconds until the response was complete. */
+  /** Milliseconds until the response was complete, the connection ended or the time was up. */
   ms: number;
 }
 
@@ -39,7 +41,7 @@ export class Caller {
     const socket = this.#socket;
     return new Promise((resolve) => {
       let head = '';
-      let missing: number | undefined;
+      let bodyBytesLeft: number | undefined;
       let isChunked = false;
       let tail = '';
       let result: CallResult = { status: 0, retryAfterSeconds: 0, ms: 0 };
@@ -51,17 +53,17 @@ export class Caller {
       };
       const timeout = setTimeout(() => finish(true), timeoutMs);
       socket.on('data', (bytes: Buffer) => {
-        if (missing === undefined) {
+        if (bodyBytesLeft === undefined) {
           head += bytes.toString('latin1');
           const end = head.indexOf('\r\n\r\n');
           if (end < 0) return;
           const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0);
           result = { ...result, status, retryAfterSeconds: Number(/\r\nretry-after: (\d+)/i.exec(head)?.[1] ?? 0) };
           isChunked = /\r\ntransfer-encoding: chunked/i.test(head.slice(0, end));
-          missing = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? Infinity) - (head.length - end - 4);
-        } else missing -= bytes.length;
+          bodyBytesLeft = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? Infinity) - (head.length - end - 4);
+        } else bodyBytesLeft -= bytes.length;
         if (isChunked) tail = (tail + bytes.toString('latin1')).slice(-LAST_CHUNK.length);
-        if (missing <= 0 || (isChunked && tail === LAST_CHUNK)) finish(/\r\nconnection: close/i.test(head));
+        if (bodyBytesLeft <= 0 || (isChunked && tail === LAST_CHUNK)) finish(/\r\nconnection: close/i.test(head));
       });
       socket.on('end', () => finish(true)).on('close', () => finish(true));
       socket.write(request);
@@ -75,11 +77,14 @@ export class Caller {
   }
 }
 
-/** Repeats the work in a number of concurrent callers until the time is up. */
-export async function runConcurrently(count: number, seconds: number, work: (caller: number) => Promise<void>): Promise<void> {
+/**
+ * Repeats the work in concurrent loops until the time is up.
+ * @param count the number of loops. The work gets the index of its loop.
+ */
+export async function runConcurrently(count: number, seconds: number, work: (index: number) => Promise<void>): Promise<void> {
   const endsAt = performance.now() + seconds * 1000;
-  const one = async (caller: number) => {
-    while (performance.now() < endsAt) await work(caller);
+  const repeat = async (index: number) => {
+    while (performance.now() < endsAt) await work(index);
   };
-  await Promise.all(Array.from({ length: count }, (_, caller) => one(caller)));
+  await Promise.all(Array.from({ length: count }, (_, index) => repeat(index)));
 }

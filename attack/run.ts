@@ -1,4 +1,4 @@
-/** `npm run attack`: starts a server on loopback, attacks it, and exits with 1 when a bound of docs/reliability.md does not hold. */
+/** `npm run attack`: starts a server on loopback, attacks it, and exits with 1 when a bound or promise does not hold. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { areLogsValid, countLostRecords } from './acknowledged-records.ts';
 import { type Attack, type Bounds, percentile } from './attack.ts';
@@ -88,15 +88,15 @@ function boundViolations(
   ];
 }
 
-/** Violations of the promises that hold during every attack. */
+/** Violations of the promises of every attack. */
 async function generalViolations(target: Target, report: VictimReport, lost: number): Promise<string[]> {
   return [
     ...(target.isAlive ? [] : ['the server process ended']),
     ...(report.acknowledged.length > 0 ? [] : ['no record of others was acknowledged']),
     ...(lost === 0 ? [] : [`${lost} acknowledged records are not in the database`]),
     ...((await areLogsValid(target)) ? [] : ["the others' logs are not valid"]),
-    ...new Set(report.faults),
-    ...target.faults.slice(0, 3),
+    ...new Set(report.unexpectedResponses),
+    ...target.errorLogLines.slice(0, 3),
   ];
 }
 

@@ -6,7 +6,7 @@ import { httpText } from './requests.ts';
 /** Connections opened per step. Opening all at once would measure the connection rate instead. */
 const OPENED_PER_STEP = 10;
 
-/** Keeps a number of connections open, and replaces each one that the server ends. */
+/** Keeps a number of connections open, and replaces each one that ends. */
 async function holdConnections(
   target: Address,
   count: number,
@@ -67,7 +67,7 @@ export const slowSenders: Attack = {
   },
 };
 
-/** Clients that close their side of the connection, or send nothing, and wait. */
+/** Clients that send whole or partial requests or nothing, close their side of the connection, and wait. */
 export const halfOpenSockets: Attack = {
   what: '500 connections that end their side after half a request, a whole one, or none',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },
@@ -86,7 +86,7 @@ export const halfOpenSockets: Attack = {
   },
 };
 
-/** Heads at the size limit and above it. */
+/** Heads below and above Node's size limit of 16 KiB. */
 export const headerFlood: Attack = {
   what: '200 connections with heads of 15 KB, 20 KB, and of 900 and 5,000 headers',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },

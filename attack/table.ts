@@ -29,6 +29,6 @@ export function table(rows: readonly Row[]): string {
 
 /** A Markdown table. */
 export function markdownTable(head: readonly string[], lines: readonly (readonly string[])[]): string {
-  const written = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [written(head), written(head.map(() => '---')), ...lines.map(written)].join('\n');
+  const lineText = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [lineText(head), lineText(head.map(() => '---')), ...lines.map(lineText)].join('\n');
 }

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
 import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
 import { type Address, freePort, requireLoopback } from './loopback.ts';
-import { createWorkspace, queryFolder, type Workspace } from './stored-records.ts';
+import { createWorkspace, queryFolder, type Workspace } from './workspaces.ts';
 
 /** The attacked server: a real process on the embedded database, in a temporary folder. */
 export class Target implements Address {
@@ -17,8 +17,8 @@ export class Target implements Address {
   private constructor(address: Address, settings: Record<string, string>) {
     this.host = address.host;
     this.port = address.port;
-    const own = { COUNTERSIGN_HOST: address.host, COUNTERSIGN_PORT: String(address.port), COUNTERSIGN_LOG_LEVEL: 'warn' };
-    this.#environment = { ...this.folder.environment, ...own, ...settings };
+    const listen = { COUNTERSIGN_HOST: address.host, COUNTERSIGN_PORT: String(address.port) };
+    this.#environment = { ...this.folder.environment, ...listen, ...settings };
   }
 
   /** Starts a server with two workspaces. */
@@ -48,8 +48,8 @@ export class Target implements Address {
     return this.#server!.pid;
   }
 
-  /** Faults that the server logged. */
-  get faults(): string[] {
+  /** The log lines of level error of the current server process. */
+  get errorLogLines(): string[] {
     return this.#server?.faults ?? [];
   }
 
@@ -57,7 +57,7 @@ export class Target implements Address {
     return residentBytes(this.pid);
   }
 
-  /** A metric of the server, summed over those of its labels that match. Metrics are up to a second old. */
+  /** The value of a metric, summed over the series whose line in /metrics matches. Metrics are up to a second old. */
   async metric(name: string, matching = /(?:)/): Promise<number> {
     const response = await fetch(`${this.url}/metrics`);
     const text = await response.text();
@@ -69,7 +69,7 @@ export class Target implements Address {
     return lines.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   }
 
-  /** Starts the server, also after it was killed. */
+  /** Starts the server process, for the first time or after a kill. */
   async restart(): Promise<void> {
     // The start is detected by the log line `ready`, which has the level info.
     this.#server = await ServerProcess.start({ ...this.#environment, COUNTERSIGN_LOG_LEVEL: 'info' });
@@ -93,9 +93,9 @@ export class Target implements Address {
   /** Stops the server and the database, and deletes the data. */
   async end(): Promise<void> {
     if (this.isAlive) {
-      const killed = setTimeout(() => this.#server!.child.kill('SIGKILL'), 20_000);
+      const killTimer = setTimeout(() => this.#server!.child.kill('SIGKILL'), 20_000);
       await this.#server!.end('SIGTERM');
-      clearTimeout(killed);
+      clearTimeout(killTimer);
     }
     await this.folder.clear();
   }

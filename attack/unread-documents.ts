@@ -8,11 +8,12 @@ const MIB = 1024 * 1024;
 const SOCKETS = 300;
 const SEND_TIMEOUT_SECONDS = 5;
 
-/** Longer than one send timeout, because queued requests get their response first. */
+/** Several send timeouts, because a request that waits in a queue gets its response later, with a timeout of its own. */
 const HELD_SECONDS_MAX = 60;
-const HELD = 'countersign_answering_bytes';
+/** The metric of the bytes of responses in memory. */
+const HELD_BYTES = 'countersign_answering_bytes';
 
-/** Paths of the stored documents of about 19 MB, by target. */
+/** The path of the stored document of about 19 MB, by target. */
 const documents = new WeakMap<Target, string>();
 
 async function storeDocument(target: Target): Promise<void> {
@@ -33,7 +34,7 @@ async function storeDocument(target: Target): Promise<void> {
   documents.set(target, `/api/portal/workspaces/${target.attacker.tenantId}/runs/traces/${trace!.id}/submissions/1`);
 }
 
-/** 300 clients that requested a large document and never read it once held 6.5 GB indefinitely. */
+/** In an earlier version, 300 clients that requested a large document and never read it held 6.5 GB indefinitely. */
 export const unreadDocuments: Attack = {
   what: '300 connections that request a document of 19 MB in the portal and do not read it',
   bounds: { victimP99Ms: 300, memoryMiB: 1024 },
@@ -50,16 +51,17 @@ export const unreadDocuments: Attack = {
     });
     await sleep(seconds * 1000);
     const stoppedAt = performance.now();
-    let held = await target.metric(HELD);
-    while (held > 0 && performance.now() - stoppedAt < HELD_SECONDS_MAX * 1000) {
+    let heldBytes = await target.metric(HELD_BYTES);
+    while (heldBytes > 0 && performance.now() - stoppedAt < HELD_SECONDS_MAX * 1000) {
       await sleep(1_000);
-      held = await target.metric(HELD);
+      heldBytes = await target.metric(HELD_BYTES);
     }
-    const waited = (performance.now() - stoppedAt) / 1000;
+    const waitedSeconds = (performance.now() - stoppedAt) / 1000;
     const stalled = await target.metric('countersign_connections_stalled_total');
     const refused = await target.metric('countersign_http_requests_total', /status="503"/);
     for (const socket of sockets) socket.destroy();
-    const note = `${stalled} connections ended because they did not read, nothing held ${waited.toFixed(0)} s later`;
-    return { refused, note, violations: held === 0 ? [] : [`${held} bytes of responses are still held`] };
+    const held = heldBytes === 0 ? 'nothing' : `${heldBytes} bytes`;
+    const note = `${stalled} connections ended because they did not read, ${held} held ${waitedSeconds.toFixed(0)} s later`;
+    return { refused, note, violations: heldBytes === 0 ? [] : [`${heldBytes} bytes of responses are still held`] };
   },
 };

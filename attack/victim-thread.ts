@@ -5,7 +5,7 @@ import { Caller, postRequest } from './requests.ts';
 import type { Kind, VictimOptions, VictimReport } from './victim.ts';
 
 const { key, senders, kinds, pauseMs, ...address } = workerData as VictimOptions;
-const report: VictimReport = { latencies: [], acknowledged: [], refused: 0, withoutResponse: 0, faults: [] };
+const report: VictimReport = { latencies: [], acknowledged: [], refused: 0, withoutResponse: 0, unexpectedResponses: [] };
 let isStopped = false;
 
 const REQUESTS: Record<Kind, (marker: string) => [path: string, body: object]> = {
@@ -32,7 +32,7 @@ async function sendInTurn(sender: number): Promise<void> {
       report.refused += 1;
       await sleep(Math.min(1000, retryAfterSeconds * 1000));
     } else if (status === 0) report.withoutResponse += 1;
-    else report.faults.push(`${kind} got status ${status}`);
+    else report.unexpectedResponses.push(`${kind} got status ${status}`);
     await sleep(status === 0 ? 50 : pauseMs);
   }
   caller.close();

@@ -20,11 +20,12 @@ export interface VictimReport {
   latencies: number[];
   /** Markers of the records that were acknowledged with 200. */
   acknowledged: { kind: Kind; marker: string }[];
+  /** Responses with 503 or 429. */
   refused: number;
-  /** Requests without a response. Whether they are stored is unknown. */
+  /** Requests without a response. Whether their records are stored is unknown. */
   withoutResponse: number;
-  /** Responses that a valid request must not get. */
-  faults: string[];
+  /** Responses that a valid request must not get: any status except 200, 503 and 429. */
+  unexpectedResponses: string[];
 }
 
 /** A well-behaved sender in its own thread. The attack delays its measurements only by competing for the processor. */

@@ -20,14 +20,14 @@ type Append = (
 ) => Pick<ReturnType<typeof appendEntries>, 'rows' | 'moved'>;
 
 /**
- * Writes a batch of entries without an agent, as the product does. Only the append function differs: with the tree or without it.
- * The product has no such option, and it rejects a ledger that was written without its tree. So this needs a workspace that only the
- * benchmark writes to, and a server that creates no checkpoints.
+ * Writes a batch of entries that name no agent, with the tree or without it. Only `append` differs. Unlike the product, it uses a
+ * remembered head for batches of every size. The product rejects a ledger that was written without its tree. So `appendWithoutTree`
+ * needs a workspace that only the benchmark writes to, and a server that creates no checkpoints.
  */
 export const auditWriter =
   (append: Append, heads: RememberedHeads) =>
   async (tx: Transaction, items: readonly PreparedAudit[]): Promise<Outcome[]> => {
-    const head = heads.take(tx.tenantId) ?? (await lockHeads(tx, ['audit'])).get('audit')!;
+    const head = heads.get(tx.tenantId) ?? (await lockHeads(tx, ['audit'])).get('audit')!;
     let newHead: LockedHead | undefined;
     const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (newItems) => {
       const { rows, moved } = append(
@@ -44,7 +44,7 @@ export const auditWriter =
     return outcomes;
   };
 
-/** appendEntries without the tree, as for a ledger that has none. */
+/** Does the same as `appendEntries`, but leaves the tree as it is. */
 export const appendWithoutTree: Append = (tx, head, entries) => {
   const unlinked = entries.map((entry) => ({ ...entry, tenant_id: tx.tenantId, id: newId(), recorded_at: head.now }));
   const rows = linkEntries(head, unlinked, digests);

@@ -10,8 +10,8 @@ import type { IngestReply } from '../packages/server/src/ingest/ingest-request.t
 import { evidenceStates } from '../packages/server/src/ledger/evidence-states.ts';
 
 /**
- * The lower bound of the cost of an acknowledged POST: a group commit writes bodies to a table that has only its primary key. It has no
- * chain, hash, tree, signature, row-level security or search index. Its rate is the most that the product can reach.
+ * The lower bound of the cost of an acknowledged POST: a group commit writes bodies to a table that has only its primary key. The
+ * table has no chain, hash, tree, signature, row-level security or search index. The rate is an upper limit for stored records.
  */
 export const CREATE_BARE_TABLE = `
   CREATE TABLE IF NOT EXISTS public.bare (tenant_id uuid NOT NULL, seq bigint NOT NULL, document text NOT NULL, PRIMARY KEY (tenant_id, seq));
@@ -25,7 +25,7 @@ const INSERT = sql(
 
 type EvidenceQuery = Parameters<EvidenceState['find']>[0];
 
-/** A body to store. For a promotion check, `question` selects the evidence to read. */
+/** A body to store. For a promotion check, `evidenceQuery` selects the evidence to read. */
 interface Body extends Item {
   text: string;
   evidenceQuery?: EvidenceQuery;

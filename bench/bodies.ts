@@ -1,6 +1,6 @@
 import { ID } from './load.ts';
 
-/** Text of this size in typical words of agents. Different seeds give different texts, so bodies do not compress unusually well. */
+/** Text of this size: a few words in an order that depends on the seed. It compresses well, so rows/disk.ts sends recorded runs. */
 function words(bytes: number, seed: number): string {
   const vocabulary = [
     'order',
@@ -95,7 +95,7 @@ export function telemetryBody(): string {
   return JSON.stringify({ events });
 }
 
-/** Events of a telemetry body. */
+/** The number of events in a telemetry body. */
 export const EVENTS = 200;
 
 /** An entry for the ledger, 300 to 400 bytes. */
@@ -117,7 +117,7 @@ export const checkBodies = (): string[] => [PASSING_AGENT, FAILING_AGENT].map((a
 export const PASSING_AGENT = 'careful-bot';
 const FAILING_AGENT = 'hasty-bot';
 
-/** The evaluations that those decisions use. */
+/** The evaluations that these decisions are based on. */
 export const evaluationBodies = (): string[] => [
   JSON.stringify({ name: 'nightly-regression', agent_name: PASSING_AGENT, status: 'passing', pass_rate: 92.5 }),
   JSON.stringify({ name: 'nightly-regression', agent_name: FAILING_AGENT, status: 'passing', pass_rate: 42 }),

@@ -11,25 +11,29 @@ import { BodyWorkers } from '../packages/server/src/http/body-workers.ts';
 const LIMITS_MB = [64, 96, 128, 192, 256, 320, 384, 512, 768, 1024, 2048];
 /** Number of bodies sent one after another. Garbage of one body adds to the heap of the next. */
 const REPEATS = 3;
+/** Slightly below the server's default limits. */
 const BYTES_MAX = { report: 20_000_000, record: 1_000_000 };
 
 type Kind = keyof typeof BYTES_MAX;
 type Shape = (kind: Kind) => string;
 
-/** A list with as many values of the same cost as the bounds allow. */
+/**
+ * A list of as many items as the bounds allow, in values and in bytes.
+ * @param countedPerItem the number of values that the server counts for an item.
+ */
 const listOfItems = (kind: Kind, countedPerItem: number, item: (index: number) => string): string => {
   const items: string[] = [];
   let bytes = 0;
   for (let index = 0; index < (BODY_BOUNDS[kind].valuesMax - 2_000) / countedPerItem; index += 1) {
     const next = item(index);
-    bytes += next.length + 1;
+    bytes += Buffer.byteLength(next) + 1;
     if (bytes > BYTES_MAX[kind] - 100) break;
     items.push(next);
   }
   return `[${items.join()}]`;
 };
 
-/** An object of `size` members with few names in random order, so few objects share a shape. */
+/** An object with the first `size` letters as names, in random order. V8 has a separate object layout for each order. */
 function shuffledObject(size: number): string {
   const names = Array.from({ length: size }, (_, index) => String.fromCharCode(97 + index));
   for (let at = size - 1; at > 0; at -= 1) {
@@ -72,8 +76,8 @@ const bodyOf = (kind: Kind, shape: string): [OperationId, string] =>
     ? ['ingestTrace', `{"trace_id":"a","metadata":{"v":${shapes[shape]!(kind)}}}`]
     : ['appendAuditEntry', `{"actor":"a","action":"b","metadata":{"v":${shapes[shape]!(kind)}}}`];
 
-/** Runs in a child process. Sends the body several times to a worker with this limit. */
-async function tryOnce(kind: Kind, shape: string, heapMb: number): Promise<void> {
+/** Runs in the child process: a worker with this heap limit prepares several bodies. Throws unless all have the same valid outcome. */
+async function tryLimit(kind: Kind, shape: string, heapMb: number): Promise<void> {
   const workers = new BodyWorkers({ heapMb });
   const principal = { tenantId: 't', keyId: 'k', prefix: 'p', scopes: [] };
   const codes = new Set<string>();
@@ -81,8 +85,8 @@ async function tryOnce(kind: Kind, shape: string, heapMb: number): Promise<void>
   let bytes = 0;
   for (let repeat = 0; repeat < REPEATS; repeat += 1) {
     const [operation, text] = bodyOf(kind, shape);
-    bytes = text.length;
-    const started = performance.now();
+    bytes = Buffer.byteLength(text);
+    const startedAt = performance.now();
     const code = await workers
       .prepare(operation, { principal, document: Buffer.from(text), idempotencyKey: undefined, prefersAttestation: false })
       .then(
@@ -90,7 +94,7 @@ async function tryOnce(kind: Kind, shape: string, heapMb: number): Promise<void>
         (error: { code?: string; issues?: { code: string }[] }) => error.issues?.[0]?.code ?? error.code ?? 'failed',
       );
     codes.add(code);
-    slowestMs = Math.max(slowestMs, performance.now() - started);
+    slowestMs = Math.max(slowestMs, performance.now() - startedAt);
   }
   await workers.close();
   const [outcome] = codes;
@@ -119,7 +123,7 @@ async function measure(kind: Kind, shape: string): Promise<void> {
 }
 
 const [kind, shape, heapMb] = process.argv.slice(2) as [Kind?, string?, string?];
-if (kind !== undefined && heapMb !== undefined) await tryOnce(kind, shape!, Number(heapMb));
+if (kind !== undefined && heapMb !== undefined) await tryLimit(kind, shape!, Number(heapMb));
 else {
   const kinds: readonly Kind[] = kind === undefined ? ['report', 'record'] : [kind];
   for (const each of kinds) for (const name of shape === undefined ? Object.keys(shapes) : [shape]) await measure(each, name);

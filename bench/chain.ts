@@ -4,22 +4,23 @@ import { inTenantTransaction } from '../packages/server/src/database/transaction
 import { appendEntries, entryOf } from '../packages/server/src/ledger/append.ts';
 import { lockHeads } from '../packages/server/src/storage/log-heads.ts';
 import { auditBody } from './bodies.ts';
+import { ID } from './load.ts';
 
-/** Rows per append. */
-const SLICE = 10_000;
+const ROWS_PER_APPEND = 10_000;
 
-/** Fills an empty ledger with this many rows, rounded up to the next 10,000. Yields the rows when they are committed. */
-export async function* filledLedger(pool: Pool, tenantId: string, rows: number): AsyncGenerator<ChainedRow[]> {
-  for (let made = 0; made < rows; made += SLICE) {
+/** Fills an empty ledger with this many rows, rounded up to the next 10,000. Yields the rows of each append after its commit. */
+export async function* fillLedger(pool: Pool, tenantId: string, rows: number): AsyncGenerator<ChainedRow[]> {
+  for (let appended = 0; appended < rows; appended += ROWS_PER_APPEND) {
     yield await inTenantTransaction(pool, tenantId, async (tx) => {
       const head = (await lockHeads(tx, ['audit'])).get('audit')!;
-      const entries = Array.from({ length: SLICE }, (_, index) => entryNumber(made + index));
+      const entries = Array.from({ length: ROWS_PER_APPEND }, (_, index) => newEntry(appended + index));
       return appendEntries(tx, head, entries).rows;
     });
   }
 }
 
-function entryNumber(number: number) {
-  const body = JSON.parse(auditBody().replaceAll('@@@@@@@@@@@@', String(number).padStart(12, '0')));
+/** An entry whose texts contain this number. */
+function newEntry(number: number) {
+  const body = JSON.parse(auditBody().replaceAll(ID, String(number).padStart(ID.length, '0')));
   return entryOf({ recorded_by: 'key:000000000000', ...body });
 }

@@ -1,13 +1,10 @@
 /**
- * `npm run bench:citus` compares a server on Citus (a coordinator and two workers) with the same server on one PostgreSQL of the same
- * version and settings, on the same cores. It prints a table: rates, their ratio in alternating rounds, and the processor time of the
- * coordinator per request. docs/scaling.md has results.
+ * `npm run bench:citus` compares two servers: one on a database that Citus distributes over a coordinator and its workers, and one on an
+ * ordinary database in the coordinator's PostgreSQL. It prints a table: rates, their ratios in alternating rounds, and the processor time
+ * of the coordinator per request. docs/scaling.md has results.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { availableParallelism, loadavg } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { SCOPES } from '@countersign/core/contract/scopes';
 import { openDatabase } from '../packages/server/src/app/open-database.ts';
@@ -19,6 +16,7 @@ import { createCitusDatabase, createRoles, OWNER, SERVER } from '../scripts/citu
 import { type CitusNode, onNode, openCitusNodes } from '../scripts/citus/nodes.ts';
 import { evaluationBodies } from './bodies.ts';
 import { type LoadRequest, postRequest, runLoad, sendAll } from './load.ts';
+import { startServer } from './measured-server.ts';
 import { processorMs } from './processor-time.ts';
 import { median } from './rounds.ts';
 import { loadRequestsOf } from './rows/requests.ts';
@@ -52,7 +50,7 @@ interface Side {
 
 const cleanup = new AsyncDisposableStack();
 try {
-  const nodes = await openCitusNodes({ settings: { 'citus.shard_count': values.shards } });
+  const nodes = await openCitusNodes({ 'citus.shard_count': values.shards });
   cleanup.defer(() => nodes.stop());
   await createRoles(nodes);
   await createCitusDatabase(nodes, 'bench_citus');
@@ -65,7 +63,9 @@ try {
   );
   print('work', 'workspaces', 'one PostgreSQL', 'Citus', 'ratio', 'all ratios', 'coordinator');
   print('---', '---', '---', '---', '---', '---', '---');
-  const coordinatorMs = () => processorMs(nodes.pidOf(nodes.coordinator) ?? 0);
+  const coordinatorPid = nodes.pidOf(nodes.coordinator);
+  // The processor time of a node of CITUS_NODES is unknown.
+  const coordinatorMs = () => (coordinatorPid === undefined ? Number.NaN : processorMs(coordinatorPid));
   for (const work of WORKS)
     for (const tenants of TENANTS) {
       const measured: { plain: number; citus: number; coordinatorMs: number }[] = [];
@@ -76,9 +76,10 @@ try {
         const perRequest = (coordinatorMs() - before) / (rateOfCitus * seconds);
         measured.push({ plain: rateOfPlain, citus: rateOfCitus, coordinatorMs: perRequest });
       }
-      const kept = measured.slice(1); // the first round warms up
-      const ratios = kept.map((each) => each.citus / each.plain);
-      const rateOf = (side: 'plain' | 'citus') => `${Math.round(median(kept.map((each) => each[side])))}/s`;
+      const counted = measured.slice(1); // the first round warms up
+      const ratios = counted.map((each) => each.citus / each.plain);
+      const rateOf = (side: 'plain' | 'citus') => `${Math.round(median(counted.map((each) => each[side])))}/s`;
+      const msPerRequest = median(counted.map((each) => each.coordinatorMs));
       print(
         work,
         tenants,
@@ -86,7 +87,7 @@ try {
         rateOf('citus'),
         median(ratios).toFixed(2),
         ratios.map((ratio) => ratio.toFixed(2)).join(' '),
-        `${median(kept.map((each) => each.coordinatorMs)).toFixed(3)} ms`,
+        Number.isNaN(msPerRequest) ? '' : `${msPerRequest.toFixed(3)} ms`,
       );
     }
 } finally {
@@ -98,7 +99,7 @@ async function rate({ port, keys }: Side, work: Work, tenants: number): Promise<
   return (await runLoad({ port, connections, seconds, loadRequests })).perSecond;
 }
 
-/** Creates the tables and workspaces, and starts a server on them. */
+/** Creates the tables and workspaces in an empty database, and starts a server on it. */
 async function startSide({ host, port }: CitusNode, database: string, citus: boolean): Promise<Side> {
   await migrate({ host, port, user: OWNER, database }, { serverRole: SERVER, citus });
   const environment = {
@@ -115,23 +116,12 @@ async function startSide({ host, port }: CitusNode, database: string, citus: boo
     keys.push(await mintKey(open.pool, tenant, { name: 'bench', scopes: SCOPES, expiresAt: null }, 'operator'));
   }
   await open.close();
-  const server = spawn(process.execPath, [...process.execArgv, fileURLToPath(new URL('serve.ts', import.meta.url))], {
-    env: { PATH: process.env.PATH, ...environment },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  cleanup.defer(() => stop(server));
-  const [{ ready }] = (await once(server, 'message')) as [{ ready: number }];
+  const server = await startServer(environment, undefined);
+  cleanup.defer(() => server.stop());
   for (const key of keys)
     await sendAll(
-      ready,
+      server.port,
       evaluationBodies().map((body) => postRequest('/api/public/evaluations', key, body)),
     );
-  return { port: ready, keys };
-}
-
-async function stop(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null) return;
-  const ended = once(server, 'exit');
-  server.kill('SIGTERM');
-  await ended;
+  return { port: server.port, keys };
 }

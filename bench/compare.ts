@@ -3,7 +3,7 @@ import { figure, markdownTable } from './table.ts';
 
 /**
  * A Markdown table of the rows and their newest kept results. The last column is the ratio to the limit now, divided by the kept ratio.
- * If the whole machine is slower, this value does not change, because the limit is slower too. The rates do change.
+ * On a slower machine the limit is slower too, so this value hardly changes. It does change for rows with an absolute limit, such as 1 ms.
  */
 export function comparison(rows: readonly PartRow[], kept: ReturnType<typeof newestRows>): string {
   const head = ['part', 'work', 'limit', 'kept', 'rate now / kept', 'ratio kept', 'ratio now', 'now / kept'];

@@ -56,7 +56,7 @@ async function build(
   await chmod(folder, 0o711); // if this runs as root, PostgreSQL runs as another user, who needs access
   const configuration = { COUNTERSIGN_DATA_DIR: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
   const embedded = await acquireEmbeddedDatabase({ dataDir: configuration.COUNTERSIGN_DATA_DIR, notify: log });
-  cleanup.defer(() => rm(embedded.dataDir, { recursive: true, force: true })); // a different folder if the launcher chose one
+  cleanup.defer(() => rm(embedded.dataDir, { recursive: true, force: true })); // the embedded database may have chosen another folder
   cleanup.defer(() => embedded.release());
   const database = await openDatabase(readConfig(configuration), log, 'set-up');
   cleanup.defer(() => database.close());

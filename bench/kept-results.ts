@@ -3,7 +3,7 @@ import { arch, availableParallelism, cpus, platform, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Row } from './rounds.ts';
 
-/** What makes results of two machines comparable. It contains no name of a machine. */
+/** The properties that two machines must share for their results to be compared. They contain no name of a machine. */
 export interface MachineClass {
   platform: string;
   processor: string;

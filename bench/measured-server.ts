@@ -12,8 +12,8 @@ export interface MeasuredServer {
 
 /**
  * Starts a server process and waits until it listens.
- * @param profileFolder where it writes its CPU profile. Undefined: no profile.
- * @param file the serve.ts of a checkout.
+ * @param profileFolder where the server writes its CPU profile. Undefined: no profile.
+ * @param file the serve.ts of a checkout, by default of this one.
  */
 export async function startServer(
   environment: Record<string, string>,
@@ -42,18 +42,18 @@ export async function startServer(
   }
 }
 
-/** The server's next message. Throws if the server ends first. */
+/** Waits for the server's next message. Throws if the server ends first. */
 async function message<M>(server: ChildProcess): Promise<M> {
-  const ended = once(server, 'exit').then(([code]) => {
-    throw new Error(`the measured server ended with exit code ${code}`);
+  const ended = once(server, 'exit').then(([code, signal]) => {
+    throw new Error(`the measured server ended with ${code === null ? signal : `exit code ${code}`}`);
   });
   ended.catch(() => undefined);
-  const [answer] = await Promise.race([once(server, 'message'), ended]);
-  return answer as M;
+  const [received] = await Promise.race([once(server, 'message'), ended]);
+  return received as M;
 }
 
 async function stop(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null) return;
+  if (server.exitCode !== null || server.signalCode !== null) return;
   const ended = once(server, 'exit');
   server.kill('SIGTERM');
   await ended;

@@ -2,20 +2,20 @@ import { dirname, join, resolve } from 'node:path';
 import type { BenchEnvironment } from './environment.ts';
 import { type MeasuredServer, startServer } from './measured-server.ts';
 
-/** Several servers on one database. */
+/** Several servers on one database. Disposing ends those that were added. */
 export interface Servers extends AsyncDisposable {
   ports: readonly number[];
 }
 
 /**
  * Starts further servers on the database of a test environment.
- * @param folder the checkout whose servers they are, the same as of the environment.
- * @param count the number of servers, with the environment's own.
+ * @param folder the checkout of the environment. The further servers run its code too.
+ * @param count the number of servers in total, including the one of the environment.
  */
-export async function withMoreServers(environment: BenchEnvironment, folder: string, count: number): Promise<Servers> {
-  const found = await environment.superuser.query<{ data_directory: string }>('SHOW data_directory');
-  // The environment of another checkout may not have this value as a field.
-  const dataDir = dirname(found.rows[0]!.data_directory);
+export async function startMoreServers(environment: BenchEnvironment, folder: string, count: number): Promise<Servers> {
+  const result = await environment.superuser.query<{ data_directory: string }>('SHOW data_directory');
+  // Asks PostgreSQL, because the environment of another checkout may have no field for the folder.
+  const dataDir = dirname(result.rows[0]!.data_directory);
   const settings = { COUNTERSIGN_DATA_DIR: dataDir, COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
   const further: MeasuredServer[] = [];
   const end = async () => {

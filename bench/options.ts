@@ -22,18 +22,20 @@ export const PARTS = [
 ] as const;
 export type Part = (typeof PARTS)[number];
 
-/** What to measure, and for how long. */
+/** The options of the command. */
 export interface Options {
   only: readonly Part[];
   rounds: number;
   seconds: number;
-  /** Number of rows stored before the part `stored` runs. */
+  /** The number of rows in the largest tables before the part `stored` is measured. */
   rows: number;
+  /** The number of rows of the ledger for `verify` and `proof`. */
   verifyRows: number;
+  /** The duration of the load for `memory`. */
   memorySeconds: number;
   /** A file of recorded runs for `disk` and `retention`, in the format of examples/tau-bench. Undefined: the sample file there. */
   runs: string | undefined;
-  /** Whether the measured server writes CPU profiles beside the results. */
+  /** Whether the measured server writes CPU profiles into bench/output. */
   profile: boolean;
   /** Another checkout. Its server is the limit, instead of the limits of the table. */
   against: string | undefined;
@@ -53,9 +55,9 @@ export const HELP = `npm run bench -- [options]
   --rows N              rows stored beforehand for "stored" (1000000)
   --verify-rows N       rows of the ledger for "verify" and "proof" (1000000)
   --memory-seconds N    seconds of mixed load for "memory" (60)
-  --runs FILE           recorded runs for "disk", in the format of examples/tau-bench (its sample file)
-  --against FOLDER      compare traces, otlp, telemetry, audit and promotion with the server of another checkout,
-                        where the packages are installed
+  --runs FILE           recorded runs for "disk" and "retention", in the format of examples/tau-bench (its sample file)
+  --against FOLDER      compare traces, otlp, telemetry, audit and promotion with the server of another checkout
+                        whose packages are installed
   --servers N           with --against: how many servers of each checkout share its database (1)
   --compare             print each row beside its newest result in bench/results of the same kind of machine
   --keep                write the result into bench/results, to be committed

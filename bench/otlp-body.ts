@@ -15,10 +15,13 @@ const attribute = (key: string, value: string | number) => ({
   value: typeof value === 'string' ? { stringValue: value } : { intValue: value },
 });
 
-/** The run of `traceBody` as an OTLP export in protobuf: 10 GenAI spans with the same messages, arguments and usage. */
+/**
+ * The run of `traceBody` as an OTLP export in protobuf: 10 GenAI spans with the same texts of messages, arguments, results and usage. Tool
+ * calls in messages are left out, and the times differ.
+ */
 export function otlpBody(): Buffer {
   const { spans } = JSON.parse(traceBody()) as { spans: BenchSpan[] };
-  // Each request overwrites twelve of the sixteen bytes of the ID, as in JSON.
+  // Sixteen bytes. Each request overwrites the placeholder, which is the first twelve.
   const traceId = Buffer.from(`${ID}otlp`);
   const records = spans.map((span, index) => ({
     traceId,
@@ -36,7 +39,8 @@ export function otlpBody(): Buffer {
 }
 
 function attributesOf({ kind, messages = [], tool_arguments, tool_result }: BenchSpan, index: number) {
-  const ofRoot = index === 0 ? [attribute('gen_ai.agent.name', 'support-bot'), attribute('gen_ai.conversation.id', 's-1')] : [];
+  const rootAttributes =
+    index === 0 ? [attribute('gen_ai.agent.name', 'support-bot'), attribute('gen_ai.conversation.id', 's-1')] : [];
   if (kind !== 'llm') {
     return [
       attribute('gen_ai.operation.name', 'execute_tool'),
@@ -46,9 +50,9 @@ function attributesOf({ kind, messages = [], tool_arguments, tool_result }: Benc
       attribute('gen_ai.tool.call.result', JSON.stringify(tool_result)),
     ];
   }
-  const parts = messages.map(({ role, content }) => ({ role, parts: [{ type: 'text', content }] }));
+  const otelMessages = messages.map(({ role, content }) => ({ role, parts: [{ type: 'text', content }] }));
   return [
-    ...ofRoot,
+    ...rootAttributes,
     attribute('gen_ai.operation.name', 'chat'),
     attribute('gen_ai.provider.name', 'openai'),
     attribute('gen_ai.request.model', 'gpt-4o'),
@@ -56,7 +60,7 @@ function attributesOf({ kind, messages = [], tool_arguments, tool_result }: Benc
     attribute('gen_ai.response.id', `chatcmpl-${index}`),
     attribute('gen_ai.usage.input_tokens', 812 + index),
     attribute('gen_ai.usage.output_tokens', 64),
-    attribute('gen_ai.input.messages', JSON.stringify(parts.slice(0, -1))),
-    attribute('gen_ai.output.messages', JSON.stringify(parts.slice(-1))),
+    attribute('gen_ai.input.messages', JSON.stringify(otelMessages.slice(0, -1))),
+    attribute('gen_ai.output.messages', JSON.stringify(otelMessages.slice(-1))),
   ];
 }

@@ -16,8 +16,8 @@ import { type BenchEnvironment, createEnvironment } from './environment.ts';
 
 /**
  * Measures the response times of the portal's lists with 100,000 stored runs: each list without a filter and with each of its filters.
- * It uses HTTP with a session and row-level security, one request at a time. It prints the slowest value of each filter, for the first
- * and the second page. `--runs 1000000` sets another number of runs. `--only runs.list` measures one list.
+ * It uses HTTP with a session and row-level security, one request at a time. For each filter it prints the times of the slowest value,
+ * over the first and the second page. `--runs 1000000` sets another number of runs. `--only runs.list` measures one list.
  */
 const { runs, only } = parseArgs({ options: { runs: { type: 'string', default: '100000' }, only: { type: 'string' } } }).values;
 const MANY: RowCounts = {
@@ -33,7 +33,7 @@ const MANY: RowCounts = {
 const ROUNDS = 15;
 const LIMIT_MS = 100;
 
-/** One line of the table: medians and maxima are of the slowest value of the filter. */
+/** One line of the table: the median and the maximum for the slowest value of the filter. */
 interface Row {
   list: string;
   filter: string;
@@ -42,7 +42,7 @@ interface Row {
   maxMs: number;
 }
 
-/** Values for each filter without a closed list of values: a common one, a rare one, and one without matches. */
+/** Values for each filter without an enum. Most filters have common, rare and absent ones. */
 async function valuesIn({ superuser }: BenchEnvironment, workspace: string): Promise<Record<string, string[]>> {
   const agents = [];
   for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID, [workspace, number]));
@@ -86,14 +86,15 @@ interface Page {
 
 /** Sends one request and measures the time until the response is complete. */
 async function fetchPage(url: string, cookie: string): Promise<{ ms: number; page: Page }> {
-  const began = performance.now();
+  const startedAt = performance.now();
   const response = await fetch(url, { headers: { cookie, 'sec-fetch-site': 'same-origin' } });
   const text = await response.text();
-  const ms = performance.now() - began;
+  const ms = performance.now() - startedAt;
   if (response.status !== 200) throw new Error(`${url} returned ${response.status}: ${text.slice(0, 300)}`);
   return { ms, page: JSON.parse(text) as Page };
 }
 
+/** Measures the first and the second page of a list. */
 async function measure(url: URL, cookie: string): Promise<{ p50Ms: number; maxMs: number }> {
   const { page } = await fetchPage(url.href, cookie);
   const urls = [url.href];
@@ -108,7 +109,7 @@ async function measure(url: URL, cookie: string): Promise<{ p50Ms: number; maxMs
   return { p50Ms: times[times.length >> 1]!, maxMs: times.at(-1)! };
 }
 
-/** A trace of 500 steps with some text in each, as an agent of average length would send it. */
+/** Sends a trace of 500 steps with a message of 900 characters in each. Returns the ID of the trace. */
 async function sendLongTrace({ port }: BenchEnvironment, key: string): Promise<string> {
   const messages = [{ role: 'user', content: 'x'.repeat(900) }];
   const spans = Array.from({ length: 500 }, (_, n) => ({
@@ -144,8 +145,8 @@ async function run(environment: BenchEnvironment): Promise<Row[]> {
     if (route.query?.properties.limit === undefined || (only !== undefined && only !== name)) continue;
     await note(name, '', [['', urlOf(route.path)]]);
     const filters = Object.entries(route.query.properties as Record<string, { enum?: string[] }>);
-    for (const [filter, { enum: closed }] of filters.filter(([member]) => member !== 'cursor' && member !== 'limit')) {
-      const urls = (closed ?? values[filter]!).map((value): [string, URL] => {
+    for (const [filter, { enum: enumValues }] of filters.filter(([member]) => member !== 'cursor' && member !== 'limit')) {
+      const urls = (enumValues ?? values[filter]!).map((value): [string, URL] => {
         const url = urlOf(route.path);
         url.searchParams.set(filter, value);
         return [value, url];
@@ -155,13 +156,13 @@ async function run(environment: BenchEnvironment): Promise<Row[]> {
   }
   if (only !== undefined) return rows;
   for (const name of ['overview.read', 'overview.usage'] as const) await note(name, '', [['', urlOf(PAGE_ROUTES[name].path)]]);
-  const long = await sendLongTrace(environment, environment.key);
-  const own = await signIn(environment, environment.tenantId);
-  const spans = new URL(
-    PAGE_ROUTES['runs.spans'].path.replace(':workspace', environment.tenantId).replace(':trace', long),
+  const traceId = await sendLongTrace(environment, environment.key);
+  const cookieForTrace = await signIn(environment, environment.tenantId);
+  const spansUrl = new URL(
+    PAGE_ROUTES['runs.spans'].path.replace(':workspace', environment.tenantId).replace(':trace', traceId),
     urlOf('/'),
   );
-  rows.push({ list: 'runs.spans', filter: '', value: '500 steps', ...(await measure(spans, own)) });
+  rows.push({ list: 'runs.spans', filter: '', value: '500 steps', ...(await measure(spansUrl, cookieForTrace)) });
   return rows;
 }
 

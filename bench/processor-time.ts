@@ -26,7 +26,7 @@ interface ProcessTimes {
   ticks: number;
 }
 
-/** The times of a process that is still there. */
+/** The times of a process; undefined if it has ended. */
 function readStat(pid: number): ProcessTimes | undefined {
   try {
     // The name of the program, in parentheses, may contain spaces.
@@ -46,7 +46,10 @@ function commandOf(pid: number): string[] {
   }
 }
 
-/** A measurement that also records the processor time of a checkout's servers per unit of work. It varies less than rates. */
+/**
+ * A measurement that also records the processor time of a checkout's servers per unit of work, which varies less than rates. The first
+ * call warms up (`alternate`), so its time does not count.
+ */
 export function withServerTime(measure: Measure, folder: string): { measure: Measure; medianUs: () => number } {
   const timesUs: number[] = [];
   return {
@@ -56,6 +59,6 @@ export function withServerTime(measure: Measure, folder: string): { measure: Mea
       timesUs.push(((serversMs(folder) - before) * 1000) / (rate * seconds));
       return rate;
     },
-    medianUs: () => median(timesUs),
+    medianUs: () => median(timesUs.slice(1)),
   };
 }

@@ -1,4 +1,7 @@
-/** One row of the table: the rate of some work compared with its limit, both measured in the same run. */
+/**
+ * One row of the table: the rate of some work compared with its limit, both measured in the same run. Some rows have an absolute limit,
+ * such as 1 ms or a budget.
+ */
 export interface Row {
   work: string;
   limit: string;
@@ -24,7 +27,7 @@ export interface RatioTarget {
 }
 
 /** The number of rounds and the duration of each measurement. */
-export interface Pace {
+export interface RoundOptions {
   rounds: number;
   seconds: number;
 }
@@ -36,16 +39,16 @@ export type Measure = (seconds: number) => Promise<number>;
 export type Title = Pick<Row, 'work' | 'limit' | 'unit' | 'target'>;
 
 /** Measures work and limit in turn. First runs each one briefly to warm up caches and compilers, and discards those results. */
-export async function alternate(title: Title, pace: Pace, work: Measure, limit: Measure): Promise<Row> {
-  const warmSeconds = Math.min(pace.seconds, 2);
+export async function alternate(title: Title, options: RoundOptions, work: Measure, limit: Measure): Promise<Row> {
+  const warmSeconds = Math.min(options.seconds, 2);
   await work(warmSeconds);
   await limit(warmSeconds);
   const rounds: Row['rounds'] = [];
-  for (let round = 0; round < pace.rounds; round += 1) {
+  for (let round = 0; round < options.rounds; round += 1) {
     // In every second round the limit goes first, so neither side always runs after the other's checkpoints and garbage.
     const first = round % 2 === 0 ? work : limit;
-    const firstRate = await first(pace.seconds);
-    const secondRate = await (first === work ? limit : work)(pace.seconds);
+    const firstRate = await first(options.seconds);
+    const secondRate = await (first === work ? limit : work)(options.seconds);
     rounds.push(first === work ? { rate: firstRate, limitRate: secondRate } : { rate: secondRate, limitRate: firstRate });
   }
   return rowOf(title, rounds);
@@ -76,6 +79,6 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** The value that the given share of the values does not exceed. */
+/** A percentile of the values, for example 0.99. A share of 1 gives the maximum. */
 export const percentile = (values: readonly number[], share: number): number =>
   values.toSorted((left, right) => left - right)[Math.min(values.length - 1, Math.floor(values.length * share))]!;

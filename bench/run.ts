@@ -28,27 +28,28 @@ import { table } from './table.ts';
 
 /** All data of each run, with its rounds and profiles. Git ignores it. */
 const OUTPUT = fileURLToPath(new URL('output/', import.meta.url));
-/** The results that are kept. */
+/** Results that are committed. */
 const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 
 type Measurement = (options: Options, environment: BenchEnvironment) => Promise<Row[]>;
 
-/** Each part has its own test environment, so it starts with empty tables and its memory comes only from its own load. */
+/** Each part has its own test environment, so its tables are empty at the start, and its measured memory is that of its own load. */
 const parts: Record<Part, Measurement> = {
-  traces: (pace, environment) => traces(environment, pace),
-  otlp: (pace, environment) => otlp(environment, pace),
-  telemetry: (pace, environment) => telemetry(environment, pace),
-  audit: (pace, environment) => audit(environment, pace),
-  promotion: (pace, environment) => promotion(environment, pace),
-  latency: (pace, environment) => latency(environment, pace),
-  bare: (pace, environment) => bare(environment, pace),
-  'large-bodies': (pace, environment) => largeBodies(environment, pace),
-  client: (pace, environment) => client(environment, pace),
-  gate: (_pace, environment) => gate(environment),
-  trees: (pace, on) => inEnvironment(pace, (off) => trees(on, off, pace), { COUNTERSIGN_CHECKPOINT_SECONDS: '0' }),
-  proof: (pace, environment) => proof(environment, pace.verifyRows, pace),
+  traces: (options, environment) => traces(environment, options),
+  otlp: (options, environment) => otlp(environment, options),
+  telemetry: (options, environment) => telemetry(environment, options),
+  audit: (options, environment) => audit(environment, options),
+  promotion: (options, environment) => promotion(environment, options),
+  latency: (options, environment) => latency(environment, options),
+  bare: (options, environment) => bare(environment, options),
+  'large-bodies': (options, environment) => largeBodies(environment, options),
+  client: (options, environment) => client(environment, options),
+  gate: (_options, environment) => gate(environment),
+  trees: (options, withTree) =>
+    inEnvironment(options, (withoutTree) => trees(withTree, withoutTree, options), { COUNTERSIGN_CHECKPOINT_SECONDS: '0' }),
+  proof: (options, environment) => proof(environment, options.verifyRows, options),
   verify: ({ verifyRows }, environment) => verify(environment, verifyRows),
-  stored: (pace, few) => inEnvironment(pace, (many) => stored(few, many, pace.rows, pace)),
+  stored: (options, almostEmpty) => inEnvironment(options, (filled) => stored(almostEmpty, filled, options.rows, options)),
   memory: ({ memorySeconds }, environment) => memory(environment, memorySeconds),
   disk: (options, environment) => disk(environment, options.runs, options),
   retention: (options, environment) => retention(environment, options.runs, options),

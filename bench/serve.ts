@@ -23,7 +23,7 @@ import { appendWithoutTree, auditWriter } from './append-without-tree.ts';
 import { bareStorage } from './bare-storage.ts';
 import { LIMIT_PATHS } from './limit-paths.ts';
 
-/** The measured server: the product's server plus the routes of the limits. environment.ts starts it, and it ends with that process. */
+/** The measured server: the product's server plus the routes of limits. It ends with the process that starts it (measured-server.ts). */
 const config = readConfig();
 const database = await openDatabase(config, (line) => process.stderr.write(`${line}\n`), 'set-up');
 const running = await startServer(config, database, pino({ level: config.logLevel }), {
@@ -31,11 +31,11 @@ const running = await startServer(config, database, pino({ level: config.logLeve
 });
 process.send?.({ ready: running.address.port });
 
-process.on('message', (ask) => {
-  if (ask === 'peak') process.send?.({ peakBytes: peakBytes() });
+process.on('message', (message) => {
+  if (message === 'peak') process.send?.({ peakBytes: peakBytes() });
 });
-for (const end of ['SIGTERM', 'disconnect']) {
-  process.once(end, async () => {
+for (const event of ['SIGTERM', 'disconnect']) {
+  process.once(event, async () => {
     await running.close();
     await database.close();
     process.exit(0);
@@ -53,11 +53,11 @@ function peakBytes(): number {
   return process.memoryUsage().rss;
 }
 
-/** The limits of the table that need the same server. They store nothing, one entry per transaction, or no tree. */
+/** Registers the routes of limits that need the same server (limit-paths.ts). */
 function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenDatabase): void {
   const heads = new RememberedHeads();
   const slots = new Slots(config.databaseConnections);
-  const writer = (
+  const createWriter = (
     name: string,
     itemsMax: number,
     write: (tx: Transaction, items: readonly PreparedAudit[]) => Promise<Outcome[]>,
@@ -70,15 +70,15 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
       slots,
       write: (tenantId, items) =>
         inTenantTransaction(pool, tenantId, (tx) => write(tx, items)).catch((error: unknown) => {
-          // The product's own writer moves the same heads.
+          // The product's own writer moves the same heads, so a remembered one can be wrong.
           heads.drop(tenantId, isWrongGuess(error));
           throw error;
         }),
     });
   const writers = {
-    [LIMIT_PATHS.auditSingly]: writer('audit-singly', 1, (tx, items) => writeAudit(tx, items, heads)),
-    [LIMIT_PATHS.auditWithTree]: writer('audit-with-tree', 128, auditWriter(appendEntries, heads)),
-    [LIMIT_PATHS.auditWithoutTree]: writer('audit-without-tree', 128, auditWriter(appendWithoutTree, heads)),
+    [LIMIT_PATHS.auditSingly]: createWriter('audit-singly', 1, (tx, items) => writeAudit(tx, items, heads)),
+    [LIMIT_PATHS.auditWithTree]: createWriter('audit-with-tree', 128, auditWriter(appendEntries, heads)),
+    [LIMIT_PATHS.auditWithoutTree]: createWriter('audit-without-tree', 128, auditWriter(appendWithoutTree, heads)),
   };
   const readTrace = bodyReader(operations.ingestTrace);
   const readEntry = bodyReader(operations.appendAuditEntry);
@@ -88,7 +88,7 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
     document: Buffer,
     principal: Awaited<ReturnType<typeof api.authenticator.authenticate>>,
   ) => Promise<{ json: string }>;
-  const limits: Record<string, Handler> = {
+  const handlers: Record<string, Handler> = {
     [LIMIT_PATHS.traceReadOnly]: async (document) => {
       readTrace(document);
       return { json: '{"ok":true}' };
@@ -98,7 +98,7 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
     [LIMIT_PATHS.bareCheck]: (document, { tenantId }) => bare.storeCheck(tenantId, document, readCheck(document)),
   };
   for (const [path, audit] of Object.entries(writers)) {
-    limits[path] = async (document, principal) => {
+    handlers[path] = async (document, principal) => {
       const endpointRequest = { principal, document, idempotencyKey: undefined, prefersAttestation: false };
       return appendAuditEntry.submit(
         { ...api.writers, audit },
@@ -107,11 +107,11 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
       );
     };
   }
-  for (const [path, handle] of Object.entries(limits)) {
+  for (const [path, handle] of Object.entries(handlers)) {
     app.post(path, async (request, reply) => {
       const principal = await api.authenticator.authenticate(request.headers, 'audit');
-      const limits = { bytesMax: api.bytesMax.report, admission: api.reading, tenantId: principal.tenantId };
-      const { document, leave } = await readBody(request.raw, limits);
+      const readingLimits = { bytesMax: api.bytesMax.report, admission: api.reading, tenantId: principal.tenantId };
+      const { document, leave } = await readBody(request.raw, readingLimits);
       try {
         const { json } = await handle(document, principal);
         return await reply.header('content-type', 'application/json; charset=utf-8').send(json);

@@ -5,15 +5,15 @@ export function table(rows: readonly Row[]): string {
   const head = ['work', 'rate', 'limit', "limit's rate", 'ratio', 'required', 'stretch target', ''];
   const lines = rows.map((row) => {
     const { work, limit, unit, rate, limitRate, ratio, target } = row;
-    const mark = (value?: number) => (value === undefined ? '' : `${target?.lessIsBetter === true ? '≤ ' : ''}${value}`);
+    const targetText = (value?: number) => (value === undefined ? '' : `${target?.lessIsBetter === true ? '≤ ' : ''}${value}`);
     return [
       work,
       `${figure(rate)} ${unit}`,
       limit,
       figure(limitRate),
       figure(ratio),
-      mark(target?.required),
-      mark(target?.stretch),
+      targetText(target?.required),
+      targetText(target?.stretch),
       targetStatus(row),
     ];
   });
@@ -23,8 +23,8 @@ export function table(rows: readonly Row[]): string {
 /** A Markdown table with aligned columns. */
 export function markdownTable(head: readonly string[], lines: readonly string[][]): string {
   const widths = head.map((_, column) => Math.max(...[head, ...lines].map((line) => line[column]!.length)));
-  const written = (line: readonly string[]) => `| ${line.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
-  return [written(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...lines.map(written)].join('\n');
+  const lineText = (line: readonly string[]) => `| ${line.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
+  return [lineText(head), `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...lines.map(lineText)].join('\n');
 }
 
 /** The value with three significant digits, or as a whole number from 1000 on. */

@@ -8,16 +8,16 @@ import type { Cluster } from './cluster.ts';
 const REQUEST_TIMEOUT_MS = 20_000;
 const PAUSE_MS = 100;
 
-/** The statuses that a request may get from every server. A server that is being killed or cannot reach its database decides nothing. */
+/** Statuses that say nothing about access: 0 while the server is being killed, and 503 while it cannot reach its database. */
 const UNDECIDED = new Set([0, 503]);
 
 /**
- * Signs in, signs out, and changes keys and members on one of several servers, and expects every server to know it at the next request.
- * Servers may be killed meanwhile.
+ * Signs people in and out and changes keys and members, each on a random server. Checks that every server applies the change at its next
+ * request. Servers may be killed meanwhile.
  */
 export class AccessChecks {
   readonly violations: string[] = [];
-  /** The numbers of responses with the expected status, by what was checked. */
+  /** The number of responses with the expected status, by kind of check. */
   readonly counts = { 'sign-in': 0, 'sign-out': 0, 'removed member': 0, 'new key': 0, 'revoked key': 0 };
   readonly #cluster: Cluster;
   readonly #database: OpenDatabase;
@@ -53,7 +53,7 @@ export class AccessChecks {
     }
   }
 
-  /** Mints a key on one server and revokes it on another. */
+  /** Mints a key on a random server and revokes it on a random server. */
   async #checkKey(): Promise<void> {
     const admin = this.#cluster.victim.cookie;
     const keys = `/workspaces/${this.#cluster.victim.tenantId}/keys`;
@@ -65,25 +65,25 @@ export class AccessChecks {
     if (revoked?.status === 200) await this.#expectEverywhere('revoked key', 401, (url) => append(url, key));
   }
 
-  /** Signs a member in on one server, signs out on another, and removes the member on another. */
+  /** Signs a member in, signs them out and removes them, each on a random server. */
   async #checkPerson(): Promise<void> {
     const { tenantId, cookie: admin } = this.#cluster.victim;
     const person = await this.#createMember(tenantId);
     const browser = new Browser({ url: this.#anyUrl() });
-    const signedIn = await callOrNothing(browser, 'POST', '/session', { email: person.email, password: PASSWORD });
+    const signedIn = await callOrUndefined(browser, 'POST', '/session', { email: person.email, password: PASSWORD });
     if (signedIn?.status === 200) {
       const session = browser.cookie!;
-      const show = async (url: string) => (await this.#call(url, session, 'GET', '/session'))?.status ?? 0;
-      await this.#expectEverywhere('sign-in', 200, show);
+      const sessionStatus = async (url: string) => (await this.#call(url, session, 'GET', '/session'))?.status ?? 0;
+      await this.#expectEverywhere('sign-in', 200, sessionStatus);
       const signedOut = await this.#call(this.#anyUrl(), session, 'DELETE', '/session');
-      if (signedOut?.status === 200) await this.#expectEverywhere('sign-out', 401, show);
+      if (signedOut?.status === 200) await this.#expectEverywhere('sign-out', 401, sessionStatus);
     }
     const removed = await this.#call(this.#anyUrl(), admin, 'DELETE', `/workspaces/${tenantId}/members/${person.id}`);
     if (removed?.status !== 200) return;
-    const list = async (url: string) =>
+    const agentsStatus = async (url: string) =>
       (await this.#call(url, person.browser.cookie!, 'GET', `/workspaces/${tenantId}/agents`))?.status ?? 0;
-    // A person without any workspace has no session either.
-    await this.#expectEverywhere('removed member', 401, list);
+    // The sessions of a person end when they are removed from their last workspace.
+    await this.#expectEverywhere('removed member', 401, agentsStatus);
   }
 
   #createMember(tenantId: string): Promise<Person> {
@@ -110,11 +110,11 @@ export class AccessChecks {
 
   /** Calls the portal's API. Returns undefined without a response. */
   #call(url: string, cookie: string, method: string, path: string, body?: unknown): Promise<Answer | undefined> {
-    return callOrNothing(new Browser({ url }, cookie), method, path, body);
+    return callOrUndefined(new Browser({ url }, cookie), method, path, body);
   }
 }
 
-const callOrNothing = (browser: Browser, method: string, path: string, body?: unknown): Promise<Answer | undefined> =>
+const callOrUndefined = (browser: Browser, method: string, path: string, body?: unknown): Promise<Answer | undefined> =>
   browser.call(method, path, body).catch(() => undefined);
 
 /** Appends an audit entry. Returns the status; 0 without a response. */

@@ -7,7 +7,7 @@ import { type CitusNodes, onNode, openCitusNodes } from '../scripts/citus/nodes.
 
 const NAME = 'countersign';
 
-/** A distributed database on a coordinator and two workers, started on this machine. */
+/** A distributed database on the nodes of CITUS_NODES, or else on a coordinator and two workers that are started on this machine. */
 export class CitusDatabase {
   readonly #nodes: CitusNodes;
   readonly #secrets = {
@@ -47,7 +47,7 @@ export class CitusDatabase {
     return onNode(this.#nodes.coordinator, NAME, async (client) => (await client.query<Row>(text, values)).rows);
   }
 
-  /** Kills all processes of one node and starts it again: the nodes in turn, a worker first. */
+  /** Kills all processes of the next node and starts it again: first the workers in turn, then the coordinator. */
   async crash(): Promise<void> {
     const { coordinator, workers } = this.#nodes;
     const nodes = [...workers, coordinator];

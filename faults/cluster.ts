@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { type Address, freePort, requireLoopback } from '../attack/loopback.ts';
-import { createWorkspace, queryFolder, type Workspace } from '../attack/stored-records.ts';
+import { createWorkspace, queryFolder, type Workspace } from '../attack/workspaces.ts';
 import { killAll, processesOf, until } from '../packages/embedded-database/test/harness/processes.ts';
 import type { Environment } from '../packages/server/test/fixtures/process-environment.ts';
 import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
@@ -13,12 +13,13 @@ const HOST = '127.0.0.1';
 /** Options of a cluster. */
 export interface ClusterOptions {
   servers: number;
+  /** Settings of the servers. */
   settings?: Record<string, string>;
   /** The largest number of open files of each server. */
   openFilesMax?: number;
   /** Whether the servers use a Citus cluster instead of the embedded database. */
   citus?: boolean;
-  /** A folder for the data, which the caller removes. By default it is a temporary one. */
+  /** A folder for the data, which the caller removes. Undefined: a temporary folder. */
   dataDir?: string;
 }
 
@@ -37,13 +38,14 @@ class Member implements Address {
   }
 }
 
-/** Server processes on one database behind a proxy: the embedded one in a temporary folder, or Citus. */
+/** Server processes behind a proxy, on one database: the embedded one or Citus. */
 export class Cluster {
   static readonly #started = new Set<Cluster>();
   readonly folder: DataFolder;
   readonly members: readonly Member[];
   readonly #options: ClusterOptions;
-  readonly #faults: string[] = [];
+  /** The log lines of level error of killed servers. */
+  readonly #earlierErrorLogLines: string[] = [];
   #citus: CitusDatabase | undefined;
   proxy!: RoundRobinProxy;
   /** The workspace of the well-behaved senders. */
@@ -56,12 +58,12 @@ export class Cluster {
     Cluster.#started.add(this);
   }
 
-  /** Ends the clusters that were not ended, after the command was interrupted. */
+  /** Ends all clusters that still run, after an interruption or an error of the command. */
   static async endAll(): Promise<void> {
     await Promise.all([...Cluster.#started].map((cluster) => cluster.end()));
   }
 
-  /** Starts the servers and creates a workspace. */
+  /** Starts the database, the proxy and the servers, and creates a workspace. */
   static async start(options: ClusterOptions): Promise<Cluster> {
     requireLoopback(HOST);
     const members: Member[] = [];
@@ -89,26 +91,26 @@ export class Cluster {
     return this.members.filter(({ process }) => process?.hasEnded === false);
   }
 
-  /** Faults that the servers logged. */
-  get faults(): string[] {
-    return [...this.#faults, ...this.members.flatMap(({ process }) => process?.faults ?? [])];
+  /** The log lines of level error of all servers, also of those that were killed. */
+  get errorLogLines(): string[] {
+    return [...this.#earlierErrorLogLines, ...this.members.flatMap(({ process }) => process?.faults ?? [])];
   }
 
-  /** The largest resident size of a running server. */
+  /** The resident memory of the running server that uses most. */
   residentBytes(): number {
     return Math.max(0, ...this.running.map(({ process }) => residentBytes(process!.pid)));
   }
 
-  /** Starts a server that was killed. */
+  /** Starts a server, for the first time or after a kill. */
   async startServer(member: Member): Promise<void> {
     const { settings = {}, openFilesMax } = this.#options;
-    const own = { COUNTERSIGN_HOST: member.host, COUNTERSIGN_PORT: String(member.port) };
-    member.process = await ServerProcess.start({ ...this.environment, ...settings, ...own }, openFilesMax);
+    const listen = { COUNTERSIGN_HOST: member.host, COUNTERSIGN_PORT: String(member.port) };
+    member.process = await ServerProcess.start({ ...this.environment, ...settings, ...listen }, openFilesMax);
   }
 
   /**
-   * Kills servers, and also PostgreSQL, with SIGKILL at once. Returns when the servers have exited. Of Citus, one node is killed, and
-   * started again before this returns.
+   * Kills servers with SIGKILL, all at once. Returns when they have exited.
+   * @param killsDatabase whether PostgreSQL is killed with them. On Citus, one node is killed after them and started again.
    */
   async kill(members: readonly Member[], killsDatabase = false): Promise<void> {
     const pids = members.map(({ process }) => process!.pid);
@@ -117,7 +119,7 @@ export class Cluster {
     if (killsDatabase) await this.#citus?.crash();
     for (const member of members) {
       await member.process!.ended;
-      this.#faults.push(...member.process!.faults);
+      this.#earlierErrorLogLines.push(...member.process!.faults);
       member.process = undefined;
     }
   }
@@ -147,9 +149,9 @@ export class Cluster {
     this.proxy?.close();
     await Promise.all(
       this.running.map(async ({ process }) => {
-        const killed = setTimeout(() => process!.child.kill('SIGKILL'), 20_000);
+        const killTimer = setTimeout(() => process!.child.kill('SIGKILL'), 20_000);
         await process!.end('SIGTERM');
-        clearTimeout(killed);
+        clearTimeout(killTimer);
       }),
     );
     await this.folder.clear();

@@ -1,16 +1,16 @@
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RECOVERY_SECONDS_MAX, waitForRecovery } from '../attack/recovery.ts';
+import { RECOVERY_SECONDS_MAX, recoveryText, waitForRecovery } from '../attack/recovery.ts';
 import { Cluster } from './cluster.ts';
 import { checkRecords, type Fault, startSenders } from './fault.ts';
 
 const SENDERS = 8;
 const OUTAGE_MS = 4_000;
-/** /readyz must say within this time that the database is away. */
+/** /readyz must report an outage within this time. */
 const NOTICED_MS_MAX = 3_000;
 
-/** The ways in which the database is away, in turn. Each returns a function that ends the outage. */
+/** The kinds of outages, in turn. Each function causes one, and returns a function that ends it. */
 const OUTAGES: Record<string, (cluster: Cluster) => () => void> = {
   hangs: (cluster) => {
     cluster.signalDatabase('SIGSTOP');
@@ -29,7 +29,7 @@ const OUTAGES: Record<string, (cluster: Cluster) => () => void> = {
   },
 };
 
-/** A PostgreSQL that is away for a while. */
+/** PostgreSQL hangs, refuses connections or restarts. */
 export const databaseOutages: Fault = {
   what: `PostgreSQL hangs for ${OUTAGE_MS / 1000} s, refuses connections for ${OUTAGE_MS / 1000} s, and restarts, in turn, while 8 senders write`,
   promise: `/readyz is 503 within ${NOTICED_MS_MAX / 1000} s, and every server acknowledges records at most ${RECOVERY_SECONDS_MAX} s after the outage`,
@@ -37,7 +37,7 @@ export const databaseOutages: Fault = {
     const cluster = await Cluster.start({ servers });
     const senders = startSenders(cluster, SENDERS);
     const violations: string[] = [];
-    let slowest = 0;
+    const recoveries: (number | undefined)[] = [];
     try {
       for (let round = 0; round < rounds; round += 1) {
         await sleep(500 + Math.random() * 500);
@@ -50,12 +50,15 @@ export const databaseOutages: Fault = {
         }
         end();
         const seconds = await Promise.all(cluster.members.map((member) => waitForRecovery(member, cluster.victim.key)));
-        slowest = Math.max(slowest, ...seconds.map((each) => each ?? Infinity));
+        recoveries.push(...seconds);
         if (seconds.includes(undefined)) violations.push(`the service did not recover after the database ${kind}`);
       }
       const report = await senders.stop();
       const checked = await checkRecords(cluster, report);
-      const measured = `${rounds} outages on ${servers} servers, back after ${slowest.toFixed(1)} s at most; ${report.refused} refusals, ${report.withoutResponse} requests without a response`;
+      const measured = [
+        `${rounds} outages on ${servers} servers, ${recoveryText(recoveries)}`,
+        `${report.refused} refusals, ${report.withoutResponse} requests without a response`,
+      ].join('; ');
       return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };
     } finally {
       await senders.end();

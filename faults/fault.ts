@@ -2,11 +2,11 @@ import { areLogsValid, countLostRecords } from '../attack/acknowledged-records.t
 import { KINDS, Victim, type VictimReport } from '../attack/victim.ts';
 import type { Cluster } from './cluster.ts';
 
-/** How much of a fault to cause. */
+/** Options of a fault. */
 export interface FaultOptions {
-  /** The number of kills and outages. */
+  /** The number of kills or outages. */
   rounds: number;
-  /** The duration of loads. */
+  /** The duration of the steady load of `overload`, and of `several-servers` in total. */
   seconds: number;
   /** The number of servers on one database. */
   servers: number;
@@ -14,8 +14,9 @@ export interface FaultOptions {
   citus: boolean;
 }
 
-/** What a fault did. */
+/** What was observed during a fault. */
 export interface FaultResult {
+  /** A short summary for the table. */
   measured: string;
   /** The number of acknowledged records, and how many of them are missing from the database. */
   acknowledged: number;
@@ -28,28 +29,28 @@ export interface FaultResult {
 export interface Fault {
   /** A description for the table. */
   what: string;
-  /** The promise besides the one of every fault: no acknowledged record is lost, and all logs verify. */
+  /** The promise of this fault. Every fault also promises that no acknowledged record is lost and that all logs verify. */
   promise: string;
-  /** Whether it can also be caused on Citus. */
+  /** Whether the fault can also be caused on Citus. */
   onCitus?: true;
   /** Why this machine cannot cause the fault; undefined if it can. */
-  obstacle?: () => string | undefined;
+  skipReason?: () => string | undefined;
   run(options: FaultOptions): Promise<FaultResult>;
 }
 
-/** Senders of all kinds of records through the proxy of a cluster. */
+/** Starts senders of all kinds of records, which connect to the proxy of a cluster. */
 export function startSenders({ proxy, victim }: Cluster, senders: number): Victim {
   return new Victim({ host: proxy.host, port: proxy.port, key: victim.key, senders, kinds: KINDS, pauseMs: 5 });
 }
 
 /**
  * Checks the promises of every fault.
- * @param expected log lines of level error that the fault itself causes.
+ * @param expectedErrors matches the log lines of level error that the fault itself causes.
  */
 export async function checkRecords(
   cluster: Cluster,
-  { acknowledged, faults }: Pick<VictimReport, 'acknowledged' | 'faults'>,
-  expected = /(?!)/,
+  { acknowledged, unexpectedResponses }: Pick<VictimReport, 'acknowledged' | 'unexpectedResponses'>,
+  expectedErrors = /(?!)/,
 ): Promise<Pick<FaultResult, 'acknowledged' | 'lost' | 'violations'>> {
   const lost = await countLostRecords(cluster, { acknowledged });
   return {
@@ -60,8 +61,8 @@ export async function checkRecords(
       ...(lost === 0 ? [] : [`${lost} acknowledged records are not in the database`]),
       ...((await areLogsValid(cluster)) ? [] : ['a log does not verify']),
       ...(cluster.running.length === cluster.members.length ? [] : ['a server process ended']),
-      ...new Set(faults),
-      ...cluster.faults.filter((line) => !expected.test(line)).slice(0, 3),
+      ...new Set(unexpectedResponses),
+      ...cluster.errorLogLines.filter((line) => !expectedErrors.test(line)).slice(0, 3),
     ],
   };
 }

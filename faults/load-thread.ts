@@ -38,6 +38,7 @@ function nextRequest(): { kind: Kind; marker: string; request: Buffer } {
   return { kind, marker: `run-${id}`, request: postRequest(path, key, body.replaceAll(ID, id)) };
 }
 
+/** Returns an idle connection, or a new one. Undefined: the maximum is in use. */
 function takeCaller(connectionsMax: number): Caller | undefined {
   const free = idle.pop();
   if (free !== undefined || connections >= connectionsMax) return free;
@@ -45,12 +46,12 @@ function takeCaller(connectionsMax: number): Caller | undefined {
   return new Caller(servers[connections % servers.length]!);
 }
 
-/** The observations of a phase while it runs. */
+/** Collects the observations of a phase. */
 class PhaseLog {
   readonly #startedAt = performance.now();
   readonly #latencies: number[][];
   readonly #refused: number[];
-  readonly report: LoadReport = { seconds: [], acknowledged: [], withoutResponse: 0, notSent: 0, faults: [] };
+  readonly report: LoadReport = { seconds: [], acknowledged: [], withoutResponse: 0, notSent: 0, unexpectedResponses: [] };
 
   constructor(seconds: number) {
     this.#latencies = Array.from({ length: seconds }, () => []);
@@ -68,9 +69,9 @@ class PhaseLog {
       this.report.acknowledged.push({ kind, marker });
     } else if (status === 503 || status === 429) {
       this.#refused[second]! += 1;
-      if (!(retryAfterSeconds > 0)) this.#addFault(`${kind} got status ${status} without Retry-After`);
+      if (!(retryAfterSeconds > 0)) this.#addUnexpected(`${kind} got status ${status} without Retry-After`);
     } else if (status === 0) this.report.withoutResponse += 1;
-    else this.#addFault(`${kind} got status ${status}`);
+    else this.#addUnexpected(`${kind} got status ${status}`);
   }
 
   finish(): LoadReport {
@@ -82,8 +83,9 @@ class PhaseLog {
     return this.report;
   }
 
-  #addFault(fault: string): void {
-    if (!this.report.faults.includes(fault)) this.report.faults.push(fault);
+  #addUnexpected(response: string): void {
+    const { unexpectedResponses } = this.report;
+    if (!unexpectedResponses.includes(response)) unexpectedResponses.push(response);
   }
 }
 
@@ -93,7 +95,7 @@ async function sendOne(caller: Caller, log: PhaseLog): Promise<void> {
   idle.push(caller);
 }
 
-/** Sends at a fixed rate, whatever the responses. */
+/** Sends at a fixed rate, without waiting for responses. */
 async function sendAtRate(perSecond: number, { seconds, connectionsMax }: LoadPhase, log: PhaseLog): Promise<void> {
   const pending = new Set<Promise<void>>();
   let due = 0;

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Address } from '../attack/loopback.ts';
 import type { Kind } from '../attack/victim.ts';
 
-/** What the thread of the load needs. */
+/** The servers that get the load, and a key for them. */
 export interface LoadTarget {
   servers: readonly Address[];
   key: string;
@@ -20,8 +20,9 @@ export interface LoadPhase {
 /** What was observed in one second. */
 export interface LoadSecond {
   acknowledged: number;
+  /** Responses with 503 or 429. */
   refused: number;
-  /** 99th percentile of the acknowledged requests in milliseconds. */
+  /** The 99th percentile of the latencies of acknowledged requests, in milliseconds; 0 without any. */
   p99: number;
 }
 
@@ -29,11 +30,12 @@ export interface LoadSecond {
 export interface LoadReport {
   seconds: LoadSecond[];
   acknowledged: { kind: Kind; marker: string }[];
+  /** Requests without a response. Whether their records are stored is unknown. */
   withoutResponse: number;
-  /** Requests that found no free connection. */
+  /** Requests that were not sent because no connection was free. */
   notSent: number;
   /** Responses that must not occur: other statuses, and refusals without Retry-After. */
-  faults: string[];
+  unexpectedResponses: string[];
 }
 
 /** Sends a mixed load from its own thread, one phase after another. */

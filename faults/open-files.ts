@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSocket } from '../attack/loopback.ts';
-import { waitForRecovery } from '../attack/recovery.ts';
+import { recoveryText, waitForRecovery } from '../attack/recovery.ts';
 import { Cluster } from './cluster.ts';
 import { checkRecords, type Fault, startSenders } from './fault.ts';
 
 const SENDERS = 8;
 const OPEN_FILES_MAX = 160;
 const CONNECTIONS = 400;
-const HELD_MS = 1_500;
+/** How long the connections stay open. */
+const OPEN_MS = 1_500;
 const RECOVERY_SECONDS_MAX = 10;
 
 /** More connections than a server may have open files. */
@@ -18,26 +19,33 @@ export const openFiles: Fault = {
     const cluster = await Cluster.start({ servers, openFilesMax: OPEN_FILES_MAX });
     const senders = startSenders(cluster, SENDERS);
     const violations: string[] = [];
-    let [slowest, accepted] = [0, 0];
+    const recoveries: (number | undefined)[] = [];
+    let openMax = 0;
     try {
       for (let round = 0; round < rounds; round += 1) {
         await sleep(500);
         const sockets = cluster.members.flatMap((member) => Array.from({ length: CONNECTIONS }, () => openSocket(member)));
-        await sleep(HELD_MS / 2);
+        await sleep(OPEN_MS / 2);
         // Every second round, the servers must connect to the database again while no file can be opened.
         if (round % 2 === 1) await cluster.kill([], true);
-        await sleep(HELD_MS / 2);
-        accepted = Math.max(accepted, sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length);
+        await sleep(OPEN_MS / 2);
+        openMax = Math.max(openMax, sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length);
         for (const socket of sockets) socket.destroy();
         for (const member of cluster.members) {
-          const seconds = (await waitForRecovery(member, cluster.victim.key)) ?? Infinity;
-          slowest = Math.max(slowest, seconds);
-          if (seconds > RECOVERY_SECONDS_MAX) violations.push('a server did not recover after the connections were closed');
+          const seconds = await waitForRecovery(member, cluster.victim.key);
+          recoveries.push(seconds);
+          if (seconds === undefined || seconds > RECOVERY_SECONDS_MAX)
+            violations.push('a server did not recover after the connections were closed');
         }
       }
       const report = await senders.stop();
-      const checked = await checkRecords(cluster, report, /EMFILE/); // checkpoints are also written to files, later again
-      const measured = `${rounds} rounds on ${servers} servers, back after ${slowest.toFixed(1)} s at most; ${accepted} connections open at most; ${report.refused} refusals, ${report.withoutResponse} requests without a response`;
+      // The servers log that they cannot write checkpoints to files, and write them again later.
+      const checked = await checkRecords(cluster, report, /EMFILE/);
+      const measured = [
+        `${rounds} rounds on ${servers} servers, ${recoveryText(recoveries)}`,
+        `${openMax} connections open at most`,
+        `${report.refused} refusals, ${report.withoutResponse} requests without a response`,
+      ].join('; ');
       return { ...checked, measured, violations: [...new Set(violations), ...checked.violations] };
     } finally {
       await senders.end();

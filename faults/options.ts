@@ -14,10 +14,10 @@ export const HELP = `npm run faults -- [options]
   Starts servers on this machine, causes failures while senders write, and checks every acknowledged record afterwards.
   --only NAME,NAME   faults to cause (all): ${NAMES.join(', ')}
   --rounds N         rounds of kills and outages, at most ${ROUNDS_MAX} (12)
-  --seconds N        duration of loads, at most ${SECONDS_MAX} (60)
+  --seconds N        duration of several-servers and of the steady load of overload, at most ${SECONDS_MAX} (60)
   --servers N        servers on one database, 1 to ${SERVERS_MAX} (2); several-servers runs with 2 and more, up to N
   --citus            on a coordinator and two workers of Citus: ${ON_CITUS.join(', ')}; see docs/scaling.md
-Exits with 1 when a promise of docs/reliability.md does not hold, and with 2 when a fault could not be caused.
+Exits with 1 when a promise does not hold, and with 2 when a fault could not be caused.
 `;
 
 /** Reads the command line. Throws an error of one line when it is invalid. */

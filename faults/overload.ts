@@ -4,10 +4,10 @@ import { checkRecords, type Fault } from './fault.ts';
 import { Load, type LoadPhase, type LoadReport, type LoadSecond } from './load.ts';
 
 const MIB = 1024 * 1024;
-/** Connections that measure the capacity. */
+/** The number of connections while the capacity is measured. */
 const CAPACITY_CONNECTIONS = 128;
 const CONNECTIONS_MAX = 2_000;
-/** Records that wait for a commit. The default of 64 MiB would hold several seconds of work. */
+/** The server's limit for records that wait for a commit. The default of 64 MiB is several seconds of work. */
 const QUEUE_BYTES_MAX = 2 * MIB;
 const STEADY_SHARE = 0.8;
 const OVERLOAD_SHARE = 3;
@@ -16,12 +16,16 @@ const OVERLOAD_TIME_SHARE = 0.3;
 const RECOVERY_SECONDS_MAX = 10;
 const GROWTH_MAX = 1.2;
 const MEMORY_MIB_MAX = 768;
-/** A p99 of up to this factor of the usual one, or up to this time, is back to normal. */
+/** p99 is normal up to this multiple of its median in the steady load, and also up to this time. */
 const [NORMAL_FACTOR, NORMAL_MS] = [2, 50];
 
 /** A load below and above the capacity of the servers. */
 export const overload: Fault = {
-  what: `mixed records from another process at ${STEADY_SHARE * 100} % of the capacity, then at ${OVERLOAD_SHARE * 100} % for ${OVERLOAD_TIME_SHARE} of that time, on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections; a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,
+  what: [
+    `mixed records at ${STEADY_SHARE * 100} % of the capacity`,
+    `then at ${OVERLOAD_SHARE * 100} % for ${OVERLOAD_TIME_SHARE} times as long`,
+    `on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections, with a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,
+  ].join(', '),
   promise: `memory does not grow by more than ${Math.round(100 * (GROWTH_MAX - 1))} % in the second half of the steady load and stays below ${MEMORY_MIB_MAX} MiB; every refusal has Retry-After; p99 is back to normal ${RECOVERY_SECONDS_MAX} s after the overload`,
   onCitus: true,
   run: async ({ seconds, servers, citus }) => {
@@ -42,13 +46,13 @@ export const overload: Fault = {
       const after = await runPhase(STEADY_SHARE * capacity, 2 * RECOVERY_SECONDS_MAX);
       const checked = await checkRecords(cluster, {
         acknowledged: reports.flatMap(({ acknowledged }) => acknowledged),
-        faults: reports.flatMap(({ faults }) => faults),
+        unexpectedResponses: reports.flatMap(({ unexpectedResponses }) => unexpectedResponses),
       });
       const normalP99 = percentile(
         steady.report.seconds.map(({ p99 }) => p99),
         0.5,
       );
-      const recovered = after.report.seconds.findIndex(
+      const recoverySecond = after.report.seconds.findIndex(
         ({ p99 }) => p99 > 0 && p99 <= Math.max(NORMAL_MS, NORMAL_FACTOR * normalP99),
       );
       const growth = growthOf(steady.memory);
@@ -64,14 +68,15 @@ export const overload: Fault = {
           `${servers} servers, capacity ${Math.round(capacity).toLocaleString('en-US')} records/s`,
           `memory ${growth.toFixed(2)} times as much at the end, at most ${steadyPeak.toFixed(0)} MiB, and ${peak.toFixed(0)} MiB in the overload`,
           `p99 ${normalP99.toFixed(0)} ms, ${overP99.toFixed(0)} ms in the overload (${Math.round(meanRate(over.report.seconds)).toLocaleString('en-US')} records/s, ${refused.toLocaleString('en-US')} refusals)`,
-          recovered < 0 ? 'not back to normal' : `back to normal in second ${recovered + 1}`,
+          recoverySecond < 0 ? 'not back to normal' : `back to normal in second ${recoverySecond + 1}`,
+          unansweredText(reports),
         ].join('; '),
         violations: [
           ...checked.violations,
           ...(growth <= GROWTH_MAX ? [] : [`memory grew by the factor ${growth.toFixed(2)}`]),
           ...(Math.max(steadyPeak, peak) <= MEMORY_MIB_MAX ? [] : [`a server used ${Math.max(steadyPeak, peak).toFixed(0)} MiB`]),
           ...(refused > 0 ? [] : ['nothing was refused in the overload']),
-          ...(recovered >= 0 && recovered < RECOVERY_SECONDS_MAX ? [] : ['p99 did not return to normal']),
+          ...(recoverySecond >= 0 && recoverySecond < RECOVERY_SECONDS_MAX ? [] : ['p99 did not return to normal']),
         ],
       };
     } finally {
@@ -83,6 +88,14 @@ export const overload: Fault = {
 
 const meanRate = (seconds: readonly LoadSecond[]): number =>
   seconds.reduce((sum, { acknowledged }) => sum + acknowledged, 0) / seconds.length;
+
+/** Requests of all phases that got no response or were not sent. */
+function unansweredText(reports: readonly LoadReport[]): string {
+  const withoutResponse = reports.reduce((sum, report) => sum + report.withoutResponse, 0);
+  const notSent = reports.reduce((sum, report) => sum + report.notSent, 0);
+  const [unanswered, unsent] = [withoutResponse, notSent].map((count) => count.toLocaleString('en-US'));
+  return `${unanswered} requests without a response, ${unsent} not sent because no connection was free`;
+}
 
 /** Runs a phase and samples the memory of the servers every second. */
 async function withMemory(cluster: Cluster, load: Load, phase: LoadPhase): Promise<{ report: LoadReport; memory: number[] }> {

@@ -31,9 +31,9 @@ export class RoundRobinProxy implements Address {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** @param triesLeft the number of servers that were not tried. */
+  /** @param triesLeft the number of servers that were not tried yet. */
   #forward(client: Socket, triesLeft: number): void {
-    this.#keep(client);
+    this.#track(client);
     if (triesLeft === 0 || client.destroyed) {
       client.destroy();
       return;
@@ -42,7 +42,7 @@ export class RoundRobinProxy implements Address {
     const tryNext = () => this.#forward(client, triesLeft - 1);
     server.once('error', tryNext).once('connect', () => {
       server.removeListener('error', tryNext);
-      this.#keep(server);
+      this.#track(server);
       client.setNoDelay(true);
       client.pipe(server).pipe(client);
       client.once('close', () => server.destroy());
@@ -50,7 +50,8 @@ export class RoundRobinProxy implements Address {
     });
   }
 
-  #keep(socket: Socket): void {
+  /** Ignores errors of a connection, and remembers it until it is closed. */
+  #track(socket: Socket): void {
     if (this.#sockets.has(socket)) return;
     this.#sockets.add(socket);
     socket.on('error', () => undefined).once('close', () => this.#sockets.delete(socket));

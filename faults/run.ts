@@ -1,4 +1,4 @@
-/** `npm run faults`: causes failures on loopback, and exits with 1 when a promise of docs/reliability.md does not hold. */
+/** `npm run faults`: causes failures on loopback, and exits with 1 when a promise does not hold. */
 import { interruption } from '../attack/interruption.ts';
 import { markdownTable } from '../attack/table.ts';
 import { Cluster } from './cluster.ts';
@@ -22,10 +22,10 @@ async function run({ only, ...options }: FaultOptions & { only: readonly FaultNa
   const lines: string[][] = [];
   for (const name of only) {
     const fault: Fault = FAULTS[name];
-    const obstacle = fault.obstacle?.();
-    if (obstacle !== undefined) {
-      process.stderr.write(`${name}: not run, ${obstacle}\n`);
-      lines.push([`\`${name}\``, fault.what, fault.promise, `not run: ${obstacle}`, '', '', '']);
+    const skipReason = fault.skipReason?.();
+    if (skipReason !== undefined) {
+      process.stderr.write(`${name}: not run, ${skipReason}\n`);
+      lines.push([`\`${name}\``, fault.what, fault.promise, `not run: ${skipReason}`, '', '', '']);
       process.exitCode ??= 2;
       continue;
     }

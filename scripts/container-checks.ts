@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkContract } from '../test/contract/contract-checks.ts';
 
-/** Address of the server in the container, from outside. */
+/** The address of the server, from outside the container. */
 export const SERVER_URL = 'http://127.0.0.1:7300';
 
 const ALL_SCOPES = 'telemetry,evaluations,audit,governance';
@@ -45,7 +45,7 @@ async function post(key: string, path: string, body: object): Promise<{ status: 
 const mint = (run: RunInContainer, scopes: string): string =>
   run('countersign-server', 'keys', 'mint', '--workspace', 'acme', '--name', scopes, '--scopes', scopes);
 
-/** Creates a workspace and a key, sends a request to each of the five endpoints, and returns the key. */
+/** Creates a workspace and a key, sends the requests to the five endpoints, and returns the key. */
 export async function checkEndpoints(run: RunInContainer): Promise<string> {
   run('countersign-server', 'workspace', 'create', '--name', 'acme');
   const key = mint(run, ALL_SCOPES);
@@ -59,7 +59,10 @@ export async function checkEndpoints(run: RunInContainer): Promise<string> {
   return key;
 }
 
-/** Checks that the key and the evaluation of {@link checkEndpoints} still exist. */
+/**
+ * Checks that the key and the evaluation of {@link checkEndpoints} still exist.
+ * @param when completes the result, for example `after a restart`.
+ */
 export async function checkKeptData(key: string, when: string): Promise<void> {
   // Commands block the event loop. Without a pause, fetch would reuse a connection that the stopped server closed.
   await sleep(200);
@@ -67,7 +70,7 @@ export async function checkKeptData(key: string, when: string): Promise<void> {
   check(`the key and the evaluation exist ${when}`, status === 200 && answer.allowed === true);
 }
 
-/** Checks the contract against the container (test/contract). */
+/** Checks from outside that the server in the container keeps the contract (test/contract). */
 export async function checkFromOutside(run: RunInContainer): Promise<void> {
   const [key, audit, telemetry] = [mint(run, ALL_SCOPES), mint(run, 'audit'), mint(run, 'telemetry')];
   const keyWithout = (scope: string) => (scope === 'audit' ? telemetry : audit);

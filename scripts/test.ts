@@ -1,6 +1,6 @@
 /**
- * `npm test` checks types, lint and format, then runs every test. Its last line is `N passed, N failed`, from the actual counts.
- * With arguments (`npm test -- packages/core`) it runs only those tests, without the checks. `--tier unit` runs one tier
+ * `npm test` checks types, lint and format, then runs every test. If the tests ran, its last line is `N passed, N failed`, from the actual
+ * counts. With arguments (`npm test -- packages/core`) it runs only those tests, without the checks. `--tier unit` runs one tier
  * (scripts/test-tiers.ts).
  */
 import { spawnSync } from 'node:child_process';
@@ -34,7 +34,7 @@ if (checks.failed.length > 0) process.stderr.write(`failed checks: ${checks.fail
 process.stdout.write(`${counts.passed + checks.passed.length} passed, ${failed} failed\n`);
 process.exitCode = failed > 0 || status !== 0 ? 1 : 0;
 
-/** Replaces `--tier NAME` by the option of vitest. An unknown tier ends the command. */
+/** Replaces `--tier NAME` by the option `--project` of vitest. Exits if there is no such tier. */
 function withProjects(args: string[]): string[] {
   const names: string[] = TEST_TIERS.map(({ name }) => name);
   const at = args.indexOf('--tier');

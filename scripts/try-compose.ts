@@ -30,7 +30,7 @@ const inServer = (...command: string[]): string => output('docker', 'compose', '
 const errorInServer = (...command: string[]): string =>
   spawnSync('docker', ['compose', 'exec', '-T', 'server', ...command], options).stderr;
 
-/** What Docker knows about the container of the server. */
+/** What `docker inspect` prints about the container of the server. */
 function inspectServer() {
   const [container] = JSON.parse(output('docker', 'inspect', output('docker', 'compose', 'ps', '--all', '--quiet', 'server')));
   return container as {
@@ -50,7 +50,7 @@ function checkIsolation(): void {
   check(`the rights of process 1: ${rights}`, /^CapEff: 0+ CapBnd: 0+ NoNewPrivs: 1$/.test(rights));
 }
 
-/** Stops the server with SIGTERM. */
+/** Checks that the server stops cleanly. `docker compose stop` sends SIGTERM. */
 function checkStop(): void {
   const start = performance.now();
   compose('stop', 'server');

@@ -53,14 +53,14 @@ class Image {
   }
 
   /** Runs a command that must succeed, and returns what it prints. */
-  print(...command: string[]): string {
+  output(...command: string[]): string {
     const { status, stdout, stderr } = this.run(...command);
     if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}: ${stderr}`);
     return stdout.trim();
   }
 }
 
-/** The server is the only child of bubblewrap, and process 1 of its container. */
+/** The process ID of the only child of bubblewrap: the server, which is process 1 of its container. */
 const childOf = (pid: number): number => Number.parseInt(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'), 10);
 
 async function becomesReady(image: Image): Promise<boolean> {
@@ -73,21 +73,21 @@ async function becomesReady(image: Image): Promise<boolean> {
 
 async function tryImage(image: Image): Promise<void> {
   check('the root file system is read-only', image.run('touch', '/opt/countersign/x').stderr.includes('Read-only file system'));
-  check('the user is unprivileged', image.print('id', '-u') === String(USER));
+  check('the user is unprivileged', image.output('id', '-u') === String(USER));
   check('the health check fails without a server', image.run('healthcheck').status === 1);
   const server = image.start('countersign-server', 'serve');
-  let output = '';
-  for (const stream of [server.stdout, server.stderr]) stream?.on('data', (text: Buffer) => (output += String(text)));
+  let serverOutput = '';
+  for (const stream of [server.stdout, server.stderr]) stream?.on('data', (text: Buffer) => (serverOutput += String(text)));
   const ended = new Promise<number | null>((resolve) => server.once('exit', resolve));
   check('the server becomes ready', await becomesReady(image));
-  const run = (...command: string[]) => image.print(...command);
+  const run = (...command: string[]) => image.output(...command);
   await checkEndpoints(run);
   await checkFromOutside(run);
   checkLogs(run);
   process.kill(childOf(server.pid!), 'SIGTERM');
   const status = await Promise.race([ended, sleep(15_000).then(() => undefined)]);
   check(`SIGTERM shuts the server down cleanly (exit code ${status})`, status === 0);
-  if (process.exitCode === 1) process.stderr.write(output);
+  if (process.exitCode === 1) process.stderr.write(serverOutput);
 }
 
 const volume = mkdtempSync(join(tmpdir(), 'countersign-image-'));

@@ -9,7 +9,7 @@ const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
 /** A line of a tree: two spaces for each level, a path without spaces, and an optional description. */
 const LINE = /^( *)(\S+)(?: {2,}\S.*)?$/;
 
-/** The paths of a tree, each joined to its parents. A malformed line is returned unchanged. */
+/** The paths of a tree, each joined to its parents. A malformed line is returned unchanged, and fails the test of existence. */
 function pathsOf(tree: string): string[] {
   const parents: string[] = [];
   return tree.split('\n').flatMap((line) => {
@@ -24,7 +24,7 @@ function pathsOf(tree: string): string[] {
 }
 
 const trees = [...page.matchAll(/^```tree\n(.*?)\n```$/gms)].map(([, tree]) => tree!);
-const named = trees.flatMap(pathsOf);
+const listedPaths = trees.flatMap(pathsOf);
 
 /** Whether a path exists. Folders end with a slash, so a file in place of a folder does not count. */
 const exists = (path: string): boolean =>
@@ -32,8 +32,8 @@ const exists = (path: string): boolean =>
 
 describe('trees of ARCHITECTURE.md', () => {
   test('name only files and folders that exist', () => {
-    expect(named.length).toBeGreaterThan(100);
-    expect(named.filter((path) => !exists(path))).toEqual([]);
+    expect(listedPaths.length).toBeGreaterThan(100);
+    expect(listedPaths.filter((path) => !exists(path))).toEqual([]);
   });
 
   test('contain no path twice', () => {
@@ -44,7 +44,7 @@ describe('trees of ARCHITECTURE.md', () => {
     const files = globSync('packages/*/src/**/*.{ts,tsx,js,css}', { cwd: root });
     const folders = new Set(files.map((file) => file.replace(/[^/]*$/, '')));
     expect(folders.size).toBeGreaterThan(30);
-    expect([...folders].filter((folder) => !named.includes(folder)).sort()).toEqual([]);
+    expect([...folders].filter((folder) => !listedPaths.includes(folder)).sort()).toEqual([]);
   });
 
   test('have one path per line, in at most 100 characters', () => {

@@ -52,25 +52,25 @@ test('make-secrets.sh creates secrets once, readable only by their owner, and th
   expect(statSync(file).mode & 0o777).toBe(0o600);
   make();
   expect(readFileSync(file, 'utf8')).toBe(text);
-  const given = Object.fromEntries(
+  const secrets = Object.fromEntries(
     [...text.matchAll(/^([A-Z_]+)=(?:"([^"]*)"|(.*))$/gm)].map(([, name, quoted, plain]) => [name!, quoted ?? plain]),
   );
   const template: Record<string, string> = parse(textOf('compose.yaml')).services.server.environment;
   const environment = Object.fromEntries(
     Object.entries(template).map(([name, value]) => [
       name,
-      value.replace(/\$\{(\w+)(?::[-?]([^}]*))?\}/g, (_, of, or) => given[of] ?? or),
+      value.replace(/\$\{(\w+)(?::[-?]([^}]*))?\}/g, (_, variable, fallback) => secrets[variable] ?? fallback),
     ]),
   );
   const config = readConfig(environment);
   checkSecrets(config);
   expect(config.unknownVariables).toEqual([]);
-  expect(new URL(config.databaseUrl!).password).toBe(given.DATABASE_PASSWORD);
+  expect(new URL(config.databaseUrl!).password).toBe(secrets.DATABASE_PASSWORD);
   // The portal accepts requests of this origin only, and the start prints 127.0.0.1.
   expect(config.publicUrl).toBe('http://127.0.0.1:7300');
 });
 
-/** The exit code of the health check while a server answers with this status. Undefined: no server listens. */
+/** The exit code of the health check while a server responds with this status. Undefined: no server listens. */
 async function healthcheck(status: number | undefined): Promise<number> {
   const server = createServer((request, response) => {
     response.writeHead(request.url === '/readyz' ? status! : 404).end();

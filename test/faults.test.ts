@@ -15,13 +15,13 @@ const causeFaults = (...args: string[]) =>
 
 const READ_ONLY: [name: string, ...args: string[]] = ['read-only-folder', '--rounds', '1', '--servers', '1'];
 
-/** The short forms. docs/reliability.md has the figures of the long ones. */
+/** Short runs. docs/reliability.md has the figures of long ones. */
 const SHORT: [name: string, ...args: string[]][] = [
   ['kills', '--rounds', '4', '--servers', '2'],
   ['several-servers', '--seconds', '6', '--servers', '2'],
   ['database-outages', '--rounds', '3', '--servers', '1'],
   ['open-files', '--rounds', '2', '--servers', '1'],
-  ...(FAULTS['read-only-folder'].obstacle?.() === undefined ? [READ_ONLY] : []),
+  ...(FAULTS['read-only-folder'].skipReason?.() === undefined ? [READ_ONLY] : []),
 ];
 
 describe('npm run faults', () => {
@@ -49,9 +49,9 @@ test('a load above the capacity of the queue is refused with Retry-After, and lo
   const cluster = await Cluster.start({ servers: 1, settings: { COUNTERSIGN_QUEUE_BYTES_MAX: '65536' } });
   const load = new Load({ servers: cluster.members, key: cluster.victim.key });
   try {
-    const { seconds, acknowledged, faults } = await load.run({ perSecond: 5_000, seconds: 2, connectionsMax: 200 });
+    const { seconds, acknowledged, unexpectedResponses } = await load.run({ perSecond: 5_000, seconds: 2, connectionsMax: 200 });
     expect(seconds.reduce((sum, { refused }) => sum + refused, 0)).toBeGreaterThan(0);
-    expect(await checkRecords(cluster, { acknowledged, faults })).toMatchObject({ lost: 0, violations: [] });
+    expect(await checkRecords(cluster, { acknowledged, unexpectedResponses })).toMatchObject({ lost: 0, violations: [] });
   } finally {
     await load.end();
     await cluster.end();
@@ -59,8 +59,8 @@ test('a load above the capacity of the queue is refused with Retry-After, and lo
 });
 
 describe('the round-robin proxy', () => {
-  /** A server that answers every request with this status. */
-  const answering = async (status: number): Promise<Server> => {
+  /** Starts a server that responds with this status to every request. */
+  const startResponder = async (status: number): Promise<Server> => {
     const server = createServer((socket: Socket) => {
       socket.on('data', () => socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`)).on('error', () => undefined);
     });
@@ -78,8 +78,8 @@ describe('the round-robin proxy', () => {
     return statuses;
   };
 
-  test('gives connections to the servers in turn, and leaves out one that is down', async () => {
-    const [first, second] = [await answering(201), await answering(202)];
+  test('gives connections to the servers in turn, and skips one that is down', async () => {
+    const [first, second] = [await startResponder(201), await startResponder(202)];
     const proxy = await RoundRobinProxy.start('127.0.0.1', [addressOf(first), addressOf(second)]);
     expect(await statusesOf(proxy, 4)).toEqual([201, 202, 201, 202]);
     first.close();

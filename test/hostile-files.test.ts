@@ -17,7 +17,7 @@ interface Case {
   kind: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | 'attestation' | 'decision';
   file: string;
   verdict: 'valid' | 'refused';
-  /** The row that must be named. Null if the file has no rows or the fault is in none of them. */
+  /** The row that the verifier must report. Null if the file has no rows or the fault is in none of them. */
   row: number | null;
   tenant?: string;
   head?: string;
@@ -26,7 +26,7 @@ interface Case {
   /** An export of the log `evidence`, from which the decisions are computed again. */
   replay?: string;
   key?: string;
-  /** Whether the output names the accepted restore that explains a missing head. */
+  /** Whether the output mentions the accepted restore that explains a missing head. */
   remark?: boolean;
 }
 
@@ -68,13 +68,13 @@ function verdictOf(status: number, out: string, rowIn: (answer: Record<string, n
   return { verdict: status === 0 ? 'valid' : 'refused', row: row ?? null };
 }
 
-/** Expects that the output names an accepted restore if the manifest says true, and none if it says false. */
+/** Expects that the output mentions an accepted restore if the manifest says true, and none if it says false. */
 function expectRemark({ remark }: Case, out: string): void {
   if (remark !== undefined) expect(out.includes('ledger.restore_accepted')).toBe(remark);
 }
 
 const expected = ({ verdict, row }: Case): Verdict => ({ verdict, row });
-/** Rows are compared only if the manifest names one. Otherwise verifiers may name the first row or none. */
+/** Rows are compared only if the manifest has one. Otherwise a verifier may report the first row or none. */
 const comparable = (each: Case, { verdict, row }: Verdict): Verdict => ({ verdict, row: each.row === null ? null : row });
 
 describe('every verifier returns the verdict of the manifest', () => {

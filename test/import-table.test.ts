@@ -129,7 +129,7 @@ const TABLE: { folder: string; never: (RegExp | string)[]; onlyFolders?: string[
   },
 ];
 
-/** Folders that may import only types of the database driver, because they only pass a pool on. */
+/** Folders that may import only types of the database driver. */
 const TYPE_ONLY_DRIVER = [
   'packages/server/src/storage',
   'packages/server/src/workspace',
@@ -140,7 +140,7 @@ const TYPE_ONLY_DRIVER = [
   'packages/server/src/http',
 ];
 
-/** Whether a file is in a folder of the server that is not allowed. */
+/** Whether a file is in a folder of the server that is not one of the allowed folders. */
 const isOutside = (folders: string[] | undefined, target: string): boolean =>
   folders !== undefined &&
   target.startsWith('packages/server/src/') &&

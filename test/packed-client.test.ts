@@ -58,7 +58,7 @@ const DONE = '{"allowed":true,"refused":true,"spans":1,"queued":0,"sent":300,"re
 const ESM = `import { Countersign, ValidationError } from '@countersign/client';${HOST}`;
 
 describe('packed client', () => {
-  test('contains built JavaScript, declarations, README and licences, and has no dependencies', () => {
+  test('contains built JavaScript, declarations, README and licenses, and has no dependencies', () => {
     const files = readdirSync(installed, { recursive: true, encoding: 'utf8' });
     expect(files).toEqual(
       expect.arrayContaining([

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 let folder: string;
 let command: string;
 
-/** The environment of a new user: no variable of this run, and data in the scratch folder. */
+/** The environment of a new user: no variables of this run except PATH, and data in the scratch folder. */
 const environment = () => ({
   PATH: process.env.PATH,
   HOME: folder,
@@ -36,7 +36,7 @@ const operate = async (...args: string[]) =>
   (await run(process.execPath, [command, ...args], { cwd: folder, env: environment() })).stdout.trim();
 
 describe('packed server installed outside the repository', () => {
-  test('contains built JavaScript, the migrations and the licence, and no TypeScript', () => {
+  test('contains built JavaScript, the migrations and the license, and no TypeScript', () => {
     const files = readdirSync(join(folder, 'node_modules/@countersign/server'), { recursive: true, encoding: 'utf8' });
     expect(files).toEqual(
       expect.arrayContaining([

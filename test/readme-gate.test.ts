@@ -9,7 +9,7 @@ import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/serv
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** The code blocks of the section in order, with the name in the comment of each. */
+/** The code blocks of the section, in order, each with the name from the comment before it. */
 const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/<!-- gate: ([^>]*?) -->\n```sh\n([\s\S]*?)```/g)].map(
   ([, name, script]) => ({ name: name!, script: script! }),
 );
@@ -31,11 +31,11 @@ describe('README: block a deploy in five minutes', () => {
     const workspace = join(dirname(data.path), 'deploy');
     mkdirSync(workspace);
     const script = blocks.map(({ name, script: text }) => `( exit 0 )\n${text}status=$?\necho "[${name}] $status"`).join('\n');
-    const here = script
+    const adaptedScript = script
       .replaceAll('http://127.0.0.1:7300', server.url)
       .replaceAll(/\bbin\/countersign/g, `${root}bin/countersign`);
     const env = { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, ...data.environment };
-    const { stdout, stderr } = await run('sh', ['-c', here], { cwd: workspace, env });
+    const { stdout, stderr } = await run('sh', ['-c', adaptedScript], { cwd: workspace, env });
     const statuses = [...stdout.matchAll(/^\[(.*)\] (\d+)$/gm)].map(([, name, status]) => [name, Number(status)]);
     expect({ statuses, stderr }).toEqual({
       statuses: [

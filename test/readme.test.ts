@@ -8,8 +8,8 @@ import { EXIT_CODES } from '../packages/server/src/errors/exit-codes.ts';
 const root = fileURLToPath(new URL('../', import.meta.url));
 const textOf = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
 
-/** Every tracked file that may contain a command for people or jobs. */
-const texts = execFileSync('git', ['ls-files', '*.md', '*.yml', '*.ts', '*.tsx', '*.sh'], { cwd: root, encoding: 'utf8' })
+/** The paths of the tracked files that may contain commands for people or jobs. */
+const paths = execFileSync('git', ['ls-files', '*.md', '*.yml', '*.ts', '*.tsx', '*.sh'], { cwd: root, encoding: 'utf8' })
   .split('\n')
   .filter((path) => path !== '' && !path.startsWith('test/'));
 
@@ -18,13 +18,13 @@ describe('no command requests an unpublished package from a registry', () => {
   const REQUESTS_FROM_REGISTRY = /npx (?![^\n]*--package=)(?!--no )[^\n]*(?:@countersign\/|countersign)/;
 
   test('in any file of the repository', () => {
-    const offers = texts.flatMap((path) =>
+    const violations = paths.flatMap((path) =>
       textOf(path)
         .split('\n')
         .filter((line) => REQUESTS_FROM_REGISTRY.test(line) && !line.includes('`npx countersign'))
         .map((line) => `${path}: ${line}`),
     );
-    expect(offers).toEqual([]);
+    expect(violations).toEqual([]);
   });
 });
 
@@ -55,7 +55,7 @@ describe('documentation', () => {
   });
 
   test('every relative link of README.md and docs points to a file', () => {
-    const pages = texts.filter((path) => path === 'README.md' || /^docs\/[^/]+\.md$/.test(path));
+    const pages = paths.filter((path) => path === 'README.md' || /^docs\/[^/]+\.md$/.test(path));
     const broken = pages.flatMap((path) =>
       [...textOf(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
         .filter(([, target]) => !existsSync(new URL(target!, new URL(`../${path}`, import.meta.url))))

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { BenchEnvironment, createEnvironment } from '../environment.ts';
-import { withMoreServers } from '../more-servers.ts';
+import { startMoreServers } from '../more-servers.ts';
 import { withServerTime } from '../processor-time.ts';
-import { alternate, type Pace, type Row } from '../rounds.ts';
-import { works } from './requests.ts';
+import { alternate, type RoundOptions, type Row } from '../rounds.ts';
+import { measuresOf } from './requests.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const KINDS = ['traces', 'otlp', 'telemetry', 'audit', 'promotion'] as const;
@@ -14,29 +14,31 @@ const KINDS = ['traces', 'otlp', 'telemetry', 'audit', 'promotion'] as const;
  * Compares this checkout's server with the server of another checkout, such as the commit before a change. Each has its own database.
  * Both receive the same requests, in turn.
  * @param folder the other checkout, with its packages installed.
- * @param servers how many servers of a checkout share its database and the connections.
+ * @param servers the number of servers of each checkout. They share its database and the connections.
  */
 export async function against(
   environment: BenchEnvironment,
   folder: string,
-  { only, servers, ...pace }: Pace & { only: readonly string[]; servers: number },
+  { only, servers, ...options }: RoundOptions & { only: readonly string[]; servers: number },
 ): Promise<Row[]> {
-  const other = await environmentOf(resolve(folder));
+  const otherEnvironment = await environmentOf(resolve(folder));
   try {
-    await using ours = await withMoreServers(environment, ROOT, servers);
-    await using theirs = await withMoreServers(other, folder, servers);
-    const [here, there] = [works({ ...environment, ports: ours.ports }), works({ ...other, ports: theirs.ports })];
+    await using ownServers = await startMoreServers(environment, ROOT, servers);
+    await using otherServers = await startMoreServers(otherEnvironment, folder, servers);
+    const ownMeasures = measuresOf({ ...environment, ports: ownServers.ports });
+    const otherMeasures = measuresOf({ ...otherEnvironment, ports: otherServers.ports });
     const rows: Row[] = [];
     for (const kind of KINDS.filter((each) => only.includes(each))) {
       const work = servers === 1 ? kind : `${kind}, ${servers} servers`;
       const title = { work, limit: `the same in ${folder}`, unit: '/s', target: { required: 0.95, stretch: 1 } };
-      const [own, limit] = [withServerTime(here[kind], ROOT), withServerTime(there[kind], resolve(folder))];
-      const row = await alternate(title, pace, own.measure, limit.measure);
-      rows.push({ ...row, note: `processor time of the server: ${timeText(own.medianUs(), limit.medianUs())}` });
+      const own = withServerTime(ownMeasures[kind], ROOT);
+      const other = withServerTime(otherMeasures[kind], resolve(folder));
+      const row = await alternate(title, options, own.measure, other.measure);
+      rows.push({ ...row, note: `processor time of the server: ${timeText(own.medianUs(), other.medianUs())}` });
     }
     return rows;
   } finally {
-    await other.end();
+    await otherEnvironment.end();
   }
 }
 
@@ -45,7 +47,7 @@ async function environmentOf(folder: string): Promise<BenchEnvironment> {
   const path = join(folder, 'bench/environment.ts');
   if (existsSync(path))
     return ((await import(pathToFileURL(path).href)) as { createEnvironment: CreateEnvironment }).createEnvironment();
-  // Earlier checkouts have it under another name.
+  // Earlier checkouts have the same function under another name.
   const earlier = pathToFileURL(join(folder, 'bench/world.ts')).href;
   return ((await import(earlier)) as { makeWorld: CreateEnvironment }).makeWorld();
 }

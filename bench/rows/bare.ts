@@ -1,16 +1,19 @@
 import { CREATE_BARE_TABLE } from '../bare-storage.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { alternate, type Pace, type Row } from '../rounds.ts';
-import { loadRequestsOf, requests, works } from './requests.ts';
+import { alternate, type RoundOptions, type Row } from '../rounds.ts';
+import { loadRequestsOf, measuresOf, requestRate } from './requests.ts';
 
-/** Compares a durable POST with an empty one, and the product with a durable POST. The first and the third row explain the others. */
-export async function bare(environment: BenchEnvironment, pace: Pace): Promise<Row[]> {
+/**
+ * Compares storing a bare body with a tiny response that stores nothing, and the product with storing a bare body. The first and the third
+ * row only explain the others.
+ */
+export async function bare(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   await environment.superuser.query(CREATE_BARE_TABLE);
   const loadRequests = loadRequestsOf(environment);
-  const nothing = requests(environment, loadRequests.tiny);
-  const body = requests(environment, loadRequests.bare);
-  const check = requests(environment, loadRequests.bareChecks);
-  const { audit, promotion } = works(environment);
+  const tiny = requestRate(environment, loadRequests.tiny);
+  const body = requestRate(environment, loadRequests.bare);
+  const check = requestRate(environment, loadRequests.bareChecks);
+  const { audit, promotion } = measuresOf(environment);
   const titles = {
     body: { work: 'a body stored bare', limit: 'tiny POST, nothing stored', unit: 'bodies/s' },
     audit: {
@@ -28,9 +31,9 @@ export async function bare(environment: BenchEnvironment, pace: Pace): Promise<R
     },
   };
   return [
-    await alternate(titles.body, pace, body, nothing),
-    await alternate(titles.audit, pace, audit, body),
-    await alternate(titles.check, pace, check, nothing),
-    await alternate(titles.promotion, pace, promotion, check),
+    await alternate(titles.body, options, body, tiny),
+    await alternate(titles.audit, options, audit, body),
+    await alternate(titles.check, options, check, tiny),
+    await alternate(titles.promotion, options, promotion, check),
   ];
 }

@@ -1,33 +1,35 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Countersign, type TelemetryEvent } from '../../packages/client/src/index.ts';
 import { telemetryBody } from '../bodies.ts';
 import type { BenchEnvironment } from '../environment.ts';
 import { ID } from '../load.ts';
-import { alternate, median, type Pace, type Row, rowOf } from '../rounds.ts';
-import { works } from './requests.ts';
+import { alternate, median, type RoundOptions, type Row, rowOf } from '../rounds.ts';
+import { measuresOf } from './requests.ts';
 
 /** Events sent through the client in one round. */
 const EVENTS = 100_000;
-/** Events that a busy host emits before it yields the processor. It does its own work between them. */
-const BURST = 100;
+/** Events that a host emits before it yields to the event loop. */
+const BURST_EVENTS = 100;
 
-/** The client library: the cost of an emitted event for its host, and the rate of events compared with this benchmark's bare client. */
-export async function client(environment: BenchEnvironment, pace: Pace): Promise<Row[]> {
+/** The client library: the time and memory that an event costs its host, and the rate of events compared with raw POSTs of batches. */
+export async function client(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const title = {
     work: `${EVENTS.toLocaleString('en-US')} events through the client`,
     limit: 'raw POST of batches of 200',
     unit: 'events/s',
     target: { required: 0.7, stretch: 0.9 },
   };
-  const through = await alternate(title, pace, () => throughClient(environment), works(environment).telemetry);
-  return [emitTime(), queuedBytes(), through];
+  const rateRow = await alternate(title, options, () => throughClient(environment), measuresOf(environment).telemetry);
+  return [emitTime(), queuedBytes(), rateRow];
 }
 
-/** The events of the batch that the bare client sends. Each has its own ID. */
+/** The events of the batch that the raw POST sends. */
 const events = (JSON.parse(telemetryBody()) as { events: TelemetryEvent[] }).events;
 let lastId = 0;
+
+/** The next event, with its own ID. */
 const nextEvent = (): TelemetryEvent => {
   lastId += 1;
   const event = events[lastId % events.length]!;
@@ -43,11 +45,11 @@ async function throughClient({ port, key }: BenchEnvironment): Promise<number> {
   const startedAt = performance.now();
   for (let emitted = 0; emitted < EVENTS; ) {
     let hasRoom = true;
-    for (let burst = 0; burst < BURST && hasRoom; burst += 1) {
+    for (let burst = 0; burst < BURST_EVENTS && hasRoom; burst += 1) {
       hasRoom = countersign.telemetry.emit(nextEvent());
       if (hasRoom) emitted += 1;
     }
-    await (hasRoom ? turn() : countersign.telemetry.flush());
+    await (hasRoom ? yieldToEventLoop() : countersign.telemetry.flush());
   }
   await countersign.close();
   const { sent } = countersign.telemetry.stats;
@@ -56,8 +58,8 @@ async function throughClient({ port, key }: BenchEnvironment): Promise<number> {
   return perSecond;
 }
 
-/** A client that queues and never sends. */
-const idle = () =>
+/** A client that queues events and whose requests never end. */
+const clientThatNeverSends = () =>
   new Countersign({
     baseUrl: 'http://127.0.0.1:1',
     apiKey: 'aa_live_000000000000.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx',
@@ -70,7 +72,7 @@ const idle = () =>
     },
   });
 
-/** Times each emit() separately, in bursts. An event has half a KB. */
+/** The median time of emit(), over 20,000 calls in each round. */
 function emitTime(): Row {
   const title = {
     work: 'emit() of 0.5 KB, median',
@@ -78,7 +80,7 @@ function emitTime(): Row {
     unit: 'µs',
     target: { required: 5, stretch: 2, lessIsBetter: true },
   };
-  const { telemetry } = idle();
+  const { telemetry } = clientThatNeverSends();
   const round = () => {
     const times = Array.from({ length: 20_000 }, () => {
       const event = nextEvent();
@@ -92,7 +94,7 @@ function emitTime(): Row {
   return rowOf(title, [round(), round(), round()]);
 }
 
-/** The heap that queued events use. The events are short: an ID, an outcome, a name, a model, tokens and a latency. */
+/** The heap that a short event uses while it is queued. */
 function queuedBytes(): Row {
   const title = {
     work: 'a queued event',
@@ -100,7 +102,7 @@ function queuedBytes(): Row {
     unit: 'bytes',
     target: { required: 300, stretch: 250, lessIsBetter: true },
   };
-  const { telemetry } = idle();
+  const { telemetry } = clientThatNeverSends();
   const before = heapUsed();
   for (let event = 0; event < EVENTS; event += 1) telemetry.emit(shortEvent(event));
   const rate = (heapUsed() - before) / EVENTS;

@@ -1,24 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { operations } from '@countersign/core/contract/operations';
-import { toTrace } from '../../examples/tau-bench/convert.ts';
-import { readPublishedRuns } from '../../examples/tau-bench/published-runs.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { ID, postRequest, runLoad } from '../load.ts';
-import { type Pace, type Row, rowOf } from '../rounds.ts';
+import { runLoad } from '../load.ts';
+import { type RoundOptions, type Row, rowOf } from '../rounds.ts';
+import { recordedRunRequests } from './recorded-runs.ts';
 import { CONNECTIONS } from './requests.ts';
 
-const SAMPLE = fileURLToPath(new URL('../../examples/tau-bench/sample-runs.json', import.meta.url));
-
-/** Compares the bytes on disk of recorded agent runs, with rows and indexes, with the bytes of their requests: in batches and singly. */
-export async function disk(environment: BenchEnvironment, runs: string | undefined, { seconds }: Pace): Promise<Row[]> {
-  const loadRequests = readPublishedRuns(readFileSync(runs ?? SAMPLE, 'utf8')).map((run) =>
-    postRequest(
-      operations.ingestTrace.path,
-      environment.key,
-      JSON.stringify({ ...toTrace(run, 'gpt-4o'), trace_id: `run-${ID}` }),
-    ),
-  );
+/** Compares the bytes of recorded agent runs on disk, rows and indexes, with those of their bodies: over 64 connections and over one. */
+export async function disk(environment: BenchEnvironment, runs: string | undefined, { seconds }: RoundOptions): Promise<Row[]> {
+  const loadRequests = recordedRunRequests(environment.key, runs);
   const rows: Row[] = [];
   for (const connections of [CONNECTIONS, 1]) {
     const before = await bytesPerTable(environment);
@@ -46,7 +34,7 @@ const target = { required: 0.3, stretch: 0.12, lessIsBetter: true };
 const bodyBytes = (request: Buffer): number => request.length - request.indexOf('\r\n\r\n') - 4;
 const meanBytes = (sizes: readonly number[]): number => sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
 
-/** Bytes of each table with its indexes, after all pending writes. */
+/** The bytes of each table with its indexes, after a checkpoint. */
 async function bytesPerTable({ superuser }: BenchEnvironment): Promise<Map<string, number>> {
   await superuser.query('CHECKPOINT');
   const { rows } = await superuser.query<{ name: string; bytes: string }>(

@@ -9,9 +9,10 @@ import { PASSING_AGENT } from '../bodies.ts';
 import type { BenchEnvironment } from '../environment.ts';
 import { median, percentile, type Row, rowOf } from '../rounds.ts';
 
-/** Number of measured processes. Three more run first, to warm up the file cache. */
+/** The number of measured processes. */
 const RUNS = 40;
-const WARM = 3;
+/** The number of processes that run first, to warm up the file cache. */
+const WARM_UP_RUNS = 3;
 /** The maximum time of a gate in milliseconds, including the start of Node. */
 const BUDGET_MS = 400;
 
@@ -24,12 +25,12 @@ export async function gate({ port, key }: BenchEnvironment): Promise<Row[]> {
     const jwks = await (await fetch(`${url}/.well-known/jwks.json`)).text();
     const env = { PATH: process.env.PATH, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_VERIFY_KEY: jwks };
     const args = [command, 'gate', '--agent', PASSING_AGENT, '--json'];
-    const [times, bare]: number[][] = [[], []];
-    for (let run = 0; run < WARM + RUNS; run += 1) {
-      const [whole, start] = [await timeRun(args, env), await timeRun(['-e', '0'], env)];
-      if (run >= WARM) {
-        times!.push(whole);
-        bare!.push(start);
+    const [times, nodeTimes]: number[][] = [[], []];
+    for (let run = 0; run < WARM_UP_RUNS + RUNS; run += 1) {
+      const [gateMs, nodeMs] = [await timeRun(args, env), await timeRun(['-e', '0'], env)];
+      if (run >= WARM_UP_RUNS) {
+        times!.push(gateMs);
+        nodeTimes!.push(nodeMs);
       }
     }
     const rounds = times!.map((rate) => ({ rate, limitRate: BUDGET_MS }));
@@ -39,7 +40,9 @@ export async function gate({ port, key }: BenchEnvironment): Promise<Row[]> {
       unit: 'ms',
       target: { required: 1, stretch: 0.5, lessIsBetter: true },
     };
-    return [rowOf(title, rounds, `p95 ${percentile(times!, 0.95).toFixed(0)} ms; Node alone ${median(bare!).toFixed(0)} ms`)];
+    return [
+      rowOf(title, rounds, `p95 ${percentile(times!, 0.95).toFixed(0)} ms; Node alone ${median(nodeTimes!).toFixed(0)} ms`),
+    ];
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -53,10 +56,11 @@ async function bundleCommand(folder: string): Promise<string> {
   return outfile;
 }
 
+/** The milliseconds of a Node process from its start to its end. */
 async function timeRun(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
   const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`the gate ended with ${code}`);
+  if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}`);
   return performance.now() - startedAt;
 }

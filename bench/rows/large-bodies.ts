@@ -1,16 +1,16 @@
 import { operations } from '@countersign/core/contract/operations';
 import type { BenchEnvironment } from '../environment.ts';
 import { ID, postRequest, runLoad } from '../load.ts';
-import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
+import { percentile, type RoundOptions, type Row, rowOf } from '../rounds.ts';
 import { loadRequestsOf } from './requests.ts';
 
 const MIB = 1024 * 1024;
 const SPANS = 18;
 const SENDERS = { large: 2, other: 8 };
 
-/** The 99th percentile of audit appends while traces of 18 MB arrive, compared with the same without them. */
-export async function largeBodies(environment: BenchEnvironment, { rounds, seconds }: Pace): Promise<Row[]> {
-  const others = async () => {
+/** The 99th percentile of the latency of audit appends while traces of 18 MB arrive, compared with the same without them. */
+export async function largeBodies(environment: BenchEnvironment, { rounds, seconds }: RoundOptions): Promise<Row[]> {
+  const auditP99 = async () => {
     const loadRequests = loadRequestsOf(environment).audit;
     const { latencies } = await runLoad({ port: environment.port, connections: SENDERS.other, seconds, loadRequests });
     return percentile(latencies, 0.99);
@@ -18,14 +18,14 @@ export async function largeBodies(environment: BenchEnvironment, { rounds, secon
   const large = [postRequest(operations.ingestTrace.path, environment.key, largeTrace())];
   const withLarge = async () => {
     const arriving = runLoad({ port: environment.port, connections: SENDERS.large, seconds, loadRequests: large });
-    const [p99, { perSecond }] = await Promise.all([others(), arriving]);
+    const [p99, { perSecond }] = await Promise.all([auditP99(), arriving]);
     return { p99, perSecond };
   };
-  await others(); // warms up
+  await auditP99(); // warms up
   const measured: Row['rounds'] = [];
   const rates: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const limitRate = await others();
+    const limitRate = await auditP99();
     const { p99, perSecond } = await withLarge();
     measured.push({ rate: p99, limitRate });
     rates.push(perSecond);

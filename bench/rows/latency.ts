@@ -1,18 +1,18 @@
 import type { BenchEnvironment } from '../environment.ts';
 import { runLoad } from '../load.ts';
-import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
+import { percentile, type RoundOptions, type Row, rowOf } from '../rounds.ts';
 import { loadRequestsOf } from './requests.ts';
 
 /** Promotion checks from one caller, compared with the least that a durable request costs: an INSERT of one row with its own commit. */
-export async function latency(environment: BenchEnvironment, pace: Pace): Promise<Row[]> {
+export async function latency(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const loadRequests = loadRequestsOf(environment).promotion;
-  const checks = () => runLoad({ port: environment.port, connections: 1, seconds: pace.seconds, loadRequests });
+  const checks = () => runLoad({ port: environment.port, connections: 1, seconds: options.seconds, loadRequests });
   await environment.superuser.query('CREATE TABLE IF NOT EXISTS public.inserted (number bigint PRIMARY KEY)');
   await checks();
   const rounds: { p50: number; p99: number; limitRate: number }[] = [];
-  for (let round = 0; round < pace.rounds; round += 1) {
+  for (let round = 0; round < options.rounds; round += 1) {
     const { latencies } = await checks();
-    const limitRate = percentile(await insertRows(environment, pace.seconds), 0.5);
+    const limitRate = percentile(await insertRows(environment, options.seconds), 0.5);
     rounds.push({ p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99), limitRate });
   }
   return (['p50', 'p99'] as const).map((rank) => {

@@ -1,9 +1,9 @@
 import type { BenchEnvironment } from '../environment.ts';
-import { alternate, type Pace, type Row } from '../rounds.ts';
-import { loadRequestsOf, requests, works } from './requests.ts';
+import { alternate, type RoundOptions, type Row } from '../rounds.ts';
+import { loadRequestsOf, measuresOf, requestRate } from './requests.ts';
 
 /** Compares exports of 10 GenAI spans in protobuf with the same run sent to POST /api/public/traces. */
-export const otlp = async (environment: BenchEnvironment, pace: Pace): Promise<Row[]> => [
+export const otlp = async (environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> => [
   await alternate(
     {
       work: 'OpenTelemetry exports',
@@ -11,8 +11,8 @@ export const otlp = async (environment: BenchEnvironment, pace: Pace): Promise<R
       unit: 'traces/s',
       target: { required: 0.5, stretch: 0.8 },
     },
-    pace,
-    requests(environment, loadRequestsOf(environment).otlp),
-    works(environment).traces,
+    options,
+    requestRate(environment, loadRequestsOf(environment).otlp),
+    measuresOf(environment).traces,
   ),
 ];

@@ -1,30 +1,34 @@
 import { createWorkspace } from '../../packages/server/src/workspace/create-workspace.ts';
 import { mintKey } from '../../packages/server/src/workspace/ingestion-keys.ts';
-import { filledLedger } from '../chain.ts';
+import { fillLedger } from '../chain.ts';
 import type { BenchEnvironment } from '../environment.ts';
 import { getRequest, runLoad } from '../load.ts';
-import { type Pace, percentile, type Row, rowOf } from '../rounds.ts';
+import { percentile, type RoundOptions, type Row, rowOf } from '../rounds.ts';
 
-/** Rows to prove, from the whole ledger. The same row does not recur soon. */
-const PLACES = 20_000;
+/** The number of random rows whose proofs are requested. Each round requests them in the same order. */
+const PROVED_ROWS = 20_000;
 
 /** The 99th percentile of the time to prove that a row is in a ledger, compared with a budget. Requests are sent one after another. */
-export async function proof({ database: { pool }, port, superuser }: BenchEnvironment, rows: number, pace: Pace): Promise<Row[]> {
+export async function proof(
+  { database: { pool }, port, superuser }: BenchEnvironment,
+  rows: number,
+  options: RoundOptions,
+): Promise<Row[]> {
   const tenantId = await createWorkspace(pool, 'proof');
   const token = { name: 'auditor', scopes: ['read'], expiresAt: null } as const;
   const key = await mintKey(pool, tenantId, token, 'operator');
   let size = 0;
-  for await (const slice of filledLedger(pool, tenantId, rows)) size += slice.length;
+  for await (const appended of fillLedger(pool, tenantId, rows)) size += appended.length;
   // Autovacuum does this within a minute. Without it, the first reader of a new row writes its page again.
   await superuser.query('VACUUM ANALYZE');
-  const loadRequests = Array.from({ length: PLACES }, () =>
+  const loadRequests = Array.from({ length: PROVED_ROWS }, () =>
     getRequest(`/api/ledger/audit/inclusion/${1 + Math.floor(Math.random() * size)}`, key),
   );
-  const proofs = async () => (await runLoad({ port, connections: 1, seconds: pace.seconds, loadRequests })).latencies;
+  const proofs = async () => (await runLoad({ port, connections: 1, seconds: options.seconds, loadRequests })).latencies;
   await proofs();
   const medians: number[] = [];
   const rounds: Row['rounds'] = [];
-  for (let round = 0; round < pace.rounds; round += 1) {
+  for (let round = 0; round < options.rounds; round += 1) {
     const latencies = await proofs();
     medians.push(percentile(latencies, 0.5));
     rounds.push({ rate: percentile(latencies, 0.99), limitRate: 1 });

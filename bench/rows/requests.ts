@@ -22,29 +22,28 @@ export const loadRequestsOf = ({ key }: Pick<BenchEnvironment, 'key'>) => ({
 
 export const CONNECTIONS = 64;
 
-/** Requests a second from 64 connections. With several ports, each server has its part of the connections. */
-export const requests = (
+/** Returns a measurement of requests per second over 64 connections. Several ports share the connections. */
+export const requestRate = (
   { port, ports = [port] }: Pick<BenchEnvironment, 'port'> & { ports?: readonly number[] },
   loadRequests: readonly LoadRequest[],
-  connections = CONNECTIONS,
 ): Measure => {
-  const each = { connections: Math.ceil(connections / ports.length), loadRequests };
+  const load = { connections: Math.ceil(CONNECTIONS / ports.length), loadRequests };
   return async (seconds) => {
-    const results = await Promise.all(ports.map((one) => runLoad({ ...each, port: one, seconds })));
+    const results = await Promise.all(ports.map((each) => runLoad({ ...load, port: each, seconds })));
     return results.reduce((sum, { perSecond }) => sum + perSecond, 0);
   };
 };
 
-/** The measured kinds of work, each in its own unit. */
-export const works = (
+/** The measurement of each kind of work: telemetry in events per second, the others in requests per second. */
+export const measuresOf = (
   environment: BenchEnvironment & { ports?: readonly number[] },
 ): Record<'traces' | 'otlp' | 'telemetry' | 'audit' | 'promotion', Measure> => {
   const { traces, otlp, telemetry, audit, promotion } = loadRequestsOf(environment);
   return {
-    traces: requests(environment, traces),
-    otlp: requests(environment, otlp),
-    telemetry: async (seconds) => EVENTS * (await requests(environment, telemetry)(seconds)),
-    audit: requests(environment, audit),
-    promotion: requests(environment, promotion),
+    traces: requestRate(environment, traces),
+    otlp: requestRate(environment, otlp),
+    telemetry: async (seconds) => EVENTS * (await requestRate(environment, telemetry)(seconds)),
+    audit: requestRate(environment, audit),
+    promotion: requestRate(environment, promotion),
   };
 };

@@ -1,12 +1,17 @@
 import { reseal } from '../../packages/server/test/harness/sealed.ts';
 import type { BenchEnvironment } from '../environment.ts';
-import { alternate, type Pace, type Row } from '../rounds.ts';
-import { works } from './requests.ts';
+import { alternate, type RoundOptions, type Row } from '../rounds.ts';
+import { measuresOf } from './requests.ts';
 
-/** The same work on a database with many rows and on one with few, in turn. Each has its own server. */
-export async function stored(few: BenchEnvironment, many: BenchEnvironment, rows: number, pace: Pace): Promise<Row[]> {
-  await fill(many, rows);
-  const [onFew, onMany] = [works(few), works(many)];
+/** Compares work on a database with many rows with the same work on an almost empty one, in turn. Each has its own server. */
+export async function stored(
+  almostEmpty: BenchEnvironment,
+  filled: BenchEnvironment,
+  rows: number,
+  options: RoundOptions,
+): Promise<Row[]> {
+  await fill(filled, rows);
+  const [onAlmostEmpty, onFilled] = [measuresOf(almostEmpty), measuresOf(filled)];
   const table: Row[] = [];
   for (const kind of ['traces', 'telemetry', 'audit', 'promotion'] as const) {
     const title = {
@@ -15,17 +20,17 @@ export async function stored(few: BenchEnvironment, many: BenchEnvironment, rows
       unit: '/s',
       target: { required: 0.9, stretch: 0.98 },
     };
-    table.push(await alternate(title, pace, onMany[kind], onFew[kind]));
+    table.push(await alternate(title, options, onFilled[kind], onAlmostEmpty[kind]));
   }
   return table;
 }
 
 /**
- * Fills the tables of the workspace: `rows` in each table with one row per event, and a tenth where one record has ten of them.
- * The hashes form no chain, because only the tables and their indexes are measured.
+ * Fills the tables of the workspace: `rows` audit entries, decisions and telemetry events, a tenth as many evaluations and traces, and the
+ * submissions of the traces and events. Hashes link the audit entries but are arbitrary, because only tables and indexes are measured.
  */
 async function fill({ superuser, tenantId, database }: BenchEnvironment, rows: number): Promise<void> {
-  for (const statement of FILLING) {
+  for (const statement of FILL_STATEMENTS) {
     process.stderr.write(`filling: ${/INTO (\S+)/.exec(statement)?.[1] ?? statement.slice(0, 40)}\n`);
     await superuser.query(statement.replaceAll('$tenant', `'${tenantId}'::uuid`).replaceAll('$rows', String(rows)));
   }
@@ -36,17 +41,17 @@ const AGENT = `(SELECT id FROM countersign.agents WHERE tenant_id = $tenant AND 
 const hash = (n: string): string => `sha256(('row ' || ${n})::bytea)`;
 const seqAfter = (log: string): string => `(SELECT seq FROM countersign.log_heads WHERE tenant_id = $tenant AND log = '${log}')`;
 
-/** A head at the last row. Its tree has the same size, with arbitrary hashes. Otherwise the first append would build a tree of all rows. */
+/** Moves a head to the last row. Its tree has this size and arbitrary hashes. Otherwise the first append would build a tree of all rows. */
 const moveHead = (log: string, rowHash = ''): string =>
   `UPDATE countersign.log_heads SET seq = $rows, ${rowHash} tree_size = $rows,
      frontier = decode(repeat('ab', 32 * bit_count($rows::bigint::bit(64))::integer), 'hex') WHERE tenant_id = $tenant AND log = '${log}'`;
 
-/** The columns of a run's ten steps that are searched and summed (storage/spans.ts). */
+/** The facts of ten steps of a run, in the form of the column `spans` (storage/spans.ts). */
 const TEN_SPANS = JSON.stringify(
   Array.from({ length: 10 }, (_, n) => [`span-${n}`, 'llm', 'plan', 'success', null, null, null, null, 100]),
 );
 
-const FILLING = [
+const FILL_STATEMENTS = [
   // Row-level security does not apply to the superuser, and no trigger rejects an INSERT.
   `INSERT INTO countersign.audit_entries (tenant_id, seq, id, recorded_at, recorded_by, actor, action, prev_hash, row_hash, document)
    SELECT $tenant, n, gen_random_uuid(), clock_timestamp(), 'key:000000000000', 'ci:deploy-prod', 'agent.promoted',

@@ -1,18 +1,18 @@
 import { telemetryBody } from '../bodies.ts';
 import type { BenchEnvironment } from '../environment.ts';
 import { runLoad } from '../load.ts';
-import { alternate, type Measure, type Pace, type Row } from '../rounds.ts';
-import { CONNECTIONS, loadRequestsOf, works } from './requests.ts';
+import { alternate, type Measure, type RoundOptions, type Row } from '../rounds.ts';
+import { CONNECTIONS, loadRequestsOf, measuresOf } from './requests.ts';
 
 /** Number of events in one COPY. */
 const COPIED_EVENTS = 20_000;
 
 /**
- * Compares telemetry with a COPY in PostgreSQL of the same events from a server-side file. The target table has the columns and the
- * primary key of telemetry_events, and each event's document. The COPY needs no network, parsing or HTTP.
+ * Compares telemetry with a COPY in PostgreSQL of the same events from a server-side file. The target table has the columns, constraints
+ * and indexes of telemetry_events, and each event's document. The COPY needs no network, JSON or HTTP.
  */
-export async function telemetry(environment: BenchEnvironment, pace: Pace): Promise<Row[]> {
-  const work = works(environment).telemetry;
+export async function telemetry(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
+  const work = measuresOf(environment).telemetry;
   const copy = await copyOfTelemetry(environment);
   const title = {
     work: 'telemetry, batches of 200',
@@ -20,7 +20,7 @@ export async function telemetry(environment: BenchEnvironment, pace: Pace): Prom
     unit: 'events/s',
     target: { required: 0.75, stretch: 0.85 },
   };
-  return [await alternate(title, pace, work, copy)];
+  return [await alternate(title, options, work, copy)];
 }
 
 /** Writes a file of events that were received over HTTP, and returns the rate at which PostgreSQL copies it back. */

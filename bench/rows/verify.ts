@@ -9,13 +9,14 @@ import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { digests, sha256 } from '../../packages/server/src/crypto/digests.ts';
 import { verifyDatabase } from '../../packages/server/src/ledger/verify-database.ts';
 import { createWorkspace } from '../../packages/server/src/workspace/create-workspace.ts';
-import { filledLedger } from '../chain.ts';
+import { fillLedger } from '../chain.ts';
 import type { BenchEnvironment } from '../environment.ts';
 import { type Measure, type Row, rowOf } from '../rounds.ts';
 
 /**
  * Compares the verification of a chain (in memory, from an export file, from the database) with SHA-256 over the canonical bytes of its
- * rows. These bytes are already in memory and are hashed row by row. The limit is measured on the last rows, before and after each walk.
+ * rows. These bytes are already in memory and are hashed row by row. The limit is measured on the last rows, before and after each
+ * verification.
  */
 export async function verify({ database: { pool } }: BenchEnvironment, rows: number): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-export-'));
@@ -24,25 +25,25 @@ export async function verify({ database: { pool } }: BenchEnvironment, rows: num
     const path = join(folder, 'ledger.ndjson');
     const file = await open(path, 'w');
     let last: ChainedRow[] = [];
-    for await (const slice of filledLedger(pool, tenantId, rows)) {
-      await file.write(slice.map(({ canonical, rowHash }) => `${canonical.slice(0, -1)},"row_hash":"${rowHash}"}\n`).join(''));
-      last = slice;
+    for await (const appended of fillLedger(pool, tenantId, rows)) {
+      await file.write(appended.map(({ canonical, rowHash }) => `${canonical.slice(0, -1)},"row_hash":"${rowHash}"}\n`).join(''));
+      last = appended;
     }
     await file.close();
     const hashing = hashingOf(last);
-    const whole = async (walk: () => Promise<ChainReport>): Promise<number> => {
+    const rateOf = async (verifyAll: () => Promise<ChainReport>): Promise<number> => {
       const startedAt = performance.now();
-      const { entries, firstBad } = await walk();
+      const { entries, firstBad } = await verifyAll();
       if (firstBad !== undefined || entries < rows) throw new Error(`the chain does not verify: ${JSON.stringify(firstBad)}`);
       return (entries / (performance.now() - startedAt)) * 1000;
     };
     return [
       await compareWithHashing(hashing, 'verifying rows in memory', () => rowsInMemory(last)),
       await compareWithHashing(hashing, `verifying an export of ${rows} rows`, () =>
-        whole(() => verifyExport(createReadStream(path), { digests, sha256 })),
+        rateOf(() => verifyExport(createReadStream(path), { digests, sha256 })),
       ),
       await compareWithHashing(hashing, `verifying ${rows} rows in the database`, () =>
-        whole(() => verifyDatabase(pool, tenantId)),
+        rateOf(() => verifyDatabase(pool, tenantId)),
       ),
     ];
   } finally {
@@ -50,9 +51,9 @@ export async function verify({ database: { pool } }: BenchEnvironment, rows: num
   }
 }
 
-async function compareWithHashing(hashing: Measure, work: string, walk: () => Promise<number>): Promise<Row> {
+async function compareWithHashing(hashing: Measure, work: string, measureRate: () => Promise<number>): Promise<Row> {
   const before = await hashing(1);
-  const rate = await walk();
+  const rate = await measureRate();
   const limitRate = (before + (await hashing(1))) / 2;
   const title = { work, limit: 'SHA-256, row by row, in memory', unit: 'rows/s', target: { required: 0.1, stretch: 0.25 } };
   return rowOf(title, [{ rate, limitRate }]);
@@ -69,7 +70,7 @@ function hashingOf(rows: readonly ChainedRow[]): Measure {
   };
 }
 
-/** Only the verifier, on parsed rows, for the same time as the hashing. */
+/** The rate of the verifier alone, on parsed rows, measured for one second like the hashing. */
 async function rowsInMemory(rows: readonly ChainedRow[]): Promise<number> {
   const parsed = rows.map(({ canonical, rowHash }) => ({ ...JSON.parse(canonical), row_hash: rowHash }));
   const startedAt = performance.now();

@@ -5,13 +5,13 @@ import { CheckFailedError, inline, type Narrator } from './narrator.ts';
 export type KeyName = 'agent-runtime' | 'evaluator' | 'deploy-gate' | 'ci';
 
 /** The response to a request. */
-export interface Answer {
+export interface ApiResponse {
   status: number;
   body: Record<string, unknown>;
   headers: Headers;
 }
 
-/** Calls the five endpoints as a tenant's systems do: one request with one key, printed on one line. */
+/** Calls the five endpoints as a tenant's systems do, and prints each request with its response. */
 export class Api {
   /** The number of blocked decisions so far. Each must be in the ledger at the end. */
   blocked = 0;
@@ -26,29 +26,30 @@ export class Api {
   }
 
   /** POSTs a body and prints the request and the response. `shown` replaces a body that is too long to print. */
-  async post(as: KeyName, path: string, body: object, shown = inline(body)): Promise<Answer> {
-    const answer = await this.#send(as, path, body, shown);
-    this.#narrator.answer(`${answer.status} ${answer.status === 200 ? inline(answer.body) : errorLine(answer.body)}`);
-    return answer;
+  async post(as: KeyName, path: string, body: object, shown = inline(body)): Promise<ApiResponse> {
+    const response = await this.#send(as, path, body, shown);
+    const { status } = response;
+    this.#narrator.output(`${status} ${status === 200 ? inline(response.body) : errorLine(response.body)}`);
+    return response;
   }
 
   /** Like `post`, but throws unless the status is 200. */
-  async store(as: KeyName, path: string, body: object, shown?: string): Promise<Answer> {
-    const answer = await this.post(as, path, body, shown);
-    if (answer.status !== 200)
-      throw new CheckFailedError(`${path}: expected 200, got ${answer.status} ${errorLine(answer.body)}`);
-    return answer;
+  async store(as: KeyName, path: string, body: object, shown?: string): Promise<ApiResponse> {
+    const response = await this.post(as, path, body, shown);
+    if (response.status !== 200)
+      throw new CheckFailedError(`${path}: expected 200, got ${response.status} ${errorLine(response.body)}`);
+    return response;
   }
 
-  /** Requests a promotion check. The response must have this reason. */
+  /** Requests a promotion check and prints a summary of the decision. Throws unless it has the expected reason. */
   async requestDecision(agent: string, expected: Reason): Promise<PromotionDecision> {
     const path = '/api/public/governance/promotion-check';
     const { status, body } = await this.#send('deploy-gate', path, { agent_name: agent }, inline({ agent_name: agent }));
     if (status !== 200) throw new CheckFailedError(`${path}: expected 200, got ${status} ${errorLine(body)}`);
     const decision = body as unknown as PromotionDecision;
     const { allowed, reason, event, message } = decision;
-    this.#narrator.answer(`200 ${allowed ? 'ALLOWED' : 'BLOCKED'} ${reason} (event ${event})`, allowed ? 'green' : 'red');
-    this.#narrator.answer(message);
+    this.#narrator.output(`200 ${allowed ? 'ALLOWED' : 'BLOCKED'} ${reason} (event ${event})`, allowed ? 'green' : 'red');
+    this.#narrator.output(message);
     if (!allowed) this.blocked += 1;
     const [expectedVerdict, actualVerdict] = [
       { allowed: expected === 'all_conditions_met', reason: expected },
@@ -59,7 +60,7 @@ export class Api {
     return decision;
   }
 
-  async #send(as: KeyName, path: string, body: object, shown: string): Promise<Answer> {
+  async #send(as: KeyName, path: string, body: object, shown: string): Promise<ApiResponse> {
     this.#narrator.act(`POST ${path} ${shown}`, `key ${as}`);
     const response = await fetch(new URL(path, this.#url), {
       method: 'POST',
@@ -71,7 +72,7 @@ export class Api {
   }
 }
 
-/** An error body on one line: its code and its first problem. */
+/** An error body on one line: its code and its first issue. */
 function errorLine(body: Record<string, unknown>): string {
   const [first] = (body.issues ?? []) as { message: string }[];
   return String(body.error) + (first === undefined ? '' : `: ${first.message}`);

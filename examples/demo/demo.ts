@@ -14,14 +14,14 @@ import { visitorLink } from './visitor.ts';
 /** Exit codes: 0 if every check of the tour passed, 1 if one failed, 2 if the tour could not run. */
 const EXIT = { passed: 0, failed: 1, impossible: 2 } as const;
 
-const colour = process.stdout.isTTY === true && !process.env.NO_COLOR;
-const narrator = new Narrator((text) => process.stdout.write(text), colour);
+const color = process.stdout.isTTY === true && !process.env.NO_COLOR;
+const narrator = new Narrator((text) => process.stdout.write(text), color);
 let server: Server | undefined;
 let isShuttingDown = false;
 /** Whether all checks passed and the server keeps running only for the visitor. */
 let isTourDone = false;
 
-/** Runs the tour. Returns the link that signs its visitor in to the portal. */
+/** Runs the tour. Returns the link that signs the visitor in to the portal. */
 async function tour(url: URL): Promise<string> {
   const operator = new Operator(narrator);
   // A unique name, so the tour can be repeated.
@@ -31,8 +31,8 @@ async function tour(url: URL): Promise<string> {
   const decisionKey = await verifyDecision(narrator, operator, workspace, await requestFourDecisions(narrator, api));
   await approveHighRiskAgent(narrator, api, { operator, workspace });
   const decision = await recertifyAfterIncident(narrator, api, { operator, workspace });
-  const keptHash = await appendOwnEntries(narrator, api, decision);
-  await verifyLedger(narrator, api, operator, { workspace, decision, decisionKey, keptHash });
+  const ciRowHash = await appendOwnEntries(narrator, api, decision);
+  await verifyLedger(narrator, api, operator, { workspace, decision, decisionKey, ciRowHash });
   return visitorLink(narrator, operator, url, workspace);
 }
 
@@ -62,7 +62,7 @@ async function run(): Promise<void> {
   if (process.argv.includes('--help') || process.argv.includes('-h')) return void process.stdout.write(USAGE);
   const keep = keepsServer(process.argv.slice(2));
   const url = addressOf(process.env);
-  // Set before the server is ready, so that it is stopped whenever the tour ends.
+  // `server` is set before it is ready, so that it is stopped whenever the tour ends.
   server = await findOrStartServer(url, (started) => {
     server = started;
     process.stderr.write(`starting a server at ${url.origin} ...\n`);

@@ -2,12 +2,12 @@ import { styleText } from 'node:util';
 
 /** A check of the tour failed. The message names the expected and the actual result. */
 export class CheckFailedError extends Error {
-  override name = 'Unexpected';
+  override name = 'CheckFailedError';
 }
 
 /** The tour cannot start or continue, for a reason outside Countersign. The message says what to do. */
 export class TourImpossibleError extends Error {
-  override name = 'CannotTour';
+  override name = 'TourImpossibleError';
 }
 
 type Style = Parameters<typeof styleText>[0];
@@ -15,15 +15,15 @@ type Style = Parameters<typeof styleText>[0];
 const WIDTH = 110;
 const INDENT = '   ';
 
-/** Prints the tour as plain text, with colour only on a terminal. */
+/** Prints the tour as plain text, with color only on a terminal. */
 export class Narrator {
   #chapters = 0;
   readonly #write: (text: string) => void;
-  readonly #colour: boolean;
+  readonly #color: boolean;
 
-  constructor(write: (text: string) => void, colour: boolean) {
+  constructor(write: (text: string) => void, color: boolean) {
     this.#write = write;
-    this.#colour = colour;
+    this.#color = color;
   }
 
   /** Prints the start of a chapter: its title and its subject. */
@@ -51,12 +51,12 @@ export class Narrator {
     this.#write(note === '' ? '\n' : this.#styled('dim', `   [${note}]`) + '\n');
   }
 
-  /** The output or the response. */
-  answer(text: string, style?: Style): void {
+  /** The output of a command, or a response. */
+  output(text: string, style?: Style): void {
     this.#write(this.#styled(style, wrap(text, `${INDENT}  `, `${INDENT}    `).trimEnd()) + '\n');
   }
 
-  /** One sentence that says why it matters. */
+  /** One sentence that says why the chapter matters. */
   why(text: string): void {
     this.#write('\n' + this.#styled('italic', wrap(`Why: ${text}`, INDENT).trimEnd()) + '\n');
   }
@@ -65,11 +65,11 @@ export class Narrator {
   check(promise: string, expected: unknown, actual: unknown): void {
     if (inline(expected) !== inline(actual))
       throw new CheckFailedError(`${promise}: expected ${inline(expected)}, got ${inline(actual)}`);
-    this.answer(`ok: ${promise}`, 'green');
+    this.output(`ok: ${promise}`, 'green');
   }
 
   #styled(style: Style | undefined, text: string): string {
-    return this.#colour && style !== undefined ? styleText(style, text, { validateStream: false }) : text;
+    return this.#color && style !== undefined ? styleText(style, text, { validateStream: false }) : text;
   }
 }
 

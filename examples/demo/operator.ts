@@ -12,15 +12,15 @@ export interface ProcessResult {
   stderr: string;
 }
 
-/** How to print a command, and the exit code that it must have. */
+/** How to print a command, and the expected exit code. */
 interface RunOptions {
-  /** The text to print instead of the output. For a secret, it only says that there was one. */
+  /** The text to print instead of the output, for example if the output is a secret. */
   show?: (stdout: string) => string;
   /** The expected exit code. Undefined: 0. */
   code?: number;
 }
 
-/** The operator of the installation. Uses the server's database with the normal commands. */
+/** The operator of the installation, who uses the commands of the server on its database. */
 export class Operator {
   readonly #narrator: Narrator;
 
@@ -38,7 +38,7 @@ export class Operator {
       throw new CheckFailedError(
         `countersign-server ${args.slice(0, 2).join(' ')}: expected exit code ${code}, got ${result.code}; ${lastError}`,
       );
-    this.#narrator.answer((stdout === '' ? lastError : (show?.(stdout) ?? stdout)) + (code === 0 ? '' : ` (exit code ${code})`));
+    this.#narrator.output((stdout === '' ? lastError : (show?.(stdout) ?? stdout)) + (code === 0 ? '' : ` (exit code ${code})`));
     return stdout;
   }
 }

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { TourImpossibleError } from './narrator.ts';
 import { COMMAND, lastLine } from './operator.ts';
 
-/** The server that the tour is about. */
+/** The server that the tour uses. */
 export interface Server {
   url: URL;
-  /** Whether the tour started it and must stop it. */
+  /** Whether the tour started the server and must stop it. */
   own: boolean;
-  /** Shuts it down cleanly if the tour started it, and returns its exit code. Returns 0 for any other server, which keeps running. */
+  /** Shuts down a server that the tour started, and returns its exit code. Any other server keeps running, and the result is 0. */
   stop(): Promise<number | null>;
   /** Resolves when the server has ended. Never resolves for a server that the tour did not start. */
   ended: Promise<unknown>;
@@ -33,7 +33,7 @@ export function addressOf(environment: NodeJS.ProcessEnv): URL {
   return url;
 }
 
-/** The server that responds at an address, or one that is started there. `starting` receives it before it is ready. */
+/** The server that responds at an address, or one that is started there. `onStarting` receives a started server before it is ready. */
 export async function findOrStartServer(url: URL, onStarting: (server: Server) => void): Promise<Server> {
   if (await isCountersign(url)) return { url, own: false, stop: async () => 0, ended: new Promise(() => undefined) };
   if (url.protocol !== 'http:' || !['127.0.0.1', 'localhost'].includes(url.hostname))
@@ -41,7 +41,7 @@ export async function findOrStartServer(url: URL, onStarting: (server: Server) =
   return startServer(url, onStarting);
 }
 
-/** Whether a ready Countersign server responds. False if no server does. Throws if it is another program or not ready. */
+/** Whether a Countersign server responds and is ready. False if nothing listens. Throws if another program responds, or it is not ready. */
 async function isCountersign(url: URL): Promise<boolean> {
   const contract = await get(url, '/openapi.json');
   if (contract === undefined) return false;
@@ -90,7 +90,7 @@ async function startServer(url: URL, onStarting: (server: Server) => void): Prom
   const child = spawn(process.execPath, [COMMAND, 'serve'], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => child.on('exit', resolve));
   let errors = '';
-  child.stdout.resume(); // its log; a full pipe would stop it
+  child.stdout.resume(); // the log of the server; a full pipe would block it
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errors = (errors + text).slice(-4_000);
   });

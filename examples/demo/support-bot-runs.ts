@@ -1,7 +1,7 @@
 import type { TelemetryEvent } from '@countersign/core/contract/telemetry';
 import type { Trace } from '@countersign/core/contract/trace';
 
-/** The agent of the tour. This file is made-up input, such as a team's own systems would send. */
+/** The agent of the tour. All data in this file is invented; a team's own systems would send such data. */
 export const AGENT = 'support-bot';
 
 const model = { model: 'example-model', provider: 'example-provider' };

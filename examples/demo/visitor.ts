@@ -7,7 +7,7 @@ const visitorOf = (workspace: string): string[] => [
   ...['--name', 'Visitor of the tour', '--role', 'admin'],
 ];
 
-/** Makes the visitor a member of the tour's workspace. Returns the link that signs them in, once, at this address. */
+/** Makes the visitor a member of the tour's workspace. Returns the one-time link that signs the visitor in at this address. */
 export async function visitorLink(narrator: Narrator, operator: Operator, url: URL, workspace: string): Promise<string> {
   narrator.next('The portal shows all of this. A link signs you in; it works once, within one hour:');
   const link = await operator.run(['members', 'add', '--workspace', workspace, ...visitorOf(workspace)], {

@@ -2,7 +2,12 @@
 import { randomBytes } from 'node:crypto';
 
 const endpoint = process.env.OTEL_EXPORTER_OTLP_ENDPOINT ?? 'http://127.0.0.1:7300';
-const headers = Object.fromEntries((process.env.OTEL_EXPORTER_OTLP_HEADERS ?? '').split(',').map((pair) => pair.split('=')));
+const headers = Object.fromEntries(
+  (process.env.OTEL_EXPORTER_OTLP_HEADERS ?? '').split(',').flatMap((pair) => {
+    const at = pair.indexOf('=');
+    return at < 0 ? [] : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]];
+  }),
+);
 
 const traceId = randomBytes(16).toString('hex');
 const rootId = randomBytes(8).toString('hex');
@@ -27,7 +32,8 @@ const span = (spanId, parentSpanId, name, [fromMs, toMs], values) => ({
   attributes: attributes(values),
 });
 
-const said = (role, content) => JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
+/** One message as JSON text. */
+const messageJson = (role, content) => JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
 
 const spans = [
   span(rootId, undefined, 'invoke_agent weather-bot', [0, 900], {
@@ -47,8 +53,8 @@ const spans = [
     'gen_ai.request.model': 'gpt-4o',
     'gen_ai.usage.input_tokens': 100,
     'gen_ai.usage.output_tokens': 20,
-    'gen_ai.input.messages': said('user', 'How is the weather in Bern?'),
-    'gen_ai.output.messages': said('assistant', 'It rains in Bern.'),
+    'gen_ai.input.messages': messageJson('user', 'How is the weather in Bern?'),
+    'gen_ai.output.messages': messageJson('assistant', 'It rains in Bern.'),
   }),
 ];
 

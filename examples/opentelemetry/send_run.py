@@ -37,7 +37,8 @@ def span(span_id, parent_id, name, from_ms, to_ms, values):
     }
 
 
-def said(role, content):
+def message_json(role, content):
+    """One message as JSON text."""
     return json.dumps([{"role": role, "parts": [{"type": "text", "content": content}]}])
 
 
@@ -59,8 +60,8 @@ SPANS = [
         "gen_ai.request.model": "gpt-4o",
         "gen_ai.usage.input_tokens": 100,
         "gen_ai.usage.output_tokens": 20,
-        "gen_ai.input.messages": said("user", "How is the weather in Bern?"),
-        "gen_ai.output.messages": said("assistant", "It rains in Bern."),
+        "gen_ai.input.messages": message_json("user", "How is the weather in Bern?"),
+        "gen_ai.output.messages": message_json("assistant", "It rains in Bern."),
     }),
 ]
 

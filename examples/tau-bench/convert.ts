@@ -33,7 +33,10 @@ export function toTrace(run: PublishedRun, model: string): Trace {
   };
 }
 
-/** Each assistant message as an llm span, followed by a tool span for each of its calls; and the messages after the last one. */
+/**
+ * Each assistant message as an llm span, followed by a tool span for each of its calls. `closing` contains the messages after the last
+ * assistant message.
+ */
 function toSpans(run: PublishedRun, model: string): { spans: Span[]; closing: Message[] } {
   const spans: Span[] = [];
   let newMessages: PublishedMessage[] = [];
@@ -61,8 +64,8 @@ const llmSpan = (position: number, messages: PublishedMessage[], model: string):
   messages: messages.map(toMessage),
 });
 
-function toolSpan(parent: string, number: number, call: PublishedToolCall, answer: PublishedMessage): Span {
-  const result = answer.content ?? '';
+function toolSpan(parent: string, number: number, call: PublishedToolCall, resultMessage: PublishedMessage): Span {
+  const result = resultMessage.content ?? '';
   // The tools of τ-bench have no other sign of failure. Without a status, the default would be `success`.
   const failed = result.startsWith('Error');
   return {
@@ -73,12 +76,12 @@ function toolSpan(parent: string, number: number, call: PublishedToolCall, answe
     name: call.function.name,
     ...(failed ? { status: 'failure', error: result } : {}),
     tool_arguments: jsonOrText(call.function.arguments),
-    tool_result: answer.content,
+    tool_result: resultMessage.content,
     metadata: { tool_call_id: call.id },
   };
 }
 
-/** The results of a message's calls: the tool messages directly after it, each found by the ID of its call. */
+/** The results of a message's calls: the tool messages directly after it, matched by the ID of the call. */
 function resultsOf(calls: readonly PublishedToolCall[], run: PublishedRun, position: number, model: string): PublishedMessage[] {
   const following = run.traj.slice(position + 1);
   const end = following.findIndex(({ role }) => role !== 'tool');
@@ -109,7 +112,7 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/** One evaluation for each trial, and last one over all trials, because the gate uses the last recorded one. */
+/** One evaluation for each trial, and at the end one over all trials, because the gate uses the evaluation that was recorded last. */
 export function toEvaluations(runs: readonly PublishedRun[], model: string): Evaluation[] {
   const trials = [...new Set(runs.map(({ trial }) => trial))].sort((left, right) => left - right);
   return [
@@ -128,10 +131,10 @@ export function toEvaluations(runs: readonly PublishedRun[], model: string): Eva
  * The status is `passing`, because every run was completed and graded, and τ-bench requires no pass rate. The gate decides with its own
  * threshold whether the pass rate is sufficient.
  */
-function evaluation(which: string, runs: readonly PublishedRun[], model: string): Evaluation {
+function evaluation(trials: string, runs: readonly PublishedRun[], model: string): Evaluation {
   const passed = runs.filter(({ reward }) => reward === 1).length;
   return {
-    name: `tau-bench airline, ${which}`,
+    name: `tau-bench airline, ${trials}`,
     agent_name: agentNameOf(model),
     category: 'tau-bench',
     status: 'passing',

@@ -29,7 +29,7 @@ const CONCURRENCY = 8;
 /** Six short invented runs in the format of the published file. */
 const SAMPLE = fileURLToPath(new URL('sample-runs.json', import.meta.url));
 
-/** The command line is wrong. */
+/** An error in the command line or the environment. */
 class UsageError extends Error {}
 
 /** The arguments of the command line. Undefined for --help. */
@@ -39,7 +39,7 @@ function readArguments(): { file: string; model: string; client: IngestClient } 
   if (!/^https?:\/\//.test(values.url) || !URL.canParse(values.url))
     throw new UsageError('--url must be a URL that begins with http:// or https://');
   const url = new URL(values.url);
-  // Not an option: other users of the machine can read command lines, and shells store them.
+  // The key is not an option, because other users of the machine can read command lines, and shells store them.
   const key = process.env.COUNTERSIGN_API_KEY?.trim() ?? '';
   if (key === '') throw new UsageError('the environment variable COUNTERSIGN_API_KEY must contain an ingestion key');
   if (parseIngestionKey(key) === undefined)
@@ -97,7 +97,7 @@ async function sendTraces(client: IngestClient, runs: readonly PublishedRun[], m
   say(`${runs.length} traces with ${spans} spans` + (replayed === 0 ? '' : `; ${replayed} of the traces were already stored`));
 }
 
-/** Sent one after the other, because the gate uses the one that was recorded last. */
+/** Sends the evaluations one after the other, because the gate uses the one that was recorded last. */
 async function sendEvaluations(client: IngestClient, runs: readonly PublishedRun[], model: string): Promise<void> {
   for (const evaluation of toEvaluations(runs, model)) {
     const { replayed } = await client.post('api/public/evaluations', evaluation);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The server rejected a request, or no server responds. The message is one line for people. */
 export class IngestError extends Error {
-  override name = 'NotTaken';
+  override name = 'IngestError';
 }
 
 /** The response to an accepted request. */
@@ -16,7 +16,7 @@ export interface IngestResult {
 const ATTEMPTS = 6;
 const PAUSE_MS_MAX = 30_000;
 
-/** Sends JSON to one server with one key. A request that is sent twice is stored once. */
+/** Sends JSON to one server with one key. A request that is sent twice within 24 hours is stored once. */
 export class IngestClient {
   readonly #base: URL;
   readonly #key: string;
@@ -27,8 +27,8 @@ export class IngestClient {
   }
 
   /**
-   * POSTs a body and returns the response. If the server is full or restarting, the request is retried. The Idempotency-Key is derived
-   * from the content, so the server recognizes the same request in this run of the importer and in later ones.
+   * POSTs a body and returns the response. If the server is overloaded or restarting, the request is retried. The Idempotency-Key is
+   * derived from the content, so the server recognizes the same request in this run of the importer and in later ones.
    */
   async post(path: string, content: object): Promise<IngestResult> {
     const body = JSON.stringify(content);

@@ -25,9 +25,9 @@ export interface PublishedRun {
   traj: PublishedMessage[];
 }
 
-/** The text is not a file of published runs. The message names the place. */
+/** The text is not a file of published runs. The message says where it differs. */
 export class InvalidRunsError extends Error {
-  override name = 'NotPublishedRuns';
+  override name = 'InvalidRunsError';
 }
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
@@ -37,12 +37,12 @@ export function readPublishedRuns(json: string): PublishedRun[] {
   const runs = parse(json);
   if (!Array.isArray(runs) || runs.length === 0)
     throw new InvalidRunsError('the file must contain an array of runs, at least one');
-  const seen = new Set<string>();
+  const earlierRuns = new Set<string>();
   runs.forEach((run: PublishedRun, index) => {
     checkRun(run, `run ${index}`);
     const which = `task ${run.task_id}, trial ${run.trial}`;
-    if (seen.has(which)) throw new InvalidRunsError(`run ${index} is a duplicate of ${which}`);
-    seen.add(which);
+    if (earlierRuns.has(which)) throw new InvalidRunsError(`run ${index} is a duplicate of ${which}`);
+    earlierRuns.add(which);
   });
   return runs;
 }

@@ -37,7 +37,7 @@ def statement(response):
 
 
 def verify(data, keys):
-    """Returns the decision that at least one of the keys attests, and those keys. Raises Invalid if there is none."""
+    """Returns the decision in an envelope and those of the keys that signed it. Raises Invalid if none of them did."""
     try:
         envelope = jcs.read(text_of(data))
         payload, signatures = _opened_envelope(envelope)
@@ -46,12 +46,12 @@ def verify(data, keys):
         response = _decision_in(payload)
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
-    # The statement has no time, so the time of the decision must not be after the end of the key. UTC with milliseconds compares as text.
+    # The envelope has no time, so the time of the decision counts: it must not be after the key was retired. Such times compare as text.
     decided_at = response['timestamp']
     in_time = [key for key in signers if key.retired_at is None or forms.is_instant(decided_at) and decided_at <= key.retired_at]
     if not in_time:
         names = note.line_of_keys(signers)
-        raise Invalid([('key_retired', f'the decision was made at {shown(decided_at)}, after the key that signed it had ended: {names}')])
+        raise Invalid([('key_retired', f'the decision was made at {shown(decided_at)}, after the key that signed it was retired: {names}')])
     return Attested(response, in_time)
 
 
@@ -91,13 +91,13 @@ def _signers(message, signatures, keys):
 
 
 def _decision_in(payload):
-    said = jcs.read(text_of(payload))
-    if not isinstance(said, dict) or said.get('_type') != STATEMENT_TYPE or said.get('predicateType') != PREDICATE_TYPE:
+    parsed = jcs.read(text_of(payload))
+    if not isinstance(parsed, dict) or parsed.get('_type') != STATEMENT_TYPE or parsed.get('predicateType') != PREDICATE_TYPE:
         raise Invalid([('unknown_statement', f'the payload is not an in-toto statement v1 with the predicate type {PREDICATE_TYPE}')])
-    response = said.get('predicate')
+    response = parsed.get('predicate')
     decision.checked_digest(response)
-    if said != statement(response):
+    if parsed != statement(response):
         raise Invalid([('subject_mismatch', 'the subject is not the decision in the predicate')])
-    if jcs.canonicalize(said) != payload:
+    if jcs.canonicalize(parsed) != payload:
         raise Invalid([('not_canonical', 'the payload is not in canonical form')])
     return response

@@ -16,118 +16,118 @@ import tree_heads
 from verdict import BROKEN, WHOLE, Invalid, Unusable, Verdict, count, document, invalid, opened, problems_of
 
 
-def check_ledger(asked):
-    return _check(asked, 'audit', ledger.verify, _said_of_ledger)
+def check_ledger(arguments):
+    return _check(arguments, 'audit', ledger.verify, _summary_of_ledger)
 
 
 def check_other(log):
     """The check of a log other than the audit ledger, by its name."""
 
-    def check(asked):
-        verify, said_of = _OTHERS[log]
-        audit = _audit(asked)
+    def check(arguments):
+        verify, summarize = _OTHERS[log]
+        audit = _audit(arguments)
         steps = audit and audit.steps(log)
-        if getattr(asked, 'replay', None) is None:
-            return _check(asked, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps), said_of, audit)
-        with opened(asked.replay) as events:
+        if getattr(arguments, 'replay', None) is None:
+            return _check(arguments, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps), summarize, audit)
+        with opened(arguments.replay) as events:
             replay = decision_replay.Replay(events)
-            return _check(asked, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps, replay), said_of, audit)
+            return _check(arguments, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps, replay), summarize, audit)
 
     return check
 
 
-def _audit(asked):
-    """The Chain of the given export of the audit ledger, which explains times and heads of another log; None without --audit."""
-    if asked.audit is None:
+def _audit(arguments):
+    """The Chain of the export of the audit ledger, which explains times and heads of another log. None without --audit."""
+    if arguments.audit is None:
         return None
     try:
-        with opened(asked.audit) as stream:
+        with opened(arguments.audit) as stream:
             return ledger.verify(stream)
     except ndjson.Broken as broken:
         raise Unusable(f'--audit: the export is broken at line {broken.line}: {broken}') from None
 
 
-def _check(asked, log, verify, said_of, audit=None):
-    tenant_id = None if asked.tenant is None else uuid(asked.tenant, '--tenant')
-    keys = trusted_keys(asked.key)
-    if keys is not None and not asked.checkpoint:
+def _check(arguments, log, verify, summarize, audit=None):
+    tenant_id = None if arguments.tenant is None else uuid(arguments.tenant, '--tenant')
+    keys = trusted_keys(arguments.key)
+    if keys is not None and not arguments.checkpoint:
         raise Unusable('--key checks the signatures of checkpoints: give them with --checkpoint')
-    # Checked before the export, which may be long. An unsigned checkpoint is no evidence.
+    # Checked before the export, which may be long. A checkpoint with an invalid signature is no evidence.
     try:
-        heads = [checkpoint_kept(path, keys) for path in asked.checkpoint or []]
-        heads += [head_kept(text, log) for text in asked.head or []]
+        heads = [checkpoint_kept(path, keys) for path in arguments.checkpoint or []]
+        heads += [head_kept(text, log) for text in arguments.head or []]
     except Invalid as error:
         return invalid(error, 'broken')
     comparison = kept.Comparison(heads)
     try:
-        with opened(asked.file) as stream:
-            read = verify(stream, tenant_id, comparison)
+        with opened(arguments.file) as stream:
+            result = verify(stream, tenant_id, comparison)
     except ndjson.Broken as broken:
         where = f'line {broken.line}' if broken.seq is None else f'line {broken.line} (seq {broken.seq})'
         first_bad = {'line': broken.line, 'seq': broken.seq, 'problems': problems_of(broken)}
         facts = {'first_bad': first_bad, 'entries_whole_before': broken.line - 1, 'kept': comparison.facts(ended=False)}
         return Verdict(BROKEN, f'broken at {where}: {broken}', facts)
     root = note.to_base64(comparison.tree.root())
-    line, facts = said_of(read)
-    # Only the audit ledger records where the times of another log may step back.
-    times_checked = log == 'audit' or asked.audit is not None
-    facts = {'entries': read.entries, **facts, 'root': root, 'kept': comparison.facts(ended=True), 'times_checked': times_checked}
-    chain = read if log == 'audit' else audit
+    line, facts = summarize(result)
+    # Only the audit ledger records where the times of another log may go back.
+    times_checked = log == 'audit' or arguments.audit is not None
+    facts = {'entries': result.entries, **facts, 'root': root, 'kept': comparison.facts(ended=True), 'times_checked': times_checked}
+    chain = result if log == 'audit' else audit
     restored = [] if chain is None else chain.restored(log)
-    problems = comparison.problems(log, tenant_id or getattr(read, 'tenant_id', None), restored)
+    problems = comparison.problems(log, tenant_id or getattr(result, 'tenant_id', None), restored)
     if problems:
         facts['problems'] = [{'code': code, 'message': message} for code, message in problems]
         rest = f' (and {count(len(problems) - 3, "problem")} more)' if len(problems) > 3 else ''
         message = '; '.join(message for _, message in problems[:3])
         return Verdict(BROKEN, f'broken: every line is valid, but {message}{rest}', facts)
     unchecked = '' if times_checked else '; times were not checked: give --audit'
-    return Verdict(WHOLE, f'whole: {line}{_said_of_kept(heads, root, read.entries)}{unchecked}', facts)
+    return Verdict(WHOLE, f'whole: {line}{_summary_of_kept(heads, root, result.entries)}{unchecked}', facts)
 
 
-def _said_of_ledger(chain):
+def _summary_of_ledger(chain):
     facts = {'tenant_id': chain.tenant_id, 'head_row_hash': chain.head}
     if chain.entries == 0:
         return '0 entries, the export is empty', facts
     return f'{count(chain.entries, "entry", "entries")} of tenant {ascii(chain.tenant_id)[1:-1]}, head {chain.head}', facts
 
 
-def _said_of_decisions(log):
+def _summary_of_decisions(log):
     if log.entries == 0:
         return '0 decisions, the export is empty', {'allowed': 0}
     return f'{count(log.entries, "decision")}, {log.allowed} allowed', {'allowed': log.allowed}
 
 
-def _said_of_keys(trail):
+def _summary_of_keys(trail):
     facts = {'tenant_id': trail.tenant_id}
     if trail.entries == 0:
         return '0 key events, the export is empty', facts
     return f'{count(trail.entries, "key event")} of tenant {ascii(trail.tenant_id)[1:-1]}', facts
 
 
-def _said_of_evidence(log):
+def _summary_of_evidence(log):
     facts = {'tenant_id': log.tenant_id, 'agents': len(log.agents)}
     if log.entries == 0:
         return '0 evidence events, the export is empty', facts
     return f'{count(log.entries, "evidence event")} about {count(len(log.agents), "agent")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
 
 
-def _said_of_traces(log):
+def _summary_of_traces(log):
     facts = {'tenant_id': log.tenant_id, 'submissions': log.submissions}
     if log.entries == 0:
         return '0 trace events, the export is empty', facts
     return f'{count(log.entries, "trace event")} with {count(log.submissions, "submission")} of tenant {ascii(log.tenant_id)[1:-1]}', facts
 
 
-# For each log other than the audit ledger: how it is read, and how its result is printed.
+# For each log other than the audit ledger: how it is verified, and how the result is summarized.
 _OTHERS = {
-    'decisions': (decisions_log.verify, _said_of_decisions),
-    'evidence': (evidence_events.verify, _said_of_evidence),
-    'keys': (key_events.verify, _said_of_keys),
-    'traces': (trace_events.verify, _said_of_traces),
+    'decisions': (decisions_log.verify, _summary_of_decisions),
+    'evidence': (evidence_events.verify, _summary_of_evidence),
+    'keys': (key_events.verify, _summary_of_keys),
+    'traces': (trace_events.verify, _summary_of_traces),
 }
 
 
-def _said_of_kept(heads, root, entries):
+def _summary_of_kept(heads, root, entries):
     line = f', root {root}' if entries else ''
     if not heads:
         return line
@@ -146,12 +146,12 @@ def _said_of_kept(heads, root, entries):
 # --- Arguments --------------------------------------------------------------------------------------------------------
 
 
-def trusted_keys(given):
+def trusted_keys(key_arguments):
     """The keys of all --key arguments: verifier keys, or files with verifier keys, a JWKS or a trust file. None without an argument."""
-    if not given:
+    if not key_arguments:
         return None
     keys = []
-    for text in given:
+    for text in key_arguments:
         try:
             if re.match(r'[^+\s]+\+[0-9a-f]{8}\+', text):
                 keys.append(note.read_verifier_key(text))

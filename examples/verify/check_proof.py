@@ -17,16 +17,16 @@ import trace_events
 from verdict import WHOLE, Invalid, Unusable, Verdict, document, invalid, shown
 
 
-def check_inclusion(asked):
-    keys = check_log.trusted_keys(asked.key)
-    if asked.row_hash is not None and not re.fullmatch('[0-9a-fA-F]{64}', asked.row_hash):
+def check_inclusion(arguments):
+    keys = check_log.trusted_keys(arguments.key)
+    if arguments.row_hash is not None and not re.fullmatch('[0-9a-fA-F]{64}', arguments.row_hash):
         raise Unusable('--row-hash must be 64 hex digits')
     try:
-        proof = log_proof.read_inclusion(document(asked.file), keys)
+        proof = log_proof.read_inclusion(document(arguments.file), keys)
         checkpoint = proof.checkpoint
-        if asked.origin is not None and checkpoint.origin != asked.origin:
-            raise Invalid([('other_origin', f'the proof is of the log {shown(checkpoint.origin)}, not of {shown(asked.origin)}')])
-        data = bytes.fromhex(asked.row_hash) if asked.entry is None else _leaf_data_of_entry(asked.entry, proof)
+        if arguments.origin is not None and checkpoint.origin != arguments.origin:
+            raise Invalid([('other_origin', f'the proof is of the log {shown(checkpoint.origin)}, not of {shown(arguments.origin)}')])
+        data = bytes.fromhex(arguments.row_hash) if arguments.entry is None else _leaf_data_of_entry(arguments.entry, proof)
         leaf = merkle.leaf_hash(data)
         log_proof.prove(merkle.check_inclusion, proof.index, checkpoint.size, leaf, proof.hashes, checkpoint.root)
     except Invalid as error:
@@ -90,15 +90,15 @@ def _trace_event(event):
     return trace_events.leaf_data(event), event['seq'], event['tenant_id']
 
 
-def check_consistency(asked):
-    keys = check_log.trusted_keys(asked.key)
+def check_consistency(arguments):
+    keys = check_log.trusted_keys(arguments.key)
     try:
-        proof = log_proof.read_consistency(document(asked.file), keys)
+        proof = log_proof.read_consistency(document(arguments.file), keys)
         checkpoint = proof.checkpoint
-        if asked.first is not None:
-            first = check_log.checkpoint_kept(asked.first, keys)
+        if arguments.first is not None:
+            first = check_log.checkpoint_kept(arguments.first, keys)
         else:
-            first = check_log.head_kept(asked.head, proof.log)
+            first = check_log.head_kept(arguments.head, proof.log)
         if first.origin not in (None, checkpoint.origin):
             message = f'{first.source} is of the log {shown(first.origin)}, the proof of {shown(checkpoint.origin)}'
             raise Invalid([('other_origin', message)])
@@ -123,18 +123,18 @@ def _prove_growth(first, proof):
         raise
 
 
-def check_attestation(asked):
-    keys = check_log.trusted_keys(asked.key)
+def check_attestation(arguments):
+    keys = check_log.trusted_keys(arguments.key)
     try:
-        attested = attestation.verify(document(asked.file), keys)
+        attested = attestation.verify(document(arguments.file), keys)
     except Invalid as error:
         return invalid(error)
     response = attested.decision
     facts = {name: response[name] for name in ('allowed', 'reason', 'decision_id', 'timestamp', 'response_sha256')}
     facts['signed_by'] = [note.facts_of_key(key) for key in attested.signers]
-    said = 'ALLOWED' if response['allowed'] else 'BLOCKED'
-    particulars = ' '.join(f'{name} {ascii(response[name][:80])[1:-1]}' for name in ('reason', 'timestamp', 'decision_id'))
-    return Verdict(WHOLE, f'valid: the service decided {said}, {particulars}, signed by {note.line_of_keys(attested.signers)}', facts)
+    outcome = 'ALLOWED' if response['allowed'] else 'BLOCKED'
+    details = ' '.join(f'{name} {ascii(response[name][:80])[1:-1]}' for name in ('reason', 'timestamp', 'decision_id'))
+    return Verdict(WHOLE, f'valid: the service decided {outcome}, {details}, signed by {note.line_of_keys(attested.signers)}', facts)
 
 
 def _facts_of(checkpoint):

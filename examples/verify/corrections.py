@@ -1,4 +1,4 @@
-"""Entries clock.corrected of the audit ledger: where the times of a log may step back (docs/formats.md, "Corrected times")."""
+"""Entries clock.corrected of the audit ledger: where the times of a log may go back (docs/formats.md, "Corrected times")."""
 
 import forms
 
@@ -6,7 +6,7 @@ ACTION = 'clock.corrected'
 
 
 def step_in(entry, log):
-    """The step back that an audit entry allows for a log: {size, before, after}, or None. Only the operator's entries count."""
+    """The step back in time that an audit entry allows for a log: {size, before, after}, or None. Only the operator's entries count."""
     if entry['action'] != ACTION or entry['recorded_by'] != 'operator' or not isinstance(entry['metadata'], dict):
         return None
     logs = entry['metadata'].get('logs')
@@ -22,7 +22,7 @@ def allows(step, seq, before, at):
 
 
 class Moments:
-    """The times of a log other than the audit ledger. They may step back only where a step allows it.
+    """The times of a log other than the audit ledger. They may go back only where a step allows it.
 
     Without the audit ledger the steps are unknown, so times are not checked.
     """

@@ -11,7 +11,7 @@ from verdict import Invalid, text_of
 
 SIGNATURE_ALG = 'HMAC-SHA256'
 ABOUT_THE_SIGNATURE = ('response_sha256', 'signature', 'signature_alg')
-# The members that a reader needs to act on a decision. The digest covers all other members too.
+# The members that a reader needs to act on a decision, and their types. The digest covers all other members too.
 NEEDED = {
     'allowed': bool,
     'reason': str,
@@ -79,7 +79,7 @@ def verify(data, key):
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     problems = _digest_problems(response, computed)
-    # Over the computed digest, not the one in the response: a valid signature of another response proves nothing here.
+    # The signature over the computed digest, not over that in the response: a valid signature of another response proves nothing here.
     if not hmac.compare_digest(signature(key, computed), response['signature']):
         problems.append(('signature_mismatch', 'signature does not match: the key is another one, or the response was changed'))
     if problems:
@@ -110,8 +110,8 @@ def _check_shape(response):
     if problems:
         raise Invalid(problems)
     if response['signature_alg'] != SIGNATURE_ALG:
-        named = json.dumps(response['signature_alg'][:40])
-        raise Invalid([('unknown_signature_alg', f'signature_alg is {named}, not {SIGNATURE_ALG}')])
+        stated = json.dumps(response['signature_alg'][:40])
+        raise Invalid([('unknown_signature_alg', f'signature_alg is {stated}, not {SIGNATURE_ALG}')])
     for name in ('response_sha256', 'signature'):
         if not _HASH.fullmatch(response[name]):
             problems.append(('wrong_form', f'{name} is not 64 lower-case hex digits'))

@@ -25,7 +25,7 @@ class Replay:
         self._log = evidence_events.EvidenceLog()
 
     def problem(self, decision):
-        """What in the next decision does not follow from its evidence events, as (code, message), or None."""
+        """Why the next decision does not follow from its evidence events, as (code, message), or None."""
         size = decision.get('evidence_size')
         if 'tenant_id' not in decision or type(size) is not int or size < 0:
             return 'no_evidence_named', 'the decision names no tenant_id and evidence_size, so it cannot be recomputed'
@@ -48,13 +48,13 @@ class Replay:
             document = self._document(decision)
             if document is None:
                 return 'evaluation_superseded', 'evaluation_id is not the latest evaluation of its agent or harness in the evidence log'
-            found = [_difference(decision, document, limit) for limit in AGE_LIMITS]
+            differences = [_difference(decision, document, limit) for limit in AGE_LIMITS]
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError, jcs.JcsError) as error:
             return 'bad_decision', f'the decision is malformed: {type(error).__name__}'
-        return None if None in found else found[0]
+        return None if None in differences else differences[0]
 
     def _document(self, decision):
-        """The evidence of a decision that follows from the log; None if its evaluation is not the latest of its agent or harness."""
+        """The evidence for a decision according to the log; None if its evaluation is not the latest of its agent or harness."""
         agent, evaluation = decision['agent_id'], decision['evaluation_id']
         state = self._log.state
         if agent is not None and agent not in state.agents:
@@ -80,17 +80,17 @@ def _difference(decision, document, limit):
     for name, value in evidence.verdict({**document, 'asked': asked}).items():
         if name not in decision:
             return 'verdict_mismatch', f'{name} is missing'
-        said = decision[name]
+        stated = decision[name]
         if name == 'checks':
-            said = [evidence.without_message(one) for one in said]
-        if name == 'evaluation_age' and _same_age(said, value):
+            stated = [evidence.without_message(one) for one in stated]
+        if name == 'evaluation_age' and _same_age(stated, value):
             continue
-        if jcs.canonicalize(said) != jcs.canonicalize(value):
+        if jcs.canonicalize(stated) != jcs.canonicalize(value):
             return 'verdict_mismatch', f'{name} does not follow from the evidence log: it gives {shown(value)}'
     return None
 
 
-def _same_age(said, follows):
-    if type(said) not in (int, float) or follows is None:
-        return said is None and follows is None
-    return abs(said - follows) <= AGE_DIFFERENCE_MAX_HOURS
+def _same_age(stated, computed):
+    if type(stated) not in (int, float) or computed is None:
+        return stated is None and computed is None
+    return abs(stated - computed) <= AGE_DIFFERENCE_MAX_HOURS

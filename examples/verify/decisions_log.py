@@ -17,7 +17,7 @@ class DecisionsLog:
 
     def __init__(self, tree=None, steps=None, tenant_id=None, replay=None):
         self._replay = replay
-        self._demanded = tenant_id is not None
+        self._tenant_is_required = tenant_id is not None
         self._ids = set()
         self.tenant_id = tenant_id
         self._moments = corrections.Moments(steps)
@@ -28,34 +28,34 @@ class DecisionsLog:
     def append(self, line):
         """Appends the next line. If it raises Broken, the log is unchanged."""
         ndjson.check_members(line, MEMBERS, 'a line of this export')
-        seq, held = line['seq'], line['decision']
+        seq, response = line['seq'], line['decision']
         try:
-            digest = decision.checked_digest(held)
+            digest = decision.checked_digest(response)
         except jcs.JcsError as error:
             raise Broken([(error.code, str(error))], seq=seq) from None
         except Invalid as error:
             raise Broken(error.problems, seq=seq) from None
         if seq != self.entries + 1:
             raise Broken([('seq_gap', f'seq is {seq}, expected {self.entries + 1}')], seq=seq)
-        problem = self._conflict(held) or self._moments.problem(seq, held['timestamp'], 'timestamp')
+        problem = self._conflict(response) or self._moments.problem(seq, response['timestamp'], 'timestamp')
         if problem is None and self._replay is not None:
-            problem = self._replay.problem(held)
+            problem = self._replay.problem(response)
         if problem is not None:
             raise Broken([problem], seq=seq)
-        self._ids.add(held['decision_id'])
-        self.tenant_id = self.tenant_id or held.get('tenant_id')
+        self._ids.add(response['decision_id'])
+        self.tenant_id = self.tenant_id or response.get('tenant_id')
         self.entries += 1
-        self.allowed += held['allowed']
+        self.allowed += response['allowed']
         self.tree.append(bytes.fromhex(digest))
 
-    def _conflict(self, held):
+    def _conflict(self, response):
         """How the decision contradicts the earlier ones, as (code, message), or None."""
-        if 'tenant_id' not in held and self._demanded:
+        if 'tenant_id' not in response and self._tenant_is_required:
             return 'missing_member', 'the decision names no tenant, but one is required'
-        if 'tenant_id' in held and self.tenant_id not in (None, held['tenant_id']):
-            return 'other_tenant', f'the decision belongs to tenant {shown(held["tenant_id"])}, not to {shown(self.tenant_id)}'
-        if held['decision_id'] in self._ids:
-            return 'logged_twice', f'decision_id {shown(held["decision_id"])} is already in an earlier line'
+        if 'tenant_id' in response and self.tenant_id not in (None, response['tenant_id']):
+            return 'other_tenant', f'the decision belongs to tenant {shown(response["tenant_id"])}, not to {shown(self.tenant_id)}'
+        if response['decision_id'] in self._ids:
+            return 'logged_twice', f'decision_id {shown(response["decision_id"])} is already in an earlier line'
         return None
 
 

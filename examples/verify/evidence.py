@@ -20,26 +20,26 @@ EVENTS = {
     'all_conditions_met': 'promotion.allowed',
 }
 _INSTANT = re.compile(r'(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{6})Z')
-_CLOCKS_APART_MICROS = 5_000_000
+_CLOCK_TOLERANCE_MICROS = 5_000_000
 
 
 def check(response, data):
-    """Reads an evidence document. Raises Invalid unless it is that of the decision and gives its verdict."""
-    named, data = response.get('evidence_sha256'), data[:-1] if data.endswith(b'\n') else data
-    if named is None:
+    """Reads an evidence document. Raises Invalid unless it belongs to the decision and gives its verdict."""
+    stated_digest, data = response.get('evidence_sha256'), data[:-1] if data.endswith(b'\n') else data
+    if stated_digest is None:
         raise Invalid([('no_evidence_named', 'the decision names no evidence')])
     computed = hashlib.sha256(data).hexdigest()
-    if named != computed:
-        raise Invalid([('evidence_mismatch', f'evidence_sha256 is {shown(named)}, but the evidence hashes to {computed}')])
+    if stated_digest != computed:
+        raise Invalid([('evidence_mismatch', f'evidence_sha256 is {shown(stated_digest)}, but the evidence hashes to {computed}')])
     try:
         document = jcs.read(text_of(data))
         if jcs.canonicalize(document) != data:
             raise Invalid([('not_canonical', 'the evidence is not in canonical form')])
         if not isinstance(document, dict) or document.get('version') != 1 or document.get('policy') != POLICY:
             raise Invalid([('unknown_evidence', f'the evidence is not of version 1 and policy {POLICY}')])
-        given = {**response, 'checks': [without_message(one) for one in response['checks']]}
+        stated = {**response, 'checks': [without_message(one) for one in response['checks']]}
         for name, value in verdict(document).items():
-            if name not in given or jcs.canonicalize(given[name]) != jcs.canonicalize(value):
+            if name not in stated or jcs.canonicalize(stated[name]) != jcs.canonicalize(value):
                 raise Invalid([('verdict_mismatch', f'{name} does not follow from the evidence: it gives {shown(value)}')])
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
@@ -99,7 +99,7 @@ def _approval(agent, evaluation, approval, read_at):
         return 'approval_rejected'
     if approval['status'] != 'approved' or approval['decided_at'] is None:
         return 'approval_required'
-    in_time = _micros(approval['decided_at']) <= _micros(read_at) + _CLOCKS_APART_MICROS
+    in_time = _micros(approval['decided_at']) <= _micros(read_at) + _CLOCK_TOLERANCE_MICROS
     return None if in_time else 'approval_required'
 
 

@@ -84,7 +84,7 @@ def check_members(event):
 
 
 class EvidenceLog(EventLog):
-    """One tenant's evidence log. The first event of an agent registers it, and a name is registered once."""
+    """One tenant's evidence log. The first event of an agent registers the agent, and a name is registered once."""
 
     check_members = staticmethod(check_members)
     leaf_data = staticmethod(leaf_data)

@@ -45,12 +45,12 @@ class Agent:
         self.by_series[suite, event['harness_id']] = evaluation
 
     def approval_decided(self, event):
-        self._answer(event, {'decided_at': exact(event['recorded_at']), 'status': event['status']})
+        self._set_approval(event, {'decided_at': exact(event['recorded_at']), 'status': event['status']})
 
     def approval_withdrawn(self, event):
-        self._answer(event, None)
+        self._set_approval(event, None)
 
-    def _answer(self, event, approval):
+    def _set_approval(self, event, approval):
         for evaluation in (self.latest, *self.by_harness.values()):
             if evaluation is not None and evaluation['event']['evaluation_id'] == event['evaluation_id']:
                 evaluation['approval'] = approval

@@ -109,24 +109,24 @@ def _recorded(number, **changed):
     }
 
 
-def _answered(number, **answer):
-    return {'agent_id': AGENT, 'evaluation_id': f'7e5d3c1b-2a4f-4968-b7d0-1c3e5f7a{number:04d}', **answer}
+def _event_about(number, **members):
+    return {'agent_id': AGENT, 'evaluation_id': f'7e5d3c1b-2a4f-4968-b7d0-1c3e5f7a{number:04d}', **members}
 
 
 EVIDENCE_FACTS = [
     {'action': 'agent.registered', 'agent_id': AGENT, 'agent_name': 'refund-agent'},
     _recorded(1),
     {'action': 'agent.risk_set', 'agent_id': AGENT, 'risk_level': 'high'},
-    _answered(1, action='approval.decided', status='approved'),
+    _event_about(1, action='approval.decided', status='approved'),
     {'action': 'agent.registered', 'agent_id': _OTHER_AGENT, 'agent_name': 'r\u00e9fund-agent \U0001f600'},
     _recorded(2, harness_id=HARNESS, suite='safety', category='regression', evaluated_at='2026-11-20T11:00:00.123456Z'),
-    _answered(2, action='approval.decided', status='rejected'),
-    _answered(1, action='approval.withdrawn'),
+    _event_about(2, action='approval.decided', status='rejected'),
+    _event_about(1, action='approval.withdrawn'),
     {'action': 'incident.opened', 'agent_id': AGENT, 'incident_id': _INCIDENT, 'recertification_required': True},
     {'action': 'incident.opened', 'agent_id': _OTHER_AGENT, 'incident_id': HARNESS, 'recertification_required': False},
     _recorded(3, suite='safety', pass_rate=1e-7, status='failing'),
     _recorded(4, pass_rate=88),
-    _answered(4, action='recertifications.closed', incident_ids=[_INCIDENT]),
+    _event_about(4, action='recertifications.closed', incident_ids=[_INCIDENT]),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The golden vectors for the tests: rows, decisions, and altered versions of them."""
+"""The golden vectors for the tests, altered versions of them, and the base class of tests that run the verifier."""
 
 import contextlib
 import io
@@ -72,7 +72,7 @@ def decision_data(responses):
     return [bytes.fromhex(response['response_sha256']) for response in responses]
 
 
-class Asking(unittest.TestCase):
+class VerifierTest(unittest.TestCase):
     """Runs verify.py in this process, with files in a temporary folder of the test."""
 
     KEY = proof_vectors.jwk(proof_vectors.SEEDS['first'])['note_key']
@@ -92,29 +92,29 @@ class Asking(unittest.TestCase):
         path.write_bytes(data if isinstance(data, bytes) else data.encode('utf-8'))
         return str(path)
 
-    def ask(self, *arguments):
+    def run_verifier(self, *arguments):
         """The output of verify.py with --json, with its exit_code added."""
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             exit_code = verify.main([*arguments, '--json'])
-        said = json.loads(output.getvalue())
-        self.assertEqual(said['result'], {0: 'ok', 1: 'broken', 2: 'unusable'}[exit_code])
-        return {**said, 'exit_code': exit_code}
+        result = json.loads(output.getvalue())
+        self.assertEqual(result['result'], {0: 'ok', 1: 'broken', 2: 'unusable'}[exit_code])
+        return {**result, 'exit_code': exit_code}
 
     def good(self, *arguments):
-        said = self.ask(*arguments)
-        self.assertEqual(said['result'], 'ok', said)
-        return said
+        result = self.run_verifier(*arguments)
+        self.assertEqual(result['result'], 'ok', result)
+        return result
 
     def bad(self, codes, *arguments):
         """Asserts that the result is `broken`, with these codes in this order."""
-        said = self.ask(*arguments)
-        self.assertEqual(said['result'], 'broken', said)
-        problems = said['problems'] if 'problems' in said else said['first_bad']['problems']
-        self.assertEqual([problem['code'] for problem in problems], [codes] if isinstance(codes, str) else codes, said)
-        return said
+        result = self.run_verifier(*arguments)
+        self.assertEqual(result['result'], 'broken', result)
+        problems = result['problems'] if 'problems' in result else result['first_bad']['problems']
+        self.assertEqual([problem['code'] for problem in problems], [codes] if isinstance(codes, str) else codes, result)
+        return result
 
     def unusable(self, *arguments):
-        said = self.ask(*arguments)
-        self.assertEqual(said['result'], 'unusable', said)
-        return said
+        result = self.run_verifier(*arguments)
+        self.assertEqual(result['result'], 'unusable', result)
+        return result

@@ -14,7 +14,7 @@ import proof_vectors
 
 TENANT = vector_values.TENANT
 # A decision in the current form of the response.
-ANSWER = {
+RESPONSE = {
     **decision_vectors.ALLOWED,
     'evaluation': {**decision_vectors.ALLOWED['evaluation'], 'agent_name': 'refund-agent'},
     'tenant_id': TENANT,
@@ -47,7 +47,7 @@ def _row(seq, changed):
 
 
 def _chain(*changes):
-    """Rows with the changes, linked and hashed by the rules of the format, whatever they contain."""
+    """Rows with the changes, linked and hashed by the rules of the format, even if their content is invalid."""
     rows, before = [], None
     for seq, changed in enumerate(changes, 1):
         row = {**_row(seq, changed), 'prev_hash': before}
@@ -217,7 +217,7 @@ def _kept_heads():
 
 
 def _restores():
-    """A log that an operator restored: three rows remain, the head of six is abandoned. The entry explains heads, but excuses none."""
+    """A log that an operator restored: three rows remain, the head of six is abandoned. The entry only explains mismatched heads."""
 
     def header(log, size, root):
         return f'{log};size={size};root=:{note.to_base64(root)}:'
@@ -259,7 +259,7 @@ def _decision_line(seq, response):
 
 def _response(number, **changed):
     signed = {
-        **ANSWER,
+        **RESPONSE,
         'decision_id': f'8d2f4b6c-{number:04d}-4c3d-9f5b-7a9c1e3d5f70',
         'timestamp': f'2026-11-20T12:00:0{number}.000Z',
         **changed,

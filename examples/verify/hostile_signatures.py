@@ -12,7 +12,7 @@ import decision_vectors
 import vector_values
 import note
 import proof_vectors
-from hostile_logs import ANSWER
+from hostile_logs import RESPONSE
 
 FIRST = proof_vectors.SEEDS['first']
 KEY_NAME = proof_vectors.KEY_NAME
@@ -28,10 +28,11 @@ def keys():
     made = {f'{name}.vkey': f'{text}\n'.encode('ascii') for name, text in vkeys.items() if name != 'stranger'}
     retired = {'keys': [proof_vectors.jwk(FIRST, '2026-11-20T11:00:00.000Z')]}
     made['retired.jwks'] = json.dumps(retired).encode('ascii')
-    kept = {'keys': [proof_vectors.jwk(FIRST, ANSWER['timestamp'])]}
-    made['retired-then.jwks'] = json.dumps(kept).encode('ascii')
+    retired_then = {'keys': [proof_vectors.jwk(FIRST, RESPONSE['timestamp'])]}
+    made['retired-then.jwks'] = json.dumps(retired_then).encode('ascii')
     made.update(hostile_keys.files())
-    made['decision.key'] = decision.decision_key(vector_values.MASTER_SECRET, vector_values.TENANT, ANSWER['key_id']).hex().encode('ascii')
+    decision_key = decision.decision_key(vector_values.MASTER_SECRET, vector_values.TENANT, RESPONSE['key_id'])
+    made['decision.key'] = decision_key.hex().encode('ascii')
     return made
 
 
@@ -44,7 +45,7 @@ def _case(kind, name, data, verdict='refused', **options):
 
 
 def _statement(**changed):
-    signed = {**ANSWER, **changed}
+    signed = {**RESPONSE, **changed}
     return attestation.statement(decision_vectors.decision_response(signed))
 
 
@@ -55,7 +56,7 @@ def _sealed(payload, *seeds):
 def _envelopes():
     good = _sealed(jcs.canonicalize(_statement()))
     stranger = _sealed(jcs.canonicalize(_statement()), proof_vectors.SEEDS['stranger'])['signatures'][0]
-    held = good['signatures'][0]
+    good_signature = good['signatures'][0]
 
     def case(name, verdict='refused', **changed):
         return _case('attestation', name, json.dumps({**good, **changed}), verdict)
@@ -63,7 +64,7 @@ def _envelopes():
     def signed_by(name, *signatures, verdict='refused'):
         return case(name, verdict, signatures=list(signatures))
 
-    sig = held['sig']
+    sig = good_signature['sig']
     yield case('whole', 'valid')
     text = json.dumps(good)
     yield _case('attestation', 'payload-type-twice', text.replace('"payloadType"', '"payloadType": "text/plain", "payloadType"'))
@@ -72,25 +73,25 @@ def _envelopes():
     yield _case('attestation', 'byte-order-mark', '\ufeff' + text)
     yield _case('attestation', 'unknown-member', text[:-1] + ', "more": [1]}', 'valid')
     yield _case('attestation', 'nested-201', text[:-1] + ', "more": ' + '[' * 200 + ']' * 200 + '}')
-    yield signed_by('signature-null-beside-a-good-one', held, None)
-    yield signed_by('signature-text-beside-a-good-one', held, 'sig')
-    yield signed_by('signature-array-beside-a-good-one', [], held)
-    yield signed_by('signature-without-sig-beside-a-good-one', held, {'keyid': held['keyid']})
-    yield signed_by('keyid-number-beside-a-good-one', held, {**held, 'keyid': 7})
-    yield signed_by('sig-base64url', {**held, 'sig': sig.replace('+', '-').replace('/', '_')})
-    yield signed_by('sig-base64url-beside-a-good-one', held, {**held, 'sig': sig.replace('+', '-').replace('/', '_')})
-    yield signed_by('sig-without-padding', {**held, 'sig': sig.rstrip('=')})
-    yield signed_by('sig-with-newline', {**held, 'sig': sig + '\n'})
-    yield signed_by('sig-with-spaces', {**held, 'sig': f' {sig}'})
-    yield signed_by('sig-short', {**held, 'sig': note.to_base64(note.from_base64(sig)[:63])})
+    yield signed_by('signature-null-beside-a-good-one', good_signature, None)
+    yield signed_by('signature-text-beside-a-good-one', good_signature, 'sig')
+    yield signed_by('signature-array-beside-a-good-one', [], good_signature)
+    yield signed_by('signature-without-sig-beside-a-good-one', good_signature, {'keyid': good_signature['keyid']})
+    yield signed_by('keyid-number-beside-a-good-one', good_signature, {**good_signature, 'keyid': 7})
+    yield signed_by('sig-base64url', {**good_signature, 'sig': sig.replace('+', '-').replace('/', '_')})
+    yield signed_by('sig-base64url-beside-a-good-one', good_signature, {**good_signature, 'sig': sig.replace('+', '-').replace('/', '_')})
+    yield signed_by('sig-without-padding', {**good_signature, 'sig': sig.rstrip('=')})
+    yield signed_by('sig-with-newline', {**good_signature, 'sig': sig + '\n'})
+    yield signed_by('sig-with-spaces', {**good_signature, 'sig': f' {sig}'})
+    yield signed_by('sig-short', {**good_signature, 'sig': note.to_base64(note.from_base64(sig)[:63])})
     yield signed_by('none')
-    yield signed_by('101', *[held] * 101)
-    yield signed_by('keyid-unknown', {**held, 'keyid': 'another'}, verdict='valid')
+    yield signed_by('101', *[good_signature] * 101)
+    yield signed_by('keyid-unknown', {**good_signature, 'keyid': 'another'}, verdict='valid')
     yield signed_by('keyid-absent', {'sig': sig}, verdict='valid')
-    yield signed_by('keyid-null', {**held, 'keyid': None})
-    yield signed_by('by-a-stranger-beside-a-good-one', stranger, held, verdict='valid')
+    yield signed_by('keyid-null', {**good_signature, 'keyid': None})
+    yield signed_by('by-a-stranger-beside-a-good-one', stranger, good_signature, verdict='valid')
     yield signed_by('by-a-stranger', stranger)
-    yield signed_by('by-a-stranger-as-the-key', {**stranger, 'keyid': held['keyid']})
+    yield signed_by('by-a-stranger-as-the-key', {**stranger, 'keyid': good_signature['keyid']})
     yield {**case('by-a-retired-key'), 'key': 'retired.jwks'}
     yield {**case('by-a-key-that-ended-then', 'valid'), 'key': 'retired-then.jwks'}
     slashed = _sealed(jcs.canonicalize(_statement(message='???>>>???')))
@@ -100,7 +101,7 @@ def _envelopes():
     yield _case('attestation', 'payload-base64url', json.dumps(slashed))
     yield case('payload-type-other', payloadType='application/json')
     yield case('payload-missing', payload=None)
-    yield case('signatures-object', signatures={'0': held})
+    yield case('signatures-object', signatures={'0': good_signature})
     yield _case('attestation', 'array', json.dumps([good]))
 
 
@@ -158,12 +159,12 @@ def _with_small_order_part(message):
 
 def _signed():
     """Decisions with their HMAC."""
-    response = decision_vectors.decision_response({**ANSWER})
+    response = decision_vectors.decision_response({**RESPONSE})
     text = json.dumps(response)
 
     def changed(name, **members):
-        held = {**ANSWER, **members}
-        return _case('decision', name, json.dumps(decision_vectors.decision_response(held)))
+        signed = {**RESPONSE, **members}
+        return _case('decision', name, json.dumps(decision_vectors.decision_response(signed)))
 
     yield _case('decision', 'whole', text, 'valid')
     yield changed('timestamp-yesterday', timestamp='yesterday')
@@ -174,6 +175,6 @@ def _signed():
     yield _case('decision', 'signature-upper-case', json.dumps({**response, 'signature': response['signature'].upper()}))
     yield _case('decision', 'signature-array', json.dumps({**response, 'signature': [response['signature']]}))
     yield _case('decision', 'altered', json.dumps({**response, 'required_threshold': 1}))
-    zero = json.dumps(decision_vectors.decision_response({**ANSWER, 'evaluation_age': 0}))
+    zero = json.dumps(decision_vectors.decision_response({**RESPONSE, 'evaluation_age': 0}))
     yield _case('decision', 'minus-zero', zero.replace('"evaluation_age": 0,', '"evaluation_age": -0,'))
     yield _case('decision', 'nested-201', text[:-1] + ', "more": ' + '[' * 200 + ']' * 200 + '}')

@@ -63,11 +63,11 @@ def _depth(text):
 def _members_once(pairs):
     members = dict(pairs)
     if len(members) != len(pairs):
-        seen = set()
+        earlier_names = set()
         for name, _ in pairs:
-            if name in seen:
+            if name in earlier_names:
                 raise JcsError('duplicate_member', f'the member {json.dumps(name[:80])} appears twice in one object')
-            seen.add(name)
+            earlier_names.add(name)
     return members
 
 
@@ -84,7 +84,7 @@ def _number(token, exact):
         return int(token)  # most numbers are of this kind
     if exact:
         written = _decimal(token)
-        if written is None or not _says_itself(token, written):
+        if written is None or not _is_exact(token, written):
             shown = token if len(token) <= 40 else token[:37] + '...'
             raise JcsError('inexact_number', f'the number {shown} is not equal to its canonical form')
     value = float(token)
@@ -94,7 +94,7 @@ def _number(token, exact):
     return int(value) if value.is_integer() and abs(value) <= GREATEST_EXACT_INTEGER else value
 
 
-def _says_itself(token, written):
+def _is_exact(token, written):
     sign, digits, exponent = written
     if not digits:
         return not sign  # The canonical form of -0 is 0, so the sign would be lost.

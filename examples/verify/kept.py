@@ -37,10 +37,10 @@ class Comparison:
         facts = []
         for head in self.heads:
             verdict = 'met' if self.met(head) else 'not_met' if head.size in self.roots else 'beyond_the_end' if ended else 'not_reached'
-            said = {'from': head.source, 'size': head.size, 'root': note.to_base64(head.root), 'verdict': verdict}
+            fact = {'from': head.source, 'size': head.size, 'root': note.to_base64(head.root), 'verdict': verdict}
             if head.origin is not None:
-                said.update(origin=head.origin, signed_by=[note.facts_of_key(key) for key in head.signers])
-            facts.append(said)
+                fact.update(origin=head.origin, signed_by=[note.facts_of_key(key) for key in head.signers])
+            facts.append(fact)
         return facts
 
     def problems(self, log, tenant_id, restored=()):
@@ -64,7 +64,7 @@ class Comparison:
     def _origin(self, log, tenant_id):
         if tenant_id is not None:
             return log_proof.origin_of(tenant_id, log)
-        # An empty export names no tenant, nor does one of older decisions. The first kept checkpoint of this kind of log names it then.
+        # An empty export and older decisions name no tenant. The first kept checkpoint of this kind of log then gives the origin.
         return next((head.origin for head in self.heads if head.origin and log_proof.log_of(head.origin)[1] == log), None)
 
 

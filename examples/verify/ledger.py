@@ -48,7 +48,7 @@ class Chain:
     def __init__(self, tenant_id=None, tree=None):
         self.tenant_id = tenant_id
         self.tree = merkle.Tree() if tree is None else tree
-        self._tenant_was_asked_for = tenant_id is not None
+        self._tenant_was_given = tenant_id is not None
         self.entries = 0
         self.head = None
         self.corrections = []
@@ -56,12 +56,12 @@ class Chain:
         self._recorded_at = None
 
     def steps(self, log):
-        """The steps back that the rows allow for the times of another log."""
+        """The steps back in time that the rows allow for another log."""
         return [step for step in (corrections.step_in(row, log) for row in self.corrections) if step is not None]
 
     def restored(self, log):
         """The accepted restores of a log that the rows record."""
-        return [named for named in (restores.named_in(row, log) for row in self.restores) if named is not None]
+        return [restore for restore in (restores.restore_in(row, log) for row in self.restores) if restore is not None]
 
     def append(self, row):
         """Appends the next row. If it raises Broken, the chain is unchanged."""
@@ -80,7 +80,7 @@ class Chain:
             wrong('row_hash_mismatch', f'row_hash does not match: it is {row["row_hash"]}, its members hash to {computed}')
         if self.tenant_id is not None and row['tenant_id'] != self.tenant_id:
             of, expected = shown(row['tenant_id']), shown(self.tenant_id)
-            if self._tenant_was_asked_for:
+            if self._tenant_was_given:
                 wrong('other_tenant', f'the row belongs to tenant {of}, not to {expected}')
             else:
                 wrong('tenant_changes', f'the tenant changes from {expected} to {of}')

@@ -111,10 +111,10 @@ def key_of_jwk(jwk):
         raise Invalid([('bad_key', f'the key {kid}: retired_at is not a UTC time with milliseconds')])
     name = None
     if 'note_key' in jwk:
-        held = read_verifier_key(jwk['note_key']) if isinstance(jwk['note_key'], str) else None
-        if held is None or held.public_key != public_key:
+        note_key = read_verifier_key(jwk['note_key']) if isinstance(jwk['note_key'], str) else None
+        if note_key is None or note_key.public_key != public_key:
             raise Invalid([('bad_key', f'the key {kid}: note_key is another key')])
-        name = held.name
+        name = note_key.name
     return _sound(Key(public_key, name, retired_at))
 
 

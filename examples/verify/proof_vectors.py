@@ -139,7 +139,7 @@ def successor(seed, predecessor, signer=None, instance=INSTANCE):
 
 
 def succession_vectors(origin):
-    """The message that the first key signs for its successor, the second one, and the JWKs of both."""
+    """The message that the first key signs for the second, the JWKs of these and of a third key, and invalid JWKs of the second."""
     first, second = SEEDS['first'], SEEDS['second']
     kids = [note.thumbprint(public_key(seed)) for seed in (first, second)]
     text = succession.message(INSTANCE, *kids).decode('ascii')
@@ -320,7 +320,7 @@ def refused_envelopes(responses):
     """Envelopes that must be rejected under the first key, with the error code of verify.py."""
     allowed, blocked = (attestation.statement(response) for response in responses[:2])
     first = SEEDS['first']
-    good, other = (envelope(jcs.canonicalize(said), first) for said in (allowed, blocked))
+    good, other = (envelope(jcs.canonicalize(statement), first) for statement in (allowed, blocked))
     altered = {**blocked, 'predicate': {**blocked['predicate'], 'allowed': True}}
     swapped = {**blocked, 'subject': allowed['subject']}
     renamed = {**allowed, 'subject': [{**allowed['subject'][0], 'name': blocked['subject'][0]['name']}]}

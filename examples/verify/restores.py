@@ -1,11 +1,11 @@
-"""Entries ledger.restore_accepted of the audit ledger (docs/formats.md, "Accepted restores"). They explain a mismatch, but excuse none."""
+"""Entries ledger.restore_accepted of the audit ledger (docs/formats.md, "Accepted restores"). They only explain mismatched heads."""
 
 import note
 
 ACTION = 'ledger.restore_accepted'
 
 
-def named_in(entry, log):
+def restore_in(entry, log):
     """The restore of a log that an audit entry records: (seq, abandoned, restored), or None. A head is (size, root).
 
     Only the operator's entries count.
@@ -13,10 +13,10 @@ def named_in(entry, log):
     if entry['action'] != ACTION or entry['recorded_by'] != 'operator' or not isinstance(entry['metadata'], dict):
         return None
     logs = entry['metadata'].get('logs')
-    named = logs.get(log) if isinstance(logs, dict) else None
-    if not isinstance(named, dict):
+    heads = logs.get(log) if isinstance(logs, dict) else None
+    if not isinstance(heads, dict):
         return None
-    abandoned, restored = _head(named.get('abandoned')), _head(named.get('restored'))
+    abandoned, restored = _head(heads.get('abandoned')), _head(heads.get('restored'))
     return None if abandoned is None or restored is None else (entry['seq'], abandoned, restored)
 
 

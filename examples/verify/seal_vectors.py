@@ -22,7 +22,7 @@ def _seal(secret, head):
 
 
 def seal_vectors(origin, secret, tenant_id, row_hashes):
-    """Heads of an empty log, of a chained one, and of one whose rows are not chained; two trees of two sizes."""
+    """Heads of an empty log, of a chained log with one row, and of a log with three rows that are not chained."""
     leaf = [hashlib.sha256(b'\x00' + bytes.fromhex(each)).digest() for each in row_hashes[:3]]
     both = hashlib.sha256(b'\x01' + leaf[0] + leaf[1]).digest()
     heads = [

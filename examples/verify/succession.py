@@ -26,7 +26,7 @@ def fault(jwk, key, predecessor):
     text = jwk.get('predecessor_signature')
     signature = note.from_base64(text) if isinstance(text, str) else None
     if signature is None or len(signature) != 64:
-        return f'the key {own} has no signature of its predecessor {signer}'
+        return f'the key {own} has no signature by its predecessor {signer}'
     instance_id = predecessor.name[len('countersign/') :]
     if not ed25519.verify(predecessor.public_key, message(instance_id, signer, own), signature):
         return f'the signature over the key {own} is not by its predecessor {signer}'
@@ -83,10 +83,10 @@ def keys_of_trust_file(value):
 
 
 def _listed(value, name):
-    held = value.get(name)
-    if not isinstance(held, list) or not all(isinstance(jwk, dict) for jwk in held):
+    jwks = value.get(name)
+    if not isinstance(jwks, list) or not all(isinstance(jwk, dict) for jwk in jwks):
         raise Invalid([('bad_key', f'the trust file has no array "{name}" of objects')])
-    listed = [(jwk, note.key_of_jwk(jwk)) for jwk in held]
+    listed = [(jwk, note.key_of_jwk(jwk)) for jwk in jwks]
     if any(key.name is None for _, key in listed):
         raise Invalid([('bad_key', f'a key of "{name}" has no note_key')])
     return listed

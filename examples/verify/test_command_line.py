@@ -29,126 +29,128 @@ class CommandLine(unittest.TestCase):
         path.write_bytes(data)
         return str(path)
 
-    def run_it(self, *arguments, stdin=b''):
-        # -S: verify.py needs no installed packages, and looking for them takes a third of the time.
-        done = subprocess.run(
+    def run_verifier(self, *arguments, stdin=b''):
+        # -S: verify.py needs no installed packages, and the search for them takes a third of the time.
+        process = subprocess.run(
             [sys.executable, '-S', str(HERE / 'verify.py'), *arguments],
             input=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             timeout=120,
         )
-        for output in (done.stdout, done.stderr):
+        for output in (process.stdout, process.stderr):
             self.assertNotIn(b'Traceback', output)
             output.decode('ascii')  # no control characters from a file reach the terminal
             self.assertNotIn(b'\x1b', output)
-        return done
+        return process
 
-    def test_ledger_whole_broken_and_unusable(self):
+    def test_ledger_is_valid_broken_or_unusable(self):
         data = b'\n'.join(golden_lines()) + b'\n'
-        done = self.run_it('ledger', self.file(data))
-        self.assertEqual(done.returncode, 0)
-        self.assertTrue(done.stdout.startswith(b'whole: 6 entries of tenant 3f1c2b7a-'), done.stdout)
-        self.assertEqual(self.run_it('ledger', '-', stdin=data).stdout, done.stdout)
-        self.assertEqual(self.run_it('ledger', '-').stdout, b'whole: 0 entries, the export is empty\n')
+        process = self.run_verifier('ledger', self.file(data))
+        self.assertEqual(process.returncode, 0)
+        self.assertTrue(process.stdout.startswith(b'whole: 6 entries of tenant 3f1c2b7a-'), process.stdout)
+        self.assertEqual(self.run_verifier('ledger', '-', stdin=data).stdout, process.stdout)
+        self.assertEqual(self.run_verifier('ledger', '-').stdout, b'whole: 0 entries, the export is empty\n')
         tenant = vector_values.TENANT
-        self.assertEqual(self.run_it('ledger', '-', '--tenant', tenant.upper(), stdin=data).returncode, 0)
-        other = self.run_it('ledger', '-', '--tenant', tenant.replace('3', '4'), stdin=data)
+        self.assertEqual(self.run_verifier('ledger', '-', '--tenant', tenant.upper(), stdin=data).returncode, 0)
+        other = self.run_verifier('ledger', '-', '--tenant', tenant.replace('3', '4'), stdin=data)
         self.assertEqual(other.returncode, 1)
 
-        done = self.run_it('ledger', '-', stdin=data.replace(b'agent.promoted', b'agent.demoted'))
-        self.assertEqual(done.returncode, 1)
-        self.assertTrue(done.stdout.startswith(b'broken at line 2 (seq 2): row_hash does not match'), done.stdout)
-        self.assertEqual(len(done.stdout.splitlines()), 1)
+        process = self.run_verifier('ledger', '-', stdin=data.replace(b'agent.promoted', b'agent.demoted'))
+        self.assertEqual(process.returncode, 1)
+        self.assertTrue(process.stdout.startswith(b'broken at line 2 (seq 2): row_hash does not match'), process.stdout)
+        self.assertEqual(len(process.stdout.splitlines()), 1)
 
         for arguments in (['ledger', str(self.folder / 'absent')], ['ledger', str(self.folder)], ['ledger', '-', '--tenant', 'x']):
-            done = self.run_it(*arguments)
-            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, b'', 1), arguments)
+            process = self.run_verifier(*arguments)
+            self.assertEqual((process.returncode, process.stdout, len(process.stderr.splitlines())), (2, b'', 1), arguments)
         for arguments in ([], ['ledger'], ['nonsense'], ['decision', 'f'], ['ledger', '-', '--nonsense']):
-            self.assertEqual(self.run_it(*arguments).returncode, 2, arguments)
+            self.assertEqual(self.run_verifier(*arguments).returncode, 2, arguments)
 
-    def test_json_for_machines(self):
+    def test_json_output(self):
         data = b'\n'.join(golden_lines())
-        said = json.loads(self.run_it('ledger', '--json', '-', stdin=data).stdout)
-        self.assertEqual((said['result'], said['entries'], said['tenant_id']), ('ok', 6, vector_values.TENANT))
-        self.assertEqual(said['head_row_hash'], golden_rows()[-1]['row_hash'])
-        said = json.loads(self.run_it('ledger', '--json', '-', stdin=data.replace(b'4711', b'4712')).stdout)
-        self.assertEqual((said['result'], said['first_bad']['line'], said['first_bad']['seq']), ('broken', 2, 2))
-        self.assertEqual(said['first_bad']['problems'][0]['code'], 'row_hash_mismatch')
-        said = json.loads(self.run_it('ledger', '--json', str(self.folder / 'absent')).stdout)
-        self.assertEqual(said['result'], 'unusable')
+        output = json.loads(self.run_verifier('ledger', '--json', '-', stdin=data).stdout)
+        self.assertEqual((output['result'], output['entries'], output['tenant_id']), ('ok', 6, vector_values.TENANT))
+        self.assertEqual(output['head_row_hash'], golden_rows()[-1]['row_hash'])
+        output = json.loads(self.run_verifier('ledger', '--json', '-', stdin=data.replace(b'4711', b'4712')).stdout)
+        self.assertEqual((output['result'], output['first_bad']['line'], output['first_bad']['seq']), ('broken', 2, 2))
+        self.assertEqual(output['first_bad']['problems'][0]['code'], 'row_hash_mismatch')
+        output = json.loads(self.run_verifier('ledger', '--json', str(self.folder / 'absent')).stdout)
+        self.assertEqual(output['result'], 'unusable')
 
     def test_decision_valid_and_invalid(self):
         for case in vectors('decision.json')['cases']:
             path = self.file(json.dumps(case['response']).encode('ascii'))
-            done = self.run_it('decision', path, '--key', case['decision_key_hex'])
-            self.assertEqual(done.returncode, 0, done.stdout)
-            self.assertIn(b'ALLOWED' if case['D']['allowed'] else b'BLOCKED', done.stdout)
+            process = self.run_verifier('decision', path, '--key', case['decision_key_hex'])
+            self.assertEqual(process.returncode, 0, process.stdout)
+            self.assertIn(b'ALLOWED' if case['D']['allowed'] else b'BLOCKED', process.stdout)
             key_file = self.file(case['decision_key_hex'].upper().encode() + b'\n', 'key')
-            self.assertEqual(self.run_it('decision', path, '--key-file', key_file).returncode, 0)
-            done = self.run_it('decision', path, '--key', '0' * 64)
-            self.assertEqual((done.returncode, done.stdout[:8]), (1, b'invalid:'))
-            said = json.loads(self.run_it('decision', '--json', path, '--key', '0' * 64).stdout)
-            self.assertEqual([problem['code'] for problem in said['problems']], ['signature_mismatch'])
-        self.assertEqual(self.run_it('decision', path, '--key', 'abc').returncode, 2)
-        self.assertEqual(self.run_it('decision', '/dev/zero', '--key', '0' * 64).returncode, 1)
+            self.assertEqual(self.run_verifier('decision', path, '--key-file', key_file).returncode, 0)
+            process = self.run_verifier('decision', path, '--key', '0' * 64)
+            self.assertEqual((process.returncode, process.stdout[:8]), (1, b'invalid:'))
+            output = json.loads(self.run_verifier('decision', '--json', path, '--key', '0' * 64).stdout)
+            self.assertEqual([problem['code'] for problem in output['problems']], ['signature_mismatch'])
+        self.assertEqual(self.run_verifier('decision', path, '--key', 'abc').returncode, 2)
+        self.assertEqual(self.run_verifier('decision', '/dev/zero', '--key', '0' * 64).returncode, 1)
 
-    def test_decision_key_derived(self):
+    def test_decision_key_is_derived(self):
         golden = vectors('decision.json')
         secret = self.file(golden['master_secret_base64'].encode() + b'\n')
         for case in golden['cases']:
-            done = self.run_it('decision-key', '--master-secret-file', secret, '--tenant', golden['tenant_id'], '--key-id', case['key_id'])
-            self.assertEqual((done.returncode, done.stdout.decode().strip()), (0, case['decision_key_hex']))
+            arguments = ['--master-secret-file', secret, '--tenant', golden['tenant_id'], '--key-id', case['key_id']]
+            process = self.run_verifier('decision-key', *arguments)
+            self.assertEqual((process.returncode, process.stdout.decode().strip()), (0, case['decision_key_hex']))
         for content in (b'', b'not base64', base64.b64encode(bytes(31)), bytes(32), b'A' * 100000):
-            done = self.run_it('decision-key', '--master-secret-file', self.file(content), '--tenant', golden['tenant_id'], '--key-id', 'k')
-            self.assertEqual((done.returncode, done.stdout), (2, b''))
+            arguments = ['--master-secret-file', self.file(content), '--tenant', golden['tenant_id'], '--key-id', 'k']
+            process = self.run_verifier('decision-key', *arguments)
+            self.assertEqual((process.returncode, process.stdout), (2, b''))
 
-    def test_what_it_says_of_kept_checkpoints(self):
+    def test_output_about_kept_checkpoints(self):
         golden = vectors('checkpoints.json')
         key, notes = golden['keys'][0]['note_key'], golden['logs'][0]['checkpoints']
         data = b'\n'.join(golden_lines()) + b'\n'
         four, six = (self.file(notes[size].encode('utf-8'), f'kept-{size}') for size in (4, 6))
         both = ['--checkpoint', six, '--checkpoint', four, '--key', key]
-        done = self.run_it('ledger', '-', *both, stdin=data)
-        self.assertEqual(done.returncode, 0)
-        said = f', root IDJ0qJDVQ1zs/VT2MPQi0rivrX3BPnVjypyYrhQfFpY=; 2 kept heads matched (sizes 4, 6), signed by {golden["key_name"]}\n'
-        self.assertTrue(done.stdout.decode().endswith(said), done.stdout)
-        self.assertIn(b'no signature checked', self.run_it('ledger', '-', '--checkpoint', six, stdin=data).stdout)
+        process = self.run_verifier('ledger', '-', *both, stdin=data)
+        self.assertEqual(process.returncode, 0)
+        output = f', root IDJ0qJDVQ1zs/VT2MPQi0rivrX3BPnVjypyYrhQfFpY=; 2 kept heads matched (sizes 4, 6), signed by {golden["key_name"]}\n'
+        self.assertTrue(process.stdout.decode().endswith(output), process.stdout)
+        self.assertIn(b'no signature checked', self.run_verifier('ledger', '-', '--checkpoint', six, stdin=data).stdout)
 
-        done = self.run_it('ledger', '-', *both, stdin=b'\n'.join(golden_lines()[:5]))
-        self.assertEqual(done.returncode, 1)
-        said = f"broken: every line is valid, but checkpoint '{six}' covers 6 rows, the export ends after 5: the tail was cut off"
-        self.assertTrue(done.stdout.decode().startswith(said), done.stdout)
-        forged = self.run_it('ledger', '-', '--head', golden['header'].replace('IDJ0', 'IDJ1'), stdin=data)
+        process = self.run_verifier('ledger', '-', *both, stdin=b'\n'.join(golden_lines()[:5]))
+        self.assertEqual(process.returncode, 1)
+        output = f"broken: every line is valid, but checkpoint '{six}' covers 6 rows, the export ends after 5: the tail was cut off"
+        self.assertTrue(process.stdout.decode().startswith(output), process.stdout)
+        forged = self.run_verifier('ledger', '-', '--head', golden['header'].replace('IDJ0', 'IDJ1'), stdin=data)
         self.assertEqual((forged.returncode, len(forged.stdout.splitlines())), (1, 1))
         self.assertIn(b'the chain was rewritten, or this checkpoint is of another ledger', forged.stdout)
 
-    def test_what_it_says_of_proofs_and_attestations(self):
+    def test_output_about_proofs_and_attestations(self):
         golden = vectors('checkpoints.json')
         key, log = golden['keys'][0]['note_key'], golden['logs'][0]
         proof = self.file(log['inclusion'][-1]['text'].encode('utf-8'), 'proof')
-        done = self.run_it('proof', proof, '--row-hash', log['leaf_data'][5], '--key', key)
-        self.assertEqual(done.returncode, 0, done)
-        self.assertIn(f'is row 6 of {log["origin"]} at size 6, signed by'.encode(), done.stdout)
-        self.assertEqual(self.run_it('proof', proof, '--row-hash', '0' * 64, '--key', key).stdout[:8], b'invalid:')
-        self.assertEqual(self.run_it('proof', proof, '--key', key).returncode, 2)
-        self.assertEqual(self.run_it('proof', proof, '--row-hash', '0' * 64).returncode, 2)
+        process = self.run_verifier('proof', proof, '--row-hash', log['leaf_data'][5], '--key', key)
+        self.assertEqual(process.returncode, 0, process)
+        self.assertIn(f'is row 6 of {log["origin"]} at size 6, signed by'.encode(), process.stdout)
+        self.assertEqual(self.run_verifier('proof', proof, '--row-hash', '0' * 64, '--key', key).stdout[:8], b'invalid:')
+        self.assertEqual(self.run_verifier('proof', proof, '--key', key).returncode, 2)
+        self.assertEqual(self.run_verifier('proof', proof, '--row-hash', '0' * 64).returncode, 2)
 
         grown = self.file(json.dumps(log['consistency'][-3]).encode('ascii'), 'grown')
         kept = self.file(log['checkpoints'][4].encode('utf-8'), 'kept')
-        done = self.run_it('consistency', grown, '--first', kept, '--key', key)
-        self.assertEqual((done.returncode, done.stdout[:22]), (0, b'valid: the 4 rows of c'), done)
+        process = self.run_verifier('consistency', grown, '--first', kept, '--key', key)
+        self.assertEqual((process.returncode, process.stdout[:22]), (0, b'valid: the 4 rows of c'), process)
 
         for case in vectors('attestation.json')['cases']:
-            done = self.run_it('attestation', '-', '--key', key, stdin=json.dumps(case['envelope']).encode('ascii'))
-            self.assertEqual(done.returncode, 0, done)
-            self.assertIn(b'ALLOWED' if case['response']['allowed'] else b'BLOCKED', done.stdout)
+            process = self.run_verifier('attestation', '-', '--key', key, stdin=json.dumps(case['envelope']).encode('ascii'))
+            self.assertEqual(process.returncode, 0, process)
+            self.assertIn(b'ALLOWED' if case['response']['allowed'] else b'BLOCKED', process.stdout)
 
     def test_hostile_files_of_every_kind_give_a_verdict(self):
         golden = vectors('checkpoints.json')
         key, log = golden['keys'][0]['note_key'], golden['logs'][0]
         kept = self.file(log['checkpoints'][4].encode('utf-8'), 'kept')
-        questions = {
+        commands = {
             ('proof', '-', '--row-hash', log['leaf_data'][5], '--key', key): log['inclusion'][-1]['text'].encode('utf-8'),
             ('proof', kept, '--entry', '-', '--key', key): golden_lines()[0],
             ('consistency', '-', '--first', kept, '--key', key): json.dumps(log['consistency'][-3]).encode('ascii'),
@@ -159,7 +161,7 @@ class CommandLine(unittest.TestCase):
             ('keys', '-'): json.dumps(golden['key_events'][0]['event']).encode('ascii'),
         }
         chance = random.Random(2026)
-        for question, good in questions.items():
+        for command, good in commands.items():
             inputs = [b'', b'\x00' * 1000, b'[' * 10**6, b'{"a":' * 10**5, b'\x1b[2J\n\n\xe2\x80\x94 \x1b[2J AAAA\n', b'9' * 10**6]
             inputs += [good[: len(good) // 2], good * 2, bytes(chance.getrandbits(8) for _ in range(5000)), good.replace(b'\n', b'\r\n')]
             for _ in range(3):
@@ -167,10 +169,10 @@ class CommandLine(unittest.TestCase):
                 altered[chance.randrange(len(altered))] ^= 1 << chance.randrange(8)
                 inputs.append(bytes(altered))
             for data in filter(lambda data: data != good, inputs):
-                with self.subTest(question[0], data=data[:40]):
-                    done = self.run_it(*question, stdin=data)
-                    self.assertIn(done.returncode, (0, 1) if question[0] in ('decisions', 'keys') else (1,), done)
-                    self.assertEqual(len(done.stdout.splitlines()), 1)
+                with self.subTest(command[0], data=data[:40]):
+                    process = self.run_verifier(*command, stdin=data)
+                    self.assertIn(process.returncode, (0, 1) if command[0] in ('decisions', 'keys') else (1,), process)
+                    self.assertEqual(len(process.stdout.splitlines()), 1)
 
     def test_no_input_gives_a_stack_trace(self):
         chance = random.Random(2026)
@@ -184,21 +186,21 @@ class CommandLine(unittest.TestCase):
             inputs.append(bytes(altered))
         for data in inputs:
             with self.subTest(data[:40]):
-                done = self.run_it('ledger', '-', stdin=data)
-                self.assertEqual(done.returncode, 1, done)
-                self.assertEqual(len(done.stdout.splitlines()), 1)
-                self.assertEqual(self.run_it('decision', '-', '--key', '0' * 64, stdin=data).returncode, 1)
+                process = self.run_verifier('ledger', '-', stdin=data)
+                self.assertEqual(process.returncode, 1, process)
+                self.assertEqual(len(process.stdout.splitlines()), 1)
+                self.assertEqual(self.run_verifier('decision', '-', '--key', '0' * 64, stdin=data).returncode, 1)
 
     def test_a_single_line_of_100_megabytes(self):
         path = self.folder / 'long'
         with open(path, 'wb') as stream:
             for _ in range(100):
                 stream.write(b'x' * 1024 * 1024)
-        done = self.run_it('ledger', str(path))
-        self.assertEqual(done.returncode, 1)
-        self.assertIn(b'line 1: the line is longer than', done.stdout)
+        process = self.run_verifier('ledger', str(path))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(b'line 1: the line is longer than', process.stdout)
 
-    def test_nobody_listening_is_no_stack_trace(self):
+    def test_a_closed_output_gives_no_stack_trace(self):
         reader = subprocess.Popen(
             [sys.executable, str(HERE / 'verify.py'), 'ledger', '-'],
             stdin=subprocess.PIPE,
@@ -207,9 +209,9 @@ class CommandLine(unittest.TestCase):
         )
         reader.stdout.close()
         reader.stdin.close()
-        complaint = reader.stderr.read()
+        errors = reader.stderr.read()
         reader.stderr.close()
-        self.assertEqual((reader.wait(60), complaint), (0, b''))
+        self.assertEqual((reader.wait(60), errors), (0, b''))
 
 
 if __name__ == '__main__':

@@ -14,19 +14,19 @@ from golden import OTHER_VALUES, vectors
 
 
 class Keys(unittest.TestCase):
-    def test_hkdf_gives_what_rfc_5869_publishes(self):
+    def test_hkdf_matches_rfc_5869(self):
         for case in vectors('hkdf-rfc5869.json')['cases']:
             with self.subTest(case['name']):
                 ikm, salt, info = (bytes.fromhex(case[part]) for part in ('ikm', 'salt', 'info'))
                 self.assertEqual(decision.hkdf_sha256(ikm, salt, info, case['length']).hex(), case['okm'])
 
-    def test_hmac_gives_what_rfc_4231_publishes(self):
+    def test_hmac_matches_rfc_4231(self):
         for case in vectors('hmac-rfc4231.json')['cases']:
             with self.subTest(case['name']):
                 key, data = bytes.fromhex(case['key']), bytes.fromhex(case['data'])
                 self.assertEqual(hmac.new(key, data, hashlib.sha256).hexdigest(), case['hmac_sha256'])
 
-    def test_each_tenant_and_each_key_id_has_a_key_of_its_own(self):
+    def test_each_tenant_and_each_key_id_has_its_own_key(self):
         secret = bytes(32)
         keys = {decision.decision_key(secret, tenant, key_id) for tenant in ('t1', 't2') for key_id in ('a', 'b')}
         self.assertEqual(len(keys), 4)
@@ -51,7 +51,7 @@ class Decisions(unittest.TestCase):
             ):
                 self.assertEqual(decision.verify(spelled.encode('utf-8'), key), case['response'])
 
-    def test_every_part_of_a_decision_doctored(self):
+    def test_a_change_of_any_member_is_detected(self):
         for case in self.golden['cases']:
             key = bytes.fromhex(case['decision_key_hex'])
             for name, value in case['D'].items():
@@ -60,25 +60,25 @@ class Decisions(unittest.TestCase):
                     self.invalid({**case['response'], name: altered}, key, 'digest_mismatch', 'signature_mismatch')
             self.invalid({**case['response'], 'approved': True}, key, 'digest_mismatch', 'signature_mismatch')
 
-    def test_a_doctored_decision_with_a_digest_of_its_own(self):
+    def test_a_changed_decision_with_its_own_digest_is_invalid(self):
         case = self.golden['cases'][1]
         altered = {**case['response'], 'allowed': True}
         altered['response_sha256'] = decision.response_sha256(altered)
         self.invalid(altered, bytes.fromhex(case['decision_key_hex']), 'signature_mismatch')
 
-    def test_the_signature_of_another_decision(self):
+    def test_the_signature_of_another_decision_is_invalid(self):
         allowed, blocked = self.golden['cases'][:2]
         key = bytes.fromhex(blocked['decision_key_hex'])
         borrowed = {name: allowed['response'][name] for name in ('response_sha256', 'signature')}
         self.invalid({**blocked['response'], 'allowed': True, **borrowed}, key, 'digest_mismatch', 'signature_mismatch')
 
-    def test_another_key(self):
+    def test_another_key_is_rejected(self):
         case = self.golden['cases'][0]
         self.invalid(case['response'], bytes(32), 'signature_mismatch')
         # The other live key_id has another key.
         self.invalid(case['response'], bytes.fromhex(self.golden['cases'][2]['decision_key_hex']), 'signature_mismatch')
 
-    def test_an_answer_that_is_no_signed_decision(self):
+    def test_a_response_that_is_not_a_signed_decision_is_invalid(self):
         case = self.golden['cases'][0]
         key = bytes.fromhex(case['decision_key_hex'])
         for name in decision.NEEDED:

@@ -97,7 +97,7 @@ OFF_THE_CURVE = '020000000000000000000000000000000000000000000000000000000000000
 
 
 class PublishedSignatures(unittest.TestCase):
-    def test_every_signature_of_rfc_8032_verifies_and_is_what_the_generator_signs(self):
+    def test_every_signature_of_rfc_8032_verifies_and_the_generator_makes_the_same(self):
         for name, seed, public_key, message, signature in RFC_8032:
             with self.subTest(name):
                 key, text, signed = (bytes.fromhex(part) for part in (public_key, message, signature))
@@ -106,46 +106,47 @@ class PublishedSignatures(unittest.TestCase):
                 self.assertEqual(proof_vectors.sign(bytes.fromhex(seed), text), signed)
 
     @unittest.skipUnless(shutil.which('openssl'), 'needs openssl')
-    def test_openssl_agrees_on_signatures_good_and_bad(self):
+    def test_openssl_agrees_on_valid_and_invalid_signatures(self):
         chance = random.Random(8032)
         with tempfile.TemporaryDirectory() as folder:
             key_file, message_file, signature_file = (pathlib.Path(folder) / name for name in ('key', 'message', 'signature'))
-            for turn in range(6):
+            for round_number in range(6):
                 seed, message = chance.getrandbits(256).to_bytes(32, 'big'), chance.getrandbits(800).to_bytes(100, 'big')
                 key, signature = proof_vectors.public_key(seed), bytearray(proof_vectors.sign(seed, message))
-                if turn % 2:
+                if round_number % 2:
                     signature[chance.randrange(64)] ^= 1 << chance.randrange(8)
                 # SubjectPublicKeyInfo of an Ed25519 key, RFC 8410.
                 key_file.write_bytes(bytes.fromhex('302a300506032b6570032100') + key)
                 message_file.write_bytes(message)
                 signature_file.write_bytes(signature)
-                asked = ['openssl', 'pkeyutl', '-verify', '-rawin', '-pubin', '-keyform', 'DER', '-inkey', key_file]
-                done = subprocess.run([*asked, '-in', message_file, '-sigfile', signature_file], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                self.assertEqual(done.returncode == 0, ed25519.verify(key, message, bytes(signature)), done)
-                self.assertEqual(done.returncode == 0, turn % 2 == 0)
+                command = ['openssl', 'pkeyutl', '-verify', '-rawin', '-pubin', '-keyform', 'DER', '-inkey', key_file]
+                command += ['-in', message_file, '-sigfile', signature_file]
+                process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.assertEqual(process.returncode == 0, ed25519.verify(key, message, bytes(signature)), process)
+                self.assertEqual(process.returncode == 0, round_number % 2 == 0)
 
 
-class BentSignatures(unittest.TestCase):
+class AlteredSignatures(unittest.TestCase):
     def setUp(self):
         _, _, public_key, message, signature = RFC_8032[2]
         self.key, self.message, self.signature = (bytes.fromhex(part) for part in (public_key, message, signature))
 
-    def test_every_bit_of_a_signature_counts(self):
+    def test_a_change_of_any_bit_is_detected(self):
         for bit in range(0, 512, 7):
-            bent = bytearray(self.signature)
-            bent[bit // 8] ^= 1 << bit % 8
-            self.assertFalse(ed25519.verify(self.key, self.message, bytes(bent)), bit)
+            altered = bytearray(self.signature)
+            altered[bit // 8] ^= 1 << bit % 8
+            self.assertFalse(ed25519.verify(self.key, self.message, bytes(altered)), bit)
 
-    def test_another_message_or_another_key(self):
+    def test_another_message_or_key_is_rejected(self):
         self.assertFalse(ed25519.verify(self.key, self.message + b'\x00', self.signature))
         self.assertFalse(ed25519.verify(bytes.fromhex(RFC_8032[1][2]), self.message, self.signature))
 
-    def test_s_beyond_the_order_is_refused(self):
+    def test_s_beyond_the_order_is_rejected(self):
         s = int.from_bytes(self.signature[32:], 'little')
         for other in (s + ed25519.ORDER, s + 7 * ed25519.ORDER, 2**256 - 1):
             self.assertFalse(ed25519.verify(self.key, self.message, self.signature[:32] + other.to_bytes(32, 'little')))
 
-    def test_keys_that_are_no_keys(self):
+    def test_invalid_keys_are_rejected(self):
         for encoded in [*SMALL_ORDER, *NOT_CANONICAL, OFF_THE_CURVE, '', '00' * 31, '00' * 33]:
             with self.subTest(encoded):
                 self.assertFalse(ed25519.is_public_key(bytes.fromhex(encoded)))
@@ -155,12 +156,12 @@ class BentSignatures(unittest.TestCase):
         for encoded in SMALL_ORDER:
             self.assertIsNotNone(ed25519.decode(bytes.fromhex(encoded)))
 
-    def test_one_signature_that_would_fit_every_message(self):
+    def test_a_signature_that_would_fit_every_message_is_rejected(self):
         # A and R are the identity, s is 0: the equation holds for every message.
         identity = bytes.fromhex(SMALL_ORDER[0])
         self.assertFalse(ed25519.verify(identity, b'anything', identity + bytes(32)))
 
-    def test_a_signature_of_another_length(self):
+    def test_a_signature_of_another_length_is_rejected(self):
         for signature in (b'', self.signature[:-1], self.signature + b'\x00', self.signature * 2):
             self.assertFalse(ed25519.verify(self.key, self.message, signature))
 

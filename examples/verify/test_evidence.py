@@ -38,22 +38,22 @@ class Evidence(unittest.TestCase):
             reasons.add(case['response']['reason'])
         self.assertEqual(reasons, set(evidence.EVENTS))
 
-    def test_evidence_that_was_altered_or_is_of_another_decision(self):
+    def test_altered_evidence_and_evidence_of_another_decision_are_invalid(self):
         first, second = self.golden['cases'][:2]
         self.invalid(first['response'], second['evidence'].encode(), 'evidence_mismatch')
         self.invalid(first['response'], first['evidence'].replace('97.5', '98.5').encode(), 'evidence_mismatch')
         older = {name: value for name, value in first['response'].items() if name != 'evidence_sha256'}
         self.invalid(older, first['evidence'].encode(), 'no_evidence_named')
 
-    def test_a_verdict_that_does_not_follow(self):
+    def test_a_verdict_that_does_not_follow_is_invalid(self):
         for case in self.golden['cases']:
             for name in evidence.verdict(json.loads(case['evidence'])):
                 response = copy.deepcopy(case['response'])
-                response[name] = [{}] if name == 'checks' else 'turned'
+                response[name] = [{}] if name == 'checks' else 'changed'
                 with self.subTest(name):
                     self.invalid(response, case['evidence'].encode('utf-8'), 'verdict_mismatch')
 
-    def test_evidence_of_another_form(self):
+    def test_evidence_of_another_form_is_invalid(self):
         case = self.golden['cases'][0]
         for text, code in (
             (case['evidence'].replace('"version":1', '"version":2'), 'unknown_evidence'),
@@ -64,16 +64,16 @@ class Evidence(unittest.TestCase):
             digest = hashlib.sha256(text.encode()).hexdigest()
             self.invalid({**case['response'], 'evidence_sha256': digest}, text.encode(), code)
 
-    def test_the_command_line_takes_it(self):
+    def test_the_command_line_checks_evidence(self):
         case = self.golden['cases'][0]
         with tempfile.TemporaryDirectory() as folder:
-            place = pathlib.Path(folder)
-            (place / 'decision.json').write_text(json.dumps(case['response']), 'utf-8')
-            for text, code, said in ((case['evidence'], 0, 'gives this verdict'), ('{}', 1, 'hashes to')):
-                (place / 'evidence.json').write_text(text, 'utf-8')
-                asked = ['decision', 'decision.json', '--evidence', 'evidence.json', '--key', self.golden['decision_key_hex']]
-                done = subprocess.run([sys.executable, str(VERIFY), *asked], cwd=folder, stdout=subprocess.PIPE, check=False)
-                self.assertEqual((done.returncode, said in done.stdout.decode()), (code, True), done.stdout)
+            path = pathlib.Path(folder)
+            (path / 'decision.json').write_text(json.dumps(case['response']), 'utf-8')
+            for text, code, part in ((case['evidence'], 0, 'gives this verdict'), ('{}', 1, 'hashes to')):
+                (path / 'evidence.json').write_text(text, 'utf-8')
+                arguments = ['decision', 'decision.json', '--evidence', 'evidence.json', '--key', self.golden['decision_key_hex']]
+                process = subprocess.run([sys.executable, str(VERIFY), *arguments], cwd=folder, stdout=subprocess.PIPE, check=False)
+                self.assertEqual((process.returncode, part in process.stdout.decode()), (code, True), process.stdout)
 
 
 if __name__ == '__main__':

@@ -34,7 +34,7 @@ from golden import FORMATS_PAGE, vectors
 
 
 class GoldenVectors(unittest.TestCase):
-    def test_the_committed_files_are_what_the_generator_writes(self):
+    def test_the_committed_files_match_the_generator(self):
         for name, data in make_vectors.files().items():
             self.assertEqual((make_vectors.VECTORS / name).read_bytes(), data, f'{name}: run make_vectors.py')
 
@@ -51,7 +51,7 @@ class FormatsPage(unittest.TestCase):
         """The fenced blocks right after the comment <!-- marker -->."""
         return re.findall(rf'<!-- {marker} -->\n+```\w*\n(.*?)```', self.page, re.S)
 
-    def test_its_row_has_the_hash_that_it_says(self):
+    def test_its_row_has_the_stated_hash(self):
         (line,) = self.blocks('vector: row')
         (canonical,) = self.blocks('vector: canonical row')
         row = jcs.read(line)
@@ -60,40 +60,40 @@ class FormatsPage(unittest.TestCase):
         self.assertEqual(ledger.verify(io.BytesIO(line.encode('utf-8'))).head, row['row_hash'])
 
     def test_its_decision_is_valid_under_its_key(self):
-        (answer,) = self.blocks('vector: decision')
+        (decision_text,) = self.blocks('vector: decision')
         (key,) = re.findall(r'`K` is `([0-9a-f]{64})`', self.page)
-        response = decision.verify(answer.encode('utf-8'), bytes.fromhex(key))
+        response = decision.verify(decision_text.encode('utf-8'), bytes.fromhex(key))
         self.assertEqual(response, vectors('decision.json')['cases'][0]['response'])
         self.assertEqual(decision.decision_key(vector_values.MASTER_SECRET, vector_values.TENANT, 'dk-1').hex(), key)
 
     def test_its_decision_follows_from_its_evidence(self):
-        (answer,), (canonical,) = self.blocks('vector: decision with evidence'), self.blocks('vector: evidence')
+        (decision_text,), (canonical,) = self.blocks('vector: decision with evidence'), self.blocks('vector: evidence')
         golden = vectors('evidence.json')
-        response = decision.verify(answer.encode('utf-8'), bytes.fromhex(golden['decision_key_hex']))
+        response = decision.verify(decision_text.encode('utf-8'), bytes.fromhex(golden['decision_key_hex']))
         self.assertEqual((response, canonical.rstrip('\n')), (golden['cases'][1]['response'], golden['cases'][1]['evidence']))
         document = evidence.check(response, canonical.encode('utf-8'))
         self.assertIn(f'is `{response["evidence_sha256"]}`', self.page)
         rows = re.findall(r'^\| `(\w+)` \|', self.section('Evidence').partition('All of it but')[0], re.M)
         self.assertEqual(set(rows), set(document))
 
-    def test_its_ingestion_key_is_stored_as_it_says(self):
+    def test_its_ingestion_key_has_the_stated_digest(self):
         ((prefix, secret),) = re.findall(r'`aa_live_([0-9a-f]{12})\.([A-Za-z0-9_-]{43})`', self.page)
         self.assertEqual(len(base64.urlsafe_b64decode(secret + '=')), 32)
         self.assertIn(hashlib.sha256(secret.encode('ascii')).hexdigest(), self.page)
 
-    def test_its_seals_are_those_of_the_vectors(self):
+    def test_its_seals_match_the_vectors(self):
         for name, case in (('head seal', 1), ('row seal', 3)):
             (seal,) = self.blocks('vector: ' + name)
             self.assertEqual(seal.strip(), vectors(name.replace(' ', '-') + 's.json')['cases'][case]['seal'])
 
-    def test_its_succession_is_that_of_the_vectors(self):
+    def test_its_succession_matches_the_vectors(self):
         golden = vectors('signing-key-succession.json')
         (text,), (members,) = self.blocks('vector: succession message'), self.blocks('vector: succession')
         self.assertEqual('countersign/signing-key-successor/v1\n' + text.strip(), golden['message'])
         members = json.loads(members)
         self.assertEqual(members, {name: golden['successor'][name] for name in members})
 
-    def test_its_tree_has_the_roots_that_it_says(self):
+    def test_its_tree_has_the_stated_roots(self):
         (table,) = re.findall(r'<!-- vector: tree -->\n((?:\|.*\n)+)', self.page)
         tree = merkle.Tree()
         for size, line in enumerate(table.splitlines()[2:]):
@@ -105,7 +105,7 @@ class FormatsPage(unittest.TestCase):
             self.assertEqual((tree.size, tree.root().hex()), (size, hashes[-1]))
         self.assertEqual(tree.size, 3)
 
-    def test_its_key_event_has_the_leaf_data_that_it_says(self):
+    def test_its_key_event_has_the_stated_leaf_data(self):
         (canonical,) = self.blocks('vector: key event')
         event = jcs.read(canonical)
         self.assertEqual(jcs.canonicalize(event).decode('utf-8'), canonical.rstrip('\n'))
@@ -113,7 +113,7 @@ class FormatsPage(unittest.TestCase):
         self.assertEqual(event, vectors('checkpoints.json')['key_events'][0]['event'])
         self.assertEqual(set(re.findall(r'`(\w+)`', self.section('Key event').partition('```')[0])) - {'live', 'read'}, {*key_events.MEMBERS})
 
-    def test_its_evidence_event_has_the_leaf_data_that_it_says(self):
+    def test_its_evidence_event_has_the_stated_leaf_data(self):
         (canonical,) = self.blocks('vector: evidence event')
         event = jcs.read(canonical)
         self.assertEqual(jcs.canonicalize(event).decode('utf-8'), canonical.rstrip('\n'))
@@ -126,7 +126,7 @@ class FormatsPage(unittest.TestCase):
             for member in members:
                 self.assertIn(f'`{member}`', rows[action])
 
-    def test_its_trace_event_has_the_leaf_data_that_it_says(self):
+    def test_its_trace_event_has_the_stated_leaf_data(self):
         (canonical,) = self.blocks('vector: trace event')
         event = jcs.read(canonical)
         self.assertEqual(jcs.canonicalize(event).decode('utf-8'), canonical.rstrip('\n'))
@@ -136,7 +136,7 @@ class FormatsPage(unittest.TestCase):
         named = {name for row in rows for name in re.findall(r'`(\w+)`', row)}
         self.assertEqual(named, {*trace_events.RECORDED, *trace_events.DROPPED, *trace_events.SUBMISSION})
 
-    def test_its_keys_checkpoint_header_and_proofs_are_golden_and_hold(self):
+    def test_its_keys_checkpoint_header_and_proofs_are_golden_and_valid(self):
         golden = vectors('checkpoints.json')
         (vkey,), (jwk,) = self.blocks('vector: vkey'), self.blocks('vector: jwk')
         self.assertEqual((vkey.strip(), json.loads(jwk)), (golden['keys'][0]['note_key'], golden['keys'][0]['jwk']))
@@ -162,7 +162,7 @@ class FormatsPage(unittest.TestCase):
         (vkey,) = self.blocks('vector: vkey')
         attestation.verify(json.dumps(envelope).encode('ascii'), note.read_keys(vkey.encode('utf-8')))
 
-    def test_it_links_to_sections_that_are_there(self):
+    def test_it_links_only_to_existing_sections(self):
         headings = {re.sub('[^a-z0-9 -]', '', heading.lower()).replace(' ', '-') for heading in re.findall('^#+ (.*)$', self.page, re.M)}
         self.assertLessEqual(set(re.findall(r'\]\(#([^)]*)\)', self.page)), headings)
 
@@ -176,31 +176,31 @@ class FormatsPage(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / 'decision.json'
 
-            def reporting(rate):
+            def response_with_rate(rate):
                 evaluation = {**decision_vectors.ALLOWED['evaluation'], 'pass_rate': rate, 'agent_name': 'support-bot'}
                 return decision_vectors.decision_response({**decision_vectors.ALLOWED, 'actual_threshold': rate, 'evaluation': evaluation})
 
-            def said(response, key):
+            def run_recipe(response, key):
                 path.write_text(json.dumps(response, ensure_ascii=False), 'utf-8')
                 environment = {'PATH': os.environ['PATH'], 'COUNTERSIGN_DECISION_KEY': key}
                 return subprocess.run(['sh', '-c', recipe], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
             for case in golden['cases']:
-                done = said(case['response'], case['decision_key_hex'])
-                self.assertEqual(done.returncode, 0 if case['D']['allowed'] else 1, done)
-                self.assertIn(case['D']['reason'].encode(), done.stdout)
-                self.assertNotIn(case['D']['reason'].encode(), said(case['response'], '0' * 64).stdout)
+                process = run_recipe(case['response'], case['decision_key_hex'])
+                self.assertEqual(process.returncode, 0 if case['D']['allowed'] else 1, process)
+                self.assertIn(case['D']['reason'].encode(), process.stdout)
+                self.assertNotIn(case['D']['reason'].encode(), run_recipe(case['response'], '0' * 64).stdout)
                 altered = {**case['response'], 'allowed': True, 'message': 'altered'}
-                done = said(altered, case['decision_key_hex'])
-                self.assertEqual((done.returncode, done.stdout), (1, b''), done)
+                process = run_recipe(altered, case['decision_key_hex'])
+                self.assertEqual((process.returncode, process.stdout), (1, b''), process)
             key = golden['cases'][0]['decision_key_hex']
             for rate in (33.333333333333336, 0.0001):
-                self.assertEqual(said(reporting(rate), key).returncode, 0, rate)
+                self.assertEqual(run_recipe(response_with_rate(rate), key).returncode, 0, rate)
             # Versions of jq print it differently. They may reject a genuine decision, but never accept a false one.
-            self.assertIn(said(reporting(0.00001), key).returncode, (0, 1))
-            self.assertEqual(said({**reporting(0.00001), 'actual_threshold': 99}, key).returncode, 1)
-            self.assertEqual(said({'error': 'unauthorized', 'issues': []}, '0' * 64).returncode, 1)
-            self.assertEqual(said({}, '').returncode, 1)
+            self.assertIn(run_recipe(response_with_rate(0.00001), key).returncode, (0, 1))
+            self.assertEqual(run_recipe({**response_with_rate(0.00001), 'actual_threshold': 99}, key).returncode, 1)
+            self.assertEqual(run_recipe({'error': 'unauthorized', 'issues': []}, '0' * 64).returncode, 1)
+            self.assertEqual(run_recipe({}, '').returncode, 1)
 
 
 if __name__ == '__main__':

@@ -6,14 +6,14 @@ import unittest
 import golden
 import make_hostile
 
-QUESTIONS = {'audit': 'ledger'}
+COMMANDS = {'audit': 'ledger'}
 
 
-class HostileFiles(golden.Asking):
-    def test_the_folder_holds_what_is_written_anew(self):
+class HostileFiles(golden.VerifierTest):
+    def test_the_folder_matches_the_generator(self):
         self.assertEqual(make_hostile.main(['--check']), 0)
 
-    def test_each_verdict_is_that_of_the_manifest(self):
+    def test_each_verdict_matches_the_manifest(self):
         manifest = json.loads((make_hostile.FOLDER / 'manifest.json').read_text('utf-8'))
         self.assertGreater(len(manifest['cases']), 150)
         for case in manifest['cases']:
@@ -21,11 +21,11 @@ class HostileFiles(golden.Asking):
                 self.assertEqual(self._verdict(case), (case['verdict'], case['row']))
 
     def _verdict(self, case):
-        said = self.ask(QUESTIONS.get(case['kind'], case['kind']), str(make_hostile.FOLDER / case['file']), *_options(case))
+        result = self.run_verifier(COMMANDS.get(case['kind'], case['kind']), str(make_hostile.FOLDER / case['file']), *_options(case))
         if 'remark' in case:
-            self.assertEqual('ledger.restore_accepted' in json.dumps(said), case['remark'])
-        row = said['first_bad']['line'] if case['row'] is not None and 'first_bad' in said else None
-        return 'valid' if said['exit_code'] == 0 else 'refused', row
+            self.assertEqual('ledger.restore_accepted' in json.dumps(result), case['remark'])
+        row = result['first_bad']['line'] if case['row'] is not None and 'first_bad' in result else None
+        return 'valid' if result['exit_code'] == 0 else 'refused', row
 
 
 def _options(case):

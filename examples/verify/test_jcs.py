@@ -18,7 +18,7 @@ def double(bits):
 
 
 class Canonicalization(unittest.TestCase):
-    def test_the_sample_of_rfc_8785_comes_out_as_published(self):
+    def test_the_sample_of_rfc_8785_has_the_published_form(self):
         sample = vectors('jcs-rfc8785.json')['section_3_2_2_sample']
         canonical = jcs.canonicalize(jcs.read(sample['input'], exact=False))
         self.assertEqual(canonical.decode('utf-8'), sample['canonical'])
@@ -30,7 +30,7 @@ class Canonicalization(unittest.TestCase):
         self.assertEqual(list(json.loads(canonical).values()), sample['values_in_order'])
         self.assertEqual(canonical, sample['canonical'])
 
-    def test_every_number_of_appendix_b(self):
+    def test_every_number_of_appendix_b_has_the_published_form(self):
         for number in vectors('jcs-rfc8785.json')['appendix_b_numbers']:
             with self.subTest(number['ieee754_hex']):
                 if number['json'] is None:
@@ -38,7 +38,7 @@ class Canonicalization(unittest.TestCase):
                 else:
                     self.assertEqual(jcs.canonicalize(double(number['ieee754_hex'])).decode(), number['json'])
 
-    def test_a_number_that_is_written_is_read_as_itself(self):
+    def test_a_written_number_is_read_with_the_same_value(self):
         chance = random.Random(8785)
         for _ in range(20000):
             value = double(f'{chance.getrandbits(64):016x}')
@@ -56,7 +56,7 @@ class Canonicalization(unittest.TestCase):
             '\\"\\\\/\x7f\x80\u2028\u2029\ufeff\uffff😀"',
         )
 
-    def test_what_has_no_canonical_form_is_refused(self):
+    def test_values_without_a_canonical_form_are_rejected(self):
         deep = []
         for _ in range(100000):
             deep = [deep]
@@ -97,7 +97,7 @@ class Canonicalization(unittest.TestCase):
                     jcs.read(token)
                 self.assertEqual(refusal.exception.code, 'inexact_number')
 
-    def test_what_is_not_json_is_refused(self):
+    def test_text_that_is_not_json_is_rejected(self):
         for text in ('', ' ', '{', '[1,]', '{"a":1,}', 'NaN', '[Infinity]', '-Infinity', '01', '+1', '.5', '1.', "'a'", '"\t"', '"\\x"'):
             with self.subTest(text):
                 with self.assertRaises(jcs.JcsError) as refusal:

@@ -16,12 +16,13 @@ import decision_vectors
 import merkle
 import note
 import proof_vectors
-from golden import OTHER_VALUES, Asking, decision_data, decisions_export, export, golden_decisions, golden_rows, rehashed, tree_data, vectors
+from golden import OTHER_VALUES, VerifierTest, decision_data, decisions_export, export
+from golden import golden_decisions, golden_rows, rehashed, tree_data, vectors
 from vector_values import TENANT
 from proof_vectors import OTHER_TENANT, SEEDS, checkpoint, checkpoint_text, signed_note
 
 
-class KeptOfALedger(Asking):
+class KeptOfALedger(VerifierTest):
     def setUp(self):
         super().setUp()
         self.golden = vectors('checkpoints.json')
@@ -32,24 +33,24 @@ class KeptOfALedger(Asking):
     def with_all(self):
         return [argument for path in self.kept for argument in ('--checkpoint', path)]
 
-    def test_a_whole_ledger_meets_every_checkpoint_that_was_kept_of_it(self):
-        said = self.good('ledger', self.export, *self.with_all(), '--key', self.KEY, '--tenant', TENANT)
-        self.assertEqual([(held['size'], held['verdict']) for held in said['kept']], [(size, 'met') for size in range(7)])
-        self.assertEqual(bytes.fromhex(self.golden['logs'][0]['roots'][6]), note.from_base64(said['root']))
-        (signer,) = said['kept'][6]['signed_by']
+    def test_a_valid_ledger_matches_every_kept_checkpoint(self):
+        result = self.good('ledger', self.export, *self.with_all(), '--key', self.KEY, '--tenant', TENANT)
+        self.assertEqual([(head['size'], head['verdict']) for head in result['kept']], [(size, 'met') for size in range(7)])
+        self.assertEqual(bytes.fromhex(self.golden['logs'][0]['roots'][6]), note.from_base64(result['root']))
+        (signer,) = result['kept'][6]['signed_by']
         self.assertEqual((signer['verifier_key'], signer['kid']), (self.KEY, self.golden['keys'][0]['kid']))
 
-    def test_without_a_key_the_root_is_held_against_it_all_the_same(self):
+    def test_without_a_key_the_root_is_still_compared(self):
         self.assertEqual(self.good('ledger', self.export, *self.with_all())['kept'][6]['signed_by'], [])
         self.bad('checkpoint_not_met', 'ledger', self.file(export(self.rewritten())), '--checkpoint', self.kept[6])
 
-    def test_the_key_as_a_file_as_a_jwks_and_more_than_one(self):
+    def test_the_key_can_be_a_file_or_a_jwks_and_be_repeated(self):
         for key in (self.file(self.KEY + '\n'), self.file(json.dumps(self.golden['jwks'])), self.file(json.dumps(self.golden['jwks_after_rotating']))):
             self.good('ledger', self.export, '--checkpoint', self.kept[6], '--key', key)
         both = ['--key', self.STRANGERS_KEY, '--key', self.KEY]
         self.good('ledger', self.export, '--checkpoint', self.kept[6], *both)
 
-    def test_the_head_of_a_ci_log(self):
+    def test_the_head_from_a_ci_log_is_compared(self):
         self.good('ledger', self.export, '--head', self.golden['header'])
         self.good('ledger', self.export, '--head', f'Countersign-Checkpoint: {self.golden["header"]}', '--checkpoint', self.kept[3])
         self.good('ledger', self.export, '--head', self.golden['header_of_empty_logs'])
@@ -59,7 +60,7 @@ class KeptOfALedger(Asking):
         self.unusable('ledger', self.export, '--head', 'nonsense;')
         self.unusable('ledger', self.export, '--head', self.golden['header'].split(', ')[1])
 
-    def test_an_empty_export(self):
+    def test_an_empty_export_matches_only_a_checkpoint_of_size_0(self):
         empty = self.file(b'')
         self.good('ledger', empty, '--checkpoint', self.kept[0], '--key', self.KEY)
         self.good('ledger', empty, '--checkpoint', self.kept[0], '--key', self.KEY, '--tenant', TENANT)
@@ -74,29 +75,29 @@ class KeptOfALedger(Asking):
         rows[2]['rationale'] = 'approved by nobody'
         return rehashed(rows)
 
-    def test_a_cut_tail(self):
+    def test_a_missing_tail_is_detected(self):
         for size in range(6):
             short = self.file(export(golden_rows()[:size]))
             self.good('ledger', short)  # the chain alone does not reveal it
-            said = self.bad('cut_off', 'ledger', short, '--checkpoint', self.kept[6], '--key', self.KEY)
-            self.assertIn(f'the export ends after {size}', said['problems'][0]['message'])
-            self.assertEqual(said['kept'][0]['verdict'], 'beyond_the_end')
+            result = self.bad('cut_off', 'ledger', short, '--checkpoint', self.kept[6], '--key', self.KEY)
+            self.assertIn(f'the export ends after {size}', result['problems'][0]['message'])
+            self.assertEqual(result['kept'][0]['verdict'], 'beyond_the_end')
 
-    def test_rows_after_the_last_kept_checkpoint_can_be_cut_unseen(self):
-        # The limit that docs/threat-model.md names.
+    def test_missing_rows_after_the_last_kept_checkpoint_are_not_detected(self):
+        # docs/threat-model.md describes this limit.
         self.good('ledger', self.file(export(golden_rows()[:5])), '--checkpoint', self.kept[4], '--key', self.KEY)
 
-    def test_the_whole_chain_rewritten_with_correct_hashes(self):
+    def test_a_chain_rewritten_with_correct_hashes_is_detected(self):
         forged = self.file(export(self.rewritten()))
         self.good('ledger', forged)  # the chain alone does not reveal it
-        said = self.bad(['checkpoint_not_met'] * 4, 'ledger', forged, *self.with_all(), '--key', self.KEY)
-        message = said['problems'][0]['message']
+        result = self.bad(['checkpoint_not_met'] * 4, 'ledger', forged, *self.with_all(), '--key', self.KEY)
+        message = result['problems'][0]['message']
         self.assertIn('the chain was rewritten, or this checkpoint is of another ledger', message)
         self.assertIn('(size 3) does not match', message)
         self.assertIn('the first 2 rows match another kept head', message)
-        self.assertEqual([held['verdict'] for held in said['kept']], ['met'] * 3 + ['not_met'] * 4)
+        self.assertEqual([head['verdict'] for head in result['kept']], ['met'] * 3 + ['not_met'] * 4)
 
-    def test_every_field_of_a_row_rewritten_with_correct_hashes(self):
+    def test_a_change_of_any_member_with_correct_hashes_is_detected(self):
         for name in set(ledger.MEMBERS) - {'version', 'tenant_id', 'seq', 'prev_hash', 'row_hash'}:
             with self.subTest(name):
                 rows = golden_rows()
@@ -104,7 +105,7 @@ class KeptOfALedger(Asking):
                 forged = self.file(export(rehashed(rows)))
                 self.bad('checkpoint_not_met', 'ledger', forged, '--checkpoint', self.kept[6], '--key', self.KEY)
 
-    def test_a_row_removed_inserted_and_reordered_and_the_chain_mended(self):
+    def test_removed_inserted_and_reordered_rows_in_a_repaired_chain_are_detected(self):
         def renumbered(rows):
             for seq, row in enumerate(rows, 1):
                 row['seq'] = seq
@@ -126,42 +127,42 @@ class KeptOfALedger(Asking):
                 self.good('ledger', forged)
                 self.bad(codes, 'ledger', forged, '--checkpoint', self.kept[4], '--checkpoint', self.kept[6], '--key', self.KEY)
 
-    def test_a_row_backdated(self):
+    def test_a_backdated_row_is_detected(self):
         rows = golden_rows()
         rows[5]['recorded_at'] = rows[4]['recorded_at']  # not before the previous row, so the chain is valid
         forged = self.file(export(rehashed(rows)))
         self.good('ledger', forged)
         self.bad('checkpoint_not_met', 'ledger', forged, '--checkpoint', self.kept[6], '--key', self.KEY)
 
-    def test_an_entry_that_claims_to_be_the_gate(self):
+    def test_an_entry_that_claims_to_be_from_the_gate_is_detected(self):
         rows = golden_rows()
         self.assertNotEqual(rows[1]['recorded_by'], 'system:promotion-gate')
         rows[1]['recorded_by'] = 'system:promotion-gate'
         forged = self.file(export(rehashed(rows)))
         self.bad('checkpoint_not_met', 'ledger', forged, '--checkpoint', self.kept[2], '--key', self.KEY)
 
-    def test_a_row_moved_to_another_tenant(self):
+    def test_rows_moved_to_another_tenant_are_detected(self):
         rows = [{**row, 'tenant_id': OTHER_TENANT} for row in golden_rows()]
         moved = self.file(export(rehashed(rows)))
         self.good('ledger', moved)
         self.bad('other_origin', 'ledger', moved, '--checkpoint', self.kept[6], '--key', self.KEY)
-        # Even with a checkpoint of that tenant, signed by a careless instance over the old rows.
-        careless = self.file(checkpoint(f'countersign/{OTHER_TENANT}', tree_data(golden_rows())))
-        self.bad('checkpoint_not_met', 'ledger', moved, '--checkpoint', careless, '--key', self.KEY)
+        # Even with a checkpoint of that tenant, which the instance signed by mistake over the old rows.
+        mistaken = self.file(checkpoint(f'countersign/{OTHER_TENANT}', tree_data(golden_rows())))
+        self.bad('checkpoint_not_met', 'ledger', moved, '--checkpoint', mistaken, '--key', self.KEY)
 
-    def test_the_heads_of_two_tenants_swapped(self):
+    def test_the_checkpoint_of_another_tenant_is_rejected(self):
         theirs = self.file(checkpoint(f'countersign/{OTHER_TENANT}', [bytes(32)] * 6))
-        said = self.bad('other_origin', 'ledger', self.export, '--checkpoint', theirs, '--key', self.KEY)
-        self.assertIn('it says nothing about this export', said['problems'][0]['message'])
+        result = self.bad('other_origin', 'ledger', self.export, '--checkpoint', theirs, '--key', self.KEY)
+        self.assertIn('it says nothing about this export', result['problems'][0]['message'])
 
-    def test_the_checkpoint_of_another_log_of_the_same_tenant(self):
+    def test_the_checkpoint_of_another_log_of_the_same_tenant_is_rejected(self):
         for log in self.golden['logs'][1:]:
             theirs = self.file(log['checkpoints'][3])
             self.bad('other_origin', 'ledger', self.export, '--checkpoint', theirs, '--key', self.KEY)
         for log in ('decisions', 'keys'):
             self.bad('other_origin', log, self.file(b''), '--checkpoint', self.kept[6], '--key', self.KEY)
 
-    def test_a_fork_two_exports_and_one_checkpoint(self):
+    def test_a_fork_is_detected_with_the_checkpoint_of_the_other_branch(self):
         fork = self.file(export(self.rewritten()))
         theirs = self.file(checkpoint(self.ORIGIN, tree_data(self.rewritten())))
         self.good('ledger', fork, '--checkpoint', theirs, '--key', self.KEY)
@@ -169,32 +170,32 @@ class KeptOfALedger(Asking):
         self.bad('checkpoint_not_met', 'ledger', fork, '--checkpoint', self.kept[6], '--key', self.KEY)
         self.bad('checkpoint_not_met', 'ledger', self.export, '--checkpoint', theirs, '--key', self.KEY)
 
-    def test_a_fork_that_two_witnesses_find_when_they_compare(self):
+    def test_two_checkpoints_of_a_fork_are_reported_as_a_fork(self):
         theirs = self.file(checkpoint(self.ORIGIN, tree_data(self.rewritten())))
         both = ['--checkpoint', self.kept[6], '--checkpoint', theirs]
-        said = self.bad(['fork', 'checkpoint_not_met'], 'ledger', self.export, *both, '--key', self.KEY)
-        self.assertIn('the instance signed both', said['problems'][0]['message'])
-        said = self.bad(['fork', 'checkpoint_not_met'], 'ledger', self.export, *both)
-        self.assertNotIn('signed both', said['problems'][0]['message'])
+        result = self.bad(['fork', 'checkpoint_not_met'], 'ledger', self.export, *both, '--key', self.KEY)
+        self.assertIn('the instance signed both', result['problems'][0]['message'])
+        result = self.bad(['fork', 'checkpoint_not_met'], 'ledger', self.export, *both)
+        self.assertNotIn('signed both', result['problems'][0]['message'])
 
-    def test_an_altered_checkpoint_and_a_wrong_key(self):
+    def test_an_altered_checkpoint_and_a_wrong_key_are_rejected(self):
         altered = self.file(self.notes[6].replace('\n6\n', '\n5\n'))
-        said = self.bad('signature_mismatch', 'ledger', self.export, '--checkpoint', altered, '--key', self.KEY)
-        self.assertIn(altered, said['problems'][0]['message'])
+        result = self.bad('signature_mismatch', 'ledger', self.export, '--checkpoint', altered, '--key', self.KEY)
+        self.assertIn(altered, result['problems'][0]['message'])
         self.bad('unknown_signer', 'ledger', self.export, '--checkpoint', self.kept[6], '--key', self.STRANGERS_KEY)
         strangers = self.file(checkpoint(self.ORIGIN, tree_data(golden_rows()), SEEDS['stranger']))
         self.bad('unknown_signer', 'ledger', self.export, '--checkpoint', strangers, '--key', self.KEY)
-        # One bad checkpoint among good ones makes the verdict bad.
+        # One invalid checkpoint among valid ones makes the result broken.
         self.bad('unknown_signer', 'ledger', self.export, *self.with_all(), '--checkpoint', strangers, '--key', self.KEY)
 
-    def test_a_broken_row_is_named_first_and_the_checkpoints_before_it_still_answer(self):
+    def test_a_broken_row_is_reported_with_the_verdicts_on_checkpoints_before_it(self):
         rows = golden_rows()
         rows[3]['subject'] = 'changed'
-        said = self.bad('row_hash_mismatch', 'ledger', self.file(export(rows)), *self.with_all(), '--key', self.KEY)
-        self.assertEqual((said['first_bad']['seq'], said['entries_whole_before']), (4, 3))
-        self.assertEqual([held['verdict'] for held in said['kept']], ['met'] * 4 + ['not_reached'] * 3)
+        result = self.bad('row_hash_mismatch', 'ledger', self.file(export(rows)), *self.with_all(), '--key', self.KEY)
+        self.assertEqual((result['first_bad']['seq'], result['entries_whole_before']), (4, 3))
+        self.assertEqual([head['verdict'] for head in result['kept']], ['met'] * 4 + ['not_reached'] * 3)
 
-    def test_questions_that_cannot_be_asked(self):
+    def test_unusable_arguments_are_reported(self):
         self.unusable('ledger', self.export, '--key', self.KEY)
         for key in ('nonsense', self.KEY.replace('A', 'B', 1), self.file(b'{}'), str(self.folder), self.file(b'x' * 2**21)):
             self.unusable('ledger', self.export, '--checkpoint', self.kept[6], '--key', key)
@@ -202,12 +203,12 @@ class KeptOfALedger(Asking):
         self.bad('bad_note', 'ledger', self.export, '--checkpoint', self.export)
         self.bad('too_long', 'ledger', self.export, '--checkpoint', '/dev/zero')
 
-    def test_a_checkpoint_of_an_absurd_size_costs_nothing(self):
+    def test_a_checkpoint_of_the_largest_size_is_cheap(self):
         text = signed_note(checkpoint_text(self.ORIGIN, 2**53 - 1, bytes(32)), SEEDS['first'])
         self.bad('cut_off', 'ledger', self.export, '--checkpoint', self.file(text), '--key', self.KEY)
 
 
-class KeptOfDecisions(Asking):
+class KeptOfDecisions(VerifierTest):
     def setUp(self):
         super().setUp()
         self.responses = golden_decisions()
@@ -215,43 +216,43 @@ class KeptOfDecisions(Asking):
         self.notes = vectors('checkpoints.json')['logs'][1]['checkpoints']
         self.kept = self.file(self.notes[3])
 
-    def judged(self, responses, code, *others):
+    def expect_broken(self, responses, code, *others):
         path = self.file(responses if isinstance(responses, bytes) else decisions_export(responses))
         return self.bad(code, 'decisions', path, '--checkpoint', self.kept, '--key', self.KEY, *others)
 
-    def test_a_whole_log_meets_its_checkpoints(self):
+    def test_a_valid_log_matches_its_checkpoints(self):
         every = [argument for text in self.notes for argument in ('--checkpoint', self.file(text))]
-        said = self.good('decisions', self.export, *every, '--key', self.KEY, '--head', vectors('checkpoints.json')['header'])
-        self.assertEqual((said['entries'], said['allowed'], len(said['kept'])), (3, 1, 5))
+        result = self.good('decisions', self.export, *every, '--key', self.KEY, '--head', vectors('checkpoints.json')['header'])
+        self.assertEqual((result['entries'], result['allowed'], len(result['kept'])), (3, 1, 5))
         # These decisions are of an earlier version and name no tenant.
         self.bad('missing_member', 'decisions', self.export, '--checkpoint', self.kept, '--tenant', TENANT)
         self.good('decisions', self.file(b''), '--checkpoint', self.file(self.notes[0]), '--key', self.KEY)
 
-    def test_a_decision_altered(self):
+    def test_an_altered_decision_is_detected(self):
         for name, value in self.responses[1].items():
             altered = {**self.responses[1], name: OTHER_VALUES.get(name, {bool: not value, str: f'{value}.'}.get(type(value), 'altered'))}
             # The digest does not cover the HMAC. With the tenant's key, verify.py decision checks it.
             if name not in ('response_sha256', 'signature', 'signature_alg'):
                 with self.subTest(name):
-                    self.judged([self.responses[0], altered, self.responses[2]], 'digest_mismatch')
+                    self.expect_broken([self.responses[0], altered, self.responses[2]], 'digest_mismatch')
 
-    def test_a_decision_altered_with_a_digest_of_its_own(self):
+    def test_an_altered_decision_with_its_own_digest_is_detected(self):
         forged = decision_vectors.decision_response({**decision_vectors.BLOCKED, 'allowed': True})
         responses = [self.responses[0], forged, self.responses[2]]
         self.good('decisions', self.file(decisions_export(responses)))
-        said = self.judged(responses, 'checkpoint_not_met')
-        self.assertIn('the log was rewritten, or this checkpoint is of another log', said['problems'][0]['message'])
+        result = self.expect_broken(responses, 'checkpoint_not_met')
+        self.assertIn('the log was rewritten, or this checkpoint is of another log', result['problems'][0]['message'])
 
-    def test_an_allowed_decision_deleted(self):
+    def test_a_deleted_decision_is_detected(self):
         self.assertTrue(self.responses[0]['allowed'])
         lines = decisions_export(self.responses).splitlines(True)
-        self.judged(b''.join(lines[1:]), 'seq_gap')
+        self.expect_broken(b''.join(lines[1:]), 'seq_gap')
         self.good('decisions', self.file(decisions_export(self.responses[1:])))  # after renumbering, only the checkpoint reveals it
-        self.judged(self.responses[1:], 'cut_off')
-        self.judged([*self.responses[1:], self.responses[1]], 'logged_twice')
+        self.expect_broken(self.responses[1:], 'cut_off')
+        self.expect_broken([*self.responses[1:], self.responses[1]], 'logged_twice')
 
-    def test_decisions_reordered(self):
-        self.judged([self.responses[1], self.responses[0], self.responses[2]], 'checkpoint_not_met')
+    def test_reordered_decisions_are_detected(self):
+        self.expect_broken([self.responses[1], self.responses[0], self.responses[2]], 'checkpoint_not_met')
 
     def test_the_log_of_another_tenant(self):
         theirs = self.file(checkpoint(f'countersign/{OTHER_TENANT}/decisions', decision_data(self.responses[1:])))
@@ -283,21 +284,21 @@ class KeptOfDecisions(Asking):
         self.bad('inexact_number', 'decisions', self.file(decisions_export([good]).replace(b'97.5', b'97.50000000000000000001')))
 
 
-class KeptOfKeyEvents(Asking):
+class KeptOfKeyEvents(VerifierTest):
     def setUp(self):
         super().setUp()
         self.events = proof_vectors.key_events_of(TENANT)
         self.kept = self.file(vectors('checkpoints.json')['logs'][2]['checkpoints'][3])
 
-    def judged(self, events, code):
+    def expect_broken(self, events, code):
         return self.bad(code, 'keys', self.file(export(events)), '--checkpoint', self.kept, '--key', self.KEY)
 
-    def test_the_golden_events_make_the_golden_leaves(self):
+    def test_the_golden_events_have_the_golden_leaf_data(self):
         for case in vectors('checkpoints.json')['key_events']:
             self.assertEqual(key_events.leaf_data(case['event']).hex(), case['leaf_data'])
         self.good('keys', self.file(export(self.events)), '--checkpoint', self.kept, '--key', self.KEY, '--tenant', TENANT)
 
-    def test_every_member_of_an_event_altered(self):
+    def test_a_change_of_any_member_of_an_event_is_detected(self):
         other = {'version': 1, 'seq': 3, 'kind': 'read', 'credential_sha256': 'ab' * 32, 'prefix': 'abcdefabcdef', 'action': 'rotated', 'tenant_id': OTHER_TENANT, 'scopes': ['audit'], 'recorded_at': '2026-11-20T09:32:00.001Z'}
         other['expires_at'] = None
         codes = {'version': 'wrong_form', 'action': 'does_not_follow', 'seq': 'seq_gap', 'tenant_id': 'other_tenant'}
@@ -305,18 +306,18 @@ class KeptOfKeyEvents(Asking):
             with self.subTest(name):
                 events = [dict(event) for event in self.events]
                 events[1][name] = other.get(name, OTHER_VALUES.get(name, 'altered'))
-                self.judged(events, codes.get(name, 'checkpoint_not_met'))
+                self.expect_broken(events, codes.get(name, 'checkpoint_not_met'))
 
-    def test_a_key_event_deleted(self):
-        self.judged(self.events[:1] + self.events[2:], 'seq_gap')
-        self.judged([self.events[0], {**self.events[2], 'seq': 2}], 'cut_off')
-        self.judged(self.events[:2], 'cut_off')
+    def test_a_deleted_key_event_is_detected(self):
+        self.expect_broken(self.events[:1] + self.events[2:], 'seq_gap')
+        self.expect_broken([self.events[0], {**self.events[2], 'seq': 2}], 'cut_off')
+        self.expect_broken(self.events[:2], 'cut_off')
 
 
 class Memory(unittest.TestCase):
     def test_it_does_not_grow_with_the_export(self):
         class Rows(io.RawIOBase):
-            """An export that is generated while it is read, with checkpoints in between."""
+            """An export that is generated while it is read."""
 
             def __init__(self, rows):
                 self.left, self.seq, self.prev_hash, self.buffer = rows, 0, None, b''
@@ -330,9 +331,9 @@ class Memory(unittest.TestCase):
                     row = {**template, 'seq': self.seq, 'prev_hash': self.prev_hash}
                     self.prev_hash = ledger.row_hash(row)
                     self.buffer += json.dumps({**row, 'row_hash': self.prev_hash}).encode('ascii') + b'\n'
-                given = self.buffer[: len(buffer)]
-                buffer[: len(given)], self.buffer = given, self.buffer[len(given) :]
-                return len(given)
+                chunk = self.buffer[: len(buffer)]
+                buffer[: len(chunk)], self.buffer = chunk, self.buffer[len(chunk) :]
+                return len(chunk)
 
         template = {name: value for name, value in golden_rows()[0].items() if name != 'row_hash'}
         heads = [kept.Head('', size, merkle.EMPTY_ROOT, None, None) for size in range(0, 4000, 100)]

@@ -1,4 +1,4 @@
-"""Tests of the audit chain: valid ledgers, and every attack that a chain alone reveals."""
+"""Tests of the audit chain: valid ledgers, and every attack that the chain alone reveals."""
 
 import sys
 
@@ -14,13 +14,13 @@ import ndjson
 from golden import OTHER_VALUES, export, golden_lines, golden_rows, rehashed, vectors
 
 
-class WholeLedgers(unittest.TestCase):
-    def whole(self, data, tenant_id=None):
+class ValidLedgers(unittest.TestCase):
+    def verified(self, data, tenant_id=None):
         return ledger.verify(io.BytesIO(data), tenant_id)
 
-    def test_the_golden_chain_is_whole(self):
+    def test_the_golden_chain_is_valid(self):
         golden = vectors('audit-chain.json')
-        chain = self.whole(b'\n'.join(golden_lines()) + b'\n', golden['tenant_id'])
+        chain = self.verified(b'\n'.join(golden_lines()) + b'\n', golden['tenant_id'])
         self.assertEqual((chain.entries, chain.tenant_id), (6, golden['tenant_id']))
         self.assertEqual(chain.head, golden['entries'][-1]['row_hash'])
 
@@ -28,17 +28,17 @@ class WholeLedgers(unittest.TestCase):
         again = []
         for row in golden_rows():
             again.append(json.dumps(dict(reversed(list(row.items()))), indent=None, separators=(' ,  ', ' : ')).encode('ascii'))
-        self.assertEqual(self.whole(b'\r\n'.join(again)).entries, 6)
+        self.assertEqual(self.verified(b'\r\n'.join(again)).entries, 6)
         canonical = b''.join(jcs.canonicalize(jcs.read(line.decode('utf-8'))) + b'\n' for line in golden_lines())
-        self.assertEqual(self.whole(canonical).entries, 6)
+        self.assertEqual(self.verified(canonical).entries, 6)
 
-    def test_an_empty_export_is_whole(self):
-        chain = self.whole(b'')
+    def test_an_empty_export_is_valid(self):
+        chain = self.verified(b'')
         self.assertEqual((chain.entries, chain.head), (0, None))
 
-    def test_what_a_chain_alone_cannot_show_a_tail_cut_off(self):
+    def test_the_chain_alone_does_not_show_a_missing_tail(self):
         # A documented limit (README.md and docs/formats.md). Only checkpoints reveal a missing tail.
-        self.assertEqual(self.whole(b'\n'.join(golden_lines()[:4])).entries, 4)
+        self.assertEqual(self.verified(b'\n'.join(golden_lines()[:4])).entries, 4)
 
 
 class AttacksOnALedger(unittest.TestCase):
@@ -49,7 +49,7 @@ class AttacksOnALedger(unittest.TestCase):
         self.assertEqual(tuple(code for code, _ in found.exception.problems), codes, str(found.exception))
         return found.exception
 
-    def test_every_field_changed(self):
+    def test_a_change_of_any_member_is_detected(self):
         changes = {
             'version': (2, ('unknown_version',)),
             'tenant_id': ('3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f25', ('row_hash_mismatch', 'tenant_changes')),
@@ -77,7 +77,7 @@ class AttacksOnALedger(unittest.TestCase):
                 rows[1][name] = value
                 self.assertEqual(self.broken(export(rows), 2, *codes).seq, rows[1]['seq'])
 
-    def test_every_field_changed_and_its_own_hash_made_anew_breaks_the_next_link(self):
+    def test_a_change_with_a_recomputed_hash_breaks_the_next_link(self):
         linked = ('version', 'tenant_id', 'seq', 'recorded_at', 'metadata', 'prev_hash', 'row_hash')
         for name in set(ledger.MEMBERS) - set(linked):
             with self.subTest(name):
@@ -86,14 +86,14 @@ class AttacksOnALedger(unittest.TestCase):
                 rows[1]['row_hash'] = ledger.row_hash({key: value for key, value in rows[1].items() if key != 'row_hash'})
                 self.broken(export(rows), 3, 'prev_hash_mismatch')
 
-    def test_every_field_missing(self):
+    def test_a_missing_member_is_detected(self):
         for name in ledger.MEMBERS:
             with self.subTest(name):
                 rows = golden_rows()
                 del rows[2][name]
                 self.broken(export(rows), 3, 'missing_member')
 
-    def test_every_field_of_another_form_even_under_a_good_hash(self):
+    def test_a_member_of_another_form_is_detected_even_with_a_correct_hash(self):
         own = {'seq': [0, -1, '3'], 'recorded_at': ['yesterday', '2026-11-20T09:30:01Z', '2026-11-20T09:30:01.000+00:00'], 'metadata': ['x']}
         own.update({'prev_hash': ['x', 'A' * 64], 'row_hash': ['x', 'A' * 64, None], 'actor': [None], 'tenant_id': [None]})
         for name in ledger.MEMBERS:
@@ -102,19 +102,19 @@ class AttacksOnALedger(unittest.TestCase):
                     rows = golden_rows()
                     rows[2][name] = value
                     if name != 'row_hash':
-                        rows[2]['row_hash'] = ledger.row_hash({key: held for key, held in rows[2].items() if key != 'row_hash'})
+                        rows[2]['row_hash'] = ledger.row_hash({key: member for key, member in rows[2].items() if key != 'row_hash'})
                     self.broken(export(rows), 3, 'unknown_version' if name == 'version' else 'wrong_form')
 
-    def test_a_row_removed(self):
+    def test_a_removed_row_is_detected(self):
         for index in range(5):
             lines = golden_lines()
             del lines[index]
             self.broken(b'\n'.join(lines), index + 1, 'seq_gap', 'prev_hash_mismatch')
 
-    def test_the_head_cut_off(self):
+    def test_missing_first_rows_are_detected(self):
         self.broken(b'\n'.join(golden_lines()[3:]), 1, 'seq_gap', 'prev_hash_mismatch')
 
-    def test_a_row_inserted(self):
+    def test_an_inserted_row_is_detected(self):
         lines = golden_lines()
         lines.insert(3, lines[2])
         self.broken(b'\n'.join(lines), 4, 'seq_gap', 'prev_hash_mismatch')
@@ -124,33 +124,33 @@ class AttacksOnALedger(unittest.TestCase):
         rows.insert(3, forged)
         self.broken(export(rows), 5, 'seq_gap', 'prev_hash_mismatch')
 
-    def test_rows_swapped(self):
+    def test_swapped_rows_are_detected(self):
         lines = golden_lines()
         lines[2], lines[3] = lines[3], lines[2]
         self.broken(b'\n'.join(lines), 3, 'seq_gap', 'prev_hash_mismatch')
 
-    def test_the_row_of_another_tenant(self):
+    def test_a_row_of_another_tenant_is_detected(self):
         rows = golden_rows()
         rows[3]['tenant_id'] = '00000000-0000-4000-8000-000000000000'
         self.broken(export(rehashed(rows)), 4, 'tenant_changes')
 
-    def test_the_whole_ledger_of_another_tenant(self):
+    def test_the_ledger_of_another_tenant_is_rejected(self):
         self.broken(b'\n'.join(golden_lines()), 1, 'other_tenant', tenant_id='00000000-0000-4000-8000-000000000000')
 
-    def test_numbers_renewed_over_a_gap(self):
+    def test_a_gap_with_new_numbers_is_detected(self):
         rows = golden_rows()
         del rows[2]
         for seq, row in enumerate(rows, 1):
             row['seq'] = seq
         self.broken(export(rows), 3, 'row_hash_mismatch', 'prev_hash_mismatch')
 
-    def test_an_extra_member_even_under_a_good_hash(self):
+    def test_an_extra_member_is_detected_even_with_a_correct_hash(self):
         rows = golden_rows()
         rows[4]['approved'] = True
         self.broken(export(rows), 5, 'extra_member')
         self.broken(export(rehashed(rows)), 5, 'extra_member')
 
-    def test_a_member_given_twice(self):
+    def test_a_duplicate_member_is_detected(self):
         for altered in (
             lambda line: line[:-1] + b',"actor":"somebody else"}',
             lambda line: b'{"actor":"somebody else",' + line[1:],
@@ -161,19 +161,19 @@ class AttacksOnALedger(unittest.TestCase):
             lines[1] = altered(lines[1])
             self.broken(b'\n'.join(lines), 2, 'duplicate_member')
 
-    def test_time_that_runs_backwards(self):
+    def test_a_time_that_goes_backwards_is_detected(self):
         rows = golden_rows()
         rows[3]['recorded_at'] = '2026-11-20T09:29:59.999Z'
         self.broken(export(rehashed(rows)), 4, 'recorded_at_backwards')
 
-    def test_an_unknown_version(self):
+    def test_an_unknown_version_is_rejected(self):
         for version in (2, 0, '1', True, 1.5, None):
             rows = golden_rows()
             rows[0]['version'] = version
             rows[0]['new_member'] = 1
             self.broken(export(rows), 1, 'unknown_version')
 
-    def test_numbers_that_do_not_say_what_is_hashed(self):
+    def test_numbers_that_differ_from_the_hashed_value_are_rejected(self):
         spelled = {
             b'"zero":0': (b'"zero":-0', b'"zero":-0.0', b'"zero":1e-400'),
             b'"tenth":0.1': (b'"tenth":0.1000000000000000000001', b'"tenth":0.10000000000000000555'),
@@ -188,12 +188,12 @@ class AttacksOnALedger(unittest.TestCase):
                     lines[4] = lines[4].replace(original, other)
                     self.broken(b'\n'.join(lines), 5, 'inexact_number')
 
-    def test_another_spelling_of_the_same_number_is_no_attack(self):
+    def test_another_spelling_of_the_same_number_is_accepted(self):
         lines = golden_lines()
         lines[4] = lines[4].replace(b':1000000000000000000000,', b':1e21,').replace(b'"zero":0', b'"zero":0.0e9')
         self.assertEqual(ledger.verify(io.BytesIO(b'\n'.join(lines))).entries, 6)
 
-    def test_lines_that_are_no_rows(self):
+    def test_lines_that_are_not_rows_are_rejected(self):
         good = golden_lines()[0] + b'\n'
         for line, code in (
             (b'', 'bad_json'),
@@ -215,15 +215,15 @@ class AttacksOnALedger(unittest.TestCase):
             with self.subTest(line[:40]):
                 self.broken(good + line + b'\n', 2, code)
 
-    def test_a_line_without_end_is_not_read_to_its_end(self):
+    def test_an_endless_line_is_read_only_to_the_limit(self):
         class Endless(io.RawIOBase):
-            given = 0
+            bytes_read = 0
 
             def readable(self):
                 return True
 
             def readinto(self, buffer):
-                self.given += len(buffer)
+                self.bytes_read += len(buffer)
                 buffer[:] = b' ' * len(buffer)
                 return len(buffer)
 
@@ -231,7 +231,7 @@ class AttacksOnALedger(unittest.TestCase):
         with self.assertRaises(ledger.Broken) as found:
             ledger.verify(io.BufferedReader(endless))
         self.assertEqual((found.exception.line, found.exception.problems[0][0]), (1, 'line_too_long'))
-        self.assertLess(endless.given, ndjson.LONGEST_LINE_BYTES + 1024 * 1024)
+        self.assertLess(endless.bytes_read, ndjson.LONGEST_LINE_BYTES + 1024 * 1024)
 
 
 if __name__ == '__main__':

@@ -26,19 +26,19 @@ class PublishedTree(unittest.TestCase):
         self.leaves = [bytes.fromhex(leaf) for leaf in published['leaves']]
         self.roots = [bytes.fromhex(root) for root in published['roots']]
 
-    def test_its_roots_at_every_size(self):
+    def test_its_roots_match_at_every_size(self):
         for size, root in enumerate(self.roots):
             self.assertEqual(tree_of(self.leaves[:size]).root(), root)
             self.assertEqual(proof_vectors.root_of(self.leaves[:size]), root)
 
-    def test_its_inclusion_proofs(self):
+    def test_its_inclusion_proofs_are_valid(self):
         for case in self.published['inclusion']:
             hashes = [bytes.fromhex(node) for node in case['proof']]
             leaf = merkle.leaf_hash(self.leaves[case['index']])
             merkle.check_inclusion(case['index'], case['size'], leaf, hashes, self.roots[case['size']])
             self.assertEqual(proof_vectors.inclusion(case['index'], self.leaves[: case['size']]), hashes)
 
-    def test_its_consistency_proofs(self):
+    def test_its_consistency_proofs_are_valid(self):
         for case in self.published['consistency']:
             hashes = [bytes.fromhex(node) for node in case['proof']]
             merkle.check_consistency(case['first'], case['second'], hashes, self.roots[case['first']], self.roots[case['second']])
@@ -64,14 +64,14 @@ class EveryTree(unittest.TestCase):
         except merkle.Disproved:
             return False
 
-    def test_appending_makes_the_root_that_the_definition_makes(self):
+    def test_appending_gives_the_roots_of_the_definition(self):
         tree = merkle.Tree()
         for size, root in enumerate(self.roots):
             self.assertEqual((tree.size, tree.root()), (size, root))
             if size < 70:
                 tree.append(self.data[size])
 
-    def test_every_inclusion_proof_up_to_33_holds_for_its_own_leaf_index_size_and_root_only(self):
+    def test_every_inclusion_proof_up_to_33_is_valid_only_for_its_leaf_index_size_and_root(self):
         for size in range(1, 34):
             for index in range(size):
                 hashes, leaf, root = proof_vectors.inclusion(index, self.data[:size]), merkle.leaf_hash(self.data[index]), self.roots[size]
@@ -85,7 +85,7 @@ class EveryTree(unittest.TestCase):
         for index, size in ((0, 0), (1, 1), (-1, 1), (2**60, 1)):
             self.assertFalse(self.inclusion_holds(index, size, leaf, [], merkle.EMPTY_ROOT))
 
-    def test_every_consistency_proof_up_to_33_holds_for_its_own_sizes_and_roots_only(self):
+    def test_every_consistency_proof_up_to_33_is_valid_only_for_its_sizes_and_roots(self):
         other = bytes(32)
         for second in range(34):
             for first in range(second + 1):
@@ -100,17 +100,17 @@ class EveryTree(unittest.TestCase):
                 for place in range(len(hashes)):
                     self.assertFalse(self.consistency_holds(first, second, hashes[:place] + [other] + hashes[place + 1 :], old, new))
 
-    def test_a_proof_that_stops_before_the_top_of_the_tree(self):
+    def test_a_proof_that_ends_below_the_root_is_rejected(self):
         # Leaf 2 of three, presented as leaf 3 of four: the root is right, but a tree of four needs two hashes.
         hashes, leaf = proof_vectors.inclusion(2, self.data[:3]), merkle.leaf_hash(self.data[2])
         self.assertTrue(self.inclusion_holds(2, 3, leaf, hashes, self.roots[3]))
         self.assertFalse(self.inclusion_holds(3, 4, leaf, hashes, self.roots[3]))
 
-    def test_sizes_that_do_not_grow(self):
+    def test_sizes_that_do_not_grow_are_rejected(self):
         self.assertFalse(self.consistency_holds(5, 4, [], self.roots[5], self.roots[4]))
         self.assertFalse(self.consistency_holds(-1, 4, [], merkle.EMPTY_ROOT, self.roots[4]))
 
-    def test_a_node_cannot_pass_for_a_leaf(self):
+    def test_a_node_is_not_accepted_as_a_leaf(self):
         # Without the two prefixes, a tree of two leaves would have the root of a tree with their joined hashes as its only leaf.
         joined = merkle.leaf_hash(self.data[0]) + merkle.leaf_hash(self.data[1])
         self.assertNotEqual(tree_of([joined]).root(), self.roots[2])

@@ -1,4 +1,4 @@
-"""The log of traces: which documents were stored with a tenant's traces (docs/formats.md, "Trace event")."""
+"""The log of traces: which documents were stored as a tenant's traces, and which were dropped (docs/formats.md, "Trace event")."""
 
 import hashlib
 
@@ -10,7 +10,7 @@ from ndjson import Broken
 
 TRACE_DOMAIN = b'countersign/traces/v1\n'
 
-_PLACE = {
+_COMMON = {
     'version': (lambda value: type(value) is int and value == 1, 'the number 1'),
     'tenant_id': (forms.is_uuid, 'a UUID in lower case'),
     'seq': (forms.is_seq, 'a whole number of at least 1'),
@@ -18,14 +18,14 @@ _PLACE = {
 }
 
 RECORDED = {
-    **_PLACE,
+    **_COMMON,
     'received_at': (forms.is_instant, 'a UTC time with milliseconds, such as 2026-11-20T09:30:00.123Z'),
     'action': (lambda value: value == 'traces.recorded', 'traces.recorded or traces.dropped'),
     'submissions': (lambda value: isinstance(value, list) and len(value) > 0, 'a non-empty array'),
 }
 
 DROPPED = {
-    **_PLACE,
+    **_COMMON,
     'action': (lambda value: value == 'traces.dropped', 'traces.recorded or traces.dropped'),
     'reason': (lambda value: value in ('retention', 'erasure'), 'retention or erasure'),
     'traces': (lambda value: isinstance(value, list) and len(value) > 0, 'a non-empty array'),

@@ -6,7 +6,7 @@ Exit codes: 0 valid, 1 broken or invalid, 2 wrong usage or unreadable.
 
 import sys
 
-sys.dont_write_bytecode = True  # a verifier writes no files beside the evidence
+sys.dont_write_bytecode = True  # a verifier writes no files next to the evidence
 
 import argparse
 import base64
@@ -25,10 +25,10 @@ from verdict import bounded, document, invalid, opened, unusable
 LARGEST_SECRET_FILE_BYTES = 4096
 
 
-def main(arguments=None):
-    asked = _parser().parse_args(arguments)
+def main(command_line=None):
+    arguments = _parser().parse_args(command_line)
     try:
-        verdict = asked.run(asked)
+        verdict = arguments.run(arguments)
     except Unusable as error:
         verdict = unusable(str(error))
     except OSError as error:
@@ -37,33 +37,33 @@ def main(arguments=None):
         verdict = unusable('not enough memory')
     except KeyboardInterrupt:
         verdict = unusable('interrupted')
-    return _say(verdict, asked.json)
+    return _print_verdict(verdict, arguments.json)
 
 
 # --- Decisions and their keys; logs are in check_log.py, proofs and attestations in check_proof.py --------------------
 
 
-def check_decision(asked):
-    key = _decision_key_asked(asked)
+def check_decision(arguments):
+    key = _read_decision_key(arguments)
     try:
-        response = decision.verify(document(asked.file), key)
-        if asked.evidence is not None:
-            evidence.check(response, document(asked.evidence))
+        response = decision.verify(document(arguments.file), key)
+        if arguments.evidence is not None:
+            evidence.check(response, document(arguments.evidence))
     except Invalid as error:
         return invalid(error)
     facts = {name: response[name] for name in ('allowed', 'reason', 'decision_id', 'key_id', 'timestamp', 'response_sha256')}
     # A valid decision can be a blocked one, so the line must show which it is.
-    said = 'ALLOWED' if response['allowed'] else 'BLOCKED'
-    shown = ' '.join(f'{name} {ascii(response[name][:80])[1:-1]}' for name in ('reason', 'timestamp', 'decision_id', 'key_id'))
-    held = '' if asked.evidence is None else '; the evidence gives this verdict'
-    return Verdict(WHOLE, f'valid: the service decided {said}, {shown}{held}', facts)
+    outcome = 'ALLOWED' if response['allowed'] else 'BLOCKED'
+    details = ' '.join(f'{name} {ascii(response[name][:80])[1:-1]}' for name in ('reason', 'timestamp', 'decision_id', 'key_id'))
+    about_evidence = '' if arguments.evidence is None else '; the evidence gives this verdict'
+    return Verdict(WHOLE, f'valid: the service decided {outcome}, {details}{about_evidence}', facts)
 
 
-def derive_decision_key(asked):
-    tenant_id = check_log.uuid(asked.tenant, '--tenant')
-    if not asked.key_id:
+def derive_decision_key(arguments):
+    tenant_id = check_log.uuid(arguments.tenant, '--tenant')
+    if not arguments.key_id:
         raise Unusable('--key-id is empty')
-    with opened(asked.master_secret_file) as stream:
+    with opened(arguments.master_secret_file) as stream:
         data = bounded(stream, LARGEST_SECRET_FILE_BYTES)
     try:
         secret = base64.b64decode((data or b'').strip(), validate=True)
@@ -72,13 +72,13 @@ def derive_decision_key(asked):
     if len(secret) != 32:
         raise Unusable('the master secret file must contain 32 bytes in base64 and nothing else')
     try:
-        key = decision.decision_key(secret, tenant_id, asked.key_id).hex()
+        key = decision.decision_key(secret, tenant_id, arguments.key_id).hex()
     except UnicodeEncodeError:
         raise Unusable('--key-id is not UTF-8') from None
-    return Verdict(WHOLE, key, {'tenant_id': tenant_id, 'key_id': asked.key_id, 'decision_key': key})
+    return Verdict(WHOLE, key, {'tenant_id': tenant_id, 'key_id': arguments.key_id, 'decision_key': key})
 
 
-# --- Arguments and answers --------------------------------------------------------------------------------------------
+# --- Arguments and output ---------------------------------------------------------------------------------------------
 
 
 def _parser():
@@ -87,13 +87,13 @@ def _parser():
         description='Verifies records of Countersign without Countersign.',
         epilog='Exit codes: 0 valid, 1 broken or invalid, 2 wrong usage or unreadable.',
     )
-    questions = parser.add_subparsers(dest='question', required=True, metavar='QUESTION')
+    commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
 
-    def question(name, run, what):
-        one = questions.add_parser(name, help=what, description=what)
-        one.add_argument('--json', action='store_true', help='answer as one JSON object')
-        one.set_defaults(run=run)
-        return one
+    def add_command(name, run, what):
+        command = commands.add_parser(name, help=what, description=what)
+        command.add_argument('--json', action='store_true', help='print the result as one JSON object')
+        command.set_defaults(run=run)
+        return command
 
     for name, run, what in (
         ('ledger', check_log.check_ledger, 'Check an NDJSON export of an audit ledger and name the first invalid row.'),
@@ -102,67 +102,68 @@ def _parser():
         ('keys', check_log.check_other('keys'), 'Check an NDJSON export of a key audit trail and name the first invalid line.'),
         ('traces', check_log.check_other('traces'), 'Check an NDJSON export of a traces log and name the first invalid line.'),
     ):
-        one = question(name, run, what)
-        one.add_argument('file', metavar='FILE', help='the export; - for standard input')
-        one.add_argument('--tenant', metavar='ID', help='the expected tenant of the log')
-        one.add_argument('--checkpoint', metavar='KEPT', action='append', help='a kept checkpoint; may be repeated')
-        one.add_argument('--head', metavar='HEADER', action='append', help='a kept Countersign-Checkpoint header; may be repeated')
+        command = add_command(name, run, what)
+        command.add_argument('file', metavar='FILE', help='the export; - for standard input')
+        command.add_argument('--tenant', metavar='ID', help='the expected tenant of the log')
+        command.add_argument('--checkpoint', metavar='KEPT', action='append', help='a kept checkpoint; may be repeated')
+        command.add_argument('--head', metavar='HEADER', action='append', help='a kept Countersign-Checkpoint header; may be repeated')
         if name != 'ledger':
-            one.add_argument('--audit', metavar='FILE', help='the export of the audit ledger, which records where times may step back')
+            command.add_argument('--audit', metavar='FILE', help='the export of the audit ledger, which records where times may go back')
         if name == 'decisions':
-            one.add_argument('--replay', metavar='FILE', help='the export of the evidence log; recompute every decision from it')
-        _signing_key(one, required=False)
+            command.add_argument('--replay', metavar='FILE', help='the export of the evidence log; recompute every decision from it')
+        _signing_key(command, required=False)
 
-    one = question('proof', check_proof.check_inclusion, 'Check that a row, decision or key event is in the log.')
-    one.add_argument('file', metavar='FILE', help='the inclusion proof (tlog-proof); - for standard input')
-    proved = one.add_mutually_exclusive_group(required=True)
+    command = add_command('proof', check_proof.check_inclusion, 'Check that a row, decision or key event is in the log.')
+    command.add_argument('file', metavar='FILE', help='the inclusion proof (tlog-proof); - for standard input')
+    proved = command.add_mutually_exclusive_group(required=True)
     proved.add_argument('--row-hash', metavar='HEX64', help='row_hash of a row, or response_sha256 of a decision')
     proved.add_argument('--entry', metavar='F', help='the row, decision or key event itself, as JSON')
-    one.add_argument('--origin', metavar='O', help='the expected log, such as countersign/<tenant id>')
-    _signing_key(one)
+    command.add_argument('--origin', metavar='O', help='the expected log, such as countersign/<tenant id>')
+    _signing_key(command)
 
-    one = question('consistency', check_proof.check_consistency, 'Check that a kept checkpoint is a prefix of a later one.')
-    one.add_argument('file', metavar='FILE', help='the consistency proof; - for standard input')
-    first = one.add_mutually_exclusive_group(required=True)
+    command = add_command('consistency', check_proof.check_consistency, 'Check that a kept checkpoint is a prefix of a later one.')
+    command.add_argument('file', metavar='FILE', help='the consistency proof; - for standard input')
+    first = command.add_mutually_exclusive_group(required=True)
     first.add_argument('--first', metavar='KEPT', help='the earlier checkpoint, which you kept')
     first.add_argument('--head', metavar='HEADER', help='or a kept Countersign-Checkpoint header')
-    _signing_key(one)
+    _signing_key(command)
 
     what = 'Check the attestation of a promotion decision. Valid does not mean allowed.'
-    one = question('attestation', check_proof.check_attestation, what)
-    one.add_argument('file', metavar='FILE', help='the DSSE envelope; - for standard input')
-    _signing_key(one)
+    command = add_command('attestation', check_proof.check_attestation, what)
+    command.add_argument('file', metavar='FILE', help='the DSSE envelope; - for standard input')
+    _signing_key(command)
 
-    one = question('decision', check_decision, 'Check digest and signature of a promotion decision. Valid does not mean allowed.')
-    one.add_argument('file', metavar='FILE', help='the response of the promotion check; - for standard input')
-    one.add_argument('--evidence', metavar='FILE', help='its evidence document; check its digest, and that the verdict follows from it')
-    key = one.add_mutually_exclusive_group(required=True)
+    command = add_command('decision', check_decision, 'Check digest and signature of a promotion decision. Valid does not mean allowed.')
+    command.add_argument('file', metavar='FILE', help='the response of the promotion check; - for standard input')
+    what = 'the evidence document of the decision; check its digest, and that the verdict follows from it'
+    command.add_argument('--evidence', metavar='FILE', help=what)
+    key = command.add_mutually_exclusive_group(required=True)
     key.add_argument('--key', metavar='HEX64', help="the tenant's decision key, 64 hex digits")
-    key.add_argument('--key-file', metavar='F', help='a file with the decision key, which keeps it out of the list of processes')
+    key.add_argument('--key-file', metavar='F', help='a file with the decision key, so that the list of processes does not show it')
 
-    one = question('decision-key', derive_decision_key, "Derive a tenant's decision key from the master secret.")
-    one.add_argument('--master-secret-file', metavar='F', required=True, help='32 bytes in base64; - for standard input')
-    one.add_argument('--tenant', metavar='T', required=True, help="the tenant's id")
-    one.add_argument('--key-id', metavar='K', required=True, help='key_id of the decision')
+    command = add_command('decision-key', derive_decision_key, "Derive a tenant's decision key from the master secret.")
+    command.add_argument('--master-secret-file', metavar='F', required=True, help='32 bytes in base64; - for standard input')
+    command.add_argument('--tenant', metavar='T', required=True, help="the tenant's id")
+    command.add_argument('--key-id', metavar='K', required=True, help='key_id of the decision')
     return parser
 
 
-def _signing_key(one, required=True):
+def _signing_key(command, required=True):
     what = "the instance's public key: a verifier key (name+id+base64), or a file with such keys, a JWKS or a trust file; may be repeated"
-    one.add_argument('--key', metavar='KEY', action='append', required=required, help=what)
+    command.add_argument('--key', metavar='KEY', action='append', required=required, help=what)
 
 
-def _decision_key_asked(asked):
-    text = asked.key
+def _read_decision_key(arguments):
+    text = arguments.key
     if text is None:
-        with opened(asked.key_file) as stream:
+        with opened(arguments.key_file) as stream:
             text = (bounded(stream, LARGEST_SECRET_FILE_BYTES) or b'').decode('ascii', 'replace').strip()
     if not re.fullmatch('[0-9a-fA-F]{64}', text):
         raise Unusable('the decision key must be 64 hex digits')
     return bytes.fromhex(text)
 
 
-def _say(verdict, as_json):
+def _print_verdict(verdict, as_json):
     result = {WHOLE: 'ok', BROKEN: 'broken', UNUSABLE: 'unusable'}[verdict.exit_code]
     try:
         if as_json:

@@ -7,8 +7,8 @@ import { type PortalRoute, SIGNED_IN_AS } from '../core/src/portal/route.ts';
 import { PORTAL_ROUTES } from '../core/src/portal/routes.ts';
 
 /**
- * `virtual:portal-routes`: method and path of every route, and the header of whom a page shows, read from the contract when the pages are built. The schemas
- * themselves stay out of the bundle: the server validates, and their types cost nothing (docs/decisions/0019).
+ * `virtual:portal-routes`: the method and path of every route, and the name of the header SIGNED_IN_AS. Both are read from the contract
+ * when the pages are built. The schemas are not in the bundle, because the server validates (docs/decisions/0019).
  */
 function portalRoutes(): Plugin {
   const name = 'virtual:portal-routes';
@@ -18,13 +18,13 @@ function portalRoutes(): Plugin {
     load: (id) => {
       if (id !== `\0${name}`) return null;
       const entries = Object.entries(PORTAL_ROUTES as Record<string, PortalRoute>);
-      const places = Object.fromEntries(entries.map(([key, { method, path }]) => [key, [method, path]]));
-      return `export const SIGNED_IN_AS = ${JSON.stringify(SIGNED_IN_AS)}; export default ${JSON.stringify(places)}`;
+      const methodsAndPaths = Object.fromEntries(entries.map(([key, { method, path }]) => [key, [method, path]]));
+      return `export const SIGNED_IN_AS = ${JSON.stringify(SIGNED_IN_AS)}; export default ${JSON.stringify(methodsAndPaths)}`;
     },
   };
 }
 
-/** Smaller than this, a compressed copy is not worth a file. */
+/** Smaller files get no compressed copy. */
 const COMPRESSED_BYTES_MIN = 600;
 
 /** Writes a `.br` and a `.gz` file next to each text file. The server sends these files, so no request waits for compression. */
@@ -53,9 +53,9 @@ export default defineConfig({
   worker: { format: 'es' },
   build: {
     target: 'es2024',
-    // The policy of the pages allows no data: URLs but for pictures; a small font or worker must stay a file.
+    // The content security policy allows data: URLs only for images, so small fonts and workers must stay files.
     assetsInlineLimit: 0,
-    // One style sheet, loaded at the start: that of a page that failed to load would not be asked for again.
+    // One style sheet, loaded at the start. If each page had its own, one that failed to load would not be requested again.
     cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,

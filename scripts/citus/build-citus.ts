@@ -7,26 +7,27 @@ import { join } from 'node:path';
 const BUILD_NEEDS =
   'The build needs a C compiler, make, the headers of the server (postgresql-server-dev) and of libcurl, lz4, zstd and krb5, and the right to write to the folders of PostgreSQL.';
 
-/** The lines of a failed step that are shown. */
+/** The number of lines that are shown from the end of a failed step's output. */
 const SHOWN_LINES = 15;
 
 /**
  * Builds the extension from its sources and installs it into the folders of a PostgreSQL. Takes about two minutes.
  * @param source the folder of the sources, for example a checkout of the branch release-13.0.
+ * @param pgConfig the program pg_config of the PostgreSQL.
  * @throws an error with the end of the output and what a build needs.
  */
 export function buildCitus(source: string, pgConfig: string): void {
   if (!existsSync(join(source, 'configure')))
-    throw new Error(`CITUS_SOURCE names ${source}, which has no file configure: name the folder with the sources of Citus.`);
+    throw new Error(`CITUS_SOURCE is ${source}, which has no file "configure". Set it to the folder with the sources of Citus.`);
   process.stderr.write(`Building Citus from ${source} for the PostgreSQL of ${pgConfig} (about two minutes) ...\n`);
-  const begun = performance.now();
+  const startedAt = performance.now();
   for (const [command, ...args] of [
     ['./configure', `PG_CONFIG=${pgConfig}`],
     ['make', '-s', `-j${availableParallelism()}`],
     ['make', '-s', 'install'],
   ] as const)
     runStep(source, command, args);
-  process.stderr.write(`Installed Citus after ${Math.round((performance.now() - begun) / 1000)} s.\n`);
+  process.stderr.write(`Installed Citus after ${Math.round((performance.now() - startedAt) / 1000)} s.\n`);
 }
 
 function runStep(source: string, command: string, args: readonly string[]): void {

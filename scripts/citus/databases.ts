@@ -3,7 +3,7 @@ import { type CitusNode, type CitusNodes, onNode } from './nodes.ts';
 /** The addresses of a cluster. */
 type Nodes = Pick<CitusNodes, 'coordinator' | 'workers'>;
 
-/** The roles of a database: its owner migrates, and the server has no ownership. Neither is a superuser nor has BYPASSRLS. */
+/** The roles of a database: the owner runs the migrations, and the server owns nothing. Neither is a superuser or has BYPASSRLS. */
 export const OWNER = 'countersign_owner';
 export const SERVER = 'countersign_server';
 
@@ -22,7 +22,7 @@ export async function createRoles(nodes: Nodes): Promise<void> {
     });
 }
 
-/** Creates an empty database with the extension on every node, and tells its coordinator the workers. */
+/** Creates an empty database with the extension on every node, and registers the workers on the coordinator. */
 export async function createCitusDatabase(nodes: Nodes, name: string): Promise<void> {
   for (const node of nodesOf(nodes)) {
     await onNode(node, 'postgres', (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0 OWNER ${OWNER}`));
@@ -36,10 +36,10 @@ export async function createCitusDatabase(nodes: Nodes, name: string): Promise<v
 }
 
 /**
- * Makes a database the template of others: no client can connect to it, so the maintenance process of Citus, which holds a connection,
- * ends and does not start again.
+ * Ends all connections to a database on every node, and allows no new ones. It can then be copied or dropped: the maintenance process of
+ * Citus, which would keep a connection, cannot start again.
  */
-export async function closeAsTemplate(nodes: Nodes, name: string): Promise<void> {
+export async function disallowConnections(nodes: Nodes, name: string): Promise<void> {
   for (const node of nodesOf(nodes))
     await onNode(node, 'postgres', async (client) => {
       await client.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
@@ -48,17 +48,18 @@ export async function closeAsTemplate(nodes: Nodes, name: string): Promise<void>
 }
 
 /**
- * Copies a closed database on every node under one name. The copies are a distributed database of their own: what Citus knows of a
- * database is stored in it, the numbers of its tables stay the same, and nodes find each other by address and the name of the database.
+ * Copies a database that allows no connections, on every node under the same name. The copies form a distributed database of their own:
+ * Citus stores its metadata in each database, the OIDs of tables stay the same, and nodes connect to each other by address and database
+ * name.
  */
 export async function copyCitusDatabase(nodes: Nodes, template: string, name: string): Promise<void> {
   const copy = `CREATE DATABASE ${name} TEMPLATE ${template} OWNER ${OWNER} STRATEGY file_copy`;
   await Promise.all(nodesOf(nodes).map((node) => onNode(node, 'postgres', (client) => client.query(copy))));
 }
 
-/** Drops a database on every node. Its maintenance process is ended first, and cannot connect again. */
+/** Drops a database on every node. */
 export async function dropCitusDatabase(nodes: Nodes, name: string): Promise<void> {
-  await closeAsTemplate(nodes, name);
+  await disallowConnections(nodes, name);
   await Promise.all(
     nodesOf(nodes).map((node) => onNode(node, 'postgres', (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`))),
   );

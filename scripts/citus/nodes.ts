@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { freePort } from '../../attack/loopback.ts';
 import {
   type Account,
   currentAccount,
@@ -15,7 +15,7 @@ import { postgresEnvironment } from '../../packages/embedded-database/src/postgr
 import { childrenOf, isAlive, killAll, until } from '../../packages/embedded-database/test/harness/processes.ts';
 import { type PostgresPrograms, postgresWithCitus } from './postgres-with-citus.ts';
 
-/** A PostgreSQL with Citus loaded, where it listens, and its superuser. */
+/** The address and the superuser of a PostgreSQL with Citus. */
 export interface CitusNode {
   readonly host: string;
   readonly port: number;
@@ -23,21 +23,21 @@ export interface CitusNode {
   readonly password?: string;
 }
 
-/** The nodes of a cluster, and how it ends. */
+/** The nodes of a cluster. */
 export interface CitusNodes {
   readonly coordinator: CitusNode;
   readonly workers: readonly CitusNode[];
-  /** The process of a node that was started here; undefined for a node given by address. */
+  /** The process ID of a node that was started here; undefined for a node of CITUS_NODES. */
   pidOf(node: CitusNode): number | undefined;
   /** Kills all processes of a node and starts it again. Only for nodes that were started here. */
   crash(node: CitusNode): Promise<void>;
-  /** Ends the processes that were started here and removes their files. Nodes given by address continue to run. */
+  /** Ends the processes that were started here and removes their files. Nodes of CITUS_NODES continue to run. */
   stop(): Promise<void>;
 }
 
 /**
- * One node's settings. It is a cluster for tests and measurements: three nodes share a machine, and each database has a maintenance
- * process of Citus on each of them.
+ * The settings of each node, for tests and measurements: three nodes share a machine, and each database has a maintenance process of Citus
+ * on each node.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
@@ -46,28 +46,27 @@ const SETTINGS: Readonly<Record<string, string>> = {
   max_connections: '300',
   max_worker_processes: '80',
   max_prepared_transactions: '300',
-  wal_level: 'logical', // citus_move_shard_placement without blocking writes
+  wal_level: 'logical', // lets citus_move_shard_placement run without blocking writes
   max_wal_size: '2GB',
   jit: 'off',
-  'citus.node_conninfo': 'sslmode=disable', // loopback
+  'citus.node_conninfo': 'sslmode=disable', // the nodes are on loopback
   'citus.shard_count': '4',
 };
 
-/** The nodes of CITUS_NODES, or a coordinator and workers that are started on loopback, with files in a temporary folder. */
-export async function openCitusNodes({
-  workers = 2,
-  settings = {},
-}: {
-  workers?: number;
-  settings?: Record<string, string>;
-} = {}): Promise<CitusNodes> {
-  const given = process.env.CITUS_NODES;
-  return given === undefined ? startNodes(postgresWithCitus(), workers, { ...SETTINGS, ...settings }) : nodesByAddress(given);
+const NODE_NAMES = ['coordinator', 'worker-1', 'worker-2'];
+
+/**
+ * The nodes of CITUS_NODES, or a coordinator and two workers that are started on loopback, with files in a temporary folder.
+ * @param settings settings of PostgreSQL for the nodes that are started.
+ */
+export async function openCitusNodes(settings: Record<string, string> = {}): Promise<CitusNodes> {
+  const urls = process.env.CITUS_NODES;
+  return urls === undefined ? startNodes(postgresWithCitus(), { ...SETTINGS, ...settings }) : nodesByAddress(urls);
 }
 
-/** The nodes of CITUS_NODES. */
-export function nodesByAddress(given: string): CitusNodes {
-  const [coordinator, ...workers] = given.split(',').map((text) => {
+/** @param urls the value of CITUS_NODES: URLs separated by commas, that of the coordinator first. */
+export function nodesByAddress(urls: string): CitusNodes {
+  const [coordinator, ...workers] = urls.split(',').map((text) => {
     const { hostname, port, username, password } = new URL(text.trim());
     return {
       host: hostname,
@@ -82,12 +81,12 @@ export function nodesByAddress(given: string): CitusNodes {
   return { coordinator, workers, pidOf: () => undefined, crash, stop: async () => undefined };
 }
 
-async function startNodes(programs: PostgresPrograms, workers: number, settings: Record<string, string>): Promise<CitusNodes> {
+async function startNodes(programs: PostgresPrograms, settings: Record<string, string>): Promise<CitusNodes> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-citus-')));
   chmodSync(folder, 0o755);
   const account = process.geteuid?.() === 0 ? unprivilegedAccount() : currentAccount();
   const started: StartedNode[] = [];
-  // Also if this process ends without `stop`. An immediate shutdown, because nobody uses the data again.
+  // Ends the nodes also if this process exits without `stop`. SIGQUIT is an immediate shutdown: the data is not used again.
   process.once('exit', () => {
     for (const { child } of started) child.kill('SIGQUIT');
   });
@@ -96,19 +95,18 @@ async function startNodes(programs: PostgresPrograms, workers: number, settings:
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const names = ['coordinator', ...Array.from({ length: workers }, (_, index) => `worker-${index + 1}`)];
-    const [coordinator, ...others] = await Promise.all(
-      names.map(async (name) => {
+    const [coordinator, ...workers] = await Promise.all(
+      NODE_NAMES.map(async (name) => {
         const node = await StartedNode.create(programs, account, join(folder, name), settings);
         started.push(node);
         await node.untilReady();
         return node.address;
       }),
     );
-    const startedAt = (node: CitusNode) => started.find(({ address }) => address.port === node.port)!;
-    const pidOf = (node: CitusNode) => startedAt(node).child.pid;
-    const crash = (node: CitusNode) => startedAt(node).crash();
-    return { coordinator: coordinator!, workers: others, pidOf, crash, stop };
+    const startedNode = (node: CitusNode) => started.find(({ address }) => address.port === node.port)!;
+    const pidOf = (node: CitusNode) => startedNode(node).child.pid;
+    const crash = (node: CitusNode) => startedNode(node).crash();
+    return { coordinator: coordinator!, workers, pidOf, crash, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -139,13 +137,13 @@ class StartedNode {
     if (process.geteuid?.() === 0) chownSync(folder, account.uid, account.gid);
     const options = { ...runAs(account), cwd: '/', env: postgresEnvironment, encoding: 'utf8' } as const;
     const data = join(folder, 'data');
-    const made = spawnSync(
+    const created = spawnSync(
       initdb,
       ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync'],
       options,
     );
-    if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`);
-    const port = await freePort();
+    if (created.status !== 0) throw new Error(`initdb failed: ${created.stderr}`);
+    const port = await freePort('127.0.0.1');
     const log = join(folder, 'log');
     const args = Object.entries({ ...settings, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     return new StartedNode({ host: '127.0.0.1', port, user: 'postgres' }, log, () =>
@@ -153,6 +151,7 @@ class StartedNode {
     );
   }
 
+  /** Waits until the node accepts connections. */
   async untilReady(): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -166,7 +165,7 @@ class StartedNode {
     }
   }
 
-  /** Kills all of its processes and starts it again. Returns when it accepts connections. */
+  /** Kills all processes of the node and starts it again. Returns when it accepts connections. */
   async crash(): Promise<void> {
     const ended = new Promise((resolve) => this.child.once('exit', resolve));
     const pids = [this.child.pid!, ...childrenOf(this.child.pid!)];
@@ -178,7 +177,7 @@ class StartedNode {
   }
 }
 
-/** SIGINT is a fast shutdown: connections are closed, and data is written. */
+/** Stops a node with SIGINT, which is a fast shutdown: connections are closed, and data is written. */
 async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -186,18 +185,7 @@ async function endProcess(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}
-
-/** Runs work as the superuser of a node. */
+/** Runs work with a connection to a database of a node, as its superuser. */
 export async function onNode<T>(node: CitusNode, database: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ ...node, database });
   client.on('error', () => undefined);

@@ -9,18 +9,18 @@ export interface PostgresPrograms {
   readonly postgres: string;
 }
 
-/** What to do where there is no Citus. */
-export const CITUS_REMEDY =
-  'Install PostgreSQL with Citus and name its pg_config in PG_CONFIG. Or name a folder with the sources of Citus in CITUS_SOURCE, which is then built and installed. Or name the nodes in CITUS_NODES: the URLs of the superuser, coordinator first, separated by commas.';
+/** What to do if there is no Citus. */
+const CITUS_REMEDY =
+  'Install PostgreSQL with Citus and set PG_CONFIG to its pg_config. ' +
+  'Or set CITUS_SOURCE to the folder with the sources of Citus, which are then built and installed. ' +
+  'Or set CITUS_NODES to the URLs of the superuser on running nodes, separated by commas, coordinator first.';
 
 /**
- * Finds the PostgreSQL of PG_CONFIG, or of the command path. If it has no Citus, builds that of CITUS_SOURCE, or throws an error with the
- * remedy.
+ * Finds the PostgreSQL of PG_CONFIG, or else of the pg_config on the PATH. If it has no Citus, builds and installs the sources of
+ * CITUS_SOURCE. Without these, throws an error that says what to do.
  */
-export function postgresWithCitus(
-  pgConfig = process.env.PG_CONFIG ?? 'pg_config',
-  source = process.env.CITUS_SOURCE,
-): PostgresPrograms {
+export function postgresWithCitus(): PostgresPrograms {
+  const { PG_CONFIG: pgConfig = 'pg_config', CITUS_SOURCE: source } = process.env;
   const { status, stdout } = spawnSync(pgConfig, ['--bindir', '--sharedir', '--version'], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${pgConfig} cannot be run. ${CITUS_REMEDY}`);
   const [bin = '', share = '', version = ''] = stdout.trim().split('\n');

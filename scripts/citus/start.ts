@@ -1,4 +1,4 @@
-/** `npm run citus` starts a Citus cluster with an empty database, prints its addresses, and stops it when it is interrupted. */
+/** `npm run citus` starts a Citus cluster with an empty database, prints its addresses, and stops it on SIGINT or SIGTERM. */
 import { createCitusDatabase, createRoles, OWNER, SERVER } from './databases.ts';
 import { openCitusNodes } from './nodes.ts';
 
@@ -11,11 +11,14 @@ try {
   process.stdout.write(
     `owner      ${url(OWNER)}\nserver     ${url(SERVER)}\nsuperuser  ${url(user)}\nworkers    ${nodes.workers.map((worker) => worker.port).join(' ')}\n`,
   );
-  await new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, resolve);
-    setInterval(() => undefined, 60_000);
+  await new Promise<void>((resolve) => {
+    const keepAlive = setInterval(() => undefined, 60_000);
+    for (const signal of ['SIGINT', 'SIGTERM'])
+      process.once(signal, () => {
+        clearInterval(keepAlive);
+        resolve();
+      });
   });
 } finally {
   await nodes.stop();
-  process.exit();
 }

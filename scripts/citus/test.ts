@@ -5,7 +5,7 @@
 import { runVitest } from '../run-vitest.ts';
 import { nodesByAddress } from './nodes.ts';
 import { postgresWithCitus } from './postgres-with-citus.ts';
-import { NOT_ON_CITUS } from './tests.ts';
+import { SKIPPED_ON_CITUS } from './tests.ts';
 
 try {
   if (process.env.CITUS_NODES === undefined) postgresWithCitus();
@@ -15,11 +15,11 @@ try {
   process.exit(1);
 }
 
-const begun = performance.now();
+const startedAt = performance.now();
 const { status, counts } = runVitest(['--config', 'vitest.citus.config.ts', ...process.argv.slice(2)]);
-const seconds = Math.round((performance.now() - begun) / 1000);
+const seconds = Math.round((performance.now() - startedAt) / 1000);
 process.stdout.write('Not on Citus:\n');
-for (const { files, test, reason } of NOT_ON_CITUS) process.stdout.write(`  ${files ?? test}: ${reason}\n`);
+for (const { files, test, reason } of SKIPPED_ON_CITUS) process.stdout.write(`  ${files ?? test}: ${reason}\n`);
 process.stdout.write(`${Math.floor(seconds / 60)} min ${seconds % 60} s on Citus\n`);
 process.stdout.write(`${counts.passed} passed, ${counts.failed} failed\n`);
 process.exitCode = counts.failed > 0 || status !== 0 ? 1 : 0;

@@ -1,21 +1,19 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
-/**
- * Checks the public API from outside, against the OpenAPI document that the server itself serves. Needs nothing but HTTP, so that it also
- * checks a container image (scripts/try-image.ts).
- */
+/** The server to check, and keys for it. */
 export interface ContractTarget {
-  /** Address of the server, without a slash at the end. */
+  /** The address of the server, without a slash at the end. */
   url: string;
   /** A key with every scope. */
   key: string;
-  /** A key of the same workspace without a scope. */
+  /** Returns a key of the same workspace that lacks this scope. */
   keyWithout: (scope: string) => string;
 }
 
-/** One check, and what was wrong; undefined if it passed. */
+/** The result of a check. */
 export interface ContractCheck {
   name: string;
+  /** What was wrong; undefined if the check passed. */
   fault: string | undefined;
 }
 
@@ -37,7 +35,10 @@ interface Reply {
   body: Json;
 }
 
-/** Runs all checks, one after the other. */
+/**
+ * Checks the public API from outside, against the OpenAPI document that the server itself serves. It needs only HTTP, so it also checks
+ * servers in containers (scripts/container-checks.ts).
+ */
 export async function checkContract(target: ContractTarget): Promise<ContractCheck[]> {
   const document = (await (await fetch(`${target.url}/openapi.json`)).json()) as Json;
   const checks: ContractCheck[] = [];
@@ -99,7 +100,7 @@ function rejectedCallers(target: ContractTarget, { path, scope }: Endpoint, body
 
 type Send = (body: unknown, headers?: Record<string, string>) => Promise<Reply>;
 
-/** Bodies that are no JSON object, or of another media type. */
+/** Bodies that are not a JSON object, or that have another media type or encoding. */
 function rejectedBodies(send: Send, example: Json): Check[] {
   const rejected = (body: string, error: string, headers?: Record<string, string>): (() => Promise<string | undefined>) => {
     return async () => expectError(await send(body, headers), error === 'unsupported_media_type' ? 415 : 422, error);
@@ -119,7 +120,7 @@ function rejectedBodies(send: Send, example: Json): Check[] {
   ];
 }
 
-/** Each member left out, or of another type. */
+/** Bodies without a required member, with a member of another type, or with an unknown member. */
 function rejectedMembers(send: Send, { request }: Endpoint, example: Json): Check[] {
   const required = new Set((request.required as string[] | undefined) ?? []);
   const members = Object.keys(example);
@@ -128,7 +129,7 @@ function rejectedMembers(send: Send, { request }: Endpoint, example: Json): Chec
     async () => expectIssue(await send({ ...example, no_such_member: 1 }), '/no_such_member'),
   ];
   return [
-    // Reports of agents may have members that the contract does not know.
+    // Some bodies may have members that the contract does not define.
     ...(request.additionalProperties === false ? [unknown] : []),
     ...members
       .filter((member) => required.has(member))
@@ -152,7 +153,7 @@ function rejectedMembers(send: Send, { request }: Endpoint, example: Json): Chec
   ];
 }
 
-/** The same request with an Idempotency-Key, and another one with the same key. */
+/** A request that is sent twice with the same Idempotency-Key, and another request with that key. */
 function repeatedRequests(send: Send, body: Json): Check[] {
   const headers = { 'idempotency-key': `contract-${Math.random()}` };
   let first: Reply | undefined;
@@ -172,7 +173,7 @@ function repeatedRequests(send: Send, body: Json): Check[] {
   ];
 }
 
-/** A body that no other check has sent: its run, its name or its action is another one. */
+/** Makes a body different from those of other checks: adds the suffix to its trace ID, name and action. */
 const fresh = (body: Json, suffix: string): Json =>
   JSON.parse(JSON.stringify(body).replaceAll(/("(?:trace_id|name|action)":"[^"]*)"/g, `$1-${suffix}"`)) as Json;
 

@@ -5,7 +5,7 @@ import { AGENT } from '../support-bot-runs.ts';
 
 const PATH = '/api/public/audit';
 
-/** A tenant's own entries in the ledger. Returns the row_hash that CI would keep in its log. */
+/** Appends a tenant's own entries to the ledger. Returns the row_hash that CI would keep in its log. */
 export async function appendOwnEntries(narrator: Narrator, api: Api, decision: PromotionDecision): Promise<string> {
   narrator.chapter(
     'Who did what: the audit ledger',

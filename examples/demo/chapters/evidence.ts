@@ -3,7 +3,7 @@ import type { Api } from '../api.ts';
 import { inline, type Narrator } from '../narrator.ts';
 import { answeredRun, escalatedRun, inBrief, summaries } from '../support-bot-runs.ts';
 
-/** The runtime of the agent reports its runs: traces with each step, and summaries in a batch. */
+/** Reports runs as the agent's runtime does: traces with each step, and summaries in a batch. */
 export async function reportRuns(narrator: Narrator, api: Api): Promise<void> {
   narrator.chapter(
     'Evidence: what the agent does',
@@ -25,7 +25,10 @@ export async function reportRuns(narrator: Narrator, api: Api): Promise<void> {
 }
 
 const tokensOf = ({ spans }: Trace): number =>
-  (spans ?? []).reduce((sum, { prompt_tokens: sent, completion_tokens: made }) => sum + (sent ?? 0) + (made ?? 0), 0);
+  (spans ?? []).reduce(
+    (sum, { prompt_tokens: prompt, completion_tokens: completion }) => sum + (prompt ?? 0) + (completion ?? 0),
+    0,
+  );
 
 const summary = (): string =>
   `{ "events": ${summaries.length} of them, outcomes ${inline(summaries.map(({ outcome }) => outcome))} }`;

@@ -10,11 +10,11 @@ export async function evaluate(api: Api, outcome: Pick<Evaluation, 'name' | 'sta
   return String(body.id);
 }
 
-/** The four decisions that depend on evaluations alone. Returns the last one, which is allowed. */
+/** Requests four decisions that depend only on evaluations. Returns the last one, which is allowed. */
 export async function requestFourDecisions(narrator: Narrator, api: Api): Promise<PromotionDecision> {
   narrator.chapter(
     'The gate: may this agent go to production?',
-    'The pipeline asks between build and deploy. Without a recent passing evaluation, the agent is not promoted.',
+    'The pipeline calls the gate between build and deploy. Without a recent passing evaluation, the agent is not promoted.',
   );
   narrator.say('The agent has no evaluation yet:');
   await api.requestDecision(AGENT, 'no_recent_evaluation');

@@ -39,7 +39,7 @@ export async function createWorkspaceAndKeys(narrator: Narrator, operator: Opera
   return api;
 }
 
-/** The key is a secret, so the tour prints only its prefix. */
+/** The key without its secret, of which the tour prints nothing. */
 function maskKey(key: string): string {
   const parsed = parseIngestionKey(key);
   if (parsed === undefined) throw new CheckFailedError('keys mint: expected only a key on standard output');

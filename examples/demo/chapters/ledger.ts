@@ -23,11 +23,11 @@ interface LedgerInput {
   workspace: string;
   decision: PromotionDecision;
   decisionKey: string;
-  /** A row_hash from a response. It must be in the ledger. */
-  keptHash: string;
+  /** A row_hash from a response to CI. It must be in the ledger. */
+  ciRowHash: string;
 }
 
-/** Everything that happened is in one chain, which anyone can verify. A change is detected. */
+/** Verifies the chain that contains everything that happened, and shows that a change is detected. */
 export async function verifyLedger(narrator: Narrator, api: Api, operator: Operator, input: LedgerInput): Promise<void> {
   narrator.chapter(
     'Verification: the ledger was not rewritten',
@@ -41,11 +41,11 @@ export async function verifyLedger(narrator: Narrator, api: Api, operator: Opera
     await operator.run(['ledger', 'export', '--workspace', input.workspace, '--output', file]);
     const entries = await readEntries(file);
     for (const { seq, action, subject, recorded_by: by } of entries)
-      narrator.answer(`${String(seq).padEnd(4)}${action.padEnd(24)} ${(subject ?? '').padEnd(14)} by ${by}`);
+      narrator.output(`${String(seq).padEnd(4)}${action.padEnd(24)} ${(subject ?? '').padEnd(14)} by ${by}`);
     const byGate = entries.filter(({ recorded_by: by }) => by === 'system:promotion-gate').length;
     narrator.check('the export contains each blocked decision', api.blocked, byGate);
-    const kept = entries.some(({ row_hash: hash }) => hash === input.keptHash);
-    narrator.check('the export contains the row_hash that CI kept', true, kept);
+    const isInExport = entries.some(({ row_hash: hash }) => hash === input.ciRowHash);
+    narrator.check('the export contains the row_hash that CI kept', true, isInExport);
     await verifyInPython(narrator, folder, file, input);
     await tamper(narrator, operator, folder, file);
   } finally {
@@ -72,18 +72,18 @@ async function verifyInPython(
   if ((await run('python3', ['--version'])).code !== 0)
     return narrator.say('(python3 is not installed. With it, examples/verify/verify.py verifies all of this without our code.)');
   narrator.next('A second verifier, in Python, shares no code with the server:');
-  const [answer, key] = [join(folder, 'decision.json'), join(folder, 'decision-key')];
-  await writeFile(answer, JSON.stringify(decision));
-  await writeFile(key, decisionKey, { mode: 0o600 });
+  const [decisionFile, keyFile] = [join(folder, 'decision.json'), join(folder, 'decision-key')];
+  await writeFile(decisionFile, JSON.stringify(decision));
+  await writeFile(keyFile, decisionKey, { mode: 0o600 });
   await verify(narrator, ['ledger', file]);
-  await verify(narrator, ['decision', answer, '--key-file', key]);
+  await verify(narrator, ['decision', decisionFile, '--key-file', keyFile]);
 }
 
 async function verify(narrator: Narrator, args: string[]): Promise<void> {
   narrator.act(`$ python3 examples/verify/verify.py ${args.join(' ')}`);
   const { code, stdout, stderr } = await run('python3', [VERIFIER, ...args]);
   if (code !== 0) throw new CheckFailedError(`verify.py ${args[0]}: expected exit code 0, got ${code}; ${stdout}${stderr}`);
-  narrator.answer(stdout.trimEnd());
+  narrator.output(stdout.trimEnd());
 }
 
 /** Makes a blocked decision look like an allowed one in a copy of the export. */

@@ -11,7 +11,7 @@ type OperatorContext = { operator: Operator; workspace: string };
 const approve = ({ operator, workspace }: OperatorContext, evaluation: string, rationale: string): Promise<string> =>
   operator.run(['approvals', 'approve', '--workspace', workspace, '--evaluation', evaluation, '--rationale', rationale]);
 
-/** A high-risk agent needs an approval of each evaluation. */
+/** Shows that a high-risk agent needs an approval of each evaluation. */
 export async function approveHighRiskAgent(narrator: Narrator, api: Api, context: OperatorContext): Promise<void> {
   const { operator, workspace } = context;
   narrator.chapter(
@@ -28,7 +28,7 @@ export async function approveHighRiskAgent(narrator: Narrator, api: Api, context
   );
 }
 
-/** After an incident the agent must be certified again with a new evaluation. Returns the last decision, which is allowed. */
+/** Shows that an agent needs a new evaluation after an incident. Returns the last decision, which is allowed. */
 export async function recertifyAfterIncident(narrator: Narrator, api: Api, context: OperatorContext): Promise<PromotionDecision> {
   const { operator, workspace } = context;
   narrator.chapter(

@@ -10,7 +10,7 @@ const digests: Digests = {
   hmacSha256Hex: (key, text) => createHmac('sha256', key).update(text, 'utf8').digest('hex'),
 };
 
-/** Checks the signature of a decision, and that one changed word breaks it. Returns the decision key. */
+/** Verifies the signature of a decision, and shows that one changed word makes it invalid. Returns the decision key. */
 export async function verifyDecision(
   narrator: Narrator,
   operator: Operator,
@@ -24,10 +24,10 @@ export async function verifyDecision(
   const key = await operator.run(['decision-key', 'show', '--workspace', workspace], {
     show: () => '(64 hex digits; also a secret)',
   });
-  narrator.answer(`response_sha256 ${decision.response_sha256}`);
-  narrator.answer(`signature ${decision.signature} (${decision.signature_alg}, key ${decision.key_id})`);
+  narrator.output(`response_sha256 ${decision.response_sha256}`);
+  narrator.output(`signature ${decision.signature} (${decision.signature_alg}, key ${decision.key_id})`);
   const bytes = new Uint8Array(Buffer.from(key, 'hex'));
-  const fault = (answer: object): string | null => decisionFault(answer as Record<string, unknown>, bytes, digests) ?? null;
+  const fault = (signed: object): string | null => decisionFault(signed as Record<string, unknown>, bytes, digests) ?? null;
   narrator.check('the signature of the last decision is valid', null, fault(decision));
   const forged = { ...decision, allowed: false };
   narrator.check(

@@ -1,5 +1,5 @@
 // Builds dist/: JavaScript as ES modules and CommonJS, declarations for both, and the command. Called by `npm pack` (prepack).
-// Everything is bundled in; what is packed has no dependencies.
+// All dependencies are bundled, so the package has none.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,17 +8,17 @@ import { declarations } from './declarations.js';
 
 const home = fileURLToPath(new URL('../', import.meta.url));
 
-/** A file of each package whose code is bundled in: their licences ask to be passed on. */
+/** A file of each bundled package. Their licenses require that they are included. */
 const BUNDLED = ['@noble/ed25519', '@noble/hashes/utils.js', '@rgrove/parse-xml', 'fzstd'];
 
 rmSync(`${home}dist`, { recursive: true, force: true });
-const usual = { absWorkingDir: home, bundle: true, target: 'es2022', logLevel: 'warning' };
+const shared = { absWorkingDir: home, bundle: true, target: 'es2022', logLevel: 'warning' };
 await Promise.all([
-  build({ ...usual, entryPoints: ['src/index.ts'], outfile: 'dist/esm/index.js', format: 'esm', platform: 'neutral' }),
-  build({ ...usual, entryPoints: ['src/index.ts'], outfile: 'dist/cjs/index.js', format: 'cjs', platform: 'neutral' }),
-  build({ ...usual, entryPoints: ['src/cli/main.ts'], outfile: 'dist/cli/main.js', format: 'esm', platform: 'node' }),
+  build({ ...shared, entryPoints: ['src/index.ts'], outfile: 'dist/esm/index.js', format: 'esm', platform: 'neutral' }),
+  build({ ...shared, entryPoints: ['src/index.ts'], outfile: 'dist/cjs/index.js', format: 'cjs', platform: 'neutral' }),
+  build({ ...shared, entryPoints: ['src/cli/main.ts'], outfile: 'dist/cli/main.js', format: 'esm', platform: 'node' }),
 ]);
-// Without it Node and TypeScript would read the CommonJS files as ES modules, which the package is by default.
+// Without this file, Node and TypeScript would read the CommonJS files as ES modules, because the package has the type `module`.
 writeFileSync(`${home}dist/cjs/package.json`, '{ "type": "commonjs" }\n');
 
 for (const [path, text] of declarations(home)) {
@@ -30,12 +30,12 @@ for (const [path, text] of declarations(home)) {
 }
 
 copyFileSync(`${home}../../LICENSE`, `${home}LICENSE`);
-const licences = BUNDLED.map((file) => {
+const licenses = BUNDLED.map((file) => {
   const folder = packageFolderOf(fileURLToPath(import.meta.resolve(file)));
   const { name, version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
   return `${name} ${version}\n\n${readFileSync(`${folder}/LICENSE`, 'utf8')}`;
 });
-writeFileSync(`${home}THIRD-PARTY-LICENSES`, licences.join('\n'));
+writeFileSync(`${home}THIRD-PARTY-LICENSES`, licenses.join('\n'));
 
 /** The folder of the package that a file belongs to: the nearest one whose package.json has a version. */
 function packageFolderOf(path) {

@@ -52,7 +52,7 @@ const SCHEMAS: readonly [name: string, schema: object, description?: string][] =
 ];
 
 /** Members whose static type cannot be expressed by their JSON Schema. */
-const SAID_OTHERWISE: Record<string, string> = {
+const TYPE_OVERRIDES: Record<string, string> = {
   'PromotionDecision.evaluation': 'DecidedEvaluation | NoEvaluation',
 };
 
@@ -61,8 +61,8 @@ const ONE_OF: Record<string, string> = {
   PromotionCheck: '({ agent_id: string } | { agent_name: string })',
 };
 
-/** The text after a type. */
-const BESIDE: Record<string, string> = {
+/** Text that follows a type. */
+const TEXT_AFTER: Record<string, string> = {
   DecidedEvaluation:
     '\n/** Replaces the evaluation if a decision has none: `{}`. */\nexport type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };\n',
 };
@@ -76,22 +76,24 @@ export function contractSource(): string {
     '// Members have their names in JSON. In a request, `null` is the same as an absent member.',
   ];
   return (
-    [head.join('\n'), ...SCHEMAS.map(([name, schema, said]) => interfaceOf(name, schema as Schema, said))].join('\n\n') + '\n'
+    [head.join('\n'), ...SCHEMAS.map(([name, schema, description]) => interfaceOf(name, schema as Schema, description))].join(
+      '\n\n',
+    ) + '\n'
   );
 }
 
-function interfaceOf(name: string, schema: Schema, said?: string): string {
-  const members = Object.entries(schema.properties ?? {}).map(([member, of]) => {
+function interfaceOf(name: string, schema: Schema, description?: string): string {
+  const members = Object.entries(schema.properties ?? {}).map(([member, memberSchema]) => {
     const isRequired = schema.required?.includes(member) === true;
-    const type = SAID_OTHERWISE[`${name}.${member}`] ?? typeOf(of);
+    const type = TYPE_OVERRIDES[`${name}.${member}`] ?? typeOf(memberSchema);
     // JSON leaves out members that are undefined, so callers with exactOptionalPropertyTypes may pass undefined.
-    const admitted = isRequired || type === 'unknown' ? type : `${type} | undefined`;
-    return comment(of, '  ') + wrapped(`  ${member}${isRequired ? '' : '?'}: ${admitted};\n`);
+    const memberType = isRequired || type === 'unknown' ? type : `${type} | undefined`;
+    return comment(memberSchema, '  ') + wrapped(`  ${member}${isRequired ? '' : '?'}: ${memberType};\n`);
   });
-  const head = comment({ ...schema, description: schema.description ?? said! }, '');
+  const head = comment({ ...schema, description: schema.description ?? description! }, '');
   const oneOf = ONE_OF[name];
   if (oneOf !== undefined) return `${head}export type ${name} = {\n${members.join('')}} & ${oneOf};`;
-  return `${head}export interface ${name} {\n${members.join('')}}${BESIDE[name]?.replace(/\n$/, '').replace(/^\n/, '\n\n') ?? ''}`;
+  return `${head}export interface ${name} {\n${members.join('')}}${TEXT_AFTER[name]?.replace(/\n$/, '').replace(/^\n/, '\n\n') ?? ''}`;
 }
 
 /** Breaks a line that is too long, as the formatter does. */
@@ -101,8 +103,8 @@ const wrapped = (line: string): string =>
 const LINE_WIDTH = 130;
 
 function comment({ description, default: fallback }: Schema, indent: string): string {
-  const said = [description, fallback === undefined ? undefined : `Default: ${JSON.stringify(fallback)}.`];
-  return `${indent}/** ${said.filter((text) => text !== undefined).join(' ')} */\n`;
+  const sentences = [description, fallback === undefined ? undefined : `Default: ${JSON.stringify(fallback)}.`];
+  return `${indent}/** ${sentences.filter((text) => text !== undefined).join(' ')} */\n`;
 }
 
 function typeOf(schema: Schema): string {

@@ -1,5 +1,5 @@
-// The declarations of what src/index.ts exports, self-contained: emitted by the compiler, with the paths of this repository made
-// relative. What is not reachable from index.d.ts is left out, and what reaches out of the package is an error.
+// The self-contained declarations of the exports of src/index.ts. The compiler emits them, and imports of @countersign/core become
+// relative paths. Files that index.d.ts does not reach are left out. An import of any other package is an error.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ export function declarations(home) {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-declarations-'));
   try {
     emit(home, folder);
-    return reachable((path) => readFileSync(join(folder, emittedPath(path)), 'utf8'));
+    return reachableFiles((path) => readFileSync(join(folder, emittedPath(path)), 'utf8'));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -28,10 +28,10 @@ function emit(home, folder) {
   if (status !== 0) throw new Error(`the declarations cannot be emitted:\n${stdout}${stderr}`);
 }
 
-/** Where the compiler puts a file of dist/: the client's own at the top, those of core in a folder of that name. */
+/** The path at which the compiler emits a file of dist/, where the client's files are at the top and those of core in `core/`. */
 const emittedPath = (path) => (path.startsWith('core/') ? path.replace('core/', 'core/src/') : `client/src/${path}`);
 
-function reachable(read) {
+function reachableFiles(read) {
   const files = new Map();
   const follow = (path) => {
     if (files.has(path)) return;
@@ -50,7 +50,7 @@ function reachable(read) {
 
 function targetOf(path, specifier) {
   if (specifier.startsWith('.')) return posix.join(posix.dirname(path), specifier.replace(/\.[jt]s$/, '.d.ts'));
-  const [, ofCore] = /^@countersign\/core\/(.+)$/.exec(specifier) ?? [];
-  if (ofCore === undefined) throw new Error(`${path} reaches out of the package: ${specifier}`);
-  return `core/${ofCore}.d.ts`;
+  const [, coreFile] = /^@countersign\/core\/(.+)$/.exec(specifier) ?? [];
+  if (coreFile === undefined) throw new Error(`${path} imports a file outside the package: ${specifier}`);
+  return `core/${coreFile}.d.ts`;
 }

@@ -12,8 +12,8 @@ import type { TracingOptions } from './tracing/tracing-options.ts';
 /** The options of a client. */
 export interface ClientOptions {
   /**
-   * Address of the service, `https://countersign.example.com`. A path before `/api` is kept. `http:` is accepted only for this machine,
-   * unless `insecureHttp` is set. Default on Node, Bun and Deno: the variable `COUNTERSIGN_URL`.
+   * Address of the service, `https://countersign.example.com`. It may have a path, which precedes `/api`. `http:` is accepted only for
+   * this machine, unless `insecureHttp` is set. Default on Node, Bun and Deno: the variable `COUNTERSIGN_URL`.
    */
   baseUrl?: string | URL | undefined;
   /**
@@ -60,19 +60,19 @@ const DEADLINE_MS_DEFAULT = 30_000;
 export function readOptions(options: ClientOptions): TransportSettings {
   refuseUnknown('', options, NAMES);
   refuseUnknown('retries.', options.retries ?? {}, RETRY_NAMES);
-  const { fetch: given = globalThis.fetch, retries = {} } = options;
+  const { fetch: fetchOption = globalThis.fetch, retries = {} } = options;
   const apiKey = options.apiKey ?? environmentVariable('COUNTERSIGN_API_KEY');
   const baseUrl = options.baseUrl ?? environmentVariable('COUNTERSIGN_URL');
   if (baseUrl === undefined) throw new ConfigurationError('baseUrl is missing: set it or COUNTERSIGN_URL');
   if (apiKey === undefined)
     throw new ConfigurationError('apiKey must be an ingestion key, aa_live_…: set it or COUNTERSIGN_API_KEY');
-  if (typeof given !== 'function') throw new ConfigurationError('this runtime has no fetch: set the option fetch');
+  if (typeof fetchOption !== 'function') throw new ConfigurationError('this runtime has no fetch: set the option fetch');
   if (typeof apiKey !== 'function') readKey(apiKey);
   return {
     baseUrl: readBaseUrl(baseUrl, options.insecureHttp === true),
     apiKey: typeof apiKey === 'function' ? apiKey : () => apiKey,
-    // Called without `this`, because the platform's fetch rejects another one.
-    fetch: (url, request) => given(url, request),
+    // A method call would set `this`, which the platform's fetch rejects.
+    fetch: (url, request) => fetchOption(url, request),
     timeoutMs: positive('timeoutMs', options.timeoutMs, TIMEOUT_MS_DEFAULT),
     deadlineMs: positive('deadlineMs', options.deadlineMs, DEADLINE_MS_DEFAULT),
     retries: {
@@ -86,11 +86,11 @@ export function readOptions(options: ClientOptions): TransportSettings {
 
 const LOOPBACK = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-function readBaseUrl(given: string | URL, insecureHttp: boolean): string {
-  const url = parsedUrl(String(given));
+function readBaseUrl(baseUrl: string | URL, insecureHttp: boolean): string {
+  const url = parsedUrl(String(baseUrl));
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new ConfigurationError(
-      `baseUrl must be an address like https://countersign.example.com, got ${JSON.stringify(String(given))}`,
+      `baseUrl must be an address like https://countersign.example.com, got ${JSON.stringify(String(baseUrl))}`,
     );
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     throw new ConfigurationError('baseUrl must not contain a user, password, query or fragment; the key belongs in apiKey');

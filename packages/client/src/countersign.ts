@@ -40,9 +40,9 @@ export class Countersign {
   }
 
   /**
-   * Shuts down cleanly: ends open runs, sends what is queued and accepts nothing more. Never rejects. What cannot be sent in time is
-   * dropped and reported to the callbacks.
-   * @param options.deadlineMs milliseconds; the option `telemetry.exitDeadlineMs` by default.
+   * Shuts down cleanly: ends open runs, sends what is queued and accepts no more events and runs. Never rejects. What cannot be sent in
+   * time is dropped and reported to the callbacks.
+   * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   async close(options?: { deadlineMs?: number }): Promise<void> {
     await Promise.all([this.telemetry.close(options), this.traces.close(options)]);

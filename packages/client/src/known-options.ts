@@ -3,10 +3,10 @@ import { ConfigurationError } from './http/errors.ts';
 /** The option names of an interface. A missing or extra name does not compile. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
-/** Rejects an unknown option, so that a misspelt one is not ignored. `where` is the prefix of its name. */
-export function refuseUnknown<Options extends object>(where: string, given: Options, names: OptionNames<Options>): void {
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(names, name));
+/** Rejects an unknown option, so that a misspelled one is not ignored. `prefix` precedes its name in the message. */
+export function refuseUnknown<Options extends object>(prefix: string, options: Options, names: OptionNames<Options>): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return;
-  const known = Object.keys(names).map((name) => where + name);
-  throw new ConfigurationError(`unknown option ${where}${unknown}; the options are ${known.join(', ')}`);
+  const known = Object.keys(names).map((name) => prefix + name);
+  throw new ConfigurationError(`unknown option ${prefix}${unknown}; the options are ${known.join(', ')}`);
 }

@@ -31,5 +31,5 @@ export class Log {
   }
 }
 
-/** Other texts may contain a key, such as an error of the host's `apiKey` function. */
+/** Removes the secrets of keys. Texts of the host may contain some, such as an error of its `apiKey` function. */
 const withoutKeys = (line: string): string => line.replace(/(aa_(?:live|read)_[0-9a-f]{12})\.\S+/g, '$1.…');

@@ -1,6 +1,6 @@
 import { ConfigurationError } from './http/errors.ts';
 
-/** An option that is a number above 0, or its default. Throws a ConfigurationError that names it. */
+/** An option that is a number above 0, or its default. Throws a ConfigurationError that names the option. */
 export function positive(name: string, value: number | undefined, fallback: number): number {
   if (value === undefined) return fallback;
   if (typeof value !== 'number' || !(value > 0))

@@ -92,7 +92,7 @@ describe('environment variables', () => {
     expect(() => new Countersign()).not.toThrow();
   });
 
-  test('are named in the error when the address or the key is missing', () => {
+  test('appear in the error when the address or the key is missing', () => {
     vi.stubEnv('COUNTERSIGN_URL', '');
     vi.stubEnv('COUNTERSIGN_API_KEY', '');
     expect(() => new Countersign()).toThrow(/baseUrl.*COUNTERSIGN_URL/);
@@ -114,20 +114,20 @@ describe('logger', () => {
   const logger = Object.fromEntries(
     ['debug', 'warn', 'error'].map((level) => [level, (line: string) => void lines.push(`${level} ${line}`)]),
   );
-  const refusing = async () =>
+  const rejecting = async () =>
     new Response(`{"error":"validation_failed","issues":[{"path":"/actor","code":"x","message":"got ${apiKey} in a body"}]}`, {
       status: 422,
       headers: { 'content-type': 'application/json', 'x-request-id': 'req-1' },
     });
 
-  test('logs attempts, waiting and lost records, and never a key or a body', async () => {
+  test('receives attempts, queued and lost records, and never a key or a body', async () => {
     lines.length = 0;
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
-    const refused = clientOf({ logger, fetch: refusing });
-    await refused.audit.append({ actor: 'private-actor', action: 'b.c' }).catch(() => undefined);
-    refused.telemetry.emit({ trace_id: 'private-run', outcome: 'success' });
-    await refused.traces.start({ trace_id: 'private-run' }).end();
-    await refused.close();
+    const rejected = clientOf({ logger, fetch: rejecting });
+    await rejected.audit.append({ actor: 'private-actor', action: 'b.c' }).catch(() => undefined);
+    rejected.telemetry.emit({ trace_id: 'private-run', outcome: 'success' });
+    await rejected.traces.start({ trace_id: 'private-run' }).end();
+    await rejected.close();
     const unreachable = clientOf({
       logger,
       retries: { attemptsMax: 2, pauseMs: 1 },
@@ -141,7 +141,7 @@ describe('logger', () => {
         'debug countersign: POST /api/public/audit: 422 validation_failed (request req-1)',
         'error countersign: a run was rejected: 422 validation_failed at /actor: x',
         expect.stringMatching(/^warn countersign: attempt 1 failed, next attempt in \d+ ms: ConnectionError/),
-        expect.stringMatching(/^warn countersign: 1 telemetry events wait/),
+        expect.stringMatching(/^warn countersign: 1 telemetry events are queued/),
         expect.stringMatching(/^warn countersign: 1 run waits to be sent/),
         'error countersign: a run was dropped: unsent',
         'error countersign: 1 telemetry events were dropped: unsent',
@@ -154,7 +154,7 @@ describe('logger', () => {
 
   test('can fail without an effect on the client', async () => {
     const failing = { debug: () => Promise.reject(new Error('disk full')), error: () => JSON.parse('{') };
-    const client = clientOf({ logger: failing, fetch: refusing });
+    const client = clientOf({ logger: failing, fetch: rejecting });
     expect(await client.traces.start().end()).toBeUndefined();
     await client.close();
   });

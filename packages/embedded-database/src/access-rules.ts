@@ -6,12 +6,13 @@ import { type Account, accountOf, currentAccount } from './database-account.ts';
 /** The roles of the embedded database. */
 export const roles = { superuser: 'countersign_superuser', owner: 'countersign_owner', server: 'countersign_server' } as const;
 
-/** The database. */
+/** The name of the database. */
 export const databaseName = 'countersign';
 
 /**
- * Writes the access rules: connections only over the Unix socket, and only by these users, whose identity the kernel reports. The files are
- * written at every start and outside the cluster, so that changes by PostgreSQL's user have no effect.
+ * Writes the access rules: connections only over the Unix socket, and only by root and by the users of the keeper and of PostgreSQL, whose
+ * identity the kernel reports. The files are written at every start and outside the cluster, so that changes by PostgreSQL's user have no
+ * effect.
  */
 export function writeAccessRules(dataDir: string, account: Account): { hbaFile: string; identFile: string } {
   const self = currentAccount();

@@ -22,15 +22,15 @@ import { postgresEnvironment } from './postgres-settings.ts';
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** `18.4.0-beta.17` */
+  /** The version of the npm package, such as `18.4.0-beta.17`. */
   readonly version: string;
 }
 
 const remedy = 'use an external PostgreSQL by setting DATABASE_URL=postgres://...';
 
-/** The programs of the npm package where `account` can run them: in the package, or in a copy below the data folder. */
+/** The programs of the npm package, where `account` can run them: in the package, or in a copy below the data folder. */
 export function binariesFor(account: Account, dataDir: string, { native, version } = findPackage()): Binaries {
-  if (linkLibraries(native) && runs(native, account)) return programs(native, version);
+  if (linkLibraries(native) && canRun(native, account)) return programs(native, version);
   if (isMusl()) {
     throw new EmbeddedDatabaseError(
       'unsupported_platform',
@@ -38,7 +38,7 @@ export function binariesFor(account: Account, dataDir: string, { native, version
     );
   }
   const copy = join(keeperFolder(dataDir), `postgresql-${version}`);
-  if (!existsSync(copy)) copyOut(native, copy);
+  if (!existsSync(copy)) copyPackage(native, copy);
   const failure = failureOf(copy, account);
   if (failure === undefined) return programs(copy, version);
   throw new EmbeddedDatabaseError('start_failed', `the embedded PostgreSQL does not run here (${failure}): ${remedy}`);
@@ -75,7 +75,7 @@ export function linkLibraries(native: string): boolean {
     try {
       if (!existsSync(link)) symlinkSync(basename(source), link);
     } catch (error) {
-      // Another process has just created it.
+      // Another process has just created the link.
       if (errno(error) === 'EEXIST') continue;
       return false;
     }
@@ -83,21 +83,21 @@ export function linkLibraries(native: string): boolean {
   return true;
 }
 
-/** Copies the package atomically, for an account that cannot reach it, or if the package is not writable. */
-function copyOut(native: string, copy: string): void {
+/** Copies the package atomically, for an account that cannot reach the package, or if the package is not writable. */
+function copyPackage(native: string, copy: string): void {
   const parent = dirname(copy);
   for (const name of readdirSync(parent)) {
-    // Copies of other versions, and of an interrupted start.
+    // Copies of other versions, and of interrupted starts.
     if (name.startsWith('postgresql-')) rmSync(join(parent, name), { recursive: true, force: true });
   }
   const unfinished = mkdtempSync(join(parent, 'postgresql-unfinished-'));
-  // The links in pg-symlinks.json start at the folder above, in which the folder is named `native`.
-  const inside = join(unfinished, 'native');
-  for (const folder of ['bin', 'lib', 'share']) copyReadable(join(native, folder), join(inside, folder));
-  copyFileSync(join(native, 'pg-symlinks.json'), join(inside, 'pg-symlinks.json'));
-  chmodSync(inside, 0o755);
-  linkLibraries(inside);
-  renameSync(inside, copy);
+  // The paths in pg-symlinks.json are relative to the parent folder and begin with `native/`.
+  const copiedNative = join(unfinished, 'native');
+  for (const folder of ['bin', 'lib', 'share']) copyReadable(join(native, folder), join(copiedNative, folder));
+  copyFileSync(join(native, 'pg-symlinks.json'), join(copiedNative, 'pg-symlinks.json'));
+  chmodSync(copiedNative, 0o755);
+  linkLibraries(copiedNative);
+  renameSync(copiedNative, copy);
   rmSync(unfinished, { recursive: true, force: true });
 }
 
@@ -119,11 +119,11 @@ function programs(native: string, version: string): Binaries {
   return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres'), version };
 }
 
-function runs(native: string, account: Account): boolean {
+function canRun(native: string, account: Account): boolean {
   return failureOf(native, account) === undefined;
 }
 
-/** Runs `postgres --version`, which needs the folder, the program, its libraries and the C library of the system. */
+/** Why the programs cannot run; undefined if they can. `postgres --version` also needs their libraries and the system's C library. */
 function failureOf(native: string, account: Account): string | undefined {
   const options = { ...runAs(account), cwd: '/', env: postgresEnvironment, encoding: 'utf8' } as const;
   const result = spawnSync(join(native, 'bin', 'postgres'), ['--version'], options);
@@ -134,7 +134,7 @@ function failureOf(native: string, account: Account): string | undefined {
 function isMusl(): boolean {
   if (process.platform !== 'linux') return false;
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork?: boolean };
-  // It would otherwise ask the network for names, which may take seconds.
+  // Otherwise the report looks up host names in the network, which may take seconds.
   report.excludeNetwork = true;
   const { header } = report.getReport() as { header: { glibcVersionRuntime?: string } };
   return header.glibcVersionRuntime === undefined;

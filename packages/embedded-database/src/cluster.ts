@@ -36,16 +36,16 @@ const firstStatements = [
   `GRANT CONNECT ON DATABASE ${databaseName} TO ${roles.server}`,
 ];
 
-/** Whether there is a cluster; one that the programs cannot read is an error. */
+/** Whether there is a cluster. Throws if another major version of PostgreSQL created it. */
 export function clusterExists(dataDir: string, binaries: Binaries): boolean {
   const cluster = clusterFolder(dataDir);
   if (!existsSync(cluster)) return false;
-  const found = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
-  const ours = binaries.version.split('.')[0];
-  if (found === ours) return true;
+  const clusterVersion = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
+  const ownVersion = binaries.version.split('.')[0];
+  if (clusterVersion === ownVersion) return true;
   throw new EmbeddedDatabaseError(
     'incompatible_cluster',
-    `${cluster} was made by PostgreSQL ${found} and this is PostgreSQL ${ours}: ` +
+    `${cluster} was made by PostgreSQL ${clusterVersion} and this is PostgreSQL ${ownVersion}: ` +
       'export the data with the version of Countersign that made it, or point DATABASE_URL to a server that has been upgraded',
   );
 }
@@ -56,7 +56,7 @@ export function clusterExists(dataDir: string, binaries: Binaries): boolean {
  */
 export async function createCluster(dataDir: string, account: Account, binaries: Binaries): Promise<void> {
   for (const name of readdirSync(dataDir)) {
-    // Left by an interrupted first start. If its initdb still writes, the rest is removed at the next start.
+    // Left by an interrupted first start. If its initdb still writes, some files may remain.
     if (name.startsWith('postgres-new-')) removeIfPossible(join(dataDir, name));
   }
   const unfinished = mkdtempSync(join(dataDir, 'postgres-new-'));

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Account, accountOf, canReach, currentAccount, unprivilegedAccount } from './database-account.ts';
 import { EmbeddedDatabaseError, errno, remedyFor } from './embedded-database-error.ts';
 
-/** The folder of a database, and the users that run it. */
+/** The folder of a database, and the users that keeper and PostgreSQL run as. */
 export interface DataFolder {
   /** Absolute, without symbolic links. */
   readonly dataDir: string;
@@ -17,7 +17,7 @@ export interface DataFolder {
 /** The cluster: PostgreSQL's own folder, owned by PostgreSQL's user. */
 export const clusterFolder = (dataDir: string): string => join(dataDir, 'postgres');
 
-/** The keeper's folder: leases, access rules, sockets, copied binaries. Owned by the keeper's user. */
+/** The keeper's folder: registrations, access rules, sockets, copied binaries. Owned by the keeper's user. */
 export const keeperFolder = (dataDir: string): string => join(dataDir, 'keeper');
 
 /** The log of PostgreSQL and the keeper. */
@@ -33,7 +33,7 @@ export function folderHash(folder: string): string {
 
 /**
  * Chooses the folder for the data and creates it. Calls `notify` if it is not the requested one.
- * @param mayCreate false: nothing is created if there is no database.
+ * @param mayCreate false: throws if there is no database, and creates nothing
  */
 export function resolveDataFolder(requested: string, notify: (line: string) => void, mayCreate: boolean): DataFolder {
   const absolute = resolve(requested);
@@ -41,7 +41,7 @@ export function resolveDataFolder(requested: string, notify: (line: string) => v
     if (!mayCreate && !holdsDatabase(absolute))
       throw new EmbeddedDatabaseError(
         'cluster_missing',
-        `there is no database in ${absolute}: go to the folder that it was started in, or name its data folder with COUNTERSIGN_DATA_DIR; ` +
+        `there is no database in ${absolute}: go to the folder that it was started in, or set COUNTERSIGN_DATA_DIR to its data folder; ` +
           '`serve` and `workspace create` make a new one',
       );
     makeReachableFolder(absolute);
@@ -74,21 +74,21 @@ function reachableFolder(dataDir: string, notify: (line: string) => void): strin
   const reachable = canReach(postgresAccount(dataDir), dataDir);
   if (existsSync(clusterFolder(dataDir))) {
     if (reachable) return dataDir;
-    // Starting an empty database elsewhere would look like the loss of everything in this one.
+    // An empty database elsewhere would look as if the data of this one were lost.
     throw new EmbeddedDatabaseError(
       'unreachable_folder',
       `the database in ${dataDir} runs as the user "${postgresAccount(dataDir).name}", who can no longer reach it: ` +
         'give that user the right to enter every folder above it (chmod o+x), or move it',
     );
   }
-  // Data in the fallback folder stays there, even if the requested folder has become reachable since.
+  // A database in the fallback folder stays there, even if the requested folder has become reachable since.
   if (reachable && !existsSync(clusterFolder(fallback))) return dataDir;
   makeReachableFolder(fallback);
   if (!canReach(postgresAccount(fallback), fallback)) {
     throw new EmbeddedDatabaseError(
       'unreachable_folder',
       `PostgreSQL does not run as root, and the user "${postgresAccount(fallback).name}" reaches neither ${dataDir} nor ${fallback}: ` +
-        'choose a folder below one that everybody can enter with COUNTERSIGN_DATA_DIR',
+        'set COUNTERSIGN_DATA_DIR to a folder that every user can enter',
     );
   }
   notify(`the database is in ${fallback}: PostgreSQL does not run as root, and the user it runs as cannot reach ${dataDir}`);
@@ -103,7 +103,7 @@ function postgresAccount(dataDir: string): Account {
   const { name } = unprivilegedAccount();
   throw new EmbeddedDatabaseError(
     'foreign_folder',
-    `${clusterFolder(dataDir)} belongs to root, as whom PostgreSQL does not run: chown -R ${name} ${clusterFolder(dataDir)}`,
+    `${clusterFolder(dataDir)} belongs to root, and PostgreSQL does not run as root: chown -R ${name} ${clusterFolder(dataDir)}`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** The reason why the embedded database is not available, for programs. The message has the explanation and the remedy for people. */
+/** The reason why the embedded database is not available, for programs. The message explains it to people and says what to do. */
 export type EmbeddedDatabaseErrorCode =
   | 'unsupported_platform'
   | 'unreachable_folder'
@@ -8,7 +8,7 @@ export type EmbeddedDatabaseErrorCode =
   | 'cluster_missing'
   | 'start_failed';
 
-/** The embedded PostgreSQL is not available. The next start repairs an incomplete state. */
+/** The embedded PostgreSQL is not available. If a start was interrupted, the next one repairs the state. */
 export class EmbeddedDatabaseError extends Error {
   readonly code: EmbeddedDatabaseErrorCode;
 
@@ -19,7 +19,7 @@ export class EmbeddedDatabaseError extends Error {
   }
 }
 
-/** The remedy for a failed system call on `path`. It depends on the cause and not on the file. */
+/** The remedy for a failed system call on `path`. */
 export function remedyFor(path: string, code: string | undefined): string {
   switch (code) {
     case 'EROFS':

@@ -27,7 +27,7 @@ export interface EmbeddedDatabase {
   readonly dataDir: string;
   /**
    * Releases the lease. The last release shuts PostgreSQL down and resolves when that is done; an earlier one resolves at once.
-   * Takes at most nine seconds: open connections are closed. Five more if a keeper that is not needed is still starting.
+   * Takes at most nine seconds, because open connections are closed. It takes up to five more if an unneeded keeper is still starting.
    */
   release(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface EmbeddedDatabaseOptions {
   readonly notify: (line: string) => void;
   /** false: a folder without a database is an error, and nothing is created in it. Default true. */
   readonly mayCreate?: boolean;
-  /** Extra settings for PostgreSQL (`postgres -c`). They apply if this process starts PostgreSQL. */
+  /** Additional settings for PostgreSQL (`postgres -c`). They apply if this process starts the keeper. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -58,7 +58,7 @@ const reportEveryMs = 60_000;
  */
 export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   const { notify, settings = {}, mayCreate = true } = options;
-  // First, so that nothing is created on an unsupported platform.
+  // Checked first, so that nothing is created on an unsupported platform.
   findPackage();
   const folder = resolveDataFolder(options.dataDir, notify, mayCreate);
   let lease = await acquireLease(folder, { settings, mayCreate }, notify);
@@ -66,7 +66,7 @@ export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions):
   let reacquiring: Promise<void> | undefined;
   let released: Promise<void> | undefined;
 
-  /** After the keeper was killed, PostgreSQL stops too. The next keeper starts it again on the same socket. */
+  /** Gets a lease again after the keeper was killed. PostgreSQL stops then, and the next keeper starts it on the same socket. */
   async function reacquire(): Promise<void> {
     let reportAt = 0;
     for (let pauseMs = firstPauseMs; !cancellation.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {

@@ -1,12 +1,12 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { type KeeperMessage, sendMessage } from './lease-messages.ts';
 
-/** How long a keeper waits for its first client. The process that started it may have been killed. */
+/** How long a keeper waits for its first client. The process that started the keeper may have been killed. */
 const firstClientTimeoutMs = 5_000;
 
 /**
- * The clients of a keeper: one open connection for each lease. The kernel closes the connection of a process that dies, so the count is
- * always right.
+ * The clients of a keeper: one open connection for each lease. The kernel closes the connections of a process that dies, so the number of
+ * leases is always right.
  */
 export class KeeperClients {
   readonly server: Server;
@@ -14,7 +14,7 @@ export class KeeperClients {
   /** Every connection, including those that have released their lease and wait until PostgreSQL has stopped. */
   readonly #connections = new Set<Socket>();
   readonly #undelivered: KeeperMessage[] = [];
-  /** The state that a new client is sent. */
+  /** The state that is sent to a new client. */
   #state: KeeperMessage | undefined;
   #awaitsFirstClient = true;
   #changed: () => void = () => {};
@@ -32,7 +32,7 @@ export class KeeperClients {
     return this.#leases.size === 0 && !this.#awaitsFirstClient;
   }
 
-  /** Resolves when the last lease has been released. */
+  /** Resolves when there is no lease and no first client is expected. */
   async untilIdle(): Promise<void> {
     while (!this.isIdle) {
       await new Promise<void>((resolve) => {
@@ -41,14 +41,14 @@ export class KeeperClients {
     }
   }
 
-  /** Sends a line to every client, or to the first one if none has connected yet. */
+  /** Sends a line to every client, or to the next one if none is connected. */
   notify(line: string): void {
     const message = { kind: 'say', line } as const;
     if (this.#connections.size === 0) this.#undelivered.push(message);
     for (const socket of this.#connections) sendMessage(socket, message);
   }
 
-  /** Sends the state to every client, present and future. undefined: not known yet. */
+  /** Sends the state to every client and to each new one. undefined: not known yet. */
   setState(state: KeeperMessage | undefined): void {
     this.#state = state;
     if (state === undefined) return;
@@ -60,7 +60,7 @@ export class KeeperClients {
     this.#state = state;
   }
 
-  /** Closes the connections that wait for the stop. */
+  /** Closes the connections of clients that wait until PostgreSQL has stopped. */
   closeReleased(): void {
     for (const socket of this.#connections) if (!this.#leases.has(socket)) socket.end();
   }

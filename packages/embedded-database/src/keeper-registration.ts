@@ -12,7 +12,7 @@ export interface RegisteredKeeper {
   readonly socketFolder: string;
 }
 
-/** Listens, then registers. undefined: another keeper is alive or registered first. */
+/** Listens, then registers. Returns undefined if another keeper is alive or registered first. */
 export async function registerKeeper(dataDir: string, server: Server): Promise<RegisteredKeeper | undefined> {
   const keeperDir = keeperFolder(dataDir);
   const newest = newestRegistration(keeperDir);
@@ -45,7 +45,7 @@ async function listen(dataDir: string, server: Server): Promise<{ socketPath: st
         server.once('error', reject);
         server.listen(socketPath, resolve);
       });
-      // The client retries a connection that could not be accepted.
+      // If a connection cannot be accepted, the client tries again.
       server.on('error', () => {});
       return { socketPath, socketFolder };
     } catch (error) {

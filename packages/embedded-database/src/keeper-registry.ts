@@ -7,21 +7,21 @@ import { errno } from './embedded-database-error.ts';
  * The registration of a keeper for a data folder. The registry is a sequence of numbered folders `lease-<n>`; each names the socket of
  * one keeper. The highest number is current, and its keeper is alive as long as the socket accepts connections.
  *
- * A keeper takes over by renaming its own folder to the number after a dead one. A rename onto a folder that is not empty fails, so one
- * keeper wins. A lock file or a socket with a fixed name would have to be removed when stale, and that can remove a successor's.
- * The highest number is never removed, even at a clean stop: it makes the next number unique.
+ * A keeper takes over by renaming its own folder to the number after that of a dead keeper. A rename onto a folder that is not empty fails,
+ * so only one keeper wins. A lock file or a socket with a fixed name would have to be removed when it is stale, and this could remove that
+ * of a successor. The highest number is never removed, even at a clean stop: it makes the next number unique.
  */
 export interface Registration {
   readonly number: number;
-  /** Undefined if its keeper cannot be alive: the entry came with the copy of another data folder, or was lost in a crash. */
+  /** Undefined if the keeper cannot be alive: the entry came with the copy of another data folder, or was lost in a crash. */
   readonly socketPath: string | undefined;
 }
 
 /** The content of a `lease-<n>`. */
 interface Entry {
-  /** The identity of the keeper's folder. A copy has another identity; the same folder under another name (a mount) has the same. */
+  /** The identity of the keeper's folder. A copy has another identity, but the same folder under another name (a mount) has the same. */
   readonly folder: string;
-  /** The path of the socket, relative if it is inside the keeper's folder, for the same reason. */
+  /** The path of the socket. Relative if it is inside the keeper's folder, because the folder can have several names. */
   readonly socket: string;
 }
 
@@ -37,7 +37,7 @@ export function newestRegistration(keeperDir: string): Registration | undefined 
       return { number, socketPath: socketOf(keeperDir, readFileSync(join(keeperDir, `lease-${number}`, 'keeper.json'), 'utf8')) };
     } catch (error) {
       if (errno(error) !== 'ENOENT') throw error;
-      // It was probably superseded and removed between the two calls, so read again.
+      // The folder was probably superseded and removed between the two calls, so read again.
       missing = number;
     }
   }
@@ -64,14 +64,14 @@ export function connectTo({ socketPath }: Registration): Promise<Socket | undefi
       connected(socket);
     });
     socket.once('error', (error) => {
-      // Other errors do not mean that it is dead: a full backlog (EAGAIN) means a busy keeper.
+      // Other errors do not mean that the keeper is dead: a full backlog (EAGAIN) means that it is busy.
       if (['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes(errno(error) ?? '')) connected(undefined);
       else reject(error);
     });
   });
 }
 
-/** Registers a keeper that already listens on `socketPath`, after the newest one, which is dead. Undefined if another was first. */
+/** Registers a keeper that already listens on `socketPath`, after the newest one, which is dead. Undefined if another keeper was first. */
 export function register(keeperDir: string, socketPath: string, dead: Registration | undefined): Registration | undefined {
   const number = (dead?.number ?? 0) + 1;
   const prepared = mkdtempSync(join(keeperDir, 'lease-new-'));
@@ -88,7 +88,7 @@ export function register(keeperDir: string, socketPath: string, dead: Registrati
   }
   const mine = { number, socketPath };
   if (isNewest(keeperDir, mine)) return mine;
-  // The number was free only because its keeper was superseded and removed in between.
+  // The number was free only because the keeper with this number was superseded and removed in between.
   rmSync(join(keeperDir, `lease-${number}`), { recursive: true, force: true });
   return undefined;
 }
@@ -98,7 +98,7 @@ export function isNewest(keeperDir: string, mine: Registration): boolean {
   return Math.max(0, ...registeredNumbers(keeperDir)) === mine.number;
 }
 
-/** Removes the files of earlier keepers, and of candidates that died or lost. Only for the registered keeper. */
+/** Removes the files of earlier keepers, and of candidates that died or did not win. Only for the registered keeper. */
 export function clearSuperseded(keeperDir: string, socketDir: string, mine: Registration): void {
   for (const name of readdirSync(keeperDir)) {
     const number = numberOf(name);
@@ -107,7 +107,7 @@ export function clearSuperseded(keeperDir: string, socketDir: string, mine: Regi
     }
   }
   for (const name of readdirSync(socketDir)) {
-    // A candidate that loses its socket here would register under a number that is taken.
+    // A candidate whose socket is removed here cannot register, because its number is taken.
     if (/^keeper-.*\.sock$/.test(name) && name !== basename(mine.socketPath ?? ''))
       rmSync(join(socketDir, name), { force: true });
   }

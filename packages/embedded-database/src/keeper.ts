@@ -16,12 +16,12 @@ import { type Postmaster, startPostmaster } from './postmaster.ts';
 import { RestartPolicy } from './restart-policy.ts';
 import { makePostgresSocketFolder } from './socket-folder.ts';
 
-/** The time that a failed keeper waits, to report the failure to a client that has not connected yet. */
+/** How long a failed keeper waits, to report the failure to a client that has not connected yet. */
 const failureNoticeMs = 3_000;
 
 /**
- * Runs the keeper: one process for each data folder, detached from every terminal. It starts PostgreSQL as its child, restarts it when it
- * dies, and stops it when the last lease is released. Its argument is a KeeperConfiguration as JSON.
+ * Runs the keeper: one process for each data folder, detached from every terminal. The keeper starts PostgreSQL as its child, restarts it
+ * when it dies, and stops it when the last lease is released. The argument of the process is a KeeperConfiguration as JSON.
  */
 async function runKeeper(configuration: KeeperConfiguration): Promise<void> {
   process.umask(0o077);
@@ -67,22 +67,22 @@ async function supervise(configuration: KeeperConfiguration, keeper: RegisteredK
   while (!clients.isIdle) {
     if (!isNewest(keeperFolder(configuration.dataDir), keeper.registration)) return log('another keeper has taken over');
     const startedAt = Date.now();
-    const how = await runPostgres(configuration, binaries, host, clients, restarts, notify).catch((error: unknown) => {
+    const ending = await runPostgres(configuration, binaries, host, clients, restarts, notify).catch((error: unknown) => {
       if (!restarts.hasBeenReady) throw error;
       return error instanceof Error ? error.message : String(error);
     });
-    if (how === undefined) continue;
-    const { pauseMs, report } = restarts.recordFailure(how, startedAt);
+    if (ending === undefined) continue;
+    const { pauseMs, report } = restarts.recordFailure(ending, startedAt);
     if (report !== undefined) notify(report);
     if (restarts.isProlonged)
-      clients.setStateOfNewClients({ kind: 'failed', code: 'start_failed', message: restarts.describe(how) });
+      clients.setStateOfNewClients({ kind: 'failed', code: 'start_failed', message: restarts.describe(ending) });
     const timeout = new AbortController();
     await Promise.race([clients.untilIdle(), sleep(pauseMs, undefined, timeout).catch(() => {})]);
     timeout.abort();
   }
 }
 
-/** Runs PostgreSQL once. Resolves with how it ended, or with undefined when it was stopped after the last lease was released. */
+/** Runs PostgreSQL once. Resolves with how it ended, or with undefined if it was stopped because the last lease was released. */
 async function runPostgres(
   configuration: KeeperConfiguration,
   binaries: Binaries,
@@ -133,8 +133,8 @@ function log(line: string): void {
 try {
   await runKeeper(JSON.parse(process.argv[2] ?? '') as KeeperConfiguration);
 } catch (error) {
-  // Failed before it could listen: the process that started it reads the end of the log.
+  // Failed before it was registered: the process that started this keeper reads the end of the log.
   log(`cannot start: ${error instanceof EmbeddedDatabaseError ? error.message : error instanceof Error ? error.stack : error}`);
-  // The socket is already open when the registration fails. With `exitCode` alone it would keep this process alive, unreachable.
+  // The socket may already be open. With `exitCode` alone it would keep this process alive, and no client could find it.
   process.exit(1);
 }

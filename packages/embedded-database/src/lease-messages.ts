@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import type { EmbeddedDatabaseErrorCode } from './embedded-database-error.ts';
 
-/** A message from the keeper to a client: one JSON object per line. A wire format: the running keeper may be of another version. */
+/** A message from the keeper to a client: one JSON object per line. The running keeper may be of another version, so keep this format. */
 export type KeeperMessage =
   | { readonly kind: 'say'; readonly line: string }
   | { readonly kind: 'ready'; readonly host: string; readonly port: number }
   | { readonly kind: 'failed'; readonly code: EmbeddedDatabaseErrorCode; readonly message: string };
 
-/** The only message from a client to the keeper. The end of the client has the same effect. */
+/** The only message from a client to the keeper. The end of the client's process has the same effect. */
 export const releaseLine = 'release\n';
 
 /** The configuration that a keeper process is started with. */
@@ -15,7 +15,7 @@ export interface KeeperConfiguration {
   readonly dataDir: string;
   /** The user of the PostgreSQL process. */
   readonly account: { readonly name: string; readonly uid: number; readonly gid: number };
-  /** Extra settings for PostgreSQL. */
+  /** Additional settings for PostgreSQL. */
   readonly settings: Readonly<Record<string, string>>;
   /** False: the database must exist. */
   readonly mayCreate: boolean;

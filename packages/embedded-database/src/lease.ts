@@ -9,13 +9,13 @@ import { startKeeper } from './start-keeper.ts';
 
 const pollMs = 10;
 
-/** How many keepers may fail before they accept a connection. The cause may be temporary. */
+/** After this many keepers that failed before they were registered, the start fails. The cause may be temporary. */
 const startAttemptsMax = 3;
 
-/** How long a release waits. The keeper kills PostgreSQL before this; only a stopped keeper takes longer. */
+/** How long a release waits. The keeper kills PostgreSQL earlier; only a suspended keeper takes longer. */
 const releaseTimeoutMs = 9_000;
 
-/** A lease on the database. PostgreSQL runs as long as its connection to the keeper stays open. */
+/** A lease on the database. PostgreSQL runs as long as the lease's connection to the keeper stays open. */
 export interface Lease {
   readonly host: string;
   readonly port: number;
@@ -25,12 +25,12 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** How long to wait for the end of a keeper that was started and is not needed. */
+/** How long to wait until a keeper that was started and is not needed has ended. */
 const unneededKeeperTimeoutMs = 5_000;
 
 /**
  * Connects to the keeper of the folder, or starts one. Resolves when PostgreSQL accepts connections.
- * @param cancelled ends the wait. The promise then rejects.
+ * @param cancelled ends the wait; the promise then rejects
  */
 export async function acquireLease(
   folder: DataFolder,
@@ -41,7 +41,7 @@ export async function acquireLease(
   let failures = 0;
   let starting: Promise<void> | undefined;
 
-  /** If another keeper was faster or failed, ours may still start, take over and run PostgreSQL without a client. */
+  /** If another keeper was faster or failed, the keeper of this process may still start, take over and run PostgreSQL without a client. */
   async function stopUnneededKeeper(): Promise<void> {
     const endAt = Date.now() + unneededKeeperTimeoutMs;
     while (starting !== undefined && Date.now() < endAt) {
@@ -51,7 +51,7 @@ export async function acquireLease(
     }
   }
 
-  async function take(): Promise<Lease> {
+  async function connectOrStart(): Promise<Lease> {
     for (;;) {
       const socket = await connectToKeeper(folder.dataDir);
       const lease = socket === undefined ? undefined : await openLease(socket, notify, cancelled);
@@ -64,7 +64,7 @@ export async function acquireLease(
           `the embedded PostgreSQL cannot be started; the end of ${log}:\n${lastLines(log, 5)}`,
         );
       }
-      // It ends at once if another keeper is alive or registered first. Then the next iteration connects to that one.
+      // The new keeper ends at once if another one is alive or registered first. The next iteration then connects to the other one.
       starting ??= startKeeper(folder, configuration).then(({ failed }) => {
         starting = undefined;
         if (failed) failures += 1;
@@ -74,7 +74,7 @@ export async function acquireLease(
   }
 
   try {
-    const lease = await take();
+    const lease = await connectOrStart();
     const release = async () => {
       await lease.release();
       await stopUnneededKeeper();
@@ -96,7 +96,7 @@ async function connectToKeeper(dataDir: string): Promise<Socket | undefined> {
   }
 }
 
-/** Waits until the keeper is ready. undefined: the connection closed first, because the keeper was stopping or the wait was cancelled. */
+/** Waits until the keeper is ready. Undefined if the connection closed first: the keeper was stopping, or the wait was canceled. */
 function openLease(socket: Socket, notify: (line: string) => void, cancelled: AbortSignal): Promise<Lease | undefined> {
   return new Promise((resolve, reject) => {
     const lost = new Promise<void>((gone) => socket.once('close', () => gone()));
@@ -114,7 +114,7 @@ function openLease(socket: Socket, notify: (line: string) => void, cancelled: Ab
         socket.destroy();
         reject(new EmbeddedDatabaseError(message.code, message.message));
       } else {
-        // From here the owner of the lease releases it. A lease must not keep an idle process alive.
+        // From here on, the owner of the lease releases it. A lease must not keep an idle process alive.
         cancelled.removeEventListener('abort', cancel);
         if (!cancelled.aborted) socket.unref();
         resolve({ host: message.host, port: message.port, lost, release });

@@ -30,21 +30,21 @@ export function openLog(path: string, owner: Account): number {
 }
 
 /**
- * Writes a line to standard output, which is the log. A line that does not fit on a full disk is lost, and the next one is tried again;
+ * Writes a line to standard output, which is the log. If the disk is full, this line is lost, but later ones are written again.
  * `console.log` would write nothing after the first failure.
  */
 export function writeLogLine(line: string): void {
   try {
     writeSync(1, `${line}\n`);
   } catch {
-    // The log must not end the process that keeps the database.
+    // A failure of the log must not end the keeper.
   }
 }
 
 /** Closes a descriptor of `openLog`. */
 export const closeLog = closeSync;
 
-/** Limits the size of the log; older lines are kept as `<path>.1`. The file is cut in place, because its writers keep it open. */
+/** Limits the size of the log; older lines are kept as `<path>.1`. The file is truncated in place, because its writers keep it open. */
 export function boundLog(path: string): void {
   try {
     if (statSync(path).size < largestLogBytes) return;

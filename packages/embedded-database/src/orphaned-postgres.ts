@@ -6,14 +6,14 @@ import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
 
 const pollMs = 10;
 
-/** The signals that stop an orphaned postmaster, and how long each may take. On a full disk the first one can be without effect. */
+/** The signals that stop an orphaned postmaster, and how long each may take. On a full disk the first one may have no effect. */
 const stopSignals = [
   ['SIGINT', 6_000],
   ['SIGQUIT', 2_000],
   ['SIGKILL', 10_000],
 ] as const;
 
-/** How long the other processes may take to end by themselves after the postmaster. */
+/** How long the other processes may take to end by themselves after the postmaster has ended. */
 const childrenTimeoutMs = 1_000;
 
 /** How long the kernel may take to remove killed processes. */
@@ -26,7 +26,7 @@ interface PostgresProcess {
 }
 
 /**
- * Stops the PostgreSQL of a keeper that was killed, and removes its lock files. Only for the registered keeper: only it may run a
+ * Stops the PostgreSQL of a keeper that was killed, and removes its lock files. Only for the registered keeper: no other process may run a
  * PostgreSQL in this folder, so one that runs there is orphaned.
  */
 export async function stopOrphanedPostgres(cluster: string, socketFolder: string, notify: (line: string) => void): Promise<void> {
@@ -61,22 +61,22 @@ async function untilNone(find: () => PostgresProcess[], timeoutMs: number): Prom
   return found;
 }
 
-/** The processes of a PostgreSQL on this cluster. All of them have it as their working directory. */
+/** The processes of a PostgreSQL on this cluster. The cluster is the working directory of all of them. */
 function processesIn(cluster: string): PostgresProcess[] {
   if (process.platform !== 'linux') return postmasterByLockFile(cluster);
-  const ours = statSync(cluster);
+  const clusterStats = statSync(cluster);
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     try {
-      // Compares the folder and not its name, because in a container or through a mount the name differs.
-      const inside = statSync(`/proc/${name}/cwd`);
-      if (inside.ino !== ours.ino || inside.dev !== ours.dev) return [];
-      // Not a shell whose working directory is the cluster.
+      // Compares the folder and not its name, which differs in a container or through a mount.
+      const workingDirectory = statSync(`/proc/${name}/cwd`);
+      if (workingDirectory.ino !== clusterStats.ino || workingDirectory.dev !== clusterStats.dev) return [];
+      // Excludes other programs in this folder, such as a shell.
       if (!/\/postgres( \(deleted\))?$/.test(readlinkSync(`/proc/${name}/exe`))) return [];
-      // The other processes replace their command line by their task.
+      // The other processes replace their command line with the name of their task.
       return [{ pid: Number(name), isPostmaster: readFileSync(`/proc/${name}/cmdline`, 'utf8').includes('\0-D\0') }];
     } catch {
-      // It has ended, is not reaped yet, or belongs to another user, who cannot have opened the cluster.
+      // The process has ended, is not reaped yet, or belongs to another user, who cannot have opened the cluster.
       return [];
     }
   });

@@ -1,4 +1,4 @@
-/** The port is only a part of the socket's name. */
+/** The port. It is only part of the socket's name, because PostgreSQL does not listen on TCP. */
 export const port = 5432;
 
 const MIB = 1024 * 1024;
@@ -11,7 +11,7 @@ const SMALLEST_WAL_BYTES = 64 * MIB;
 export const maxWalBytes = (diskBytes: number): number =>
   Math.min(LARGEST_WAL_BYTES, Math.max(SMALLEST_WAL_BYTES, diskBytes / 16));
 
-/** Settings for a small machine. Settings that protect commits from a power failure are never weakened. */
+/** Settings for a small machine. Those that protect commits from a power failure have their safe values. */
 const settings = {
   listen_addresses: '',
   port: String(port),
@@ -29,7 +29,7 @@ const settings = {
   wal_compression: 'off',
   // Logical replication is not used; this saves a process.
   max_logical_replication_workers: '0',
-  // Standard error is the log file. Its descriptor outlives the keeper, and a pipe would not.
+  // Standard error is the log file. Its descriptor stays open when the keeper ends; a pipe would break.
   logging_collector: 'off',
   log_destination: 'stderr',
   log_checkpoints: 'off',
@@ -60,5 +60,5 @@ export function postgresArguments(
   return ['-D', cluster, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
 }
 
-/** The environment of PostgreSQL's programs, without the caller's, whose PG* variables would change their behaviour. */
+/** The environment of PostgreSQL's programs. It has no variables of the caller, because PG* variables would change their behavior. */
 export const postgresEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };

@@ -9,12 +9,12 @@ import { startWatchdog } from './watchdog.ts';
 
 /** A running PostgreSQL, child of the keeper. */
 export interface Postmaster {
-  /** Resolves when it has ended, with its exit status or signal. */
+  /** Resolves with the exit status or signal when PostgreSQL has ended. */
   readonly ended: Promise<string>;
-  /** Resolves to true when it accepts connections, to false if it ended before. */
+  /** Resolves to true when PostgreSQL accepts connections, or to false if it ended first. */
   readonly ready: Promise<boolean>;
   isRunning(): boolean;
-  /** Shuts it down; open connections are closed. Resolves when it has ended. */
+  /** Shuts PostgreSQL down and closes open connections. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export function startPostmaster(postgres: string, args: string[], cluster: strin
   return { ended, ready: isReady(), isRunning: () => running, stop };
 }
 
-/** PostgreSQL writes its state into the last line of its lock file; `pg_ctl --wait` reads the same. */
+/** PostgreSQL writes its state into the last line of its lock file; `pg_ctl --wait` reads the same line. */
 function reportsReady(cluster: string, pid: number | undefined): boolean {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');

@@ -14,11 +14,12 @@ const longestPauseMs = 1_000;
 const reportEveryMs = 60_000;
 
 /**
- * Decides when a keeper restarts its PostgreSQL. One that never accepted connections fails after a few attempts, because its settings
- * or files are wrong. One that did is restarted without limit, because the cause is external and may end at any time.
+ * Decides when a keeper restarts its PostgreSQL. If PostgreSQL never accepted connections, the keeper gives up after a few quick failures,
+ * because settings or files are wrong. Otherwise it restarts PostgreSQL without limit, because the cause is external and may end at any
+ * time.
  */
 export class RestartPolicy {
-  /** Whether PostgreSQL has accepted connections before. */
+  /** Whether PostgreSQL has accepted connections since the keeper started. */
   hasBeenReady = false;
   #failures = 0;
   #reportAt = 0;
@@ -28,7 +29,7 @@ export class RestartPolicy {
     this.#logFile = logFile;
   }
 
-  /** Whether the quick restarts are used up. */
+  /** Whether the quick restarts are used up, so that the outage lasts. */
   get isProlonged(): boolean {
     return this.#failures > pausesMs.length;
   }

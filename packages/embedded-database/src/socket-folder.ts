@@ -8,7 +8,7 @@ import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
 /** The longest path of a Unix socket: 107 bytes on Linux, 103 on macOS. */
 const longestSocketPath = 103;
 
-/** The longer of the two names below a socket folder. */
+/** The longest name below a socket folder. */
 const longestName = '/socket/.s.PGSQL.5432';
 
 /**

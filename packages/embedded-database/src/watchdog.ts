@@ -4,13 +4,13 @@ import { stopSignals } from './stop-signals.ts';
 
 /** A process that stops PostgreSQL when the keeper is killed. */
 export interface Watchdog {
-  /** Names the PostgreSQL to stop. */
+  /** Sets the process ID of the PostgreSQL to stop. */
   watch(postgres: number): void;
   /** Ends the watchdog. PostgreSQL keeps running. */
   end(): void;
 }
 
-/** Sends each signal in turn until the process is gone; `kill -0` tells whether it still runs. */
+/** Sends each signal in turn until the process has ended; `kill -0` checks whether it still runs. */
 const escalation = stopSignals.map(
   ([signal, timeoutMs]) => `kill -${signal.slice(3)} "$pid" || exit
   n=${timeoutMs / 100}; while [ $n -gt 0 ]; do sleep 0.1; kill -0 "$pid" || exit; n=$((n - 1)); done`,
@@ -22,9 +22,9 @@ read -r _
 ${escalation.join('\n')}`;
 
 /**
- * Starts a shell that waits for the end of a pipe from the keeper. If the keeper is killed, even with every other Node process, the shell
- * stops PostgreSQL. Start it before PostgreSQL: the keeper may be killed at any moment after that.
- * @param cluster only for the process list, so that people see which database the shell belongs to.
+ * Starts a shell that waits for the end of a pipe from the keeper. If the keeper is killed, even together with every other Node process,
+ * the shell stops PostgreSQL. Start it before PostgreSQL, because the keeper may be killed at any moment after that.
+ * @param cluster only for the process list, so that people see which database the shell belongs to
  */
 export function startWatchdog(cluster: string, account: Account): Watchdog {
   const shell = spawn('/bin/sh', ['-c', script, 'countersign-watchdog', cluster], {
@@ -33,7 +33,7 @@ export function startWatchdog(cluster: string, account: Account): Watchdog {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  // Without a watchdog the next keeper stops the orphaned PostgreSQL.
+  // If there is no watchdog, the next keeper stops the orphaned PostgreSQL.
   shell.on('error', () => {});
   shell.stdin.on('error', () => {});
   return { watch: (postgres) => void shell.stdin.write(`${postgres}\n`), end: () => void shell.kill('SIGKILL') };

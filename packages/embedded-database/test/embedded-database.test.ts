@@ -42,7 +42,7 @@ test('the first start creates the database and its roles, and later starts find 
   await second.release();
 });
 
-test('processes that start at once on an empty folder share one database', concurrent, async ({ folders }) => {
+test('processes that start concurrently on an empty folder share one database', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
   const all = Array.from({ length: 5 }, () => folders.hold(dataDir));
   await Promise.all(all.map((holder) => holder.waitFor('acquired')));

@@ -1,10 +1,11 @@
-// Sets the colour scheme before the first paint, so that no page flashes in the other one. A file, because inline scripts are refused.
+// Sets the colour scheme before the first paint, so that the page does not flash in the other scheme. This script is a file, because the
+// content security policy blocks inline scripts.
 (() => {
   let chosen = null;
   try {
     chosen = localStorage.getItem('countersign-color-scheme');
   } catch {
-    // Storage is refused: the system's scheme it is.
+    // Storage is blocked, so the system's scheme is used.
   }
   const dark = chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
   document.documentElement.setAttribute('data-mantine-color-scheme', dark ? 'dark' : 'light');

@@ -17,7 +17,7 @@ import { preloadPages } from './shell/lazy-page.tsx';
 import { colorSchemeManager, theme } from './theme/theme.ts';
 import { toast } from './toasts/toasts.tsx';
 
-// Redirects to the sign-in, which returns here afterwards. Leaving a form would lose its input, so if a form has unsaved input,
+// Redirects to the sign-in page, which returns here afterwards. Leaving a form would lose its input, so if a form has unsaved input,
 // only a message is shown. The person can sign in again in another tab.
 setSignedOutHandler((problem) => {
   if (hasUnsavedInput()) return toast.problem(problem.message);
@@ -26,8 +26,8 @@ setSignedOutHandler((problem) => {
   void router.navigate({ to: '/sign-in', search: href === '/' ? {} : { to: href }, replace: true });
 });
 
-/** Preloads the other pages after the first one, when the browser is idle. */
 const runWhenIdle = (act: () => void) => ('requestIdleCallback' in window ? requestIdleCallback(act) : setTimeout(act, 1_000));
+// Preloads the other pages after the first one, when the browser is idle.
 const stopWaiting = router.subscribe('onRendered', () => {
   stopWaiting();
   runWhenIdle(() => void preloadPages());

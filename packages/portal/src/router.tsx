@@ -8,7 +8,7 @@ import { PageSkeleton } from './shell/page-skeleton.tsx';
 import { PersonFrame, WorkspaceFrame } from './shell/workspace-frame.tsx';
 import { Toasts } from './toasts/toasts.tsx';
 
-/** Search parameters as strings, as the filters of lists need them. */
+/** The search parameters that are strings, as the filters of lists need them. */
 const stringParameters = (search: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 

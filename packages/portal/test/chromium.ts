@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
-/** The shell without a user interface takes a quarter less processor time. */
+/** The names of Chromium's programs. The headless shell is first, because it needs less processor time. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 /** The Chromium of this machine: CHROMIUM_PATH, or the first of the usual names on the PATH. */

@@ -62,7 +62,8 @@ test('the chart labels only days of evaluations with a pass rate, in the time zo
   const evaluate = (name: string, more: object) => workspace.send(paths.evaluations, { name, agent_name: 'bot', ...more });
   for (const name of ['first', 'second']) await evaluate(name, { status: 'passing', pass_rate: 90 });
   await evaluate('planned', { status: 'scheduled' });
-  const days = `CASE name WHEN 'planned' THEN timestamptz '2025-12-20T12:00Z' WHEN 'first' THEN '2026-01-01T09:00Z' ELSE '2026-01-05T09:00Z' END`;
+  const days = `CASE name WHEN 'planned' THEN timestamptz '2025-12-20T12:00Z'
+    WHEN 'first' THEN '2026-01-01T09:00Z' ELSE '2026-01-05T09:00Z' END`;
   await setEvaluationTime(workspace.server, 'bot', days);
   const { page, browser } = await workspace.visit('viewer', '', { timezoneId: 'Europe/Berlin' });
   const agent: string = (await browser.call('GET', `/workspaces/${workspace.id}/agents`)).body.items[0].id;

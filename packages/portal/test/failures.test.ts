@@ -20,7 +20,7 @@ test('reports a lost connection, keeps the input and continues when the server i
   await page.getByRole('button', { name: /^Workspace acme of today/ }).waitFor();
 });
 
-test('shows a server error with its request id, and the page after a retry', async () => {
+test('shows a server error with its request ID, and the page after a retry', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -49,8 +49,8 @@ test('shows a loading indicator on the first load and during navigation', async 
   const { page } = await workspace.visit('viewer');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   const loading = page.getByRole('status', { name: 'Loading' });
-  /** Holds requests to this URL until the returned function is called. */
-  const hold = async (url: string) => {
+  /** Delays requests to this URL until the returned function is called. */
+  const delay = async (url: string) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await page.context().route(url, async (route) => {
       await promise;
@@ -59,7 +59,7 @@ test('shows a loading indicator on the first load and during navigation', async 
     return resolve;
   };
 
-  const releasePage = await hold('**/assets/agents-page-*.js');
+  const releasePage = await delay('**/assets/agents-page-*.js');
   await page.reload();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.getByRole('link', { name: 'Agents', exact: true }).click();
@@ -68,7 +68,7 @@ test('shows a loading indicator on the first load and during navigation', async 
   releasePage();
   await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
 
-  const releaseAll = await hold('**/assets/*.js');
+  const releaseAll = await delay('**/assets/*.js');
   await page.reload({ waitUntil: 'commit' });
   await loading.waitFor();
   expect(await page.getByRole('main').count()).toBe(0);
@@ -112,7 +112,7 @@ test('a dialog keeps its input when the session ends and can be submitted after 
   await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
 });
 
-test('refuses to act after another person signed in in the same browser, and then shows that person', async () => {
+test('rejects an action after another person signed in in the same browser, and then shows that person', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'a');
   const [evaluation] = await workspace.server.database.sql<{ id: string }>('SELECT id FROM countersign.evaluations');
@@ -121,7 +121,7 @@ test('refuses to act after another person signed in in the same browser, and the
   await page.getByRole('dialog').getByLabel('Rationale').fill('Seen the runs.');
   const ada = await createPerson(workspace.server, { [workspace.id]: 'admin' }, 'ada@example.com');
   const [name, value] = ada.browser.cookie!.split('=');
-  // Without the notification that other tabs normally get.
+  // A sign-in without the notification that other tabs normally get.
   await page.context().addCookies([{ name: name!, value: value!, url: workspace.server.url }]);
   await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByText('ada has signed in in this browser since this page was opened').waitFor();

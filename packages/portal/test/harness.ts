@@ -16,7 +16,7 @@ export interface Workspace {
   key: string;
   /** Sends an API request with the key; throws unless it succeeds. */
   send: (path: string, body: unknown) => Promise<{ id: string } & Record<string, unknown>>;
-  /** Signs a new person with this role in and opens a page of the workspace. */
+  /** Signs in a new person with this role and opens a page of the workspace. */
   visit: (
     role: Role,
     path?: string,
@@ -35,7 +35,7 @@ export async function newWorkspace(name = 'acme'): Promise<Workspace> {
     key,
     send: async (path, body) => {
       const response = await server.post(path, key, body);
-      if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${JSON.stringify(response.body)}`);
+      if (response.status !== 200) throw new Error(`${path} returned ${response.status}: ${JSON.stringify(response.body)}`);
       return response.body;
     },
     visit: async (role, path = '', options = {}) => {
@@ -47,7 +47,7 @@ export async function newWorkspace(name = 'acme'): Promise<Workspace> {
   };
 }
 
-/** Registers an agent by an evaluation, sets it to high risk and returns its id. */
+/** Registers an agent by an evaluation, sets the agent to high risk and returns its ID. */
 export async function highRiskAgent({ server, id, send }: Workspace, name: string): Promise<string> {
   await send(paths.evaluations, { name: 'first', agent_name: name, status: 'passing', pass_rate: 95 });
   const admin = await createPerson(server, { [id]: 'admin' });

@@ -7,7 +7,8 @@ import { openWindow } from './window.ts';
 /** Texts that would run as markup, reverse the text after them, or overflow their column. */
 const BIDI = '\u202eturned';
 const UNBROKEN = 'longer-than-any-column'.repeat(4);
-const HOSTILE = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'><svg/onload=window.hacked=1> {{7*7}} ${UNBROKEN} ${BIDI}`;
+const MARKUP = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'><svg/onload=window.hacked=1> {{7*7}}`;
+const HOSTILE = `${MARKUP} ${UNBROKEN} ${BIDI}`;
 const LINK = 'javascript:window.hacked=1';
 
 let workspace: Workspace;
@@ -32,7 +33,7 @@ const pages: Record<string, string> = {
 beforeAll(async () => {
   workspace = await newWorkspace(HOSTILE);
   const { send, id, server } = workspace;
-  // Such a name is rejected today. Agents that were registered before that rule stay addressable.
+  // The server now rejects such a name. Agents that were registered before this rule can still be used.
   await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
     id,
     HOSTILE,
@@ -72,16 +73,16 @@ beforeAll(async () => {
   });
   const { decision_id: decision } = await send(paths.promotionCheck, { agent_name: HOSTILE });
   const { browser } = await workspace.visit('admin');
-  const at = `/workspaces/${id}`;
-  const incident = await browser.call('POST', `${at}/incidents`, {
+  const api = `/workspaces/${id}`;
+  const incident = await browser.call('POST', `${api}/incidents`, {
     agent_id: agent,
     severity: 'high',
     description: HOSTILE,
     recertify: true,
   });
-  await browser.call('POST', `${at}/keys`, { kind: 'live', name: HOSTILE, scopes: ['audit'] });
+  await browser.call('POST', `${api}/keys`, { kind: 'live', name: HOSTILE, scopes: ['audit'] });
   await browser.call('PATCH', '/account', { name: HOSTILE });
-  const { body: queue } = await browser.call('GET', `${at}/approvals`);
+  const { body: queue } = await browser.call('GET', `${api}/approvals`);
   const evaluation: string = queue.items[0].evaluation.id;
   Object.assign(pages, {
     'an agent': `agents/${agent}`,
@@ -94,7 +95,7 @@ beforeAll(async () => {
   });
 });
 
-/** Finds scripts that ran, elements made from texts, executable links, texts that reverse what follows, and hidden table columns. */
+/** Finds scripts that ran, elements created from texts, executable links, texts that reverse the text after them, and hidden columns. */
 const FIND_PROBLEMS = `(() => {
   const found = [];
   if ('hacked' in window) found.push('a script ran');
@@ -103,12 +104,12 @@ const FIND_PROBLEMS = `(() => {
     if (/^\\s*(javascript|vbscript|data:text)/i.test(link.getAttribute('href'))) found.push('links to ' + link.getAttribute('href'));
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
-    const { textContent, parentElement: holder, nextSibling } = texts.currentNode;
+    const { textContent, parentElement: parent, nextSibling } = texts.currentNode;
     if (!textContent.includes(${JSON.stringify(BIDI)})) continue;
-    const { unicodeBidi, display } = getComputedStyle(holder);
+    const { unicodeBidi, display } = getComputedStyle(parent);
     const isIsolated = display !== 'inline' || /isolate|plaintext/.test(unicodeBidi);
     const next = nextSibling?.textContent.trim() ?? '';
-    const element = '<' + holder.tagName + ' class="' + holder.className + '">';
+    const element = '<' + parent.tagName + ' class="' + parent.className + '">';
     if (!isIsolated || next !== '') found.push('reverses the text after ' + element + ': ' + next);
   }
   for (const table of document.querySelectorAll('table')) {
@@ -118,7 +119,7 @@ const FIND_PROBLEMS = `(() => {
   return [...new Set(found)];
 })()`;
 
-test('every page shows foreign texts as plain text that neither runs, links, reverses nor hides anything', async () => {
+test('every page shows texts from senders as plain text: no scripts, links, reversed texts or hidden columns', async () => {
   const { page, pageErrors } = await workspace.visit('admin');
   const dialogs: string[] = [];
   page.on('dialog', (dialog) => {

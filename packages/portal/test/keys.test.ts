@@ -69,7 +69,7 @@ test('mints, rotates, re-scopes and revokes a key with immediate effect, and lis
   await page.getByRole('tab', { name: 'Audit trail' }).click();
   const trail = page.getByRole('table', { name: 'Key audit trail' });
   await trail.getByText('revoked').waitFor();
-  // Newest first. The last row is the key that the workspace was created with.
+  // Newest first. The last row is the key from newWorkspace.
   const rows = await trail.locator('tbody tr').allInnerTexts();
   expect(rows.slice(0, 4).map((text) => /revoked|scopes changed|rotated|minted/.exec(text)?.[0])).toEqual([
     'revoked',

@@ -22,7 +22,7 @@ test('verifies the chain in the browser and reports the first row that was alter
   await page.getByText(/the row was altered/).waitFor();
   await page.getByText('16 entries before it are valid.', { exact: false }).waitFor();
   await page.getByRole('link', { name: 'View entry 17' }).click();
-  await page.getByText('This entry was altered').waitFor();
+  await page.getByText('The hash chain is broken at this entry').waitFor();
   expect(pageErrors).toEqual([]);
 });
 
@@ -50,7 +50,7 @@ test('a verification can be cancelled', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci', action: 'agent.promoted' });
   const { page } = await workspace.visit('viewer', 'ledger');
-  // The export is never answered, so the verification runs until it is cancelled.
+  // The export gets no response, so the verification runs until it is cancelled.
   await page.context().route('**/ledger/export*', () => undefined);
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
   await page.getByText('0 of 1 entries').waitFor();
@@ -79,7 +79,7 @@ test('keeps filters in the URL and downloads the unfiltered ledger', async () =>
   ).toEqual(['first', 'second']);
 });
 
-test('filters by the name and email address of a person and keeps only the id in the URL', async () => {
+test('filters by the name and email address of a person and keeps only the ID in the URL', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci:one', action: 'agent.promoted' });
   const { page, browser, id, email } = await workspace.visit('admin', 'ledger');

@@ -53,7 +53,7 @@ test('invites a member by link, changes their role, creates a password reset lin
   expect([...pageErrors, ...grace.pageErrors, ...again.pageErrors]).toEqual([]);
 });
 
-test('refuses to demote the last admin and gives the reason', async () => {
+test('does not demote the last admin, and gives the reason', async () => {
   const workspace = await newWorkspace();
   const { page, email } = await workspace.visit('admin', 'members');
   const role = page.getByLabel(`Role of ${email.split('@')[0]}`);

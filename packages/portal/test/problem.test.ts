@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readProblem } from '../src/api/problem.ts';
+import { readProblem, toProblem } from '../src/api/problem.ts';
 
 const limited = (seconds?: number) =>
   Response.json(
@@ -16,7 +16,20 @@ test.each([
   expect(await readProblem(limited(seconds))).toMatchObject({ kind: 'limited', message });
 });
 
-test('a problem contains the request id of the response', async () => {
+test('a problem contains the request ID of the response', async () => {
   const response = Response.json({ error: 'internal_error', issues: [] }, { status: 500, headers: { 'x-request-id': 'req-7' } });
   expect(await readProblem(response)).toMatchObject({ kind: 'server', requestId: 'req-7' });
+});
+
+test('an error of the page itself is not shown as a lost connection and offers no retry', () => {
+  expect(toProblem(new TypeError('x is undefined'))).toMatchObject({ kind: 'page', retryable: false });
+});
+
+test('several messages of the server are shown as separate sentences', async () => {
+  const issues = [
+    { path: '/name', code: 'empty', message: 'name must not be empty' },
+    { path: '/scopes', code: 'empty', message: 'scopes must not be empty' },
+  ];
+  const problem = await readProblem(Response.json({ error: 'invalid', issues }, { status: 422 }));
+  expect(problem.message).toBe('Name must not be empty. Scopes must not be empty.');
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace } from './harness.ts';
 
-test('an admin sets for how long runs are kept, and confirms a short period', async () => {
+test('an admin sets how long runs are kept and confirms a short period', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('admin', 'settings');
   const main = page.getByRole('main');
@@ -19,10 +19,10 @@ test('an admin sets for how long runs are kept, and confirms a short period', as
   await main.getByRole('button', { name: 'Set retention' }).click();
   await main.getByText('Kept for 365 days').waitFor();
   await main.getByText('Kept for 90 days').waitFor();
-  await main.getByText('Received since').waitFor();
+  await main.getByText('For runs received since').waitFor();
 });
 
-test('a viewer reads for how long runs are kept and cannot change it', async () => {
+test('a viewer sees how long runs are kept and cannot change it', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer', 'settings');
   await page.getByRole('main').getByText('Kept forever').first().waitFor();

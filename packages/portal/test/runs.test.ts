@@ -136,28 +136,28 @@ test('keeps filters and pages of the list in the URL, so that Back works', async
 
   // "Previous page" also works after Back and after a reload. A page opened from a link offers "First page".
   const trace = async () => (await rows.first().innerText()).split('\n')[0];
-  const tops = [await trace()];
+  const firstRuns = [await trace()];
   for (const _page of [2, 3]) {
     await page.getByRole('button', { name: 'Next page' }).click();
-    await expect.poll(trace, BUSY).not.toBe(tops.at(-1));
-    tops.push(await trace());
+    await expect.poll(trace, BUSY).not.toBe(firstRuns.at(-1));
+    firstRuns.push(await trace());
   }
   expect(await page.evaluate('window.scrollY')).toBe(0);
   await page.goBack();
-  await expect.poll(trace, BUSY).toBe(tops[1]);
+  await expect.poll(trace, BUSY).toBe(firstRuns[1]);
   await page.getByRole('button', { name: 'Previous page' }).click();
-  await expect.poll(trace, BUSY).toBe(tops[0]);
+  await expect.poll(trace, BUSY).toBe(firstRuns[0]);
   await page.goBack();
   await page.getByRole('button', { name: 'Next page' }).click();
-  await expect.poll(trace, BUSY).toBe(tops[2]);
+  await expect.poll(trace, BUSY).toBe(firstRuns[2]);
   await page.reload();
   await page.getByRole('button', { name: 'Previous page' }).click();
-  await expect.poll(trace, BUSY).toBe(tops[1]);
+  await expect.poll(trace, BUSY).toBe(firstRuns[1]);
   const second = page.url();
   await page.goto('about:blank');
   await page.goto(second);
   await page.getByRole('button', { name: 'First page' }).click();
-  await expect.poll(trace, BUSY).toBe(tops[0]);
+  await expect.poll(trace, BUSY).toBe(firstRuns[0]);
 
   await page.getByLabel('Outcome').selectOption('failure');
   await page.waitForURL(/outcome=failure/);

@@ -51,7 +51,7 @@ test('accepts only the right password and returns to the page that required the 
   const server = await testServer();
   const { page } = await openWindow({ baseURL: server.url });
   await page.goto('/');
-  await page.getByText('A new server prints a set-up link when it starts').waitFor();
+  await page.getByText('A new server gives its operator a set-up link when it starts').waitFor();
   expect(await page.getByText('Sign in to continue.').count()).toBe(0);
   await page.goto((await setUpLink(server.open.pool))?.path ?? '');
   await page.getByLabel('Workspace').fill('acme');

@@ -13,9 +13,9 @@ await build({
   absWorkingDir: home,
   entryPoints: {
     main: 'src/main.ts',
-    // A process of its own, found beside the chunk that starts it.
+    // Runs as a separate process. The code that starts it expects the file in its own folder.
     keeper: '../embedded-database/src/keeper.ts',
-    // A thread of its own, found in the same way.
+    // Runs as a worker thread, and is found in the same way.
     'body-worker': 'src/http/body-worker.ts',
   },
   outdir: 'dist',
@@ -27,7 +27,7 @@ await build({
   external: [...Object.keys(dependencies), ...Object.keys(optionalDependencies)],
   logLevel: 'warning',
 });
-// The portal's pages, built when they are not, go along: src/portal/built-pages.ts looks for them here.
+// Builds the portal's pages if necessary, and copies them to where src/portal/built-pages.ts looks for them.
 const pages = spawnSync('sh', [`${home}../../scripts/build-portal.sh`], { stdio: ['ignore', 'ignore', 'inherit'] });
 if (pages.status !== 0) throw new Error('the portal was not built');
 rmSync(`${home}portal`, { recursive: true, force: true });

@@ -1,9 +1,9 @@
 import type { Finding } from './gate-finding.ts';
 
 /**
- * The page in the portal where people approve the evaluation of a decision. If the service does not report its workspace, this is the
- * start page of the portal.
- * @param portalUrl address of the portal; the address of one of its pages works too
+ * The page in the portal where people approve the evaluation of a decision. If the workspace or the evaluation is unknown, it is
+ * `portalUrl`.
+ * @param portalUrl address of the portal, or of one of its pages
  */
 export function approvalAddress({ decision, workspace }: Finding, portalUrl: string): string {
   const evaluation = decision?.evaluation_id;

@@ -5,7 +5,7 @@ import type { DecidedEvaluation, PromotionDecision } from '../index.ts';
 import { digests } from '../verification/cryptography.ts';
 import { shapeFault } from './decision-shape.ts';
 
-/** The decision that the gate asks for. A decision about anything else is rejected. */
+/** The decision that the gate requests. A decision about anything else is rejected. */
 export interface GateRequest {
   agentName: string | undefined;
   agentId: string | undefined;
@@ -15,35 +15,39 @@ export interface GateRequest {
   maxAgeHours: number;
 }
 
-/** When the request was sent and the response received, by this machine's clock, in milliseconds since 1970. */
+/** What shows that a response belongs to its request: times and a nonce. */
 export interface RequestTiming {
+  /** By this machine's clock, in milliseconds since 1970, like `receivedAt`. */
   sentAt: number;
   receivedAt: number;
-  /** The tolerated difference between the clocks of the two machines. */
+  /** The tolerated difference between the clocks of the two machines, in milliseconds. */
   skewMs: number;
   /** The Countersign-Nonce of the request. */
   nonce: string;
 }
 
 /**
- * Why a response is rejected as the decision on this request; undefined if it is accepted. The evaluation in the decision must support
- * its verdict. The signature is checked elsewhere.
+ * Why a response is not accepted as the decision on this request; undefined if it is. The evaluation in the decision must support its
+ * verdict. The signature is checked elsewhere.
  */
 export function rejectionReason(
   decision: unknown,
   text: string,
   request: GateRequest,
-  moment: RequestTiming,
+  timing: RequestTiming,
 ): string | undefined {
   const [inexact] = inexactnessOf(text);
   if (inexact !== undefined) return `${inexact.message} (at ${inexact.path})`;
   const fault = shapeFault(decision);
   if (fault !== undefined) return fault;
-  const read = decision as PromotionDecision;
-  if (read.response_sha256 !== digestOf(read))
+  const checked = decision as PromotionDecision;
+  if (checked.response_sha256 !== digestOf(checked))
     return 'the decision does not match its response_sha256: it was altered in transit';
   return (
-    subjectMismatch(read, request) ?? timeMismatch(read, moment) ?? nonceMismatch(read, moment) ?? contradiction(read, request)
+    subjectMismatch(checked, request) ??
+    timeMismatch(checked, timing) ??
+    nonceMismatch(checked, timing) ??
+    contradiction(checked, request)
   );
 }
 
@@ -58,15 +62,15 @@ function digestOf(decision: object): string | undefined {
 function subjectMismatch(decision: PromotionDecision, request: GateRequest): string | undefined {
   if (decision.policy !== POLICY) return `it was decided by ${decision.policy}; this version of the command knows ${POLICY}`;
   if (decision.required_threshold !== request.minPassRate || decision.threshold !== request.minPassRate)
-    return `it is about a threshold of ${decision.required_threshold} %, but the request named ${request.minPassRate} %`;
+    return `it is about a threshold of ${decision.required_threshold} %, but ${request.minPassRate} % was requested`;
   if (request.agentId !== undefined && decision.agent_id !== null && decision.agent_id !== request.agentId)
-    return `it is about agent ${decision.agent_id}, but the request named ${request.agentId}`;
+    return `it is about agent ${decision.agent_id}, but ${request.agentId} was requested`;
   const evaluation = evaluationOf(decision);
   if (evaluation === undefined) return undefined;
   if (request.agentName !== undefined && evaluation.agent_name !== request.agentName)
-    return `it is about agent ${evaluation.agent_name}, but the request named ${request.agentName}`;
+    return `it is about agent ${evaluation.agent_name}, but ${request.agentName} was requested`;
   if (request.harnessId !== undefined && evaluation.harness_id !== request.harnessId)
-    return `it is about harness ${evaluation.harness_id}, but the request named ${request.harnessId}`;
+    return `it is about harness ${evaluation.harness_id}, but ${request.harnessId} was requested`;
   return undefined;
 }
 
@@ -88,7 +92,7 @@ function nonceMismatch({ nonce }: PromotionDecision, { nonce: sent }: RequestTim
   return 'it repeats the nonce of another request: the response was replayed';
 }
 
-/** The age and the times are read at slightly different moments. */
+/** The service reads the time for the age and the time of the decision separately. */
 const AGE_TOLERANCE_HOURS = 0.02;
 
 function contradiction(decision: PromotionDecision, request: GateRequest): string | undefined {
@@ -125,7 +129,7 @@ function insufficientEvidence(
   return undefined;
 }
 
-/** The evaluation of a decision; undefined if there was none. */
+/** The evaluation of a decision; undefined if it has none. */
 export const evaluationOf = ({ evaluation }: PromotionDecision): DecidedEvaluation | undefined =>
   evaluation.id === undefined ? undefined : evaluation;
 

@@ -32,9 +32,9 @@ async function run(session: Session, args: readonly string[]): Promise<Ending> {
     throw wrongUse(
       'the command line contains a key, which other users and logs can read; rotate the key and pass it as COUNTERSIGN_API_KEY or with --key-stdin',
     );
-  const found = commandOf(args);
-  if (found === undefined) return withoutCommand(session, args);
-  const { command, rest } = found;
+  const match = commandOf(args);
+  if (match === undefined) return withoutCommand(session, args);
+  const { command, rest } = match;
   if (asksForHelp(rest)) {
     session.write(helpOf(command));
     return 'ok';
@@ -47,7 +47,7 @@ async function run(session: Session, args: readonly string[]): Promise<Ending> {
   return command.run(session, values, positionals);
 }
 
-/** The command that the first words name. */
+/** The command with the first words as its name; undefined if there is none. */
 function commandOf(args: readonly string[]): { command: Command; rest: readonly string[] } | undefined {
   for (const command of COMMANDS) {
     const words = command.name.split(' ');
@@ -87,7 +87,7 @@ function report(session: Session, error: unknown): number {
   return EXIT_CODES[ending].status;
 }
 
-/** Every unexpected error is `undecided`, so that it never looks like a decision. */
+/** The ending and the message for an error. Every unexpected error is `undecided`, so that it never looks like a decision. */
 function failureOf(error: unknown): { ending: Ending; message: string } {
   if (error instanceof CommandError) return { ending: error.ending, message: shortLine(error.message, 1000) };
   if (error instanceof CountersignError)

@@ -13,7 +13,7 @@ export interface Command<O extends Options = Options> {
   examples: readonly string[];
   /** Text at the end of the help. */
   notes?: string;
-  /** Whether it takes positional arguments. */
+  /** Whether the command takes positional arguments. */
   takesArguments?: boolean;
   run(session: Session, values: Values<O & typeof COMMON>, positionals: readonly string[]): Promise<Ending>;
 }

@@ -1,7 +1,7 @@
 import type { Diagnosis } from './diagnose-service.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A path of each scope. */
+/** A path that needs the scope, for each scope. */
 const PATHS: Record<string, string> = {
   telemetry: '/api/public/traces',
   evaluations: '/api/public/evaluations',
@@ -17,7 +17,7 @@ export interface ScopeQuestion {
 }
 
 /**
- * Tests whether the key has a scope by sending an empty object. The service checks key and scope before the body, and an empty body
+ * Tests whether the key has a scope by sending an empty object. The service checks key and scope before the body, and an empty object
  * is always invalid, so nothing is recorded or decided.
  */
 export async function diagnoseScope(

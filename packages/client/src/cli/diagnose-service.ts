@@ -10,7 +10,7 @@ export interface Diagnosis {
   remedy?: string | undefined;
 }
 
-/** The response of the service, and this machine's clock before and after it. */
+/** The Date header of a response, and the time before and after the request by this machine's clock. */
 export interface ServiceResponse {
   date: string | null;
   sentAt: number;
@@ -43,10 +43,10 @@ export async function diagnoseAddress(
     const text = await response.text();
     const receivedAt = terminal.now();
     const service = readiness(response, text);
-    const isOurs = service.ok === true;
+    const isReady = service.ok === true;
     return {
       diagnoses: [tls, service],
-      response: isOurs ? { date: response.headers.get('date'), sentAt, receivedAt } : undefined,
+      response: isReady ? { date: response.headers.get('date'), sentAt, receivedAt } : undefined,
     };
   } catch (error) {
     return { diagnoses: [tls, unreachable(error)], response: undefined };
@@ -97,7 +97,7 @@ function readiness(response: Response, text: string): Diagnosis {
   return { what, ok: true, says: 'Countersign responds and is ready' };
 }
 
-/** The diagnosis for an error of fetch. Its code is that of the operating system or of OpenSSL. */
+/** The diagnosis for an error of fetch. The code of the error is from the operating system or OpenSSL. */
 function unreachable(error: unknown): Diagnosis {
   const cause = ((error as Error).cause ?? error) as { code?: string; message?: string; name?: string };
   const code = cause.code ?? cause.name ?? '';
@@ -139,19 +139,20 @@ const REMEDIES: readonly [RegExp, string][] = [
   [/^(ECONNRESET|UND_ERR_SOCKET)$/, 'the connection was closed: check http: or https:, and any proxy'],
 ];
 
-/** The clock difference in seconds at which the gate rejects decisions (its default --clock-skew). */
+/** The clock difference in seconds above which the gate rejects decisions (its default --clock-skew). */
 const SKEW_SECONDS_MAX = 60;
 
 /** Compares the clocks by the Date header of the response. */
 export function diagnoseClock({ date, sentAt, receivedAt }: ServiceResponse): Diagnosis {
-  const there = Date.parse(date ?? '');
-  if (Number.isNaN(there))
+  const serviceTime = Date.parse(date ?? '');
+  if (Number.isNaN(serviceTime))
     return { what: 'clock', ok: null, says: 'the response has no Date header, so the clocks cannot be compared' };
-  // Date has whole seconds: the time lies within the second that it names.
-  const ahead = there > receivedAt ? there - receivedAt : there + 1000 < sentAt ? there + 1000 - sentAt : 0;
-  const seconds = Math.round(Math.abs(ahead) / 1000);
+  // Date has whole seconds, so the actual time may be up to a second later.
+  const aheadMs =
+    serviceTime > receivedAt ? serviceTime - receivedAt : serviceTime + 1000 < sentAt ? serviceTime + 1000 - sentAt : 0;
+  const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (seconds === 0) return { what: 'clock', ok: true, says: 'the clocks agree' };
-  const says = `the service is ${seconds} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine`;
+  const says = `the service is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine`;
   if (seconds <= SKEW_SECONDS_MAX / 2) return { what: 'clock', ok: true, says };
   const remedy = `set both clocks by NTP; above ${SKEW_SECONDS_MAX} s the gate rejects decisions`;
   return { what: 'clock', ok: seconds <= SKEW_SECONDS_MAX ? null : false, says, remedy };

@@ -63,13 +63,13 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
   const trustSettings = await attempt(
     'verify key',
     async () => {
-      const given = readTrustSettings(session, values);
-      requireWorkspace(given);
-      return given;
+      const settings = readTrustSettings(session, values);
+      requireWorkspace(settings);
+      return settings;
     },
-    (given) => (hasKeys(given) ? `readable${ofWorkspace(given)}` : 'none given: signatures are not checked'),
+    (settings) => (hasKeys(settings) ? `readable${ofWorkspace(settings)}` : 'none given: signatures are not checked'),
     results,
-    (given) => (hasKeys(given) ? true : null),
+    (settings) => (hasKeys(settings) ? true : null),
   );
   if (address === undefined) return results;
   const service = await diagnoseAddress(session.terminal, address, { timeoutMs, insecureHttp: values['insecure-http'] === true });
@@ -106,7 +106,7 @@ async function attempt<T>(
   }
 }
 
-/** Remedies for errors that do not name one. */
+/** Remedies for errors whose message has none. */
 const REMEDIES: Record<string, string> = {
   address: 'set COUNTERSIGN_URL or --url to the address of the service',
   key: 'set COUNTERSIGN_API_KEY to the key exactly as it was printed; if it is lost, mint another (`countersign-server keys mint`)',

@@ -12,7 +12,7 @@ import type { Session } from './session.ts';
 
 const OPTIONS = {
   agent: { type: 'string', value: 'NAME', help: 'name of the evaluated agent; a new name is registered' },
-  'agent-id': { type: 'string', value: 'UUID', help: 'its ID, instead of the name or together with it' },
+  'agent-id': { type: 'string', value: 'UUID', help: 'ID of the agent, instead of the name or together with it' },
   promptfoo: { type: 'string', value: 'FILE', help: 'take the result from the JSON output of promptfoo' },
   inspect: { type: 'string', value: 'FILE', help: 'take it from a log of Inspect AI, .eval or .json' },
   deepeval: { type: 'string', value: 'FILE', help: 'take it from a test run of DeepEval' },
@@ -22,7 +22,7 @@ const OPTIONS = {
     value: 'METRIC',
     help: 'with --inspect: the metric that is the pass rate, METRIC or SCORER/METRIC (default: accuracy)',
   },
-  'ignore-skipped': { type: 'boolean', help: 'with --junit: ignore skipped cases instead of counting them as failed' },
+  'ignore-skipped': { type: 'boolean', help: 'with --junit: leave skipped cases out instead of counting them as not passed' },
   name: { type: 'string', value: 'NAME', help: 'name of the evaluation (default with a file: its own name)' },
   'pass-rate': { type: 'string', value: 'PERCENT', help: 'share of passed cases; only without a file' },
   status: {
@@ -36,7 +36,7 @@ const OPTIONS = {
   'evaluated-at': {
     type: 'string',
     value: 'TIME',
-    help: 'when it ran, such as 2026-11-20T09:30:00Z; its age is counted from then',
+    help: 'when the evaluation ran, such as 2026-11-20T09:30:00Z; its age is counted from then',
   },
   suite: { type: 'string', value: 'NAME', help: 'name of the suite of cases' },
   artifact: { type: 'string', value: 'DIGEST', help: 'digest of the evaluated artifact: sha256:…, sha512:… or gitCommit:…' },
@@ -59,7 +59,7 @@ type EvaluationOptions = Partial<Record<keyof typeof OPTIONS, string | boolean |
 /** `evaluate record`: records an evaluation from options or from the results file of a tool. */
 export const evaluateRecord = command({
   name: 'evaluate record',
-  summary: "Record how an agent was evaluated, from options or from an evaluation tool's results file.",
+  summary: 'Record an evaluation of an agent, from options or from the results file of a tool.',
   options: OPTIONS,
   examples: [
     'countersign evaluate record --agent support-bot --promptfoo results.json',
@@ -68,8 +68,8 @@ export const evaluateRecord = command({
     'countersign evaluate record --agent support-bot --junit report.xml',
     'countersign evaluate record --agent support-bot --name nightly --pass-rate 92.5 --evaluated-at 2026-11-20T09:30:00Z',
   ],
-  notes: `Cases in error, skipped cases and cases without a verdict count as failed. If totals and cases contradict each other, the worse
-value counts. A file that is empty, has no cases or is of a partial run is rejected (2): nothing is recorded, and the previous
+  notes: `Cases in error, skipped cases and cases without a verdict count as not passed. If totals and cases contradict each other, the
+worse value counts. A file that is empty, has no cases or is of a partial run is rejected (2): nothing is recorded, and the previous
 evaluation still counts. The address of the run comes from the variables of GitHub Actions and GitLab CI.`,
   async run(session, values) {
     const given = values as EvaluationOptions;
@@ -110,7 +110,7 @@ async function sendEvaluation(
   return { id, ...(pass_rate === undefined ? {} : { pass_rate }) };
 }
 
-/** Adds to a rejection by the service what counts now. */
+/** Adds to an error of the service that nothing was recorded, and what to do. */
 function withExplanation(given: EvaluationOptions, file: ResultsFile | undefined, error: unknown): unknown {
   if (error instanceof NotFoundError)
     return new CommandError(
@@ -142,7 +142,7 @@ function evaluationOf(given: EvaluationOptions, file: ResultsFile | undefined): 
   } as Evaluation;
 }
 
-/** Details from a results file and the CI system that the public endpoint does not take. */
+/** The details, which the public endpoint does not accept, from a results file and the CI system. */
 function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial<DetailedEvaluation> {
   if (file === undefined) return {};
   const { cases, skipped_excluded, evaluated_at, completeness, suite, sha256 } = file;
@@ -158,7 +158,7 @@ function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial
   };
 }
 
-/** Details from options that the public endpoint does not take. They override those of a file. */
+/** The details, which the public endpoint does not accept, from options. They override those of a file. */
 function detailsOf(given: EvaluationOptions): Partial<DetailedEvaluation> {
   const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
   const [at, suite, artifact, runUrl] = [text('evaluated-at'), text('suite'), text('artifact'), text('run-url')];
@@ -177,10 +177,13 @@ function fromFlags({
   'pass-rate': passRate,
 }: EvaluationOptions): Pick<Evaluation, 'status' | 'pass_rate'> {
   if (name === undefined) throw wrongUse('no evaluation given: add --name NAME or a results file');
-  const read = readOneOf('--status', status as string, ['scheduled', 'running', 'passing', 'failing']);
-  if (passRate === undefined && read === 'passing')
+  const parsedStatus = readOneOf('--status', status as string, ['scheduled', 'running', 'passing', 'failing']);
+  if (passRate === undefined && parsedStatus === 'passing')
     throw wrongUse('a passing evaluation needs --pass-rate: the gate blocks without it');
-  return { status: read, ...(passRate === undefined ? {} : { pass_rate: readPercentage('--pass-rate', passRate as string) }) };
+  return {
+    status: parsedStatus,
+    ...(passRate === undefined ? {} : { pass_rate: readPercentage('--pass-rate', passRate as string) }),
+  };
 }
 
 function notesOf(imported: ResultsFile | undefined, given: string | undefined): { notes?: string } {

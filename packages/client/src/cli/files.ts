@@ -13,7 +13,7 @@ export function readFile(path: string, bytesMax = FILE_BYTES_MAX): Uint8Array {
   });
 }
 
-/** Writes a file under a temporary name, then renames it, so that no partial file is seen. A pipe is written directly. */
+/** Writes a file under a temporary name, then renames it, so that no process reads a partial file. A pipe is written directly. */
 export function writeFile(path: string, text: string): void {
   withFileErrors('write', path, () => {
     if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return writeFileSync(path, text);
@@ -31,9 +31,9 @@ export function writeFile(path: string, text: string): void {
 /** Throws a CommandError if a file cannot be written at this path. */
 export function checkWritable(path: string): void {
   withFileErrors('write', path, () => {
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found?.isDirectory() === true) throw wrongUse(`cannot write ${JSON.stringify(path)}: it is a folder`);
-    if (found?.isFile() === false) return accessSync(path, constants.W_OK);
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats?.isDirectory() === true) throw wrongUse(`cannot write ${JSON.stringify(path)}: it is a folder`);
+    if (stats?.isFile() === false) return accessSync(path, constants.W_OK);
     const temporaryPath = temporaryPathOf(path);
     writeFileSync(temporaryPath, '', { flag: 'wx' });
     rmSync(temporaryPath);

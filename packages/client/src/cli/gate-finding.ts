@@ -3,16 +3,16 @@ import type { PromotionDecision } from '../index.ts';
 import type { GateRequest } from './check-decision.ts';
 import type { Ending } from './exit-codes.ts';
 
-/** The result of asking the service for a decision. */
+/** The result of requesting a decision. */
 export interface Finding {
   ending: Ending;
   /** The decision, if one was received and verified. */
   decision: PromotionDecision | undefined;
   /** The original text of the decision. */
   text: string | undefined;
-  /** Its attestation, if it is to be written to a file. */
+  /** The attestation of the decision, if it is to be written to a file. */
   attestation: Envelope | undefined;
-  /** The key that verified its signature; undefined without a key. */
+  /** The key that verified the signature of the decision; undefined without a key. */
   verifiedBy: string | undefined;
   /** The Countersign-Checkpoint header of the response. */
   checkpoint: string | undefined;

@@ -1,7 +1,7 @@
 import type { Finding, GateSummary } from './gate-finding.ts';
 import { oneLine } from './plain-text.ts';
 
-/** The finding as JUnit XML for merge requests in GitLab: a test case for each condition, or one error without a decision. */
+/** The finding as JUnit XML for merge requests in GitLab: a test case for each condition, or one error if there is no decision. */
 export function gateJUnit({ decision }: Finding, summary: GateSummary): string {
   const cases =
     decision === undefined
@@ -15,8 +15,8 @@ export function gateJUnit({ decision }: Finding, summary: GateSummary): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites ${name} ${counts}>\n  <testsuite ${name} ${counts}>\n${cases.join('')}  </testsuite>\n</testsuites>\n`;
 }
 
-const caseOf = (name: string, inside: string): string =>
-  `    <testcase classname="countersign.gate" name="${attribute(name)}"${inside === '' ? '/>' : `>${inside}</testcase>`}\n`;
+const caseOf = (name: string, result: string): string =>
+  `    <testcase classname="countersign.gate" name="${attribute(name)}"${result === '' ? '/>' : `>${result}</testcase>`}\n`;
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' };
 

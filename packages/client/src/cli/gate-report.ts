@@ -69,7 +69,7 @@ function linesOf({ decision, verifiedBy, checkpoint }: Finding, summary: GateSum
   if (checkpoint !== undefined) lines.push(`  Countersign-Checkpoint: ${shortLine(checkpoint, 1000)}`);
   if (summary.approveAt !== undefined)
     lines.push(
-      `  Approve it at ${shortLine(summary.approveAt, 600)} (Approvals), then run this again. With --wait 30m this command waits for it.`,
+      `  Approve the evaluation at ${shortLine(summary.approveAt, 600)} (Approvals), then run this command again, or use --wait 30m.`,
     );
   return lines;
 }

@@ -13,7 +13,7 @@ import { waitForApproval } from './wait-for-approval.ts';
 
 const OPTIONS = {
   agent: { type: 'string', value: 'NAME', help: 'name of the agent to promote' },
-  'agent-id': { type: 'string', value: 'UUID', help: 'its ID, instead of the name or together with it' },
+  'agent-id': { type: 'string', value: 'UUID', help: 'ID of the agent, instead of the name or together with it' },
   'min-pass-rate': { type: 'string', value: 'PERCENT', help: 'the required pass rate (80)' },
   'max-age-hours': { type: 'string', value: 'HOURS', help: 'the maximum age of the evaluation (72)' },
   harness: { type: 'string', value: 'NAME', help: 'use only evaluations of this harness (name or UUID)' },
@@ -28,12 +28,12 @@ const OPTIONS = {
   'clock-skew': {
     type: 'string',
     value: 'TIME',
-    help: 'the tolerated clock difference of the two machines (60s); at most 5m',
+    help: 'the tolerated clock difference between this machine and the service (60s); at most 5m',
   },
   wait: {
     type: 'string',
     value: 'TIME',
-    help: 'keep asking for this long while only an approval is missing or the service cannot be reached',
+    help: 'repeat the request for this long while only an approval is missing or the service cannot be reached',
   },
   'portal-url': {
     type: 'string',
@@ -44,7 +44,7 @@ const OPTIONS = {
   attestation: {
     type: 'string',
     value: 'FILE',
-    help: 'write its attestation (DSSE) to this file; anyone can verify it later with the public key',
+    help: 'write the attestation (DSSE) of the decision to this file; anyone can verify it later with the public key',
   },
   junit: { type: 'string', value: 'FILE', help: 'write the conditions to this file as JUnit XML, for GitLab' },
   ...CONNECTION,
@@ -62,7 +62,7 @@ export const gate = command({
   ],
   notes: `The gate accepts a decision only if it matches this agent, threshold, age and time, repeats the nonce of this request,
 and is consistent. With --trust it must also be of that workspace and signed by one of the public keys. The trust file
-contains no secret: export it once (countersign-server trust show --workspace NAME > trust.json) and keep it in the repository.`,
+contains no secret: create it (countersign-server trust show --workspace NAME > trust.json) and keep it in the repository.`,
   async run(session, values) {
     const request = readGateRequest(values);
     const trustSettings = readTrustSettings(session, values);
@@ -74,7 +74,7 @@ contains no secret: export it once (countersign-server trust show --workspace NA
     const skewMs = readSkew(values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
-    // Checked before the request, because an allowed decision may use up an approval.
+    // Checked before the request, because an approval that an allowed decision has used cannot be withdrawn.
     for (const path of [values.output, values.attestation, values.junit]) if (path !== undefined) checkWritable(path);
     const client = await session.client(values);
     const requirements = { request, trustSettings, skewMs, wantsAttestation: values.attestation !== undefined };
@@ -87,7 +87,7 @@ contains no secret: export it once (countersign-server trust show --workspace NA
   },
 });
 
-/** A larger tolerance would accept old decisions from servers that do not sign the nonce. */
+/** The service computes ages of evaluations by its clock, so a larger difference must not be tolerated. */
 const SKEW_MS_MAX = 5 * 60_000;
 
 function readSkew(text: string): number {

@@ -30,7 +30,7 @@ export function showError(session: Session, title: string, message: string): voi
   if (runsOnGitHub(session)) session.warn(`::error title=${property(title)}::${data(message)}`);
 }
 
-/** `name<<delimiter`, the value, the delimiter. The delimiter is random, so that a value cannot end itself. */
+/** `name<<delimiter`, the value, the delimiter. The delimiter is random, so that no value can contain it. */
 function outputLines(
   { decision, text, attestation, verifiedBy }: Finding,
   summary: GateSummary,
@@ -60,7 +60,7 @@ function summaryOf({ decision, verifiedBy }: Finding, summary: GateSummary): str
   const rows = decision.checks.map(
     ({ condition, passed, message }) => `| ${cell(condition)} | ${passed ? 'holds' : '**fails**'} | ${cell(message)} |`,
   );
-  const approve = summary.approveAt === undefined ? '' : `Approve it at ${link(summary.approveAt)} (Approvals).\n\n`;
+  const approve = summary.approveAt === undefined ? '' : `Approve the evaluation at ${link(summary.approveAt)} (Approvals).\n\n`;
   const signature = verifiedBy === undefined ? 'signature not checked' : `signature verified by ${cell(verifiedBy)}`;
   return `${head}${approve}| condition | | |\n| --- | --- | --- |\n${rows.join('\n')}\n\nDecision \`${decision.decision_id}\`, ${decision.timestamp}, ${signature}.\n\n`;
 }
@@ -72,6 +72,6 @@ const cell = (text: string): string =>
 /** A web address as a link; any other text escaped. */
 const link = (address: string): string => (/^https?:\/\/[\w./:[\]~%-]{1,500}$/.test(address) ? `<${address}>` : cell(address));
 
-/** Escapes of the runner for the data of a command, and for its properties. */
+/** Escapes text for the data and for the properties of a workflow command, as the runner expects. */
 const data = (text: string): string => oneLine(text).replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');

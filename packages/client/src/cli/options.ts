@@ -23,7 +23,7 @@ export type Values<O extends Options> = {
 export const COMMON = {
   json: { type: 'boolean', help: 'machine-readable output; errors as JSON on stderr' },
   debug: { type: 'boolean', help: 'log requests and responses on stderr, without the key' },
-  help: { type: 'boolean', short: 'h', help: 'this text' },
+  help: { type: 'boolean', short: 'h', help: 'show this text' },
 } as const satisfies Options;
 
 /** Options of the commands that call the service. */
@@ -47,12 +47,12 @@ export function readArguments<O extends Options>(
       strict: true,
       tokens: true,
     });
-    const seen = new Set<string>();
+    const earlierNames = new Set<string>();
     for (const token of tokens) {
       if (token.kind !== 'option') continue;
-      if (seen.has(token.name) && options[token.name]?.multiple !== true && token.value !== undefined)
+      if (earlierNames.has(token.name) && options[token.name]?.multiple !== true && token.value !== undefined)
         throw wrongUse(`--${token.name} is given twice`);
-      seen.add(token.name);
+      earlierNames.add(token.name);
     }
     for (const [name, value] of Object.entries(values)) if (value === '') throw wrongUse(`--${name} is empty`);
     return { values: values as unknown as Values<O & typeof COMMON>, positionals };

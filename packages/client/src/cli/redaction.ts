@@ -1,4 +1,4 @@
-/** A key of either kind in a text. Its prefix may be shown, its secret never. */
+/** A key of either kind in a text. Its prefix may be printed, its secret never. */
 const KEY = /aa_(live|read)_([0-9a-f]{12})\.[A-Za-z0-9_-]+/g;
 
 /** Whether a text contains a whole key. */

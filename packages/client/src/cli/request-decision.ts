@@ -12,7 +12,7 @@ import { checkSignature, hasKeys, type TrustSettings, withTrustFile, workspaceFa
 
 const SIGNATURE_REJECTED = 'the signature was rejected';
 
-/** Asks the service for the successors of the keys in a trust file. */
+/** Requests the successors of the keys in a trust file from the service. */
 type FollowSuccessors = (file: TrustFileInput) => Promise<PublishedKeyResult>;
 
 /** The request, and what the response must satisfy. */
@@ -24,7 +24,7 @@ export interface GateRequirements {
   wantsAttestation: boolean;
 }
 
-/** Asks for a decision once. Every failure becomes an undecided finding. */
+/** Requests a decision once. If the request fails, the finding is undecided. */
 export async function requestDecision(
   session: Session,
   client: Countersign,
@@ -45,9 +45,9 @@ export async function requestDecision(
       { attestation: wantsAttestation || trustSettings.publicKeys.length > 0, nonce },
     );
     const receivedAt = session.terminal.now();
-    // If the clock was set back meanwhile, the order of the two is unknown.
+    // If the clock was set back meanwhile, the later of the two times is smaller.
     sentAt = Math.min(sentAt, receivedAt);
-    const findingBy = (by: GateRequirements) => findingOf(decision, by, { sentAt, receivedAt, skewMs, nonce });
+    const findingBy = (required: GateRequirements) => findingOf(decision, required, { sentAt, receivedAt, skewMs, nonce });
     return await findingWithSuccessors(findingBy(requirements), requirements, findingBy, follow);
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
@@ -85,10 +85,10 @@ function agentOf({ agentName, agentId }: GateRequest): { agent_name: string; age
 function findingOf(
   decision: PromotionDecision,
   { request, trustSettings, wantsAttestation }: GateRequirements,
-  moment: Parameters<typeof rejectionReason>[3],
+  timing: Parameters<typeof rejectionReason>[3],
 ): Finding {
   const { text, headers } = receiptOf(decision)!;
-  const fault = rejectionReason(decision, text, request, moment);
+  const fault = rejectionReason(decision, text, request, timing);
   if (fault !== undefined) return undecided(`the response was rejected: ${fault}`);
   const trust = hasKeys(trustSettings) ? checkSignature(text, headers['countersign-attestation'], trustSettings) : undefined;
   if (trust !== undefined && 'fault' in trust) return undecided(`${SIGNATURE_REJECTED}: ${trust.fault}`);

@@ -33,7 +33,7 @@ export interface ResultsFile extends ImportedEvaluation {
 
 /**
  * Imports the given results file; undefined if none is given.
- * @throws CommandError if the file is rejected: it says that nothing was recorded, and how to record a failure.
+ * @throws CommandError if the file is rejected. The message says that nothing was recorded, and how to record a failure.
  */
 export function readResultsFile(given: ResultsOptions): ResultsFile | undefined {
   const [kind, ...more] = RESULTS_FILES.filter((name) => given[name] !== undefined);
@@ -54,7 +54,7 @@ export function readResultsFile(given: ResultsOptions): ResultsFile | undefined 
   }
 }
 
-/** Adds to a rejection what counts now, and how to record a failure. */
+/** Adds to a message that nothing was recorded, and how to record a failure. */
 export function rejection(given: ResultsOptions, message: string, cause?: unknown): CommandError {
   const agent = given.agent === undefined ? `--agent-id ${given['agent-id'] ?? 'UUID'}` : `--agent ${quote(given.agent)}`;
   return wrongUse(

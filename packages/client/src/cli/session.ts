@@ -29,7 +29,7 @@ export class Session {
     this.terminal = terminal;
   }
 
-  /** Data, on stdout. */
+  /** Writes data to stdout. */
   write(text: string): void {
     this.terminal.out(this.redaction.of(text));
   }
@@ -55,15 +55,15 @@ export class Session {
     return value === undefined || value === '' ? undefined : value;
   }
 
-  /** The address of the service without a slash at its end. */
+  /** The address of the service without a final slash. */
   address({ url }: Connection): string {
-    const given = url ?? this.variable('COUNTERSIGN_URL');
-    if (given === undefined)
+    const address = url ?? this.variable('COUNTERSIGN_URL');
+    if (address === undefined)
       throw wrongUse('no service address: set --url or COUNTERSIGN_URL, such as https://countersign.example.com');
-    return given.replace(/\/+$/, '');
+    return address.replace(/\/+$/, '');
   }
 
-  /** Reads the ingestion key from stdin or the environment. No message contains it. */
+  /** Reads the ingestion key from stdin or the environment. No error message contains the key. */
   async key(connection: Connection): Promise<string> {
     const fromInput = connection['key-stdin'] === true;
     const given = fromInput
@@ -110,11 +110,11 @@ export class Session {
   #loggingFetch(): FetchLike {
     return async (url, request) => {
       if (this.debug) this.warn(`debug: ${request.method} ${oneLine(url)} ${oneLine(String(request.body))}`);
-      const writeResult = await this.terminal.fetch(url, request);
+      const response = await this.terminal.fetch(url, request);
       if (this.debug)
-        this.warn(`debug: ${writeResult.status}, request ${oneLine(writeResult.headers.get('x-request-id') ?? 'without an id')}`);
-      for (const line of similarNameLines(writeResult.headers.get('countersign-warning'))) this.warn(line);
-      return writeResult;
+        this.warn(`debug: ${response.status}, request ${oneLine(response.headers.get('x-request-id') ?? 'without an id')}`);
+      for (const line of similarNameLines(response.headers.get('countersign-warning'))) this.warn(line);
+      return response;
     };
   }
 }

@@ -2,7 +2,7 @@ import { shortLine } from './plain-text.ts';
 
 /**
  * The lines for the header `Countersign-Warning`: a new agent was registered whose name looks like that of a known one.
- * A name that is not plain ASCII is also shown percent-encoded, because its letters may not show the difference.
+ * A name that is not plain ASCII is also shown percent-encoded, because different letters may look the same.
  */
 export function similarNameLines(header: string | null): string[] {
   if (header === null) return [];

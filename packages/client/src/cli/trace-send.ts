@@ -29,9 +29,13 @@ export const traceSend = command({
       } catch (error) {
         const reason = shortLine((error as Error).message, 600);
         const ending = isContentRejection(error) ? 'wrong_use' : 'undecided';
-        throw new CommandError(ending, `trace ${sent.length + 1} of ${traces.length}: ${reason}; ${sent.length} were stored`, {
-          cause: error,
-        });
+        throw new CommandError(
+          ending,
+          `trace ${sent.length + 1} of ${traces.length}: ${reason}; stored before it: ${sent.length}`,
+          {
+            cause: error,
+          },
+        );
       }
     }
     session.writeResult(

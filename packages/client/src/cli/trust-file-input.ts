@@ -17,16 +17,16 @@ export interface TrustFileInput extends TrustFileContent {
 /** The cryptography for checking successors of signing keys. */
 export const SUCCESSION_CHECKS: SuccessionChecks = { sha256, verify: verifyEd25519 };
 
-/** The trust file of --trust, COUNTERSIGN_TRUST_FILE or COUNTERSIGN_TRUST (its text); the first one that is set. */
+/** The trust file in --trust, COUNTERSIGN_TRUST_FILE or COUNTERSIGN_TRUST (its text); the first one that is set. */
 export function readTrustFileInput(session: Session, option: string | undefined): TrustFileInput | undefined {
-  const given = option ?? session.variable('COUNTERSIGN_TRUST_FILE') ?? inVariable(session, 'COUNTERSIGN_TRUST');
-  if (given === undefined) return undefined;
-  const name = given.startsWith('env:') ? given.slice(4) : undefined;
+  const location = option ?? session.variable('COUNTERSIGN_TRUST_FILE') ?? inVariable(session, 'COUNTERSIGN_TRUST');
+  if (location === undefined) return undefined;
+  const name = location.startsWith('env:') ? location.slice(4) : undefined;
   const text =
     name === undefined
-      ? Buffer.from(readFile(given, KEY_BYTES_MAX)).toString('utf8')
+      ? Buffer.from(readFile(location, KEY_BYTES_MAX)).toString('utf8')
       : (session.terminal.environment[name] ?? '');
-  const source = name ?? JSON.stringify(given);
+  const source = name ?? JSON.stringify(location);
   const content = readTrustFile(text, SUCCESSION_CHECKS);
   if ('fault' in content)
     throw wrongUse(`${source} ${content.fault}; \`countersign-server trust show --workspace NAME\` prints a trust file`);
@@ -37,17 +37,17 @@ const inVariable = (session: Session, name: string): string | undefined =>
   session.variable(name) === undefined ? undefined : `env:${name}`;
 
 /** The time limit for reading the published keys. */
-const HINT_TIMEOUT_MS = 5000;
+const PUBLISHED_KEYS_TIMEOUT_MS = 5000;
 
 /** What the published keys of a service say about a trust file. */
 export interface PublishedKeyResult {
   /** The trust file with proven successors of its keys; undefined if there are none. */
   trustFile: TrustFileInput | undefined;
-  /** Why the file's keys did not sign, if the published keys show it. It only explains a rejection and proves nothing. */
+  /** Why the file's keys did not sign, if the published keys show it. It explains a rejection and proves nothing. */
   problem: string | undefined;
 }
 
-/** Asks a service for its keys, and follows the signatures from those of the trust file. Unsigned keys are ignored. */
+/** Reads the published keys of a service, and follows the signatures from the keys of the trust file. Unsigned keys are ignored. */
 export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
   const published = await publishedKeys(session, address);
   const { proven, refused } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);
@@ -80,7 +80,7 @@ async function publishedKeys(session: Session, address: string): Promise<Publish
   try {
     const response = await session.terminal.fetch(`${address}/.well-known/jwks.json`, {
       redirect: 'manual',
-      signal: AbortSignal.timeout(HINT_TIMEOUT_MS),
+      signal: AbortSignal.timeout(PUBLISHED_KEYS_TIMEOUT_MS),
     });
     const { keys } = (await response.json()) as { keys: unknown[] };
     return keys.filter((key): key is PublishedKey => typeof (key as PublishedKey | null)?.x === 'string');

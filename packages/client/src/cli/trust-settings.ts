@@ -22,7 +22,7 @@ export const TRUST = {
   workspace: { type: 'string', value: 'UUID', help: 'the expected workspace; not needed with a trust file' },
 } as const satisfies Options;
 
-/** The values of these options and of --verify-key. */
+/** The values of the options `TRUST` and of --verify-key. */
 export interface TrustOptions {
   'verify-key'?: string[] | undefined;
   trust?: string | undefined;
@@ -80,7 +80,7 @@ export function readTrustSettings(session: Session, options: TrustOptions): Trus
 const publicKeysOf = ({ keys }: TrustFileInput): PublicKey[] =>
   keys.map(({ x, retiredAt }) => ({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retiredAt }));
 
-/** The settings with a trust file that has more keys. */
+/** The settings with a trust file that has additional keys. */
 export const withTrustFile = (trustSettings: TrustSettings, trustFile: TrustFileInput): TrustSettings => {
   const added = publicKeysOf(trustFile).filter(({ x }) => !trustSettings.publicKeys.some((key) => key.x === x));
   return { ...trustSettings, trustFile, publicKeys: [...trustSettings.publicKeys, ...added] };
@@ -89,7 +89,7 @@ export const withTrustFile = (trustSettings: TrustSettings, trustFile: TrustFile
 /** Whether there is a key to check signatures with. */
 export const hasKeys = ({ decisionKeys, publicKeys }: TrustSettings): boolean => decisionKeys.length + publicKeys.length > 0;
 
-/** Requires a workspace with public keys, because they are the same for every workspace of the instance. */
+/** Throws if there are public keys but no workspace, because the keys are the same for every workspace of the instance. */
 export function requireWorkspace({ publicKeys, workspace }: TrustSettings): void {
   if (publicKeys.length > 0 && workspace === undefined)
     throw wrongUse(
@@ -99,11 +99,11 @@ export function requireWorkspace({ publicKeys, workspace }: TrustSettings): void
 
 /** Why a decision is not of the expected workspace; undefined if it is, or if none is expected. */
 export function workspaceFault(decision: { tenant_id?: unknown }, { workspace }: TrustSettings): string | undefined {
-  const { tenant_id: named } = decision;
-  if (workspace === undefined || named === workspace) return undefined;
-  if (named === undefined)
+  const { tenant_id: tenantId } = decision;
+  if (workspace === undefined || tenantId === workspace) return undefined;
+  if (tenantId === undefined)
     return `the decision names no workspace, but ${workspace} is expected: an older server made it; update the server`;
-  return `the decision is of workspace ${String(named)}, not of ${workspace}`;
+  return `the decision is of workspace ${String(tenantId)}, not of ${workspace}`;
 }
 
 interface KeyText {
@@ -164,7 +164,7 @@ function addKeys(session: Session, source: string, text: string, trustSettings: 
   }
 }
 
-/** Why a JWKS is rejected: it names a predecessor of a key that has not signed for that key. */
+/** Why a JWKS is rejected: a predecessor in the list has not signed its successor. Undefined if it is not rejected. */
 const jwksFault = (text: string): string | undefined =>
   text.trim().startsWith('{')
     ? listedSuccessionFault((JSON.parse(text) as { keys: unknown[] }).keys, SUCCESSION_CHECKS)

@@ -20,7 +20,7 @@ const OPTIONS = {
   evidence: {
     type: 'string',
     value: 'FILE',
-    help: 'its evidence document (/api/ledger/decisions/ID/evidence): checks the digest and recomputes the verdict',
+    help: 'the evidence document of the decision (/api/ledger/decisions/ID/evidence): checks its digest and recomputes the verdict',
   },
   allowed: { type: 'boolean', help: 'exit with 1 unless the decision allows the promotion' },
 } as const satisfies Options;
@@ -74,7 +74,7 @@ export const verifyDecision = command({
 
 const textOf = (path: string): string => Buffer.from(readFile(path, DECISION_BYTES_MAX)).toString('utf8');
 
-/** Why the given evidence is not of this decision or does not support it. A final line end from an editor is ignored. */
+/** Why an evidence document does not belong to the decision or does not support it. A final line end from an editor is ignored. */
 const evidenceFileFault = (decision: PromotionDecision, path: string | undefined): string | undefined =>
   path === undefined ? undefined : evidenceFault({ ...decision }, textOf(path).replace(/\r?\n$/, ''), digests);
 

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import { ConfigurationError, type LedgerVerdict, verifyLedger as walk } from '../index.ts';
+import { ConfigurationError, type LedgerVerdict, verifyLedger as verifyExport } from '../index.ts';
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
@@ -22,7 +22,12 @@ const OPTIONS = {
     value: 'FILE',
     help: 'for decisions: the export of the log evidence, from which every decision is computed again',
   },
-  checkpoint: { type: 'string', multiple: true, value: 'FILE', help: 'a checkpoint that you kept; needs --verify-key' },
+  checkpoint: {
+    type: 'string',
+    multiple: true,
+    value: 'FILE',
+    help: 'a checkpoint that you kept; needs --trust or --verify-key',
+  },
   head: { type: 'string', multiple: true, value: 'HEADER', help: 'a Countersign-Checkpoint header that you kept' },
   ...TRUST,
   'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the public key of the instance, for checkpoints' },
@@ -75,10 +80,10 @@ function fileStream(path: string) {
   return stream;
 }
 
-async function verifyStream(session: Session, path: string, trust: Parameters<typeof walk>[1]): Promise<LedgerVerdict> {
+async function verifyStream(session: Session, path: string, trust: Parameters<typeof verifyExport>[1]): Promise<LedgerVerdict> {
   const stream = path === '-' ? Readable.from([await session.terminal.input()]) : fileStream(path);
   try {
-    return await walk(stream, trust);
+    return await verifyExport(stream, trust);
   } catch (error) {
     if (error instanceof ConfigurationError)
       throw wrongUse(error.message.replace('publicKeys', '--verify-key').replace('replay is', '--replay is'), error);
@@ -90,9 +95,9 @@ async function verifyStream(session: Session, path: string, trust: Parameters<ty
   }
 }
 
-function keptHeadsText(heads: number): string {
-  if (heads === 0) return '';
-  return `, as ${heads === 1 ? 'the kept head says' : `all ${heads} kept heads say`}`;
+function keptHeadsText(count: number): string {
+  if (count === 0) return '';
+  return `, as ${count === 1 ? 'the kept head says' : `all ${count} kept heads say`}`;
 }
 
 const UNCHECKED = '; times were not checked: give --audit';

@@ -9,13 +9,13 @@ const PAUSE_MS_MAX = 60_000;
 
 /** How long to wait, and the portal for the approval. */
 export interface WaitOptions {
-  /** How long to wait for an approval or an unavailable service; 0 for not at all. */
+  /** How long to wait for an approval or an unavailable service; 0 disables waiting. */
   waitMs: number;
   portalUrl: string;
 }
 
 /**
- * Repeats the request while only an approval is missing or the service cannot be reached. Each blocked request is recorded in the
+ * Repeats the request while only an approval is missing or the service cannot be reached. Each blocked decision is an entry in the
  * ledger, so the pauses grow to a minute. Any other finding ends the wait.
  */
 export async function waitForApproval(
@@ -25,12 +25,12 @@ export async function waitForApproval(
 ): Promise<Finding> {
   const { now, sleep } = session.terminal;
   const until = now() + waitMs;
-  const seen = new Set<string>();
+  const receivedIds = new Set<string>();
   let reportedEnding: Ending | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 1.5)) {
     const finding = await ask();
     const id = finding.decision?.decision_id;
-    if (id !== undefined && seen.has(id))
+    if (id !== undefined && receivedIds.has(id))
       return {
         ...finding,
         ending: 'undecided',
@@ -38,15 +38,15 @@ export async function waitForApproval(
         text: undefined,
         fault: `decision ${id} was received twice: the response was replayed`,
       };
-    if (id !== undefined) seen.add(id);
-    const left = until - now();
-    if ((finding.ending !== 'pending' && !finding.isTransient) || left <= 0) return finding;
-    const line = waitingLine(finding, portalUrl, left);
+    if (id !== undefined) receivedIds.add(id);
+    const leftMs = until - now();
+    if ((finding.ending !== 'pending' && !finding.isTransient) || leftMs <= 0) return finding;
+    const line = waitingLine(finding, portalUrl, leftMs);
     if (finding.ending !== reportedEnding) session.say(line);
     reportedEnding = finding.ending;
     // After an outage the pauses are short again, because the approval may have been given meanwhile.
     if (finding.isTransient) pauseMs = FIRST_PAUSE_MS;
-    await sleep(Math.min(pauseMs, left));
+    await sleep(Math.min(pauseMs, leftMs));
   }
 }
 

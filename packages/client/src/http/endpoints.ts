@@ -5,7 +5,7 @@ export interface Endpoint {
   resultMember: 'ok' | 'allowed';
 }
 
-/** The five public endpoints, and the extensions. */
+/** The five public endpoints, and an extension. */
 export const ENDPOINTS = {
   traces: { path: '/api/public/traces', resultMember: 'ok' },
   telemetry: { path: '/api/public/telemetry', resultMember: 'ok' },
@@ -15,7 +15,7 @@ export const ENDPOINTS = {
   promotionCheck: { path: '/api/public/governance/promotion-check', resultMember: 'allowed' },
 } as const satisfies Record<string, Endpoint>;
 
-/** Whether a response with status 200 is of this endpoint: `ok` must be true, `allowed` true or false. */
+/** Whether a response with status 200 is from this endpoint: `ok` must be true, `allowed` true or false. */
 export function isResponseOf({ resultMember }: Endpoint, value: object): boolean {
   const result = (value as Record<string, unknown>)[resultMember];
   return resultMember === 'ok' ? result === true : typeof result === 'boolean';

@@ -3,16 +3,19 @@ import type { Issue } from '../wire/contract.ts';
 /** The base of all errors of this library. `name` is stable, also if a module is loaded twice and `instanceof` fails. */
 export class CountersignError extends Error {
   override name = 'CountersignError';
-  /** How often the request was sent; 0 if never. */
+  /** The number of attempts, including those that failed before the request was sent. 0 if there was none. */
   attempts = 0;
 }
 
-/** An invalid option, key, runtime or body. Nothing was sent. */
+/** An invalid option, key, runtime or body. Nothing was sent, except by earlier attempts if `apiKey()` returns an invalid key later. */
 export class ConfigurationError extends CountersignError {
   override name = 'ConfigurationError';
 }
 
-/** There was no response: wrong address, or a broken connection. `cause` has details. The request may have been stored. */
+/**
+ * There was no complete response: wrong address, broken connection, or an error of `apiKey()`. `cause` has details. The request may have
+ * been stored.
+ */
 export class ConnectionError extends CountersignError {
   override name = 'ConnectionError';
 }
@@ -22,7 +25,7 @@ export class TimeoutError extends CountersignError {
   override name = 'TimeoutError';
 }
 
-/** The response is not of this service: a redirect, a page, or other JSON. Check the address and any proxy. */
+/** The response is not from this service: a redirect, a page, or other JSON. Check the address and any proxy. */
 export class UnexpectedAnswerError extends CountersignError {
   override name = 'UnexpectedAnswerError';
   /** HTTP status of the response. */
@@ -120,7 +123,7 @@ export class RateLimitedError extends ApiError {
 export class HeadersTooLargeError extends ApiError {
   override name = 'HeadersTooLargeError';
 }
-/** 500: an internal error of the service. Nothing was stored. */
+/** 500: an internal error of the service, or changed data in its database (`code`). Nothing was stored. */
 export class InternalServerError extends ApiError {
   override name = 'InternalServerError';
 }
@@ -128,7 +131,7 @@ export class InternalServerError extends ApiError {
 export class BadGatewayError extends ApiError {
   override name = 'BadGatewayError';
 }
-/** 503: the service is overloaded, stopping, or has no database. */
+/** 503: the service is overloaded or stopping, or cannot use its database or its clock (`code`). */
 export class UnavailableError extends ApiError {
   override name = 'UnavailableError';
 }
@@ -161,13 +164,13 @@ export function apiError(response: ErrorResponse): ApiError {
   return new Class(response);
 }
 
-/** The number of issues in a message; `issues` has all. */
+/** The maximum number of issues in a message; `issues` has all of them. */
 const ISSUES_SHOWN = 3;
 
 /** What to do after a 401. */
 function keyFault({ code, missingScope }: ErrorResponse): string | undefined {
   if (code === 'unauthorized')
-    return 'unknown or revoked key: mint a new one under Administration, Ingestion keys, and check the address of the service';
+    return 'unknown, revoked or expired key: mint a new one under Administration, Ingestion keys, and check the address of the service';
   if (code !== 'insufficient_scope' || missingScope === undefined) return undefined;
   return `missing scope ${missingScope}: add it to the key under Administration, Ingestion keys`;
 }

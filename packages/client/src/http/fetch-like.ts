@@ -1,7 +1,7 @@
 /** The part of `fetch` that this library needs. Pass undici's `fetch` for a proxy or certificates, or a fake one in tests. */
 export type FetchLike = (url: string, request: FetchRequest) => Promise<FetchResponse>;
 
-/** The request that this library passes to it. */
+/** The request that this library passes to `fetch`. */
 export interface FetchRequest {
   method: 'POST';
   headers: Record<string, string>;

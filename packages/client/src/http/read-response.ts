@@ -9,7 +9,7 @@ export interface ParsedResponse {
   text: string;
 }
 
-/** Reads a response: the JSON object of a 200, or its error. */
+/** Returns the JSON object of a response with status 200. Throws an error for any other response. */
 export async function readResponse(response: FetchResponse, url: string): Promise<ParsedResponse> {
   const { status, headers } = response;
   const type = headers.get('content-type') ?? '';
@@ -26,13 +26,13 @@ export async function readResponse(response: FetchResponse, url: string): Promis
   if (!isJson(type))
     throw unexpectedResponse(url, status, `its content type is ${type === '' ? 'missing' : JSON.stringify(type)}`);
   const value = parseJson(text);
-  // The connection may end before the response does. The request may be stored, so this counts as no response.
+  // The connection may end before the response is complete. The request may be stored, so this counts as no response.
   if (value === undefined) throw new ConnectionError(`the response of ${url} was cut off`);
   if (!isObject(value)) throw unexpectedResponse(url, status, 'it is not a JSON object');
   return { value, text };
 }
 
-/** The error for a response with status 200 that is not of this service. */
+/** The error for a response with status 200 that is not from this service. */
 export const unexpectedResponse = (url: string, status: number, why: string): UnexpectedAnswerError =>
   new UnexpectedAnswerError(`the response of ${url} is not from Countersign: ${why}`, status);
 

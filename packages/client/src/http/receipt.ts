@@ -6,7 +6,7 @@ export interface Receipt {
   idempotencyKey: string;
   /** The number of attempts. */
   attempts: number;
-  /** Whether the service had stored it before and repeated its response (`Idempotent-Replayed`). */
+  /** Whether the service had stored the request before and repeated its response (`Idempotent-Replayed`). */
   replayed: boolean;
   /** Headers of the response, names in lower case. Keep `countersign-ledger-seq` and `countersign-checkpoint`. */
   headers: Record<string, string>;
@@ -22,7 +22,7 @@ const receipts = new WeakMap<object, Receipt>();
  */
 export const receiptOf = (result: object): Receipt | undefined => receipts.get(result);
 
-/** @internal Keeps a receipt while its result is in use. */
+/** @internal Stores a receipt as long as its result is in use. */
 export function keepReceipt(result: object, receipt: Receipt): void {
   receipts.set(result, receipt);
 }

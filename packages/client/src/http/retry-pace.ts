@@ -25,11 +25,12 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /**
- * The wait after an attempt, in milliseconds; the first attempt is 1. It uses full jitter: a random pause up to the bound, so that
- * clients that failed together do not return together. `Retry-After` is always respected. A pause that would outlast the call is
- * shortened to half of the remaining time.
+ * The pause after a failed attempt, in milliseconds. It uses full jitter: a random pause up to the bound, so that clients that failed
+ * together do not retry together. The pause starts after the time in `Retry-After`. If it would end after the deadline, it ends halfway
+ * between that time and the deadline.
+ * @param attempt number of the failed attempt; the first is 1
  * @param leftMs milliseconds until the call's deadline
- * @returns undefined if there is no time for another attempt
+ * @returns undefined if too little time is left for another attempt
  */
 export function pauseAfter(
   attempt: number,

@@ -11,15 +11,15 @@ import { withTimeout } from './with-timeout.ts';
 
 /** The options of one call. */
 export interface CallOptions {
-  /** Cancels the call, also between attempts; it rejects with the signal's reason. */
+  /** Cancels the call, also between attempts. The call then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /** Time limit of one attempt, in milliseconds. */
   timeoutMs?: number | undefined;
   /** Time limit of the whole call with all attempts and pauses, in milliseconds. */
   deadlineMs?: number | undefined;
   /**
-   * The key of this request, 1 to 255 printable ASCII characters. Default: a random one. A repeated key with the same body stores
-   * nothing twice within 24 hours.
+   * The Idempotency-Key of this request, 1 to 255 printable ASCII characters. Default: a random one. A request that is repeated with the
+   * same key and body within 24 hours is stored once.
    */
   idempotencyKey?: string | undefined;
 }
@@ -53,20 +53,20 @@ export class Transport {
 
   /**
    * POSTs the JSON text of `bodyOf` and returns the response.
-   * @throws ConfigurationError if there is no body; an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError; or the
-   * signal's reason.
+   * @throws ConfigurationError if the body is not JSON or the key is malformed; an ApiError by status, ConnectionError, TimeoutError,
+   * UnexpectedAnswerError; or the signal's reason.
    */
   async post<Result extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Result> {
     const body = bodyOf();
-    const { retries, deadlineMs: usual, log } = this.#settings;
-    const deadlineMs = options.deadlineMs ?? usual;
+    const { retries, deadlineMs: defaultDeadlineMs, log } = this.#settings;
+    const deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
     const endsAt = performance.now() + deadlineMs;
     const idempotencyKey = options.idempotencyKey ?? crypto.randomUUID();
     const attemptsMax = Math.min(retries.attemptsMax, options.attemptsMax ?? Number.POSITIVE_INFINITY);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const left = endsAt - performance.now();
-        return (await this.#attempt(endpoint, body, { ...options, idempotencyKey, attempt, left })) as Result;
+        const leftMs = endsAt - performance.now();
+        return (await this.#attempt(endpoint, body, { ...options, idempotencyKey, attempt, leftMs })) as Result;
       } catch (error) {
         if (error instanceof CountersignError) error.attempts = attempt;
         if (log.has('debug')) log.write('debug', `POST ${endpoint.path}: ${logText(error)}`);
@@ -83,12 +83,12 @@ export class Transport {
   async #attempt(
     endpoint: Endpoint,
     body: string,
-    { idempotencyKey, attempt, left, ...options }: SendOptions & { idempotencyKey: string; attempt: number; left: number },
+    { idempotencyKey, attempt, leftMs, ...options }: SendOptions & { idempotencyKey: string; attempt: number; leftMs: number },
   ): Promise<object> {
     const { baseUrl, fetch } = this.#settings;
     const url = baseUrl + endpoint.path;
-    const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? this.#settings.timeoutMs, left));
-    return withTimeout(timeoutMs, options.signal, `${url} did not answer within ${Math.round(timeoutMs)} ms`, async (signal) => {
+    const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? this.#settings.timeoutMs, leftMs));
+    return withTimeout(timeoutMs, options.signal, `${url} did not respond within ${Math.round(timeoutMs)} ms`, async (signal) => {
       const headers = { ...(await this.#headers(idempotencyKey)), ...options.headers };
       const response = await withConnectionErrors(url, () =>
         fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal }),
@@ -116,7 +116,7 @@ export class Transport {
     };
   }
 
-  /** The key may come from a remote store, so it has the same time limit and is retried too. */
+  /** The key may come from a remote store, so reading it has the same time limit and is retried too. */
   async #key(): Promise<string> {
     try {
       return readKey(await this.#settings.apiKey());
@@ -141,14 +141,14 @@ async function withConnectionErrors<T>(url: string, work: () => Promise<T>): Pro
   }
 }
 
-/** Checks the form of a key. No message contains the key. */
+/** Returns a well-formed key. Throws a ConfigurationError, without the key, for any other value. */
 export function readKey(key: unknown): string {
-  const read = typeof key === 'string' ? parseIngestionKey(key) : undefined;
-  if (read === undefined)
+  const parsed = typeof key === 'string' ? parseIngestionKey(key) : undefined;
+  if (parsed === undefined)
     throw new ConfigurationError(
       'apiKey must be an ingestion key: aa_live_<12 hex digits>.<43 characters>, without spaces or line ends',
     );
-  if (read.kind === 'read')
+  if (parsed.kind === 'read')
     throw new ConfigurationError('apiKey must be an ingestion key (aa_live_); a read token (aa_read_) cannot record or decide');
   return key as string;
 }
@@ -157,7 +157,7 @@ export function readKey(key: unknown): string {
 const logText = (error: unknown): string => {
   if (error instanceof ApiError)
     return `${error.status} ${error.code ?? 'from a proxy'} (request ${error.requestId ?? 'without an id'})`;
-  return error instanceof CountersignError ? `${error.name}: ${error.message}` : 'cancelled by its signal';
+  return error instanceof CountersignError ? `${error.name}: ${error.message}` : 'canceled by its signal';
 };
 
 function receiptHeaders({ headers: responseHeaders }: FetchResponse) {

@@ -1,16 +1,16 @@
 import { TimeoutError } from './errors.ts';
 
 /**
- * Runs work with a signal that is aborted when the time is over or the caller's signal is aborted. Then rejects with a TimeoutError
- * or the caller's reason, even if an injected fetch ignores the signal.
+ * Runs work with a signal that is aborted when the time is over or the caller's signal is aborted. It then rejects with a TimeoutError
+ * or the caller's reason, even if the work ignores the signal.
  */
 export async function withTimeout<T>(
   timeoutMs: number,
-  outer: AbortSignal | undefined,
+  callerSignal: AbortSignal | undefined,
   timeoutMessage: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (outer?.aborted) throw outer.reason;
+  if (callerSignal?.aborted) throw callerSignal.reason;
   const controller = new AbortController();
   let end: (reason: unknown) => void = () => undefined;
   const ended = new Promise<never>((_, reject) => {
@@ -19,15 +19,15 @@ export async function withTimeout<T>(
       controller.abort(reason);
     };
   });
-  const abort = () => end(outer?.reason);
+  const abort = () => end(callerSignal?.reason);
   const timer = setTimeout(() => end(new TimeoutError(timeoutMessage)), timeoutMs);
-  outer?.addEventListener('abort', abort, { once: true });
+  callerSignal?.addEventListener('abort', abort, { once: true });
   try {
     const running = work(controller.signal);
     running.catch(() => undefined);
     return await Promise.race([running, ended]);
   } finally {
     clearTimeout(timer);
-    outer?.removeEventListener('abort', abort);
+    callerSignal?.removeEventListener('abort', abort);
   }
 }

@@ -11,9 +11,9 @@ import { isObject, type Members, memberOf, notThisFormat, objectOf } from './par
 
 /**
  * Reads a test run of DeepEval (https://deepeval.com/docs/evaluation-flags-and-configs#saving-test-runs-locally): `test_run_*.json` of a
- * results folder, `.deepeval/.latest_run_full.json`, or `.deepeval/.latest_test_run.json`, which wraps it. A case without a verdict
- * (its metrics failed to run, or all of them are flaky) counts as not passed. The file contains neither the time of the run nor
- * whether all cases ran.
+ * results folder, `.deepeval/.latest_run_full.json`, or `.deepeval/.latest_test_run.json`, in which the run is a member. A case without
+ * a verdict (its metrics failed to run, or all of them are flaky) counts as not passed. The file contains neither the time of the run
+ * nor whether all cases ran.
  * @throws ImportError if it is another file, or has no cases.
  */
 export function importDeepEval(bytes: Uint8Array): ImportedEvaluation {
@@ -50,18 +50,23 @@ function casesOf(run: Members, member: string): unknown[] {
 function worseOf({ testPassed, testFailed }: Members, cases: readonly unknown[]) {
   if (cases.length === 0 && (isPositive(testPassed) || isPositive(testFailed)))
     throw new ImportError('contradictory', 'the file counts test cases and lists none: it was filtered or cut off');
-  const listed = cases.filter((each) => memberOf(each, 'success') === true && areDecided(memberOf(each, 'metricsData'))).length;
+  const listedPassed = cases.filter(
+    (each) => memberOf(each, 'success') === true && havePassed(memberOf(each, 'metricsData')),
+  ).length;
   const failed = cases.filter((each) => memberOf(each, 'success') === false).length;
-  const [reportedPassed, reportedFailed] = [isCount(testPassed) ? testPassed : listed, isCount(testFailed) ? testFailed : failed];
+  const [reportedPassed, reportedFailed] = [
+    isCount(testPassed) ? testPassed : listedPassed,
+    isCount(testFailed) ? testFailed : failed,
+  ];
   const total = Math.max(cases.length, reportedPassed + reportedFailed);
-  const passed = Math.min(reportedPassed, listed, total - reportedFailed);
+  const passed = Math.min(reportedPassed, listedPassed, total - reportedFailed);
   return { total, passed, failed, undecided: total - passed - failed };
 }
 
 const isPositive = (value: unknown): boolean => isCount(value) && value > 0;
 
 /** Whether all deciding metrics have passed. Flaky metrics do not decide. */
-const areDecided = (metrics: unknown): boolean =>
+const havePassed = (metrics: unknown): boolean =>
   !Array.isArray(metrics) ||
   metrics.every((each) => {
     const success = memberOf(each, 'success') ?? memberOf(each, 'error') === undefined;

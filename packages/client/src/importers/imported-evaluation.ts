@@ -6,17 +6,17 @@ export interface ImportedEvaluation {
   name: string;
   /** Free-text category, if the file has one. */
   category?: string;
-  /** `passing` for a finished run with at least one passed case, `running` for an unfinished one, else `failing`. */
+  /** `passing` for a finished run with at least one passed case, `running` for one that has not ended, else `failing`. */
   status: 'passing' | 'failing' | 'running';
-  /** Share of passed cases in percent, rounded down to four decimals; absent for an unfinished run. */
+  /** Share of passed cases in percent, rounded down to four decimals; absent if the run did not finish. */
   pass_rate?: number;
-  /** Notes for people: the counts, which cases did not pass, and what the file does not contain. */
+  /** Notes for people: the counts by outcome, contradictions, and what the file does not contain. */
   notes: string;
   /** The counts of cases, if the file has them. */
   cases?: CaseCounts;
   /** Set if skipped cases were left out of the pass rate. */
   skipped_excluded?: true;
-  /** When it ran, RFC 3339 with a time zone; absent if the file is not clear about it. */
+  /** When the evaluation ran, RFC 3339 with a time zone; absent if the file has no clear time. */
   evaluated_at?: string;
   /** How much of the suite ran, as far as the file proves it. */
   completeness: Completeness;
@@ -27,11 +27,11 @@ export interface ImportedEvaluation {
 /** The tools whose results can be read. */
 export type Tool = 'promptfoo' | 'inspect_ai' | 'deepeval' | 'junit';
 
-/** How much of a suite ran. */
+/** How much of a suite ran, as far as it is known. */
 export type Completeness = 'complete' | 'partial' | 'unknown';
 
 /**
- * How many cases there were; `total` is the sum of the four parts. `passed` and `failed` are left out where scores are not binary.
+ * The number of cases by outcome; `total` is the sum of the four parts. `passed` and `failed` are left out if scores are not binary.
  * Cases whose outcome is unknown count as errored.
  */
 export interface CaseCounts {

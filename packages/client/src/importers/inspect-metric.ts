@@ -4,8 +4,8 @@ import { type Members, memberOf } from './parse-results.ts';
 /** Which metric of a log is its pass rate. */
 export interface MetricChoice {
   /**
-   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. When left out, the log's only metric is taken, if it is `accuracy`. Its value
-   * must be from 0 to 1.
+   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. By default, the log's only metric, which must be `accuracy`. The value must be
+   * from 0 to 1.
    */
   metric?: string | undefined;
 }
@@ -16,7 +16,7 @@ export interface ChosenMetric {
   name: string;
   /** 0 to 1. */
   value: number;
-  /** Which share of the samples this scorer has scored, 0 to 1. */
+  /** The share of samples that the scorer has scored, 0 to 1. */
   scoredShare: number;
 }
 
@@ -82,10 +82,10 @@ function candidatesOf({ scores }: Members): Candidate[] {
   });
 }
 
-/** A metric may be named with its package before it. */
+/** The name of a metric may start with its package and a slash. */
 const isSpread = (name: unknown): boolean => typeof name === 'string' && SPREADS.has(name.slice(name.lastIndexOf('/') + 1));
 
-/** Older logs do not say how many samples a scorer has scored; there, `completed_samples` alone counts. */
+/** 1 for older logs, which do not contain how many samples a scorer has scored. For them only `completed_samples` counts. */
 function scoredShare(score: unknown): number {
   const [scored, unscored] = [memberOf(score, 'scored_samples'), memberOf(score, 'unscored_samples')];
   if (!isCount(scored) || !isCount(unscored) || unscored === 0) return 1;

@@ -27,16 +27,16 @@ export function importInspect(bytes: Uint8Array, choice: MetricChoice & ImportCh
   if (!isObject(spec) || typeof spec.task !== 'string' || !STATUSES.has(status))
     throw notThisFormat('inspect_ai', 'it has no eval.task, or no status');
   const at = momentOf(memberOf(log.stats, 'started_at')) ?? momentOf(spec.created);
-  const of = {
+  const description = {
     tool: 'inspect_ai' as const,
     name: labelOf(spec.task) ?? 'inspect_ai',
     ...categoryOf(log, spec),
     ...(at === undefined ? {} : { evaluated_at: at }),
     ...suiteOfTask(spec),
   };
-  if (status !== 'success') return { ...of, ...unfinishedOutcome(status as string) };
+  if (status !== 'success') return { ...description, ...unfinishedOutcome(status as string) };
   if (!isObject(results)) throw new ImportError('no_cases', 'this log of Inspect AI says "success" but has no results');
-  return { ...of, ...finishedOutcome(log, spec, results, choice) };
+  return { ...description, ...finishedOutcome(log, spec, results, choice) };
 }
 
 const STATUSES: ReadonlySet<unknown> = new Set(['started', 'success', 'cancelled', 'error']);
@@ -51,7 +51,7 @@ function headerOf(archive: Uint8Array): Uint8Array {
 
 type Outcome = Pick<ImportedEvaluation, 'status' | 'pass_rate' | 'notes' | 'cases' | 'completeness'>;
 
-/** An unfinished run is recorded as such, without a pass rate. */
+/** The outcome of a run that did not finish, without a pass rate. */
 function unfinishedOutcome(status: string): Outcome {
   return {
     status: status === 'started' ? 'running' : 'failing',

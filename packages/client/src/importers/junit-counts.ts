@@ -12,9 +12,9 @@ export interface JUnitCounts extends BinaryCounts {
 }
 
 /**
- * The worse of the listed cases and the totals of each suite. The number of passed cases is at most that of the totals. Cases beyond
- * the totals, and counted cases that are not listed, did not pass.
- * @throws ImportError if totals are not numbers, so that there is no bound.
+ * The worse of the listed cases and the totals of each suite. At most as many cases passed as the totals say. Listed cases beyond the
+ * totals, and counted cases that are not listed, did not pass.
+ * @throws ImportError if totals are not numbers, because the number of passed cases is then unknown.
  */
 export function countsOf(report: Element): JUnitCounts {
   const nodeTest = nodeTestTotals(report);
@@ -30,7 +30,7 @@ function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
   );
   const sum = parts.reduce(addCounts, NONE);
   const { tests = sum.total, failures = 0, errors = 0, skipped = 0 } = totalsOf(suite);
-  // node:test counts a suite within a suite as one test. Its own totals, at the end of the report, count every case.
+  // node:test counts a suite within a suite as one test. The totals at the end of its report count every case.
   if (byNodeTest && tests === parts.length) return sum;
   return limitedTo(sum, nameOf(suite), tests, tests - failures - errors - skipped);
 }

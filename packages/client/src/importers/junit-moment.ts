@@ -3,31 +3,31 @@ import type { Element } from './parse-xml.ts';
 
 /** When the suites of a report started, if their timestamps are clear. */
 export interface JUnitMoment {
-  /** The earliest, in UTC. */
+  /** The earliest start, in UTC. */
   at?: string;
-  /** Set if there are timestamps without a time zone whose writer is not known to write UTC. */
+  /** Whether there are timestamps that are invalid, or have no time zone and a writer that is not known to write UTC. */
   withoutZone: boolean;
 }
 
 /** The earliest time among the timestamps of a report. */
 export function jUnitMoment(report: Element): JUnitMoment {
-  const [moments, stamped]: [string[], Element[]] = [[], []];
+  const [moments, timestamped]: [string[], Element[]] = [[], []];
   const pending = [report];
   for (let element = pending.pop(); element !== undefined; element = pending.pop()) {
-    if (element.attributes.timestamp !== undefined && element.attributes.timestamp !== '') stamped.push(element);
+    if (element.attributes.timestamp !== undefined && element.attributes.timestamp !== '') timestamped.push(element);
     for (const each of element.elements) if (each.name === 'testsuite') pending.push(each);
   }
-  for (const element of stamped) {
+  for (const element of timestamped) {
     const moment = momentOf(element.attributes.timestamp, { writesUtc: writesUtc(element) });
     if (moment !== undefined) moments.push(moment);
   }
   const at = earliestOf(moments);
-  return { ...(at === undefined ? {} : { at }), withoutZone: moments.length < stamped.length };
+  return { ...(at === undefined ? {} : { at }), withoutZone: moments.length < timestamped.length };
 }
 
 /**
- * The attributes of a suite in the order in which jest-junit writes them. It takes its timestamp from toISOString and cuts off the
- * fraction with the Z. No other known writer uses this order.
+ * The attributes of a suite in the order in which jest-junit writes them. Its timestamp is that of toISOString without the fraction and
+ * the Z. No other known writer uses this order.
  */
 const JEST_JUNIT = 'name errors failures skipped timestamp time tests';
 

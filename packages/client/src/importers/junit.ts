@@ -6,7 +6,7 @@ import { type Element, rootOf } from './parse-xml.ts';
 
 /** What may be left out of the count. */
 export interface JUnitChoice {
-  /** Leave skipped cases out instead of counting them as failed. */
+  /** Leave skipped cases out instead of counting them as not passed. */
   ignoreSkipped?: boolean | undefined;
 }
 

@@ -1,16 +1,16 @@
-/** An RFC 3339 time with its zone. */
+/** An RFC 3339 time with its time zone. */
 const WITH_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/i;
 
 /** The same without a time zone. */
 const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$/;
 
 /**
- * The time of a timestamp, in UTC to the millisecond; undefined if it is invalid, or has no time zone and its writer is not known to
- * write UTC. Fractions are cut off, so it is never later than the original.
+ * The time of a timestamp, in UTC to the millisecond. Undefined if the timestamp is invalid, or has no time zone and its writer is not
+ * known to write UTC. Finer fractions are cut off, so the time is never later than the original.
  */
-export function momentOf(stamp: unknown, { writesUtc = false } = {}): string | undefined {
-  if (typeof stamp !== 'string') return undefined;
-  const zoned = WITH_ZONE.test(stamp) ? stamp : writesUtc && WITHOUT_ZONE.test(stamp) ? `${stamp}Z` : undefined;
+export function momentOf(timestamp: unknown, { writesUtc = false } = {}): string | undefined {
+  if (typeof timestamp !== 'string') return undefined;
+  const zoned = WITH_ZONE.test(timestamp) ? timestamp : writesUtc && WITHOUT_ZONE.test(timestamp) ? `${timestamp}Z` : undefined;
   if (zoned === undefined) return undefined;
   const ms = Date.parse(zoned.replace(' ', 'T').replace(/(\.\d{3})\d+/, '$1'));
   return ms >= 0 ? new Date(ms).toISOString() : undefined;

@@ -3,7 +3,7 @@ import { ImportError, type Tool } from './imported-evaluation.ts';
 /** A JSON object with unknown members. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The text of a results file: UTF-8 without a byte order mark. Rejects an empty or binary file. */
+/** The text of a results file in UTF-8, without its byte order mark. Rejects an empty or binary file. */
 export function textOf(bytes: Uint8Array): string {
   let text: string;
   try {
@@ -16,8 +16,8 @@ export function textOf(bytes: Uint8Array): string {
 }
 
 /**
- * The JSON object of a results file. Python tools write NaN and Infinity, which are not JSON. They are read as null, because they mean
- * a score that could not be computed.
+ * The JSON object of a results file. NaN and Infinity, which Python tools write and JSON does not allow, are read as null: the score could
+ * not be computed.
  */
 export function objectOf(tool: Tool, bytes: Uint8Array): Members {
   const value = parseJson(tool, textOf(bytes));
@@ -30,15 +30,15 @@ function parseJson(tool: Tool, text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     try {
-      return JSON.parse(text.replace(STRING_OR_NO_NUMBER, (found) => (found.startsWith('"') ? found : 'null')));
+      return JSON.parse(text.replace(STRING_OR_NON_FINITE, (found) => (found.startsWith('"') ? found : 'null')));
     } catch {
       throw notThisFormat(tool, `it is not JSON, or cut off (${(error as Error).message.slice(0, 120)})`);
     }
   }
 }
 
-/** Also matches strings, so that their content is left alone. */
-const STRING_OR_NO_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\b(?:NaN|Infinity)\b/gs;
+/** Also matches strings, so that their content is not replaced. */
+const STRING_OR_NON_FINITE = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\b(?:NaN|Infinity)\b/gs;
 
 /** The error for a file of another format. */
 export const notThisFormat = (tool: Tool, why: string): ImportError =>

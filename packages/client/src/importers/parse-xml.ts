@@ -4,9 +4,9 @@ import { parseXml, XmlComment, XmlElement, XmlNode } from '@rgrove/parse-xml';
 export interface Element {
   name: string;
   attributes: Readonly<Record<string, string>>;
-  /** The elements in it; text is left out. */
+  /** The elements directly in this one. Text is left out. */
   elements: Element[];
-  /** The comments directly in it: node:test writes its totals there. */
+  /** The comments directly in this element. node:test writes its totals as comments. */
   comments: string[];
 }
 

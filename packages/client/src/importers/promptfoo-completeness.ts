@@ -1,26 +1,27 @@
 import { type Completeness, isCount } from './imported-evaluation.ts';
 import { isObject, type Members, memberOf } from './parse-results.ts';
 
-/** How much of a configuration ran, and the evidence. */
+/** How much of a configuration ran, and why it is known to be partial. */
 interface Finding {
   completeness: Completeness;
   why: string;
 }
 
 /**
- * Whether an evaluation ran all tests of its configuration. It is partial if the options name a filter, or if there are fewer results
- * (`count`) than prompts, providers, variables and repeats multiply to. Tests in other files cannot be counted.
+ * Whether an evaluation ran all tests of its configuration. It is partial if there are fewer results (`count`) than prompts, providers,
+ * variables and repeats multiply to. If the counts prove nothing, it is partial if the options name a filter. Tests in other files cannot
+ * be counted.
  */
 export function promptfooCompleteness(file: Members, count: number): Finding {
   const config = isObject(file.config) ? file.config : {};
   const repeat = repeatOf(file, config);
   const rows = rowsOf(config);
-  const least = rows === undefined ? undefined : rows * repeat * leastOf(config.prompts) * leastOf(config.providers);
-  if (least !== undefined && count < least)
-    return { completeness: 'partial', why: `${count} results, where its tests, prompts and providers give ${least}` };
+  const minimum = rows === undefined ? undefined : rows * repeat * minimumOf(config.prompts) * minimumOf(config.providers);
+  if (minimum !== undefined && count < minimum)
+    return { completeness: 'partial', why: `${count} results, where its tests, prompts and providers give ${minimum}` };
   const columns = memberOf(memberOf(file, 'results'), 'prompts');
   const isWhole = Array.isArray(columns) && isInline(config.prompts) && areNamed(config.providers);
-  if (least !== undefined && isWhole && count === least && columns.length * rows! * repeat === least)
+  if (minimum !== undefined && isWhole && count === minimum && columns.length * rows! * repeat === minimum)
     return { completeness: 'complete', why: '' };
   const filter = filterOf(file, config);
   return filter === undefined
@@ -60,25 +61,25 @@ function rowsOfTest(test: unknown, defaults: Members): number | undefined {
   if (!isObject(vars) || !isObject(usual)) return undefined;
   const all = { ...usual, ...vars };
   if (Object.values(all).some((value) => typeof value === 'string' && value.startsWith('file://'))) return undefined;
-  const areKept = [test, defaults].some(({ options }) => memberOf(options, 'disableVarExpansion') === true);
-  if (areKept) return 1;
-  // A list of texts makes a row for each of them; any other list is one value.
+  const isExpansionDisabled = [test, defaults].some(({ options }) => memberOf(options, 'disableVarExpansion') === true);
+  if (isExpansionDisabled) return 1;
+  // Each text of a list gives a row; any other list is one value.
   return Object.values(all).reduce<number>(
     (product, value) => product * (Array.isArray(value) && typeof value[0] === 'string' ? value.length : 1),
     1,
   );
 }
 
-/** Whether the rows of a test are unknown: it is a generator or a reference, or has its own prompts, providers or repeats. */
+/** Whether the number of rows is unknown: the test is a generator or a reference, or has its own prompts, providers or repeats. */
 const isUncertain = (test: Members): boolean =>
   ['prompts', 'providers', 'path', '$ref'].some((name) => test[name] != null) ||
   [memberOf(test.options, 'repeat'), memberOf(test.options, 'prompts')].some((value) => value != null);
 
-/** The minimum number of prompts or providers: a file may contain several. */
-function leastOf(list: unknown): number {
+/** The minimum number of prompts or providers. There may be more, because a file can contain several. */
+function minimumOf(list: unknown): number {
   if (!Array.isArray(list)) return 1;
-  const limited = list.some((each) => isObject(each) && Object.values({ ...each }).some((value) => hasPrompts(value)));
-  return limited ? 1 : Math.max(1, new Set(list.map((each) => JSON.stringify(each))).size);
+  const hasOwnPrompts = list.some((each) => isObject(each) && Object.values({ ...each }).some((value) => hasPrompts(value)));
+  return hasOwnPrompts ? 1 : Math.max(1, new Set(list.map((each) => JSON.stringify(each))).size);
 }
 
 /** Whether a provider names its prompts, so that it does not run with every prompt. */

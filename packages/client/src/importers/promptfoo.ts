@@ -49,21 +49,24 @@ export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): I
   };
 }
 
-/** The counts of a file, from its statistics or its list of results. */
-interface Reading {
+/** The counts in the statistics of a file. */
+interface Statistics {
   passed: number;
   failed: number;
   errored: number;
 }
 
 /** Older versions count errors as failures. */
-function statistics({ successes, failures, errors = 0 }: Members): Reading {
+function statistics({ successes, failures, errors = 0 }: Members): Statistics {
   if (isCount(successes) && isCount(failures) && isCount(errors)) return { passed: successes, failed: failures, errored: errors };
   throw notThisFormat('promptfoo', 'results.stats has no counts of successes and failures');
 }
 
-/** The worse of the two counts: the larger total and the smaller number of passed cases. `doubtful` cases count as errored. */
-function worseOf(counts: Reading, cases: unknown): Reading & { total: number; doubtful: number } {
+/**
+ * The worse of the statistics and the listed results: the larger total and the smaller number of passed cases. The rest is `doubtful`,
+ * which counts as errored.
+ */
+function worseOf(counts: Statistics, cases: unknown): Statistics & { total: number; doubtful: number } {
   const total = counts.passed + counts.failed + counts.errored;
   if (!Array.isArray(cases)) return { ...counts, total, doubtful: 0 };
   if (cases.length === 0)
@@ -71,9 +74,9 @@ function worseOf(counts: Reading, cases: unknown): Reading & { total: number; do
       'contradictory',
       `results.stats counts ${total} cases and results.results lists none: the file was filtered or cut off`,
     );
-  const listed = cases.filter((each) => memberOf(each, 'success') === true).length;
+  const listedPassed = cases.filter((each) => memberOf(each, 'success') === true).length;
   const all = Math.max(total, cases.length);
-  const passed = Math.min(counts.passed, listed);
+  const passed = Math.min(counts.passed, listedPassed);
   const doubtful = all - passed - counts.failed - counts.errored;
   return { total: all, passed, failed: counts.failed, errored: counts.errored + doubtful, doubtful };
 }

@@ -16,7 +16,7 @@ const ZSTANDARD = 93;
 
 /**
  * One entry of a ZIP archive, decompressed; undefined if it does not exist. Supports what Inspect's archives need: no encryption, no
- * split archives. A hostile archive uses at most `bytesMax` of memory.
+ * split archives. Decompression uses at most `bytesMax` of memory.
  */
 export function readZipEntry(archive: Uint8Array, name: string, bytesMax: number): Uint8Array | undefined {
   const view = new DataView(archive.buffer, archive.byteOffset, archive.byteLength);
@@ -34,7 +34,7 @@ export function readZipEntry(archive: Uint8Array, name: string, bytesMax: number
 
 interface Entry {
   method: number;
-  /** Compressed, in bytes. */
+  /** The compressed length in bytes. */
   length: number;
   offset: number;
 }

@@ -11,8 +11,8 @@ const runTasks = (): void => {
 };
 
 /**
- * Runs a task when the process is about to exit by itself; the process waits for work that the task starts. Not after
- * `process.exit()` or a signal. All clients share one listener. Returns a function that cancels the task.
+ * Runs a task when the process is about to exit by itself, but not after `process.exit()` or a signal. The process waits for work that
+ * the task starts. All clients share one listener. Returns a function that cancels the task.
  */
 export function beforeExit(task: () => void): () => void {
   const { process } = globalThis as { process?: Partial<EndingProcess> };

@@ -14,10 +14,10 @@ export interface BatchOutcome {
   mustWait: boolean;
 }
 
-/** How often a batch may fail with an unexplained error (500) before it is dropped, so that it does not block the queue. */
+/** The number of unexplained errors (500) after which a batch or run is dropped, so that it does not block the queue. */
 export const REFUSALS_MAX = 3;
 
-/** Statuses about the key, the address or the load, not about the batch. */
+/** Statuses that depend on the key, the address or the load, and not on the content. */
 const STATUSES_NOT_ABOUT_CONTENT: ReadonlySet<number> = new Set([401, 403, 404, 405, 407, 408, 429, 502, 503, 504]);
 
 /** Whether the service will reject this content every time. */
@@ -28,7 +28,7 @@ export const isPermanent = (error: unknown): error is ValidationError | PayloadT
 export const isUnexplainedFailure = (error: unknown): boolean =>
   error instanceof ApiError && !STATUSES_NOT_ABOUT_CONTENT.has(error.status);
 
-/** Decides what happens to a batch. */
+/** Decides what happens to a batch after an error. */
 export function afterFailure(batch: Batch, error: unknown): BatchOutcome {
   if (error instanceof ValidationError) return withoutWrongEvents(batch, error);
   if (error instanceof PayloadTooLargeError) return splitBatch(batch, error);
@@ -48,7 +48,7 @@ function withoutWrongEvents(batch: Batch, error: ValidationError): BatchOutcome 
   return { rejected, again: rest.length === 0 ? [] : [newBatch(rest)], dropped: 0, mustWait: false };
 }
 
-/** The error names no event. The batch is halved until the event is alone; the rest is stored. */
+/** For an error that names no event. Halves the batch until the invalid event is alone, so that the other events are stored. */
 function splitBatch(batch: Batch, { issues }: ApiError): BatchOutcome {
   const [text] = batch.texts;
   if (batch.texts.length > 1) return { rejected: [], again: halves(batch), dropped: 0, mustWait: false };

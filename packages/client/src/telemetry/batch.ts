@@ -5,7 +5,7 @@ import type { BatchBounds } from './event-queue.ts';
 export interface Batch {
   key: string;
   texts: readonly string[];
-  /** How often the service failed on it for an unexplained reason. */
+  /** How often the service failed on the batch for an unexplained reason. */
   refusals: number;
 }
 
@@ -14,7 +14,10 @@ export const newBatch = (texts: readonly string[]): Batch => ({ key: crypto.rand
 /** The request's body. */
 export const batchBody = ({ texts }: Batch): string => `{"events":[${texts.join(',')}]}`;
 
-/** Splits events into batches within the byte limit; a larger event gets its own batch. Many scripts have more bytes than UTF-16 units. */
+/**
+ * Splits events into batches within the byte limit; a larger event gets its own batch. The queue counts UTF-16 units, each of which can
+ * have three bytes in UTF-8.
+ */
 export function batchesOf(texts: readonly string[], bounds: BatchBounds): Batch[] {
   const whole = newBatch(texts);
   const fits = texts.length === 1 || texts.reduce((units, text) => units + text.length, 0) * 3 <= bounds.bytesMax;
@@ -29,7 +32,7 @@ export function halves({ texts }: Batch): Batch[] {
   return [newBatch(texts.slice(0, middle)), newBatch(texts.slice(middle))];
 }
 
-/** The issues of a 422 by the index of their event; empty if it names none. */
+/** The issues of a 422 by the index of their event; empty if no issue names an event. */
 export function issuesByEvent(issues: readonly Issue[], count: number): Map<number, Issue[]> {
   const found = new Map<number, Issue[]>();
   for (const issue of issues) {

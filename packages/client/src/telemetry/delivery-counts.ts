@@ -1,20 +1,20 @@
-/** Counts of events by outcome. */
+/** Counts of events or runs by outcome. */
 export interface TelemetryStats {
   /** Queued or being sent. */
   queued: number;
   /** Stored by the service. */
   sent: number;
-  /** Rejected by the service and set aside. */
+  /** Rejected by the service and not sent again. */
   rejected: number;
-  /** Lost: no room, not JSON, emitted after `close()`, or not sent in time. */
+  /** Lost for one of the reasons in `DropReason`. */
   dropped: number;
 }
 
-/** Counts events from emission to outcome. */
+/** Counts events or runs from acceptance to outcome. */
 export class DeliveryCounts {
   /** Accepted into the queue. */
   accepted = 0;
-  /** Moved from the queue into requests. */
+  /** Events that were moved from the queue into requests. */
   taken = 0;
   sent = 0;
   rejected = 0;
@@ -23,7 +23,7 @@ export class DeliveryCounts {
   /** Never accepted. */
   notAccepted = 0;
 
-  /** Accepted events whose outcome is known. */
+  /** How many of the accepted ones have an outcome. */
   get settled(): number {
     return this.sent + this.rejected + this.abandoned;
   }

@@ -22,13 +22,13 @@ export class Delivery {
   readonly #queue: EventQueue;
   readonly #backoff = new Backoff();
   /** Batches to send before the queue: retries and parts of a batch. */
-  #made: Batch[] = [];
-  #lanes = 0;
-  /** Up to this many accepted events, batches are sent even if they are not full. */
+  #batches: Batch[] = [];
+  #activeSenders = 0;
+  /** Number of the last accepted event that is due. It and all earlier ones are sent even in a batch that is not full. */
   #dueUpTo = 0;
   #isStarting = false;
   #stopTimer: (() => void) | undefined;
-  #leaveExit: (() => void) | undefined;
+  #cancelExitTask: (() => void) | undefined;
   #waiters: { target: number; resolve: () => void }[] = [];
   /** One controller per request, because many listeners on one signal cause a warning. */
   readonly #activeRequests = new Set<AbortController>();
@@ -40,7 +40,7 @@ export class Delivery {
     this.#queue = new EventQueue(settings.queue);
   }
 
-  /** Whether an event of this length fits. Called with 0 before its text is built. */
+  /** Whether an event of this length fits. Called with 0 before the text of the event is built. */
   hasRoom(units = 0): boolean {
     const { counts } = this;
     return this.#queue.hasRoom(units, counts.taken - counts.settled);
@@ -51,7 +51,7 @@ export class Delivery {
     if (!this.hasRoom(text.length)) return false;
     this.#queue.push(text);
     this.counts.accepted += 1;
-    if (!this.#queue.hasFullBatch(this.#settings.batch)) this.#wake();
+    if (!this.#queue.hasFullBatch(this.#settings.batch)) this.#scheduleSend();
     else if (!this.#isStarting) {
       this.#isStarting = true;
       soon(() => this.#run());
@@ -79,44 +79,44 @@ export class Delivery {
     await this.flush();
     clearTimeout(timer);
     if (this.counts.settled >= accepted) return;
-    const left = this.#made.reduce((count, { texts }) => count + texts.length, 0) + this.#queue.clear();
-    this.#made = [];
+    const left = this.#batches.reduce((count, { texts }) => count + texts.length, 0) + this.#queue.clear();
+    this.#batches = [];
     this.counts.taken = this.counts.accepted;
     this.counts.abandoned += left;
     this.#reports.dropped(left, 'unsent');
-    this.#rest();
+    this.#becomeIdle();
   }
 
-  /** Starts as many requests as allowed. After a failed round only one is sent. */
+  /** Starts as many senders as allowed. After a failed round there is only one. */
   #run(): void {
     this.#isStarting = false;
-    while (this.#lanes < (this.#backoff.isHealthy ? this.#settings.requestsMax : 1) && this.#hasDue()) {
-      this.#lanes += 1;
-      void this.#lane();
+    while (this.#activeSenders < (this.#backoff.isHealthy ? this.#settings.requestsMax : 1) && this.#hasDue()) {
+      this.#activeSenders += 1;
+      void this.#sendDue();
     }
-    if (this.#lanes === 0) this.#rest();
+    if (this.#activeSenders === 0) this.#becomeIdle();
   }
 
   #hasDue(): boolean {
     if (this.#backoff.msLeft > 0) return false;
-    if (this.#made.length > 0 || this.#queue.hasFullBatch(this.#settings.batch)) return true;
+    if (this.#batches.length > 0 || this.#queue.hasFullBatch(this.#settings.batch)) return true;
     return this.#queue.size > 0 && this.counts.taken < this.#dueUpTo;
   }
 
   /** Sends batches until none is due or the service is unavailable. */
-  async #lane(): Promise<void> {
+  async #sendDue(): Promise<void> {
     while (this.#hasDue()) await this.#deliver(this.#next());
-    this.#lanes -= 1;
-    if (this.#lanes === 0) this.#rest();
+    this.#activeSenders -= 1;
+    if (this.#activeSenders === 0) this.#becomeIdle();
   }
 
   #next(): Batch {
-    if (this.#made.length === 0) {
+    if (this.#batches.length === 0) {
       const texts = this.#queue.take(this.#settings.batch);
       this.counts.taken += texts.length;
-      this.#made = batchesOf(texts, this.#settings.batch);
+      this.#batches = batchesOf(texts, this.#settings.batch);
     }
-    return this.#made.shift()!;
+    return this.#batches.shift()!;
   }
 
   async #deliver(batch: Batch): Promise<void> {
@@ -131,7 +131,7 @@ export class Delivery {
       this.#failed(batch, error);
     }
     this.#activeRequests.delete(controller);
-    this.#tellWaiters();
+    this.#resolveWaiters();
   }
 
   #succeeded(): void {
@@ -142,7 +142,7 @@ export class Delivery {
 
   #failed(batch: Batch, error: unknown): void {
     const { rejected, again, dropped, mustWait } = afterFailure(batch, error);
-    this.#made.unshift(...again);
+    this.#batches.unshift(...again);
     this.counts.rejected += rejected.length;
     this.counts.abandoned += dropped;
     this.#reports.dropped(dropped, 'refused');
@@ -153,27 +153,27 @@ export class Delivery {
     if (error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
   }
 
-  #tellWaiters(all = false): void {
+  #resolveWaiters(all = false): void {
     const { settled } = this.counts;
     const reached = this.#waiters.filter(({ target }) => all || target <= settled);
     this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
     for (const { resolve } of reached) resolve();
   }
 
-  /** Called when no request is active: resolves the waiters and schedules the rest. */
-  #rest(): void {
-    this.#tellWaiters(true);
-    if (this.counts.settled < this.counts.accepted) this.#wake();
+  /** Called when no request is active: resolves the waiters, and schedules the next send if events are queued. */
+  #becomeIdle(): void {
+    this.#resolveWaiters(true);
+    if (this.counts.settled < this.counts.accepted) this.#scheduleSend();
     else {
       this.#stopTimer?.();
-      this.#leaveExit?.();
-      this.#stopTimer = this.#leaveExit = undefined;
+      this.#cancelExitTask?.();
+      this.#stopTimer = this.#cancelExitTask = undefined;
     }
   }
 
   /** Schedules the next send of queued events. */
-  #wake(): void {
-    this.#leaveExit ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
+  #scheduleSend(): void {
+    this.#cancelExitTask ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
     this.#stopTimer ??= backgroundTimer(
       () => {
         this.#stopTimer = undefined;

@@ -1,7 +1,7 @@
 /** Limits of the queue. */
 export interface QueueBounds {
   eventsMax: number;
-  /** Length of the JSON text in UTF-16 units, an estimate of its memory. */
+  /** The maximum length of all JSON texts in UTF-16 units, an estimate of their memory. */
   unitsMax: number;
 }
 
@@ -12,13 +12,13 @@ export interface BatchBounds {
 }
 
 /**
- * Queued events as JSON texts, made when they were emitted. Later changes of the objects have no effect, invalid values are found at
- * once, and a text needs less memory than its objects.
+ * Queued events as JSON texts, built when the events are emitted. So later changes of the objects have no effect, invalid values are found
+ * at once, and a text needs less memory than its objects.
  */
 export class EventQueue {
   readonly #bounds: QueueBounds;
   #texts: string[] = [];
-  /** Index of the first text that is not taken yet. */
+  /** Index of the first text that is still queued. */
   #first = 0;
   #units = 0;
 
@@ -31,12 +31,7 @@ export class EventQueue {
     return this.#texts.length - this.#first;
   }
 
-  /** The length of the queued JSON. */
-  get units(): number {
-    return this.#units;
-  }
-
-  /** Whether a text fits, counting the events that are being sent. */
+  /** Whether a text fits. Events that are being sent (`inFlight`) count for the number of events, not for the units. */
   hasRoom(units: number, inFlight: number): boolean {
     const { eventsMax, unitsMax } = this.#bounds;
     return this.size + inFlight < eventsMax && this.#units + units <= unitsMax;
@@ -53,18 +48,18 @@ export class EventQueue {
     return this.size >= eventsMax || this.#units >= bytesMax;
   }
 
-  /** Takes the oldest events, at least one and at most a full request. */
+  /** Removes and returns the oldest events, at least one and at most a full request. */
   take({ eventsMax, bytesMax }: BatchBounds): string[] {
     const end = Math.min(this.#texts.length, this.#first + eventsMax);
     let units = 0;
-    let at = this.#first;
-    for (; at < end; at += 1) {
-      const length = this.#texts[at]!.length + 1;
-      if (at > this.#first && units + length > bytesMax) break;
+    let next = this.#first;
+    for (; next < end; next += 1) {
+      const length = this.#texts[next]!.length + 1;
+      if (next > this.#first && units + length > bytesMax) break;
       units += length;
     }
-    const texts = this.#texts.slice(this.#first, at);
-    this.#first = at;
+    const texts = this.#texts.slice(this.#first, next);
+    this.#first = next;
     for (const { length } of texts) this.#units -= length;
     this.#compact();
     return texts;

@@ -16,7 +16,7 @@ export interface TelemetryOptions extends TelemetryCallbacks {
   queueEventsMax?: number | undefined;
   /** The maximum number of queued characters of JSON. Default 32,000,000. */
   queueCharactersMax?: number | undefined;
-  /** The maximum number of concurrent requests. Only one while the service is unavailable. Default 16. */
+  /** The maximum number of concurrent requests, 1 while the service is unavailable. Default 16. */
   requestsMax?: number | undefined;
   /** Milliseconds for sending the rest when the client is closed or the process exits by itself. Default 10,000. */
   exitDeadlineMs?: number | undefined;
@@ -48,7 +48,7 @@ const NAMES: OptionNames<TelemetryOptions> = {
 /** The maximum number of events that the service accepts in one request. */
 const SERVICE_EVENTS_MAX = 200;
 
-/** Reads the options. Throws a ConfigurationError that names the wrong one. */
+/** Checks the options. Throws a ConfigurationError that names the wrong one. */
 export function readTelemetryOptions(options: TelemetryOptions = {}): TelemetrySettings {
   refuseUnknown('telemetry.', options, NAMES);
   const eventsMax = positive('telemetry.batchEventsMax', options.batchEventsMax, SERVICE_EVENTS_MAX);

@@ -21,7 +21,7 @@ export interface DroppedEvents {
   reason: DropReason;
 }
 
-/** An event that the service rejected. It is set aside; the rest of its batch is stored. */
+/** An event that the service rejected. It is not sent again; the rest of its batch is stored. */
 export interface RejectedEvent {
   /** The event as emitted. */
   event: unknown;
@@ -39,8 +39,8 @@ export interface SendFailure {
 }
 
 /**
- * Callbacks for telemetry. Errors that they throw are ignored. Without a callback and a `logger`, the first case of each kind is a
- * `console.warn`.
+ * Callbacks for telemetry. Errors that they throw are ignored. Without a callback and without a `logger`, only the first report of each
+ * kind is written, with `console.warn`.
  */
 export interface TelemetryCallbacks {
   onDropped?: ((dropped: DroppedEvents) => void) | undefined;
@@ -60,7 +60,7 @@ export class TelemetryReports {
     this.#log = log;
   }
 
-  /** Events were lost. Those of one tick are reported together, so that a loop of emits causes one report. */
+  /** Reports lost events. Those of one tick are reported together, so that a loop of emits causes one report. */
   dropped(count: number, reason: DropReason): void {
     if (count === 0) return;
     if (this.#drops.size === 0) queueMicrotask(() => this.#reportDrops());
@@ -75,15 +75,15 @@ export class TelemetryReports {
       'onRejected',
       'error',
       rejected,
-      () => `a telemetry event was set aside: ${issue?.path ?? ''} ${issue?.message ?? ''}`,
+      () => `a telemetry event was rejected: ${issue?.path ?? ''} ${issue?.message ?? ''}`,
     );
   }
 
   unsent(unsent: SendFailure): void {
     const { queued, error } = unsent;
     const why = error instanceof ApiError ? `${error.status} ${error.code ?? ''}` : error.message;
-    if (this.#log.has('warn')) this.#log.write('warn', `${queued} telemetry events wait: ${why}`);
-    this.#notify('onUnsent', 'warn', unsent, () => `${queued} telemetry events wait: ${error.message}`);
+    if (this.#log.has('warn')) this.#log.write('warn', `${queued} telemetry events are queued: ${why}`);
+    this.#notify('onUnsent', 'warn', unsent, () => `${queued} telemetry events are queued: ${error.message}`);
   }
 
   #reportDrops(): void {

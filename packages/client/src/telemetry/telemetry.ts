@@ -31,12 +31,12 @@ export class Telemetry {
    * `await flush()`.
    */
   emit(event: TelemetryEvent): boolean {
-    if (this.#closing !== undefined) return this.#turnAway('closed');
+    if (this.#closing !== undefined) return this.#drop('closed');
     // Checked first, so that no text is built while the queue is full.
-    if (!this.#delivery.hasRoom()) return this.#turnAway('queue_full');
+    if (!this.#delivery.hasRoom()) return this.#drop('queue_full');
     const text = jsonObject(event);
-    if (text === undefined) return this.#turnAway('not_json');
-    return this.#delivery.offer(text) || this.#turnAway('queue_full');
+    if (text === undefined) return this.#drop('not_json');
+    return this.#delivery.offer(text) || this.#drop('queue_full');
   }
 
   /**
@@ -70,7 +70,7 @@ export class Telemetry {
     return this.#delivery.counts.stats;
   }
 
-  #turnAway(reason: DropReason): false {
+  #drop(reason: DropReason): false {
     this.#delivery.counts.notAccepted += 1;
     this.#reports.dropped(1, reason);
     return false;

@@ -3,14 +3,14 @@ import type { TraceAccepted } from '../wire/contract.ts';
 import type { RunDocuments } from './run-documents.ts';
 import type { RunOwner, TraceRun } from './trace-run.ts';
 
-/** The number of open runs that are tracked. Beyond it the oldest is dropped, so that runs that never end do not fill the memory. */
+/** The maximum number of tracked runs. Beyond it the oldest is no longer tracked, so that runs that never end do not fill the memory. */
 const OPEN_MAX = 1000;
 
 /** The open runs of a client. */
 export class OpenRuns implements RunOwner {
   readonly #queue: (documents: RunDocuments) => Promise<TraceAccepted | undefined>;
   readonly #open = new Set<TraceRun>();
-  #leaveExit: (() => void) | undefined;
+  #cancelExitTask: (() => void) | undefined;
 
   /** @param queue receives the documents of an ended run, and never rejects. */
   constructor(queue: (documents: RunDocuments) => Promise<TraceAccepted | undefined>) {
@@ -20,7 +20,7 @@ export class OpenRuns implements RunOwner {
   /** Tracks a run until it ends. */
   add(run: TraceRun): void {
     this.#open.add(run);
-    this.#leaveExit ??= beforeExit(() => this.endForgotten());
+    this.#cancelExitTask ??= beforeExit(() => this.endForgotten());
     const [oldest] = this.#open;
     if (this.#open.size > OPEN_MAX && oldest !== undefined) this.#open.delete(oldest);
   }
@@ -29,8 +29,8 @@ export class OpenRuns implements RunOwner {
   send(run: TraceRun, documentsOf: () => RunDocuments): Promise<TraceAccepted | undefined> {
     this.#open.delete(run);
     if (this.#open.size === 0) {
-      this.#leaveExit?.();
-      this.#leaveExit = undefined;
+      this.#cancelExitTask?.();
+      this.#cancelExitTask = undefined;
     }
     return this.#queue(documentsOf());
   }

@@ -13,7 +13,6 @@ import type { TraceReports } from './trace-reports.ts';
 /** A run that is queued or being sent. */
 interface QueuedRun {
   documents: RunDocuments;
-  bytes: number;
   /** The same in every attempt, because the outcome of one may be unknown. */
   idempotencyKey: string;
   refusals: number;
@@ -24,7 +23,7 @@ interface QueuedRun {
 export interface RunQueueSettings {
   bytesMax: number;
   requestsMax: number;
-  /** The longest wait for the end of a run. The run then stays queued. */
+  /** How long `end` of a run waits for the response. After that the run stays queued. */
   deadlineMs: number;
   exitDeadlineMs: number;
 }
@@ -40,11 +39,11 @@ export class RunQueue {
   readonly #reports: TraceReports;
   readonly #backoff = new Backoff();
   readonly #activeRequests = new Set<AbortController>();
-  #waiting: QueuedRun[] = [];
+  #queued: QueuedRun[] = [];
   #bytes = 0;
   #waiters: { target: number; resolve: () => void }[] = [];
   #stopTimer: (() => void) | undefined;
-  #leaveExit: (() => void) | undefined;
+  #cancelExitTask: (() => void) | undefined;
 
   constructor(post: PostRun, settings: RunQueueSettings, reports: TraceReports) {
     this.#post = post;
@@ -52,33 +51,33 @@ export class RunQueue {
     this.#reports = reports;
   }
 
-  /** Whether this much more fits. A single run always fits, because it is in memory already. */
+  /** Whether this many bytes more fit. A single run always fits, because it is in memory already. */
   hasRoom(bytes: number): boolean {
     return this.#bytes === 0 || this.#bytes + bytes <= this.#settings.bytesMax;
   }
 
-  /** Counts the memory of a trace that is being sent outside the queue. Returns a function that releases it. */
-  hold(bytes: number): () => void {
+  /** Counts memory of a run in the queue, or of a trace that is sent outside of it. Returns a function that releases this memory. */
+  reserve(bytes: number): () => void {
     this.#bytes += bytes;
     return () => {
       this.#bytes -= bytes;
     };
   }
 
-  /** Queues a run. Resolves with the response, or undefined if it is lost or not sent within the deadline. Never rejects. */
+  /** Queues a run. Resolves with the response, or undefined if the run is lost or not sent within the deadline. Never rejects. */
   offer(documents: RunDocuments): Promise<TraceAccepted | undefined> {
     const bytes = bytesOf(documents);
     if (!this.hasRoom(bytes)) return this.dropNew(documents, 'queue_full');
     this.counts.accepted += 1;
-    const release = this.hold(bytes);
+    const release = this.reserve(bytes);
     const sent = new Promise<TraceAccepted | undefined>((resolve) => {
       const settle = (response: TraceAccepted | undefined) => {
         release();
         resolve(response);
       };
-      this.#waiting.push({ documents, bytes, idempotencyKey: crypto.randomUUID(), refusals: 0, settle });
+      this.#queued.push({ documents, idempotencyKey: crypto.randomUUID(), refusals: 0, settle });
     });
-    this.#leaveExit ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
+    this.#cancelExitTask ??= beforeExit(() => void this.end(this.#settings.exitDeadlineMs));
     this.#run();
     return responseWithin(sent, this.#settings.deadlineMs);
   }
@@ -107,17 +106,17 @@ export class RunQueue {
     }, deadlineMs);
     await this.flush();
     clearTimeout(timer);
-    const left = this.#waiting;
-    this.#waiting = [];
+    const left = this.#queued;
+    this.#queued = [];
     for (const run of left) this.#drop(run, 'unsent');
-    this.#rest();
+    this.#becomeIdle();
   }
 
   #run(): void {
-    const lanesMax = this.#backoff.isHealthy ? this.#settings.requestsMax : 1;
-    while (this.#activeRequests.size < lanesMax && this.#waiting.length > 0 && this.#backoff.msLeft === 0)
-      void this.#deliver(this.#waiting.shift()!);
-    if (this.#activeRequests.size === 0) this.#rest();
+    const requestsMax = this.#backoff.isHealthy ? this.#settings.requestsMax : 1;
+    while (this.#activeRequests.size < requestsMax && this.#queued.length > 0 && this.#backoff.msLeft === 0)
+      void this.#deliver(this.#queued.shift()!);
+    if (this.#activeRequests.size === 0) this.#becomeIdle();
   }
 
   async #deliver(run: QueuedRun): Promise<void> {
@@ -134,7 +133,7 @@ export class RunQueue {
       this.#failed(run, error);
     }
     this.#activeRequests.delete(controller);
-    this.#tellWaiters();
+    this.#resolveWaiters();
     this.#run();
   }
 
@@ -151,7 +150,7 @@ export class RunQueue {
       this.#drop(run, 'refused');
       return;
     }
-    this.#waiting.unshift(run);
+    this.#queued.unshift(run);
     if (error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
   }
 
@@ -161,22 +160,22 @@ export class RunQueue {
     this.#reports.dropped(run.documents, reason);
   }
 
-  #tellWaiters(all = false): void {
+  #resolveWaiters(all = false): void {
     const { settled } = this.counts;
     const reached = this.#waiters.filter(({ target }) => all || target <= settled);
     this.#waiters = this.#waiters.filter((waiter) => !reached.includes(waiter));
     for (const { resolve } of reached) resolve();
   }
 
-  /** Called when no request is active: the rest waits for the end of the pause, or of the process. */
-  #rest(): void {
-    this.#tellWaiters(true);
+  /** Called when no request is active. Queued runs are sent after the pause, or before the process exits. */
+  #becomeIdle(): void {
+    this.#resolveWaiters(true);
     this.#stopTimer?.();
     this.#stopTimer = undefined;
-    if (this.#waiting.length > 0) this.#stopTimer = backgroundTimer(() => this.#run(), this.#backoff.msLeft + 1);
+    if (this.#queued.length > 0) this.#stopTimer = backgroundTimer(() => this.#run(), this.#backoff.msLeft + 1);
     else {
-      this.#leaveExit?.();
-      this.#leaveExit = undefined;
+      this.#cancelExitTask?.();
+      this.#cancelExitTask = undefined;
     }
   }
 }

@@ -15,11 +15,11 @@ export interface MessageLike {
   content?: unknown;
 }
 
-/** The run of a step. */
+/** What a step needs of its run. */
 export interface SpanOwner {
   /** Starts a step. */
   begin(start: SpanStart, parentId: string | undefined): RunSpan;
-  /** Keeps the record of an ended step. */
+  /** Stores the record of an ended step. */
   keep(span: RunSpan, document: Record<string, unknown>): void;
 }
 
@@ -52,7 +52,7 @@ export class RunSpan {
     return this.set(tokenUsage(usage));
   }
 
-  /** Adds messages of the conversation, in order, as the model API has them. */
+  /** Adds messages of the conversation, in order, as the model API has them. The role `function` becomes `tool`. */
   messages(messages: readonly MessageLike[]): this {
     if (!Array.isArray(messages)) return this;
     const added = messages.map((message) => (message?.role === 'function' ? { ...message, role: 'tool' } : message));
@@ -74,7 +74,7 @@ export class RunSpan {
     return this.startSpan(start).around(work);
   }
 
-  /** Ends the step and keeps its record. A second call has no effect. */
+  /** Ends the step and stores its record. A second call has no effect. */
   end(details: SpanDetails = {}): void {
     if (this.#hasEnded) return;
     this.set(details);
@@ -82,7 +82,7 @@ export class RunSpan {
     this.#run.keep(this, this.#document(this.#watch.stop()));
   }
 
-  /** @internal Runs work inside this span, and ends the span when the work returns or throws. */
+  /** @internal Runs work inside this span. Ends the span when the work returns or throws, or its promise settles. */
   around<T>(work: (span: RunSpan) => T): T {
     const failed = (thrown: unknown): never => {
       this.fail(thrown).end();

@@ -21,30 +21,30 @@ export const currentContext = (): SpanContext | undefined => storage.getStore();
 export const runInContext = <T>(context: SpanContext, work: () => T): T => storage.run(context, work);
 
 function asyncStorage(): Storage | undefined {
-  type Class = new () => Storage;
+  type StorageClass = new () => Storage;
   const runtime = globalThis as {
-    AsyncLocalStorage?: Class;
-    process?: { getBuiltinModule?: (name: string) => { AsyncLocalStorage?: Class } | undefined };
+    AsyncLocalStorage?: StorageClass;
+    process?: { getBuiltinModule?: (name: string) => { AsyncLocalStorage?: StorageClass } | undefined };
   };
-  const found = runtime.process?.getBuiltinModule?.('node:async_hooks')?.AsyncLocalStorage ?? runtime.AsyncLocalStorage;
-  return found === undefined ? undefined : new found();
+  const Class = runtime.process?.getBuiltinModule?.('node:async_hooks')?.AsyncLocalStorage ?? runtime.AsyncLocalStorage;
+  return Class === undefined ? undefined : new Class();
 }
 
 /**
  * For runtimes without AsyncLocalStorage. The context is known until the work first awaits. After that it is unknown, because
- * concurrent runs would mix their spans; start spans from the span that the work gets.
+ * concurrent runs would mix their spans. Start spans from the span that the work receives instead.
  */
 export function synchronousStorage(): Storage {
   let current: SpanContext | undefined;
   return {
     getStore: () => current,
     run: (context, work) => {
-      const before = current;
+      const outer = current;
       current = context;
       try {
         return work();
       } finally {
-        current = before;
+        current = outer;
       }
     },
   };

@@ -1,6 +1,6 @@
 import { errorText } from './error-text.ts';
 
-/** Members of any content, which may be too long. */
+/** Members with free content, which are left out if a text is too long. */
 const FREE_MEMBERS: ReadonlySet<string> = new Set(['input', 'output', 'messages', 'tool_arguments', 'tool_result', 'metadata']);
 
 /** The member of `metadata` that lists what was left out, and why. */

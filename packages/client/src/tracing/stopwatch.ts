@@ -3,7 +3,7 @@ export class Stopwatch {
   readonly #startedAt = Date.now();
   readonly #from = performance.now();
 
-  /** When it started. */
+  /** The time of the start. */
   get start(): { started_at: string } {
     return { started_at: new Date(this.#startedAt).toISOString() };
   }

@@ -7,8 +7,8 @@ export interface TokenUsage {
 }
 
 /**
- * Reads a `usage` object of a model API: OpenAI (`prompt_tokens`; `input_tokens` of its Responses), Anthropic (`input_tokens`, plus
- * those of its cache), Vercel AI (`inputTokens`, `promptTokens`), or this contract's own names. Missing or invalid counts are left
+ * Reads a `usage` object of a model API: OpenAI (`prompt_tokens`, or `input_tokens` of the Responses API), Anthropic (`input_tokens` plus
+ * the tokens of its cache), Vercel AI (`inputTokens`, `promptTokens`), or this contract's own names. Missing or invalid counts are left
  * out.
  */
 export function tokenUsage(usage: unknown): TokenUsage {

@@ -23,8 +23,8 @@ export interface RejectedRun {
 }
 
 /**
- * Callbacks for runs. Errors that they throw are ignored. Without a callback and a `logger`, the first case of each kind is a
- * `console.warn`.
+ * Callbacks for runs. Errors that they throw are ignored. Without a callback and without a `logger`, only the first report of each kind
+ * is written, with `console.warn`.
  */
 export interface TraceCallbacks {
   onDropped?: ((dropped: DroppedRun) => void) | undefined;

@@ -9,7 +9,7 @@ import type { TracingLimits } from './tracing-options.ts';
 
 /** The fields of a new run. */
 export interface RunStart extends Omit<Trace, 'trace_id' | 'spans' | 'started_at' | 'ended_at' | 'latency_ms'> {
-  /** Identifier of the run; random by default. The service merges runs with the same ID, also of several processes. */
+  /** Identifier of the run; random by default. The service merges runs with the same ID, also from several processes. */
   trace_id?: string | undefined;
   /** The span of another process that this part of the run belongs to. */
   parent_span_id?: string | undefined;
@@ -17,19 +17,19 @@ export interface RunStart extends Omit<Trace, 'trace_id' | 'spans' | 'started_at
 /** Fields that can be added later. */
 export type RunDetails = Omit<RunStart, 'trace_id' | 'parent_span_id'>;
 
-/** Who sends ended runs. */
+/** Sends ended runs. */
 export interface RunOwner {
   /** Queues an ended run. Never rejects. */
   send(run: TraceRun, documentsOf: () => RunDocuments): Promise<TraceAccepted | undefined>;
 }
 
-/** The run and the innermost open step of the running code; the step is undefined directly in the run. */
+/** The run and the innermost open step of the running code. The step is undefined directly in the run. */
 export function currentRun(): { run: TraceRun; span: RunSpan | undefined } | undefined {
   const { run, span } = currentContext() ?? {};
   return run instanceof TraceRun ? { run, span: span instanceof RunSpan ? span : undefined } : undefined;
 }
 
-/** A run that is built step by step and sent by `end`. Its methods never throw, except for errors of the work in a span. */
+/** A run that is built step by step and sent by `end`. Its methods never throw, except errors of the work in a span. */
 export class TraceRun {
   /** Identifier of the run. */
   readonly traceId: string;
@@ -37,7 +37,7 @@ export class TraceRun {
   readonly #limits: TracingLimits;
   readonly #parentId: string | undefined;
   readonly #watch = new Stopwatch();
-  /** In the order in which the spans started. An open span is its object, an ended one its text. */
+  /** Spans by ID, in the order in which they started: open ones as objects, ended ones as JSON texts. */
   readonly #spans = new Map<string, RunSpan | string>();
   #units = 0;
   #leftOut = 0;
@@ -72,13 +72,13 @@ export class TraceRun {
 
   /**
    * Runs work as a step and returns its result. The step ends when the work returns, throws, or its promise settles. An error is
-   * recorded and thrown again. Steps that the work starts are nested, by the span it gets or by AsyncLocalStorage.
+   * recorded and thrown again. Steps that the work starts are nested, by the span that it receives or by AsyncLocalStorage.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     return this.startSpan(start).around(work);
   }
 
-  /** Runs work so that `traces.span` and `traces.current` find this run, if there is AsyncLocalStorage. */
+  /** Runs work so that `traces.span` adds its steps to this run. Without AsyncLocalStorage this works only until the first `await`. */
   within<T>(work: () => T): T {
     return runInContext({ run: this, span: undefined }, work);
   }
@@ -93,7 +93,7 @@ export class TraceRun {
     return this.#ended;
   }
 
-  /** @internal Ends a run with the result or the error of its work, and passes that on. */
+  /** @internal Runs work and ends the run with it. Returns the result of the work, or throws its error again. */
   around<T>(work: (run: TraceRun) => T): T {
     const failed = (thrown: unknown): never => {
       void this.fail(thrown).end();
@@ -115,7 +115,7 @@ export class TraceRun {
     }
   }
 
-  /** @internal Starts a step. Beyond the limit of steps, or after the end, it leaves no record. */
+  /** @internal Starts a step. Beyond the limit of steps, or after the end of the run, the step is not recorded. */
   begin(start: SpanStart, parentId: string | undefined): RunSpan {
     const span = new RunSpan(this, randomId(), parentId, start);
     if (this.#spans.size >= this.#limits.spansMax) this.#leftOut += 1;
@@ -123,7 +123,7 @@ export class TraceRun {
     return span;
   }
 
-  /** @internal Keeps the record of an ended step as text, because its objects may change afterwards. */
+  /** @internal Stores the record of an ended step as text, because its objects may change afterwards. */
   keep(span: RunSpan, document: Record<string, unknown>): void {
     if (this.#ended !== undefined || !this.#spans.has(span.id)) return;
     const { spanCharactersMax, runCharactersMax } = this.#limits;

@@ -17,7 +17,7 @@ import { readTracingLimits, type TracingLimits, type TracingOptions } from './tr
 
 /** Settings from the client's other options. */
 export interface TracesSettings {
-  /** The deadline of one call, and the longest wait for the end of a run. */
+  /** The deadline of one request, and how long `end` of a run waits for the response. */
   deadlineMs: number;
   exitDeadlineMs: number;
   log: Log;
@@ -52,8 +52,8 @@ export class Traces {
 
   /**
    * Sends a trace. Sending the same `trace_id` again merges: spans by `span_id`, the later one wins. A trace that is too large for one
-   * request (500 spans, or some megabytes) is split, and the service merges it. It is retried until the call's deadline and counts
-   * towards `traces.queueBytesMax`. `close()` of the client waits for it.
+   * request (500 spans, or some megabytes) is split, and the service merges the parts. Each request is retried until `deadlineMs` after
+   * its start. The trace counts towards `traces.queueBytesMax`, and `close()` of the client waits for it.
    * @throws an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError.
    */
   async send(trace: Trace, options?: CallOptions): Promise<TraceAccepted> {
@@ -70,21 +70,21 @@ export class Traces {
   }
 
   /**
-   * Runs work as a run and returns its result. The run ends with the work; an error is recorded and thrown again. It is sent in the
-   * background and queued while the service is unavailable. `flush()` and `close()` of the client wait for it.
+   * Runs work, records it as a run, and returns its result. The run ends with the work; an error is recorded and thrown again. The run is
+   * sent in the background and queued while the service is unavailable. `flush()` and `close()` of the client wait for it.
    */
   run<T>(start: RunStart, work: (run: TraceRun) => T): T {
     return this.start(start).around(work);
   }
 
-  /** The caller's open span; undefined outside of spans, and on runtimes without AsyncLocalStorage. */
+  /** The caller's open span; undefined outside of spans and, on runtimes without AsyncLocalStorage, after the first `await`. */
   current(): RunSpan | undefined {
     return currentRun()?.span;
   }
 
   /**
-   * Runs work as a step of the caller's run, within its open span. Outside of runs it only runs the work. For code that calls models
-   * and does not know its caller.
+   * Runs work as a step of the caller's run, within its open span. Outside of runs, the work runs without a record. For code that calls
+   * models and does not know its caller.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     // Outside of runs the span belongs to a run that is never sent.
@@ -97,15 +97,16 @@ export class Traces {
   }
 
   /**
-   * Sends the ended runs. Resolves when they are settled, or the service is unavailable; they then stay queued. Also waits for active
-   * calls of `send`. Never rejects.
+   * Sends the ended runs. Resolves when they are sent or rejected, or if the service is unavailable; they then stay queued. Also waits for
+   * active calls of `send`. Never rejects.
    */
   async flush(): Promise<void> {
     await Promise.all([this.#queue.flush(), Promise.allSettled(this.#sends)]);
   }
 
   /**
-   * Ends all open runs, sends what is queued, and drops what cannot be sent in time. Never rejects. A second call waits for the first.
+   * Ends all open runs as failed, sends what is queued, and drops what cannot be sent in time. Never rejects. A second call waits for
+   * the first.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   close({ deadlineMs = this.#closeDeadlineMs }: { deadlineMs?: number } = {}): Promise<void> {
@@ -125,7 +126,7 @@ export class Traces {
     const bytes = requests.reduce((sum, { body }) => sum + body.length * 2, 0);
     if (!this.#queue.hasRoom(bytes))
       throw new CountersignError(`traces.queueBytesMax (${this.#limits.queueBytesMax}) is reached: other traces wait to be sent`);
-    const release = this.#queue.hold(bytes);
+    const release = this.#queue.reserve(bytes);
     const sending = this.#sendAll(requests, options).finally(() => {
       release();
       this.#sends.delete(sending);
@@ -134,17 +135,17 @@ export class Traces {
     return sending;
   }
 
-  /** Sends the requests in order. The result counts all spans; its totals are those of the merged trace. */
+  /** Sends the requests in order. The result has the number of spans of all requests and the totals of the merged trace. */
   async #sendAll(requests: readonly TraceRequest[], options: SendOptions = {}): Promise<TraceAccepted> {
     let ingested = 0;
     let accepted: TraceAccepted | undefined;
-    for (const [place, { body, firstSpan }] of requests.entries()) {
+    for (const [index, { body, firstSpan }] of requests.entries()) {
       const { idempotencyKey: key } = options;
-      const own = key === undefined || place === 0 ? options : { ...options, idempotencyKey: `${key}.${place + 1}` };
+      const requestOptions = key === undefined || index === 0 ? options : { ...options, idempotencyKey: `${key}.${index + 1}` };
       accepted = await this.#transport
-        .post<TraceAccepted>(ENDPOINTS.traces, () => body, own)
+        .post<TraceAccepted>(ENDPOINTS.traces, () => body, requestOptions)
         .catch((error: unknown) => {
-          throw error instanceof ValidationError && firstSpan > 0 ? withPlaces(error, firstSpan) : error;
+          throw error instanceof ValidationError && firstSpan > 0 ? withIndexesOfTrace(error, firstSpan) : error;
         });
       ingested += accepted.spans_ingested;
     }
@@ -158,11 +159,11 @@ export class Traces {
 /** The members that every request of a trace repeats. */
 const identityOf = ({ trace_id, agent_id, agent_name }: Trace): string => JSON.stringify({ trace_id, agent_id, agent_name });
 
-/** The issues of a later request, with the indexes of the whole trace. */
-function withPlaces(error: ValidationError, firstSpan: number): Error {
+/** The error of a later request, with the span indexes of the whole trace in its issues. */
+function withIndexesOfTrace(error: ValidationError, firstSpan: number): Error {
   const issues = error.issues.map((issue) => ({
     ...issue,
-    path: issue.path.replace(/^\/spans\/(\d+)/, (_, place) => `/spans/${Number(place) + firstSpan}`),
+    path: issue.path.replace(/^\/spans\/(\d+)/, (_, index) => `/spans/${Number(index) + firstSpan}`),
   }));
   return Object.assign(apiError({ ...error, issues }), { attempts: error.attempts });
 }

@@ -4,19 +4,19 @@ import type { TraceCallbacks } from './trace-reports.ts';
 
 /** How runs are built and sent. */
 export interface TracingOptions extends TraceCallbacks {
-  /** The maximum number of steps of a run; the metadata counts further ones. Default 5000. */
+  /** The maximum number of recorded steps of a run; its metadata has the number of further ones. Default 5000. */
   spansMax?: number | undefined;
-  /** The maximum number of characters of JSON per step; longer fields are left out and listed in its metadata. Default 1,000,000. */
+  /** The maximum number of characters of JSON per step. Above it, fields are left out and listed in the metadata. Default 1,000,000. */
   spanCharactersMax?: number | undefined;
   /** The same for all steps of a run together. Default 32,000,000. */
   runCharactersMax?: number | undefined;
-  /** The maximum memory of queued runs in bytes; further ones are dropped. Default 100,000,000. */
+  /** The maximum memory of queued runs in bytes; further runs are dropped. Default 100,000,000. */
   queueBytesMax?: number | undefined;
-  /** The maximum number of concurrent requests. Only one while the service is unavailable. Default 16. */
+  /** The maximum number of concurrent requests, 1 while the service is unavailable. Default 16. */
   requestsMax?: number | undefined;
 }
 
-/** Memory limits of a run. */
+/** The checked limits with their defaults. */
 export interface TracingLimits {
   spansMax: number;
   spanCharactersMax: number;
@@ -25,7 +25,7 @@ export interface TracingLimits {
   requestsMax: number;
 }
 
-/** Reads the limits. Throws a ConfigurationError that names what is wrong. */
+/** Checks the options. Throws a ConfigurationError that names the wrong one. */
 export function readTracingLimits(options: TracingOptions = {}): TracingLimits {
   refuseUnknown('traces.', options, NAMES);
   return {

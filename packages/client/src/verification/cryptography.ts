@@ -6,8 +6,8 @@ import { sha256 as sha256Of, sha512 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /**
- * The cryptography of verification in plain JavaScript. WebCrypto is asynchronous and `node:crypto` is not available everywhere, but
- * the code of the domain is synchronous on all runtimes.
+ * The cryptography of verification in plain JavaScript. The code of the domain is synchronous and runs on all runtimes, but WebCrypto is
+ * asynchronous, and not all runtimes have `node:crypto`.
  */
 export const digests: Digests = {
   sha256Hex: (text) => bytesToHex(sha256Of(utf8ToBytes(text))),

@@ -16,10 +16,11 @@ export interface PublicKeys {
 export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId: string } | { ok: false; fault: string };
 
 /**
- * Checks whether a decision's attestation (`/api/ledger/decisions/ID/attestation`: an in-toto statement in a DSSE envelope) is signed
- * by one of the service's public keys that was not retired before the decision, and matches its decision. Third parties can check it but not forge it.
- * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`, which needs the decision.
- * @param decision the decision of the header, or its JSON text. With an envelope, it must be the attested decision.
+ * Checks whether a decision's attestation (`/api/ledger/decisions/ID/attestation`: an in-toto statement in a DSSE envelope) is valid: it
+ * matches its decision, and one of the service's public keys that was not retired before the decision has signed it. Third parties can
+ * check an attestation but not forge it.
+ * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`
+ * @param decision the decision, or its JSON text. Needed with the header. With an envelope, it must be the attested decision.
  * @throws ConfigurationError if the keys contain no Ed25519 key.
  */
 export function verifyAttestation(
@@ -30,20 +31,21 @@ export function verifyAttestation(
   const keys = publicKeys.keys.flatMap(readJwk);
   if (keys.length === 0) throw new ConfigurationError('there is no Ed25519 key among the public keys');
   try {
-    const given = typeof decision === 'string' ? JSON.parse(decision) : decision;
-    if (given !== undefined && (typeof given !== 'object' || given === null)) return { ok: false, fault: 'it is not a decision' };
-    if (isHeader(attestation) && given === undefined)
+    const expected = typeof decision === 'string' ? JSON.parse(decision) : decision;
+    if (expected !== undefined && (typeof expected !== 'object' || expected === null))
+      return { ok: false, fault: 'it is not a decision' };
+    if (isHeader(attestation) && expected === undefined)
       return {
         ok: false,
         fault: 'this is the header Countersign-Attestation, which does not contain the decision: give the decision too',
       };
-    const read = isHeader(attestation) ? { envelope: envelopeOfHeader(given, attestation) } : envelopeIn(attestation);
+    const read = isHeader(attestation) ? { envelope: envelopeOfHeader(expected, attestation) } : envelopeIn(attestation);
     if ('fault' in read) return { ok: false, fault: read.fault };
     const { envelope } = read;
     if (envelope === undefined) return { ok: false, fault: 'it does not have the form of the header Countersign-Attestation' };
     const opened = openAttestation(envelope, keys, verifyEd25519, (decision) => decisionDigest(decision, digests));
     if ('fault' in opened) return { ok: false, fault: opened.fault };
-    if (given !== undefined && decisionDigest(given, digests) !== opened.decision.response_sha256)
+    if (expected !== undefined && decisionDigest(expected, digests) !== opened.decision.response_sha256)
       return { ok: false, fault: 'the attestation is about another decision, or the decision was altered' };
     return { ok: true, decision: opened.decision as unknown as PromotionDecision, keyId: opened.keyid };
   } catch (error) {
@@ -54,14 +56,14 @@ export function verifyAttestation(
   }
 }
 
-/** Whether a text is the header (`"KEYID";sig=:…:`). No JSON text of an envelope starts like it. */
+/** Whether a text is the header (`"KEYID";sig=:…:`). No JSON text of an envelope starts with a quotation mark. */
 const isHeader = (attestation: object | string): attestation is string =>
   typeof attestation === 'string' && /^\s*"/.test(attestation);
 
-const envelopeIn = (given: object | string): { envelope: unknown } | { fault: string } =>
-  typeof given === 'string' ? readEnvelope(given) : { envelope: given };
+const envelopeIn = (attestation: object | string): { envelope: unknown } | { fault: string } =>
+  typeof attestation === 'string' ? readEnvelope(attestation) : { envelope: attestation };
 
-/** A key of the set, with its computed ID. Other key types are ignored, because later versions may add some. */
+/** The key of a JWK with its computed ID; none for other types of keys, because later versions may add some. */
 function readJwk(jwk: object): AttestationKey[] {
   const { kty, crv, x, retired_at: retiredAt } = jwk as Record<string, unknown>;
   if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];

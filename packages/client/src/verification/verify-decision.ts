@@ -21,23 +21,23 @@ export interface SharedTrust {
   decisionKey: DecisionKey | readonly DecisionKey[];
 }
 
-/** Verification by the service's public keys, which cannot forge. */
+/** Verification by the service's public keys. Their holders cannot forge decisions. */
 export interface PublicTrust {
   publicKeys: PublicKeys;
-  /** The header `countersign-attestation` from the receipt of a check with `attestation: true`; or the envelope. */
+  /** The header `countersign-attestation` in the receipt of a check with `attestation: true`, or the envelope. */
   attestation: string | object;
 }
 
 /**
- * Verifies a signed promotion decision: its hash, and the HMAC or Ed25519 signature of the hash. It does not test the verdict: check
- * `allowed`, and that the decision is the one that you requested.
- * @param decision the decision, or its original JSON text; a text is also checked for content that parsing loses.
+ * Verifies a signed promotion decision: its hash, and its HMAC or its attestation (Ed25519). It does not test the verdict: check `allowed`,
+ * and that the decision is the one that you requested.
+ * @param decision the decision, or its original JSON text. A text is also checked for content that parsing loses.
  * @throws ConfigurationError if a key is malformed.
  */
 export function verifyDecision(decision: object | string, trust: DecisionTrust): Verdict {
-  const read = typeof decision === 'string' ? readText(decision) : { value: decision };
-  if ('fault' in read) return { ok: false, fault: read.fault };
-  const { value } = read;
+  const parsed = typeof decision === 'string' ? readText(decision) : { value: decision };
+  if ('fault' in parsed) return { ok: false, fault: parsed.fault };
+  const { value } = parsed;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { ok: false, fault: 'it is not a decision' };
   const fault =
     'publicKeys' in trust
@@ -58,16 +58,16 @@ function attestationFault(decision: AttestedDecision, { attestation, publicKeys 
   if (!verdict.ok) return verdict.fault;
   const hash = canonical(() => decisionDigest(decision, digests));
   if ('fault' in hash) return hash.fault;
-  const isThis = hash.value === verdict.decision.response_sha256 && decision.response_sha256 === hash.value;
-  return isThis ? undefined : 'the attestation is about another decision, or the decision was altered';
+  const matches = hash.value === verdict.decision.response_sha256 && decision.response_sha256 === hash.value;
+  return matches ? undefined : 'the attestation is about another decision, or the decision was altered';
 }
 
 function sharedFault(decision: Record<string, unknown>, { decisionKey }: SharedTrust): string | undefined {
   const keys = [decisionKey].flat().map(readDecisionKey);
   if (keys.length === 0) throw new ConfigurationError('verifying a decision needs a decisionKey');
   const faults = keys.map((key) => {
-    const found = canonical(() => decisionFault(decision, key, digests));
-    return 'fault' in found ? found.fault : found.value;
+    const result = canonical(() => decisionFault(decision, key, digests));
+    return 'fault' in result ? result.fault : result.value;
   });
   return faults.includes(undefined) ? undefined : faults[0];
 }
@@ -87,7 +87,7 @@ function readText(text: string): { value: unknown } | { fault: string } {
   return 'fault' in read ? read : { value: read.row };
 }
 
-/** Runs work on a decision's canonical form; a fault if it has none. */
+/** The result of work on a decision's canonical form, or a fault if the decision has none. */
 function canonical<T>(work: () => T): { value: T } | { fault: string } {
   try {
     return { value: work() };

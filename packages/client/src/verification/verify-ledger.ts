@@ -35,7 +35,7 @@ export interface LedgerTrust {
 export type LedgerVerdict =
   | {
       ok: true;
-      /** The workspace of the ledger; undefined for an empty one, and for an export of decisions, which does not name it. */
+      /** The workspace of the log. Undefined if no row names it: the export is empty, or all its decisions are of older servers. */
       tenantId: string | undefined;
       /** The number of rows. */
       entries: number;
@@ -50,7 +50,7 @@ export type LedgerVerdict =
       ok: false;
       /** The number of intact rows, from the first on. */
       entries: number;
-      /** Number of the first bad row; undefined if all rows are intact but contradict a kept checkpoint or head. */
+      /** Number of the first bad row; undefined if no row is bad, for example if intact rows contradict a kept checkpoint or head. */
       seq: number | undefined;
       fault: string;
       /** True if the lines are an export of another log than `log`. */
@@ -58,15 +58,17 @@ export type LedgerVerdict =
     };
 
 /**
- * Verifies an export line by line, by the same code as the server. Memory does not grow with the export.
- * @throws ConfigurationError if a kept checkpoint or head is malformed or of another log; errors of the source.
+ * Verifies an export line by line, with the same code as the server. Memory does not grow with the rows of the logs `audit` and `traces`.
+ * For the other logs it contains the IDs of the decisions, or the state of agents or keys.
+ * @throws ConfigurationError if the trust is incomplete or inconsistent, or a kept checkpoint or head is malformed or of another log;
+ * errors of the source.
  */
 export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {}): Promise<LedgerVerdict> {
   const log = trust.log ?? 'audit';
   const kept = [...keptHeads(trust, log)];
-  const wrong = kept.find((each) => 'fault' in each);
-  if (wrong !== undefined && 'fault' in wrong)
-    return { ok: false, entries: 0, seq: undefined, fault: wrong.fault, misfit: false };
+  const invalid = kept.find((each) => 'fault' in each);
+  if (invalid !== undefined && 'fault' in invalid)
+    return { ok: false, entries: 0, seq: undefined, fault: invalid.fault, misfit: false };
   const heads = kept.filter((each) => 'root' in each);
   const audit = trust.audit === undefined ? undefined : await verifyExport(bytesOf(trust.audit), hashing);
   if (audit?.firstBad !== undefined)

@@ -17,9 +17,9 @@ export interface Message {
 
 /** One step of a run: a model call, a tool call, a retrieval, a guardrail, an agent step. */
 export interface Span {
-  /** Identifier of the step, unique in a request. A later span with the same ID replaces it completely. */
+  /** Identifier of the step, unique in a request. A span with the same ID in a later request replaces the step completely. */
   span_id: string;
-  /** The step this one belongs to; it may arrive later. */
+  /** The parent step, which may arrive later. */
   parent_span_id?: string | null | undefined;
   /** What kind of step it was. */
   kind: 'agent' | 'llm' | 'tool' | 'retrieval' | 'guardrail' | 'other';
@@ -35,7 +35,7 @@ export interface Span {
   prompt_tokens?: number | null | undefined;
   /** Tokens the model produced for the step. */
   completion_tokens?: number | null | undefined;
-  /** Total tokens of the step; by default prompt + completion. */
+  /** Total tokens of the step. Default: prompt + completion. */
   total_tokens?: number | null | undefined;
   /** Cost of the step in US dollars. */
   cost_usd?: number | null | undefined;
@@ -65,11 +65,11 @@ export interface Span {
 export interface Trace {
   /** Client-generated, stable identifier of the run. A trace with the same ID is merged. */
   trace_id: string;
-  /** How the run ended; the default applies to the first submission. Default: "success". */
+  /** How the run ended. The default applies until a submission has an outcome. Default: "success". */
   outcome?: 'success' | 'failure' | 'escalated' | 'blocked' | null | undefined;
   /** A registered agent. */
   agent_id?: string | null | undefined;
-  /** Name of the agent; an unknown one is registered. A new name is in Unicode NFC, without white space at its ends and without invisible characters. */
+  /** Name of the agent; an unknown agent is registered. A new name must be in Unicode NFC, without white space at its ends and without invisible characters. */
   agent_name?: string | null | undefined;
   /** The session that the run belongs to. */
   session_id?: string | null | undefined;
@@ -79,7 +79,7 @@ export interface Trace {
   latency_ms?: number | null | undefined;
   /** What the run was about. */
   detail?: string | null | undefined;
-  /** The error, when there was one. */
+  /** The error, if any. */
   error?: string | null | undefined;
   /** When the run began. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   started_at?: string | null | undefined;
@@ -87,13 +87,13 @@ export interface Trace {
   ended_at?: string | null | undefined;
   /** Free-form. */
   metadata?: Record<string, unknown> | null | undefined;
-  /** Tokens sent to the model by the run (summed over the spans when not supplied). */
+  /** Tokens sent to the model by the run. Default: the sum over the spans. */
   prompt_tokens?: number | null | undefined;
-  /** Tokens the model produced for the run (summed over the spans when not supplied). */
+  /** Tokens the model produced for the run. Default: the sum over the spans. */
   completion_tokens?: number | null | undefined;
-  /** Total tokens of the run (summed over the spans when not supplied); by default prompt + completion. */
+  /** Total tokens of the run. Default: prompt + completion if both are sent, otherwise the sum over the spans. */
   total_tokens?: number | null | undefined;
-  /** Cost of the run (summed over the spans when not supplied) in US dollars. */
+  /** Cost of the run in US dollars. Default: the sum over the spans. */
   cost_usd?: number | null | undefined;
   /** The steps, in order. If absent, stored steps stay unchanged. */
   spans?: Span[] | null | undefined;
@@ -107,7 +107,7 @@ export interface TraceAccepted {
   id: string;
   /** As sent. */
   trace_id: string;
-  /** This request's spans. */
+  /** The number of spans in this request. */
   spans_ingested: number;
   /** Total tokens of the merged trace; null if not reported. */
   tokens: number | null;
@@ -131,7 +131,7 @@ export interface TelemetryEvent {
   detail?: string | null | undefined;
   /** A registered agent. */
   agent_id?: string | null | undefined;
-  /** Name of the agent; an unknown one is registered. A new name is in Unicode NFC, without white space at its ends and without invisible characters. */
+  /** Name of the agent; an unknown agent is registered. A new name must be in Unicode NFC, without white space at its ends and without invisible characters. */
   agent_name?: string | null | undefined;
   /** Model identifier. */
   model?: string | null | undefined;
@@ -141,7 +141,7 @@ export interface TelemetryEvent {
   prompt_tokens?: number | null | undefined;
   /** Tokens the model produced for the run. */
   completion_tokens?: number | null | undefined;
-  /** Total tokens of the run; by default prompt + completion. */
+  /** Total tokens of the run. Default: prompt + completion. */
   total_tokens?: number | null | undefined;
   /** Cost of the run in US dollars. */
   cost_usd?: number | null | undefined;
@@ -179,9 +179,9 @@ export interface Evaluation {
   name: string;
   /** The registered agent that was evaluated. */
   agent_id?: string | null | undefined;
-  /** Name of the agent; an unknown one is registered. A new name is in Unicode NFC, without white space at its ends and without invisible characters. */
+  /** Name of the agent; an unknown agent is registered. A new name must be in Unicode NFC, without white space at its ends and without invisible characters. */
   agent_name?: string | null | undefined;
-  /** The harness that ran it; recorded as it is. */
+  /** The harness that ran the evaluation; recorded as sent. */
   harness_id?: string | null | undefined;
   /** Free-text category. */
   category?: string | null | undefined;
@@ -189,9 +189,9 @@ export interface Evaluation {
   status?: 'scheduled' | 'running' | 'passing' | 'failing' | null | undefined;
   /** Share of passed cases, in percent. */
   pass_rate?: number | null | undefined;
-  /** For people. */
+  /** Notes for people. */
   notes?: string | null | undefined;
-  /** The severity from which a finding counted. */
+  /** The lowest severity at which a finding counted. */
   severity_threshold?: number | null | undefined;
 }
 
@@ -203,13 +203,13 @@ export interface EvaluationAccepted {
   id: string;
 }
 
-/** How many cases the evaluation had. `total` is the sum of the four parts; a part that is left out counts as 0. */
+/** How many cases the evaluation had. With `passed`, `total` is the sum of the four parts, and a part that is left out counts as 0. Without it, scores are not binary, and `total` is at least errored + skipped. */
 export interface CaseCounts {
-  /** All cases: the sum of passed, failed, errored and skipped. */
+  /** All cases. With passed: the sum of passed, failed, errored and skipped. */
   total: number;
   /** Cases that passed. Leave out passed and failed if scores are not binary. */
   passed?: number | null | undefined;
-  /** Cases that failed. Default with passed: 0. */
+  /** Cases that failed; default 0 if passed is sent. */
   failed?: number | null | undefined;
   /** Cases that ended with an error and have no score. Default: 0. */
   errored?: number | null | undefined;
@@ -233,21 +233,21 @@ export interface DetailedEvaluation {
   name: string;
   /** The registered agent that was evaluated. */
   agent_id?: string | null | undefined;
-  /** Name of the agent; an unknown one is registered. A new name is in Unicode NFC, without white space at its ends and without invisible characters. */
+  /** Name of the agent; an unknown agent is registered. A new name must be in Unicode NFC, without white space at its ends and without invisible characters. */
   agent_name?: string | null | undefined;
-  /** The harness that ran it; recorded as it is. */
+  /** The harness that ran the evaluation; recorded as sent. */
   harness_id?: string | null | undefined;
   /** Free-text category. */
   category?: string | null | undefined;
   /** The result of the evaluation. The latest evaluation counts, whatever its status. Default: "passing". */
   status?: 'scheduled' | 'running' | 'passing' | 'failing' | null | undefined;
-  /** For people. */
+  /** Notes for people. */
   notes?: string | null | undefined;
-  /** The severity from which a finding counted. */
+  /** The lowest severity at which a finding counted. */
   severity_threshold?: number | null | undefined;
-  /** Share of passed cases, in percent. Optional with cases. If both are sent they must agree to 0.1, and the lower one counts. */
+  /** Share of passed cases, in percent; by default computed from cases. If both are sent, they must agree to within 0.1, and the lower one counts. Without cases.passed, it must not exceed the share of cases with a score by more than 0.1. */
   pass_rate?: number | null | undefined;
-  /** When the evaluation ran, by the clock of its sender. Its age counts from this time or that of recording, whichever is earlier. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
+  /** When the evaluation ran, by its sender's clock. The age counts from this time or the time of recording, whichever is earlier. RFC 3339 with up to 9 fraction digits; without an offset it is UTC. */
   evaluated_at?: string | null | undefined;
   /** The counts of cases by outcome. */
   cases?: CaseCounts | null | undefined;
@@ -279,7 +279,7 @@ export interface DetailedEvaluationAccepted {
   ok: boolean;
   /** Identifier of the evaluation. */
   id: string;
-  /** The pass rate that promotion checks use, in percent; null if there is none; promotion checks then block. */
+  /** The pass rate that promotion checks use, in percent. null if there is none: promotion checks then block. */
   pass_rate: number | null;
 }
 
@@ -295,9 +295,9 @@ export interface AuditEntry {
   rationale?: string | null | undefined;
   /** Regulatory or policy framework. */
   framework?: string | null | undefined;
-  /** The run it is about. */
+  /** The run that the entry is about. */
   trace_id?: string | null | undefined;
-  /** The registered agent it is about. */
+  /** The registered agent that the entry is about. */
   agent_id?: string | null | undefined;
   /** Keep at least until this day (UTC). */
   retention_until?: string | null | undefined;
@@ -313,7 +313,7 @@ export interface AuditEntryAppended {
   id: string;
   /** SHA-256 chain hash of this entry, hex (docs/formats.md). */
   row_hash: string;
-  /** row_hash of the entry before; null for the first. */
+  /** row_hash of the previous entry; null for the first entry. */
   prev_hash: string | null;
 }
 
@@ -369,7 +369,7 @@ export interface DecidedEvaluation {
   recorded_at: string;
   /** Who submitted it: key:<prefix>. */
   recorded_by: string;
-  /** When it ran, according to its sender; absent if unknown. The age counts from it if it is earlier. */
+  /** When it ran, according to its sender; absent if unknown. The age counts from it if it is earlier than recorded_at. */
   evaluated_at?: string | undefined;
   /** Name of the agent that was evaluated: the signature binds the decision to it. */
   agent_name: string;
@@ -378,7 +378,7 @@ export interface DecidedEvaluation {
 /** Replaces the evaluation if a decision has none: `{}`. */
 export type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };
 
-/** The signed decision. A blocked one is status 200 too. */
+/** The signed decision. A blocked decision also has status 200. */
 export interface PromotionDecision {
   /** Whether the agent may be promoted. Test this member. */
   allowed: boolean;
@@ -407,13 +407,13 @@ export interface PromotionDecision {
   required_threshold: number;
   /** The pass rate of the latest evaluation; null when none is reported. */
   actual_threshold: number | null;
-  /** Age of the evaluation in hours, rounded up to 4 decimals: from its evaluated_at or the time of recording, whichever is earlier. */
+  /** Age of the evaluation in hours, rounded up, with at most 4 decimals. It counts from evaluated_at or the time of recording, whichever is earlier. */
   evaluation_age: number | null;
-  /** The evaluation used, as it was at that time; {} without one. */
+  /** The evaluation used, as it was at the time of the decision; {} without one. */
   evaluation: DecidedEvaluation | NoEvaluation;
   /** All four conditions. */
   checks: ConditionCheck[];
-  /** Identifier of the decision, kept as signed. */
+  /** Identifier of the decision, which is stored as it was signed. */
   decision_id: string;
   /** ID of the signing key. */
   key_id: string;
@@ -425,7 +425,7 @@ export interface PromotionDecision {
   asked_by: string;
   /** SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence"). */
   evidence_sha256: string;
-  /** How many events of the log `evidence` the workspace had when it was decided (docs/formats.md, "Evidence events"). */
+  /** How many events of the log `evidence` the evidence was computed from (docs/formats.md, "Evidence event"). */
   evidence_size: number;
   /** The request's Countersign-Nonce; absent without one. */
   nonce?: string | undefined;
@@ -439,7 +439,7 @@ export interface PromotionDecision {
 
 /**  */
 export interface Issue {
-  /** JSON Pointer (RFC 6901) to the place in the body; empty for the whole of it. */
+  /** JSON Pointer (RFC 6901) to the place in the body; empty for the whole body and for headers. */
   path: string;
   /** Stable code. */
   code: string;
@@ -451,6 +451,6 @@ export interface Issue {
 export interface ErrorBody {
   /** Stable code from the error table. */
   error: string;
-  /** What is wrong and where; empty when there is nothing to point at. */
+  /** What is wrong and where; empty if the error has no place in the request. */
   issues: Issue[];
 }

@@ -208,7 +208,7 @@ describe('after a server was started with a clock that was ahead', () => {
     for (const { status, out, err } of await verifyWithAll(`only-${log}`, log))
       expect({ status, out, err }).toEqual({
         status: 1,
-        out: expect.stringMatching(/^broken.*(is before that of the row before|goes backwards)/),
+        out: expect.stringMatching(/^broken.*(is earlier than that of the previous row|goes backwards)/),
         err: '',
       });
   });

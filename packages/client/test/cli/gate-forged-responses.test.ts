@@ -27,11 +27,11 @@ beforeAll(async () => {
   await setEvaluationTime(server, 'stale', `recorded_at - interval '5 hours'`);
 });
 
-/** Forwards the request to the real server and changes its response. `changeRequest` can change the body first. */
+/** Forwards the request to the real server and changes the response. `changeRequest` can change the body of the request. */
 const forward =
   (change: (decision: string) => string, changeRequest: (body: object) => object = (body) => body): ResponseHandler =>
   async ({ headers, method }: IncomingMessage, body, response) => {
-    // The gate reads the public keys to explain a rejection. This server has none.
+    // The gate reads the public keys to explain a rejection. The stub server publishes none.
     if (method === 'GET') return void response.writeHead(404).end();
     const real = await fetch(server.url + paths.promotionCheck, {
       method: 'POST',
@@ -51,7 +51,7 @@ const forward =
     response.end(change(await real.text()));
   };
 
-/** Answers with the real decision, changed. */
+/** Responds with the real decision after a change. */
 const alteredDecision = (change: (decision: Record<string, unknown>) => void): ResponseHandler =>
   forward((text) => {
     const decision = JSON.parse(text);
@@ -140,11 +140,11 @@ describe('gate with forged responses', () => {
         (text) => text,
         (body) => ({ ...body, agent_name: 'good' }),
       ),
-      /it is about agent good, but the request named poor/,
+      /it is about agent good, but poor was requested/,
       ['--agent', 'poor'],
     ));
 
-  test('rejects a decision about another agent when the request names an agent id', () =>
+  test('rejects a decision about another agent when the request has an agent ID', () =>
     expectUndecided(
       forward(
         (text) => text,
@@ -160,7 +160,7 @@ describe('gate with forged responses', () => {
         (text) => text,
         (body) => ({ ...body, min_pass_rate: 1 }),
       ),
-      /about a threshold of 1 %, but the request named 80 %/,
+      /about a threshold of 1 %, but 80 % was requested/,
       ['--agent', 'poor'],
     );
     await expectUndecided(
@@ -181,7 +181,7 @@ describe('gate with forged responses', () => {
     );
   });
 
-  test('rejects a decision that the key of another workspace signed', async () => {
+  test('rejects a decision that was signed with the key of another workspace', async () => {
     const foreign = await server.key(await server.workspace('other'));
     await server.post(paths.evaluations, foreign, { name: 'nightly', agent_name: 'good', pass_rate: 99 });
     const asForeign: ResponseHandler = (request, ...call) => {
@@ -195,7 +195,7 @@ describe('gate with forged responses', () => {
     const trust = (await runCommand(environmentOf(server), 'trust', 'show', '--workspace', 'acme')).out;
     const overrides = { environment: { ...environment, COUNTERSIGN_VERIFY_KEY: '', COUNTERSIGN_TRUST: trust } };
     const prefer = { prefer: 'countersign-attestation' };
-    const kept = (await server.post(paths.promotionCheck, key, { agent_name: 'good' }, prefer)).headers.get(
+    const earlierAttestation = (await server.post(paths.promotionCheck, key, { agent_name: 'good' }, prefer)).headers.get(
       'countersign-attestation',
     )!;
     stub.respond = forward((text) => text);
@@ -205,12 +205,12 @@ describe('gate with forged responses', () => {
       return forward((text) => text)(request, ...call);
     };
     await expectUndecided(without, /has no attestation/, ['--agent', 'good'], overrides);
-    const never = join(tmpdir(), `countersign-never-${process.pid}.json`);
-    await expectUndecided(without, /which --attestation needs/, ['--agent', 'good', '--attestation', never]);
-    expect(existsSync(never)).toBe(false);
+    const unwritten = join(tmpdir(), `countersign-never-${process.pid}.json`);
+    await expectUndecided(without, /which --attestation needs/, ['--agent', 'good', '--attestation', unwritten]);
+    expect(existsSync(unwritten)).toBe(false);
     const stale: ResponseHandler = async (request, body, response) => {
       const head = response.writeHead.bind(response);
-      const headers = { 'content-type': 'application/json', 'countersign-attestation': kept };
+      const headers = { 'content-type': 'application/json', 'countersign-attestation': earlierAttestation };
       response.writeHead = ((status: number) => head(status, headers)) as never;
       await forward((text) => text)(request, body, response);
     };
@@ -229,24 +229,24 @@ describe('gate with a server that sends no decision', () => {
   const quick = ['--agent', 'good', '--timeout', '400ms'];
 
   test.each<[string, ResponseHandler, RegExp]>([
-    ['truncated JSON', (...call) => respondWith('{"allowed":true,"reason":"all_cond')(...call), /cut off|did not answer/],
+    ['truncated JSON', (...call) => respondWith('{"allowed":true,"reason":"all_cond')(...call), /cut off|did not respond/],
     [
       'a connection that closes early',
       (_request, _body, response) => {
         response.writeHead(200, { 'content-type': 'application/json', 'content-length': '900' });
         response.write('{"allowed":true', () => response.destroy());
       },
-      /cannot be reached|did not answer/,
+      /cannot be reached|did not respond/,
     ],
     ['only the member allowed', (...call) => respondWith('{"allowed":true}')(...call), /not a decision of this service/],
     ['an array', (...call) => respondWith('[true]')(...call), /not from Countersign/],
-    ['no body', (...call) => respondWith('')(...call), /cut off|did not answer/],
+    ['no body', (...call) => respondWith('')(...call), /cut off|did not respond/],
     [
       'a web page',
       (...call) => respondWith('<html>allowed</html>', 200, { 'content-type': 'text/html' })(...call),
       /not from Countersign/,
     ],
-    ['a web page labelled as JSON', (...call) => respondWith('<html>allowed</html>')(...call), /cut off|did not answer/],
+    ['a web page labelled as JSON', (...call) => respondWith('<html>allowed</html>')(...call), /cut off|did not respond/],
     ['a redirect', (...call) => respondWith('', 307, { location: 'http://127.0.0.1:9/' })(...call), /redirects/],
     ['a redirect after a POST', (...call) => respondWith('', 302, { location: '/login' })(...call), /redirects/],
     ['204', (_request, _body, response) => void response.writeHead(204).end(), /204/],
@@ -257,12 +257,12 @@ describe('gate with a server that sends no decision', () => {
     [
       '429',
       (...call) => respondWith('{"error":"rate_limited","issues":[]}', 429, { 'retry-after': '1' })(...call),
-      /429|did not answer/,
+      /429|did not respond/,
     ],
     ['500', (...call) => respondWith('{"error":"internal_error","issues":[]}', 500)(...call), /500 internal_error/],
-    ['503', (...call) => respondWith('{"error":"unavailable","issues":[]}', 503)(...call), /503|did not answer/],
+    ['503', (...call) => respondWith('{"error":"unavailable","issues":[]}', 503)(...call), /503|did not respond/],
     ['500 with allowed: true', (...call) => respondWith('{"allowed":true}', 500)(...call), /500/],
-    ['a server that never answers', () => new Promise(() => undefined), /did not answer within/],
+    ['a server that never responds', () => new Promise(() => undefined), /did not respond within/],
   ])('is undecided after %s', (_what, respond, why) => expectUndecided(respond, why, quick));
 
   test('is undecided with a closed port and with a name that does not resolve', async () => {
@@ -270,8 +270,8 @@ describe('gate with a server that sends no decision', () => {
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
     closed.close();
-    await expectUndecided(respondWith(''), /cannot be reached|did not answer/, [...quick, '--url', `http://127.0.0.1:${port}`]);
-    await expectUndecided(respondWith(''), /cannot be reached|did not answer/, [
+    await expectUndecided(respondWith(''), /cannot be reached|did not respond/, [...quick, '--url', `http://127.0.0.1:${port}`]);
+    await expectUndecided(respondWith(''), /cannot be reached|did not respond/, [
       ...quick,
       '--url',
       'https://countersign.invalid',

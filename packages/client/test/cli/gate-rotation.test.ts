@@ -84,8 +84,8 @@ test('a trust file follows rotations by their signatures and does not follow a r
   expect(keys).toHaveLength(3);
   const forged = (each: Record<string, unknown>) => ({ ...each, predecessor_signature: keys[1].predecessor_signature });
   const lists: [string, (listed: Record<string, unknown>[]) => unknown[], RegExp][] = [
-    ['a wrong signature', ([a, b, c]) => [a, b, forged(c!)], /the signature over the key .* is not one of its predecessor/],
-    ['no signature', ([a, b, c]) => [a, b, { ...c, predecessor_signature: undefined }], /has no signature of its predecessor/],
+    ['a wrong signature', ([a, b, c]) => [a, b, forged(c!)], /the signature over the key .* is not by its predecessor/],
+    ['no signature', ([a, b, c]) => [a, b, { ...c, predecessor_signature: undefined }], /has no signature by its predecessor/],
     ['a gap', ([a, , c]) => [a, c], /the predecessor .* is not proven/],
     ['no keys', () => [], /the signature was rejected/],
   ];

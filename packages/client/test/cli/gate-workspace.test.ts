@@ -84,13 +84,13 @@ describe('attack I: the key of another workspace with an agent of the same name'
   });
 
   test('accepts the trust file from the environment, as a path and as text', async () => {
-    const of = (variables: Record<string, string>) => ({
+    const withVariables = (variables: Record<string, string>) => ({
       environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: foreignKey, ...variables },
     });
     for (const variables of [{ COUNTERSIGN_TRUST_FILE: trust }, { COUNTERSIGN_TRUST: readTrust() }]) {
-      expect((await gate(['--agent', 'bot'], foreignKey, of(variables))).status).toBe(3);
+      expect((await gate(['--agent', 'bot'], foreignKey, withVariables(variables))).status).toBe(3);
       const own = { ...variables, COUNTERSIGN_API_KEY: key };
-      expect((await gate(['--agent', 'good', '--json'], key, of(own))).status).toBe(0);
+      expect((await gate(['--agent', 'good', '--json'], key, withVariables(own))).status).toBe(0);
     }
   });
 });
@@ -98,10 +98,10 @@ describe('attack I: the key of another workspace with an agent of the same name'
 describe('attack J: replaying a decision', () => {
   /** Makes the stub server repeat its first response for all later requests. */
   const startReplay = () => {
-    let kept: { text: string; headers: Record<string, string> } | undefined;
+    let first: { text: string; headers: Record<string, string> } | undefined;
     stub.respond = async ({ headers }, body, response) => {
-      kept ??= await responseTo(headers as Record<string, string>, body);
-      response.writeHead(200, kept.headers).end(kept.text);
+      first ??= await responseTo(headers as Record<string, string>, body);
+      response.writeHead(200, first.headers).end(first.text);
     };
   };
   const responseTo = async (headers: Record<string, string>, body: string) => {
@@ -265,13 +265,13 @@ describe('trust file in other commands', () => {
     expect((await verify(attestation, '--verify-key', vkey, '--workspace', foreignId)).status).toBe(1);
 
     const { decision_id: id } = JSON.parse(readFileSync(decision, 'utf8'));
-    const [kept] = await server.database.sql<{ evidence: string }>('SELECT evidence FROM countersign.decisions WHERE id = $1', [
+    const [row] = await server.database.sql<{ evidence: string }>('SELECT evidence FROM countersign.decisions WHERE id = $1', [
       id,
     ]);
-    const evidence = inFile('evidence.json', kept!.evidence);
+    const evidence = inFile('evidence.json', row!.evidence);
     const checked = await verify(attestation, '--trust', trust, '--evidence', evidence);
     expect([checked.status, checked.out]).toEqual([0, expect.stringContaining('the evidence supports the verdict')]);
-    const altered = inFile('altered.json', kept!.evidence.replace('92.5', '99'));
+    const altered = inFile('altered.json', row!.evidence.replace('92.5', '99'));
     const fault = await verify(attestation, '--trust', trust, '--evidence', altered);
     expect([fault.status, fault.out]).toEqual([1, expect.stringContaining('the evidence hashes to')]);
   });

@@ -74,8 +74,8 @@ describe('gate with the real server', () => {
       expect(checked.status).toBe(0);
       expect(JSON.parse(checked.out).decision).toEqual(JSON.parse(readFileSync(decision, 'utf8')));
     }
-    const [wrote] = readFileSync(attestation, 'utf8').split('\n');
-    writeFileSync(attestation, wrote!.replace('"payload":"ey', '"payload":"eX'));
+    const [line] = readFileSync(attestation, 'utf8').split('\n');
+    writeFileSync(attestation, line!.replace('"payload":"ey', '"payload":"eX'));
     expect((await runCli(['verify', 'decision', attestation, '--verify-key', vkey], { environment })).status).toBe(1);
   });
 
@@ -88,7 +88,7 @@ describe('gate with the real server', () => {
     expect((await gate(['--agent', 'good', '--verify-key', wrong, '--verify-key', right])).status).toBe(0);
     const byVariable = { ...environment, COUNTERSIGN_VERIFY_KEY: 'ab'.repeat(32) };
     const { status, out, err } = await gate(['--agent', 'good'], { environment: byVariable });
-    expect([status, out]).toEqual([3, expect.stringContaining('the signature is not of this key')]);
+    expect([status, out]).toEqual([3, expect.stringContaining('the signature is not by this key')]);
     expect(out + err).not.toContain('abab');
   });
 
@@ -99,10 +99,10 @@ describe('gate with the real server', () => {
       const { status, out } = await gate(['--agent', 'good', '--verify-key', given, '--workspace', tenantId, '--json']);
       expect([status, JSON.parse(out).verified_by]).toEqual([0, 'the public key of the instance']);
     }
-    const ended = JSON.parse(readFileSync(jwks, 'utf8'));
-    ended.keys[0].retired_at = '2020-01-01T00:00:00.000Z';
+    const retired = JSON.parse(readFileSync(jwks, 'utf8'));
+    retired.keys[0].retired_at = '2020-01-01T00:00:00.000Z';
     expect(
-      (await gate(['--agent', 'good', '--workspace', tenantId, '--verify-key', inFile('ended.json', JSON.stringify(ended))]))
+      (await gate(['--agent', 'good', '--workspace', tenantId, '--verify-key', inFile('retired.json', JSON.stringify(retired))]))
         .status,
     ).toBe(3);
     const other = 'countersign/d7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93+04896c43+AddamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
@@ -138,10 +138,10 @@ describe('gate with the real server', () => {
     const file = join(folder, 'decision.json');
     await gate(['--agent', 'poor', '--output', file]);
     const written = readFileSync(file, 'utf8');
-    const [kept] = await server.database.sql<{ document: string }>('SELECT document FROM countersign.decisions WHERE id = $1', [
+    const [row] = await server.database.sql<{ document: string }>('SELECT document FROM countersign.decisions WHERE id = $1', [
       JSON.parse(written).decision_id,
     ]);
-    expect(written).toBe(kept!.document);
+    expect(written).toBe(row!.document);
   });
 
   test('--agent-id selects the agent and is undecided with the name of another agent', async () => {

@@ -21,7 +21,7 @@ describe('action.yml', () => {
   async function runAction(
     inputs: Record<string, string>,
   ): Promise<CommandResult & { workspace: string; outputs: Map<string, string>; summary: string }> {
-    const workspace = ci.place();
+    const workspace = ci.newWorkspace();
     const values: Record<string, string> = { package: ci.archive, url: ci.server.url, 'api-key': ci.key, ...inputs };
     const inputOf = (name: string) => values[name] ?? action.inputs[name]?.default ?? '';
     const variables = Object.fromEntries(
@@ -98,7 +98,7 @@ describe('action.yml', () => {
       expect(Object.fromEntries(outputs)).toMatchObject({ allowed: 'false', outcome, 'exit-code': String(code) });
       expect(summary).toContain(`: ${outcome}\n`);
       if (outcome === 'pending')
-        expect(summary).toMatch(/^Approve it at <http:\/\/[\w.:]+\/w\/[0-9a-f-]{36}\/approvals\/[0-9a-f-]{36}> /m);
+        expect(summary).toMatch(/^Approve the evaluation at <http:\/\/[\w.:]+\/w\/[0-9a-f-]{36}\/approvals\/[0-9a-f-]{36}> /m);
     },
     60_000,
   );
@@ -156,7 +156,7 @@ describe('action.yml', () => {
   }, 60_000);
 
   test('exits with 3 when the package cannot be installed, because no decision was made', async () => {
-    const { status, stdout, outputs } = await runAction({ agent: 'good', package: join(ci.place(), 'missing.tgz') });
+    const { status, stdout, outputs } = await runAction({ agent: 'good', package: join(ci.newWorkspace(), 'missing.tgz') });
     expect([status, outputs.get('allowed')]).toEqual([3, undefined]);
     expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
   }, 60_000);

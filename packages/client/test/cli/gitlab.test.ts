@@ -21,7 +21,7 @@ async function job(
   files: Record<string, string> = {},
 ): Promise<CommandResult & { workspace: string }> {
   jobs += 1;
-  const workspace = ci.place();
+  const workspace = ci.newWorkspace();
   for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
   const own = gitlab[name];
   const base = gitlab[own.extends];
@@ -53,7 +53,7 @@ describe('GitLab template', () => {
         status: 0,
         stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/),
       });
-      const trust = join(ci.place(), 'trust.json');
+      const trust = join(ci.newWorkspace(), 'trust.json');
       writeFileSync(trust, (await runCommand(environmentOf(ci.server), 'trust', 'show', '--workspace', 'acme')).out);
       const passing = await gate({
         COUNTERSIGN_AGENT: `from ${tool}`,
@@ -74,7 +74,7 @@ describe('GitLab template', () => {
   test('exits with 2 for a missing package and with 3 for one that cannot be installed', async () => {
     const variables = { COUNTERSIGN_AGENT: 'good' };
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: '' })).status).toBe(2);
-    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.place(), 'missing.tgz') })).status).toBe(3);
+    expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.newWorkspace(), 'missing.tgz') })).status).toBe(3);
   }, 60_000);
 
   test('a repeated job records nothing twice', async () => {

@@ -190,10 +190,10 @@ describe('trace send', () => {
     expect((await run(['trace', 'send', '-'], { input: async () => Buffer.from(text) })).status).toBe(0);
   });
 
-  test('reports the trace that the service rejects and how many were stored before it', async () => {
+  test('reports the trace that the service rejects and how many traces were stored before it', async () => {
     const wrong = [trace('six'), { ...trace('seven'), outcome: 'fine' }];
     const { status, err } = await run(['trace', 'send', inFile('traces', JSON.stringify(wrong))]);
-    expect([status, err]).toEqual([2, expect.stringMatching(/trace 2 of 2: 422 .*outcome.*1 were stored/)]);
+    expect([status, err]).toEqual([2, expect.stringMatching(/trace 2 of 2: 422 .*outcome.*stored before it: 1/)]);
   });
 
   test.each([

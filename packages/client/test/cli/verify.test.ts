@@ -62,10 +62,10 @@ describe('verify decision', () => {
     expect([altered.status, altered.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*altered/)]);
     writeFileSync(at('other.key'), 'ab'.repeat(32));
     expect((await verify('decision', at('allowed.json'), ...byKey, at('other.key'))).status).toBe(1);
-    const ended = JSON.parse(readFileSync(at('jwks.json'), 'utf8'));
-    ended.keys[0].retired_at = '2020-01-01T00:00:00.000Z';
-    writeFileSync(at('ended.json'), JSON.stringify(ended));
-    expect((await verify('decision', at('attestation.json'), ...byKey, at('ended.json'))).out).toContain('was retired before');
+    const retired = JSON.parse(readFileSync(at('jwks.json'), 'utf8'));
+    retired.keys[0].retired_at = '2020-01-01T00:00:00.000Z';
+    writeFileSync(at('retired.json'), JSON.stringify(retired));
+    expect((await verify('decision', at('attestation.json'), ...byKey, at('retired.json'))).out).toContain('was retired before');
   });
 
   test('refuses the wrong kind of key and names the right one', async () => {

@@ -57,9 +57,9 @@ describe('a request is retried with one Idempotency-Key', () => {
     ['the response is truncated but ends normally', respond.halfWithEnd],
     ['the status is 408', respond.refuse(408, 'request_timeout')],
     ['the status is 429', respond.refuse(429, 'rate_limited')],
-    ['a proxy answers 502', respond.page(502)],
+    ['a proxy responds with 502', respond.page(502)],
     ['the status is 503', respond.refuse(503, 'unavailable')],
-    ['a proxy answers 504', respond.page(504)],
+    ['a proxy responds with 504', respond.page(504)],
   ])('when %s', async (_, failing) => {
     server.setHandlers(failing, failing, respond.good());
     const response = await record();
@@ -148,8 +148,8 @@ describe('a call', () => {
     server.setHandlers(respond.silence);
     await expect(record({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(server.received).toEqual([]);
-    for (const treatment of [respond.silence, respond.refuse(503, 'unavailable', { 'retry-after': '20' })]) {
-      server.setHandlers(treatment);
+    for (const handler of [respond.silence, respond.refuse(503, 'unavailable', { 'retry-after': '20' })]) {
+      server.setHandlers(handler);
       const controller = new AbortController();
       const call = record({}, { signal: controller.signal });
       const expectation = expect(call).rejects.toBe(reason);
@@ -181,8 +181,8 @@ describe('a response that is not from the service is rejected', () => {
     ['ok: false', respond.good({ ok: false }), /has no valid member ok/],
     ['a JSON list', respond.good([1]), /not a JSON object/],
     ['a redirect', respond.redirect('https://elsewhere.example/api'), /redirects to https:\/\/elsewhere\.example\/api/],
-  ])('%s', async (_, treatment, message) => {
-    server.setHandlers(treatment);
+  ])('%s', async (_, handler, message) => {
+    server.setHandlers(handler);
     const error = await failure(record());
     expect(error).toBeInstanceOf(UnexpectedAnswerError);
     expect(error.message).toMatch(message);
@@ -220,7 +220,7 @@ describe('errors', () => {
     expect(new Set(classes.map(({ name }) => name)).size).toBe(statuses.size);
   });
 
-  test('contain status, code, request id and retry time', async () => {
+  test('contain status, code, request ID and retry time', async () => {
     server.setHandlers(respond.refuse(500, 'internal_error'));
     expect(await failure(record())).toMatchObject({ message: '500 internal_error (request req-1)' });
     expect(await failure(record())).toBeInstanceOf(InternalServerError);
@@ -233,14 +233,14 @@ describe('errors', () => {
     expect(limited.retryAfterMs).toBeGreaterThan(50_000);
   });
 
-  test('of an unreachable address are a ConnectionError with the address and the cause', async () => {
+  test('for an unreachable address are ConnectionErrors with the address and the cause', async () => {
     const error = await failure(record({ baseUrl: 'http://127.0.0.1:1', retries: { attemptsMax: 2, pauseMs: 1 } }));
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error.message).toContain('http://127.0.0.1:1/api/public/evaluations cannot be reached: ');
     expect(error.cause).toBeInstanceOf(Error);
   });
 
-  test('of a body that JSON cannot represent occur before any request', async () => {
+  test('for a body that JSON cannot represent occur before any request', async () => {
     server.setHandlers(respond.good());
     const entry = { actor: 'a', action: 'b.c', metadata: { big: 1n } };
     expect(await failure(clientOf().audit.append(entry))).toMatchObject({ name: 'ConfigurationError', attempts: 0 });

@@ -18,11 +18,11 @@ let proxy: string;
 let proxied: string[] = [];
 
 beforeAll(async () => {
-  const answer = (_: unknown, response: import('node:http').ServerResponse) =>
+  const respond = (_: unknown, response: import('node:http').ServerResponse) =>
     void response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true,"id":"reached"}');
   const tls = { key: readFileSync(fixture('self-signed-key.pem')), cert: readFileSync(certificate) };
-  secure = `https://127.0.0.1:${await listening(createTlsServer(tls, answer))}`;
-  plain = `http://127.0.0.1:${await listening(createServer(answer))}`;
+  secure = `https://127.0.0.1:${await listening(createTlsServer(tls, respond))}`;
+  plain = `http://127.0.0.1:${await listening(createServer(respond))}`;
   proxy = `http://127.0.0.1:${await listening(forwarding())}`;
 });
 
@@ -42,24 +42,24 @@ function forwarding(): Server {
     proxied.push(new URL(incoming.url!).host);
     const { method, headers } = incoming;
     incoming.pipe(
-      request(incoming.url!, { method, headers }, (answer) => {
-        outgoing.writeHead(answer.statusCode!, answer.headers);
-        answer.pipe(outgoing);
+      request(incoming.url!, { method, headers }, (response) => {
+        outgoing.writeHead(response.statusCode!, response.headers);
+        response.pipe(outgoing);
       }),
     );
   });
   return server.on('connect', ({ url }, socket) => {
     proxied.push(url!);
     const [host, port] = url!.split(':');
-    const through = connect(Number(port), host, () => {
+    const target = connect(Number(port), host, () => {
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-      through.pipe(socket).pipe(through);
+      target.pipe(socket).pipe(target);
     });
-    for (const end of [socket, through]) end.on('error', () => undefined);
+    for (const stream of [socket, target]) stream.on('error', () => undefined);
   });
 }
 
-/** The output of a process with this environment that calls the server. */
+/** The output of a process with this environment that calls the service. */
 const callWith = async (url: string, environment: Record<string, string>): Promise<string> => {
   proxied = [];
   const options = { env: processEnvironment(environment) };

@@ -5,7 +5,7 @@ import { importJUnit } from '../../src/importers/junit.ts';
 import { importPromptfoo } from '../../src/importers/promptfoo.ts';
 import { changedResultsFile, faultOf, resultsFile } from '../fixtures/results/import.ts';
 
-// The files are output of the real tools. fixtures/results/make names the versions and creates the files again.
+// The files are output of the real tools. fixtures/results/make contains their versions and creates the files again.
 
 const junit = (name: string) => importJUnit(resultsFile(name));
 

@@ -60,7 +60,7 @@ describe('records on the real server', () => {
     const unknown = await unknownClient.audit.append({ actor: 'a', action: 'b.c' }).catch((error: unknown) => error);
     expect(unknown).toBeInstanceOf(AuthenticationError);
     expect(unknown).toMatchObject({ status: 401, code: 'unauthorized', missingScope: undefined });
-    expect(String(unknown)).toContain('unknown or revoked key');
+    expect(String(unknown)).toContain('unknown, revoked or expired key');
     expect(JSON.stringify(unknown) + String(unknown)).not.toContain('secretsecret');
     const narrow = new Countersign({ baseUrl: server.url, apiKey: await server.key(await server.workspace(), ['audit']) });
     await expect(narrow.evaluations.record({ name: 'x' })).rejects.toMatchObject({

@@ -11,7 +11,7 @@ beforeAll(async () => {
   server = await failingServer();
 });
 
-/** A client with few and fast retries, and the records of its callbacks. */
+/** A client with few and fast retries, and what its callbacks received. */
 function clientAndServer(telemetry: TelemetryOptions = {}, options = {}) {
   const unsent: SendFailure[] = [];
   const dropped: DroppedEvents[] = [];
@@ -112,7 +112,7 @@ describe('telemetry while the service is unreachable', () => {
     }
     await client.close({ deadlineMs: 50 });
     expect(warn.mock.calls.map(([text]) => text)).toEqual([
-      expect.stringMatching(/^countersign: 1 telemetry events wait: .*cannot be reached/),
+      expect.stringMatching(/^countersign: 1 telemetry events are queued: .*cannot be reached/),
       expect.stringMatching(/^countersign: 3 telemetry events were dropped: unsent/),
     ]);
     warn.mockRestore();

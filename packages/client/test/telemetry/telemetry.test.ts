@@ -53,7 +53,7 @@ describe('telemetry on the real server', () => {
     await expect.poll(stored).toEqual(['run-late']);
   });
 
-  test('sends an event as it was when emitted, despite later changes', async () => {
+  test('sends an event as it was when it was emitted, despite later changes', async () => {
     const { client, sent } = await clientAndServer();
     const messages = [{ role: 'user', content: 'first' } as const];
     const reused = event('kept', { messages });

@@ -6,7 +6,7 @@ import { type FailingServer, failingServer, respond } from '../fixtures/failing-
 let server: FailingServer;
 afterEach(() => vi.restoreAllMocks());
 
-/** A client with few and fast retries, and the records of its callbacks. */
+/** A client with few and fast retries, and what its callbacks received. */
 function clientAndServer(traces: TracingOptions = {}, options = {}) {
   const unsent: SendFailure[] = [];
   const dropped: DroppedRun[] = [];
@@ -24,7 +24,7 @@ const accepted = respond.good({ ok: true, id: 'a', trace_id: 'a', spans_ingested
 const receivedIds = () => server.received.map(({ body }) => body.trace_id);
 
 describe('runs while the service is unreachable', () => {
-  test('wait, call onUnsent and are sent later, each with its own Idempotency-Key', async () => {
+  test('stay queued, call onUnsent and are sent later, each with its own Idempotency-Key', async () => {
     server = await failingServer();
     const { client, end, unsent, dropped } = clientAndServer();
     vi.spyOn(Math, 'random').mockReturnValue(0);

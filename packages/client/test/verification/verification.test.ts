@@ -52,7 +52,7 @@ describe('a decision', () => {
     expect(verifyDecision(decision, { decisionKey: [OTHER_KEY, decisionKey] })).toEqual({ ok: true });
     expect(verifyDecision(decision, { decisionKey: [OTHER_KEY] })).toEqual({
       ok: false,
-      fault: 'the signature is not of this key',
+      fault: 'the signature is not by this key',
     });
   });
 

@@ -4,30 +4,29 @@ import { count, optional } from './scalars.ts';
 /** The counts of cases by outcome. */
 export const CaseCounts = Type.Object(
   {
-    total: count({ description: 'All cases: the sum of passed, failed, errored and skipped.', examples: [40] }),
+    total: count({ description: 'All cases. With passed: the sum of passed, failed, errored and skipped.', examples: [40] }),
     passed: optional(
       count({
         description: 'Cases that passed. Leave out passed and failed if scores are not binary.',
         examples: [37],
       }),
     ),
-    failed: optional(count({ description: 'Cases that failed. Default with passed: 0.', examples: [2] })),
+    failed: optional(count({ description: 'Cases that failed; default 0 if passed is sent.', examples: [2] })),
     errored: optional(count({ description: 'Cases that ended with an error and have no score.', default: 0, examples: [1] })),
     skipped: optional(count({ description: 'Cases that were not run.', default: 0, examples: [0] })),
   },
   {
     $id: 'CaseCounts',
     additionalProperties: false,
-    description: 'How many cases the evaluation had. `total` is the sum of the four parts; a part that is left out counts as 0.',
+    description:
+      'How many cases the evaluation had. With `passed`, `total` is the sum of the four parts, and a part that is left out counts as 0. ' +
+      'Without it, scores are not binary, and `total` is at least errored + skipped.',
   },
 );
 export type CaseCounts = Static<typeof CaseCounts>;
 
-/** The tolerated difference between a reported pass rate and that of the cases, in percentage points: reports are rounded. */
-export const PASS_RATE_TOLERANCE = 0.1;
-
 /**
- * The denominator of the pass rate: all cases, or all but the skipped ones if the sender excludes these. Errored cases are always
+ * The denominator of the pass rate: all cases, or all but the skipped ones if the sender excludes those. Errored cases are always
  * included, because they did not pass.
  */
 export const denominatorOf = ({ total, skipped }: CaseCounts, skippedExcluded: boolean): number =>
@@ -38,8 +37,8 @@ export const passedAtMost = ({ total, passed, errored, skipped }: CaseCounts): n
   passed ?? total - (errored ?? 0) - (skipped ?? 0);
 
 /**
- * The share of a whole in percent, as the largest double whose decimal form is not above the exact share. So a threshold is met
- * exactly if the exact share meets it: 1 of 1,000 is 0.1, and 2 of 3 is below 66.66666666666667.
+ * The share of a whole in percent, as the largest double whose decimal form is not above the exact share. So the result meets a
+ * threshold if and only if the exact share does: 1 of 1,000 is 0.1, and 2 of 3 is below 66.66666666666667.
  */
 export function percentOf(part: number, whole: number): number {
   if (part <= 0) return 0;
@@ -51,11 +50,11 @@ export function percentOf(part: number, whole: number): number {
   return percent;
 }
 
-/** Whether a percentage is above the exact share by more than the tolerance. */
+/** Whether a percentage is above the exact share by more than 0.1 percentage points: reported rates are rounded. */
 export const isAboveShare = (percent: number, part: number, whole: number): boolean =>
   compareToShare(percent, part, whole) * 10n > BigInt(whole) * powerOf(percent);
 
-/** Whether a percentage is below the exact share by more than the tolerance. */
+/** Whether a percentage is below the exact share by more than 0.1 percentage points. */
 export const isBelowShare = (percent: number, part: number, whole: number): boolean =>
   -compareToShare(percent, part, whole) * 10n > BigInt(whole) * powerOf(percent);
 

@@ -25,7 +25,7 @@ export type Completeness = (typeof COMPLETENESS)[number];
 /** The maximum number of names in `blocking_failures` and of IDs in `trace_ids`. */
 export const NAMES_MAX = 100;
 
-/** How far `evaluated_at` may be in the future of the database's clock, in minutes. */
+/** How far `evaluated_at` may be ahead of the database's clock, in minutes. */
 export const FUTURE_MINUTES_MAX = 5;
 
 /** The set of cases that an evaluation ran. */
@@ -48,14 +48,15 @@ export const DetailedEvaluation = Type.Object(
     pass_rate: optional(
       percentage({
         description:
-          'Share of passed cases, in percent. Optional with cases. If both are sent they must agree to 0.1, and the lower one counts.',
+          'Share of passed cases, in percent; by default computed from cases. If both are sent, they must agree to within 0.1, ' +
+          'and the lower one counts. Without cases.passed, it must not exceed the share of cases with a score by more than 0.1.',
         examples: [92.5],
       }),
     ),
     evaluated_at: optional(
       sentDateTime({
         description:
-          'When the evaluation ran, by the clock of its sender. Its age counts from this time or that of recording, whichever is earlier.',
+          "When the evaluation ran, by its sender's clock. The age counts from this time or the time of recording, whichever is earlier.",
       }),
     ),
     cases: optional(objectOf<CaseCounts>(CaseCounts, { description: 'The counts of cases by outcome.' })),
@@ -109,7 +110,7 @@ export const DetailedEvaluationAccepted = Type.Object(
     id: uuid({ description: 'Identifier of the evaluation.' }),
     pass_rate: nullable(
       percentage({
-        description: 'The pass rate that promotion checks use, in percent; null if there is none; promotion checks then block.',
+        description: 'The pass rate that promotion checks use, in percent. null if there is none: promotion checks then block.',
       }),
     ),
   },

@@ -3,7 +3,7 @@ import { Issue } from './issue.ts';
 import { label } from './scalars.ts';
 
 /**
- * Every error that the service returns: stable code -> HTTP status and when. A test compares docs/errors.md with this table.
+ * Every error that the service returns: its stable code, HTTP status and cause. A test compares docs/errors.md with this table.
  */
 export const ERRORS = {
   invalid_export: {
@@ -25,7 +25,7 @@ export const ERRORS = {
     status: 403,
     when: 'Portal: a page of another origin, or no page, requested a change (`Origin`, `Sec-Fetch-Site`).',
   },
-  not_found: { status: 404, when: 'The path does not exist.' },
+  not_found: { status: 404, when: 'The path does not exist, or the workspace has no such record.' },
   method_not_allowed: { status: 405, when: 'The path does not accept this method. `Allow` lists the accepted ones.' },
   refused: { status: 409, when: 'Portal: the rules or the state of the workspace do not allow the action. The issue says why.' },
   link_not_valid: {
@@ -34,7 +34,7 @@ export const ERRORS = {
   },
   payload_too_large: {
     status: 413,
-    when: 'The decompressed body is larger than the limit of the endpoint, or more than 300 times larger than the compressed one.',
+    when: 'The decompressed body is larger than the limit of the endpoint, or larger than 1 MiB and more than 300 times its compressed size.',
   },
   unsupported_media_type: {
     status: 415,
@@ -88,7 +88,7 @@ export const ErrorBody = Type.Object(
     issues: Type.Unsafe<Issue[]>({
       type: 'array',
       items: Issue,
-      description: 'What is wrong and where; empty when there is nothing to point at.',
+      description: 'What is wrong and where; empty if the error has no place in the request.',
     }),
   },
   { $id: 'Error', description: 'Every error body.' },

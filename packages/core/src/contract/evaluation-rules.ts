@@ -14,8 +14,8 @@ export function contradictions(body: Body): Issue[] {
 }
 
 /**
- * The pass rate that promotion checks use: that of the cases, or the reported one if it is lower. null if no case counts or nothing
- * is reported. The body must be valid.
+ * The pass rate that promotion checks use: the reported rate or that of the cases, whichever is lower. null if the denominator is 0,
+ * or if neither a rate nor `cases.passed` is sent. The body must be valid.
  */
 export function effectivePassRate({ cases, pass_rate: reported, skipped_excluded: excluded }: DetailedEvaluation): number | null {
   if (cases == null) return reported ?? null;
@@ -24,7 +24,7 @@ export function effectivePassRate({ cases, pass_rate: reported, skipped_excluded
   return Math.min(reported ?? 100, percentOf(passedAtMost(cases), denominator));
 }
 
-/** How much ran according to the sender; null if it says nothing. The body must be valid. */
+/** How much of the suite ran, according to the sender; null if not sent. The body must be valid. */
 export const completenessOf = ({ partial, completeness }: DetailedEvaluation): Completeness | null =>
   partial === true ? 'partial' : (completeness ?? null);
 
@@ -49,7 +49,8 @@ function countIssues(cases: CaseCounts): Issue[] {
 function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases: CaseCounts): Issue[] {
   if (typeof rate !== 'number' || !(rate >= 0 && rate <= 100)) return [];
   const denominator = denominatorOf(cases, excluded === true);
-  if (denominator === 0) return [contradiction('/pass_rate', 'no case counts, so there is no pass rate; leave pass_rate out')];
+  if (denominator === 0)
+    return [contradiction('/pass_rate', 'the denominator of the cases is 0, so there is no pass rate; leave pass_rate out')];
   const passed = passedAtMost(cases);
   const isTooLow = cases.passed != null && isBelowShare(rate, passed, denominator);
   if (!isTooLow && !isAboveShare(rate, passed, denominator)) return [];
@@ -60,7 +61,7 @@ function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases
   return [
     contradiction(
       '/pass_rate',
-      `pass_rate is ${rate}, but ${comparison}; they may differ by 0.1. Correct one, or leave pass_rate out`,
+      `pass_rate is ${rate}, but ${comparison}; they may differ by at most 0.1. Correct one, or leave pass_rate out`,
     ),
   ];
 }
@@ -91,6 +92,6 @@ function caseCountsOf(value: unknown): CaseCounts | undefined {
 const isCount = (value: unknown): boolean =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= INTEGER_MAX;
 
-/** Exact also beyond 2^53-1. */
+/** The sum of the counts, exact also beyond 2^53-1. */
 const sumOf = (counts: readonly (number | null | undefined)[]): bigint =>
   counts.reduce<bigint>((sum, count) => sum + BigInt(count ?? 0), 0n);

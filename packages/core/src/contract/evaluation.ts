@@ -11,7 +11,7 @@ export const Evaluation = Type.Object(
     name: label({ description: 'Name of the evaluation.', examples: ['nightly-regression'] }),
     agent_id: optional(uuid({ description: 'The registered agent that was evaluated.' })),
     agent_name: optional(registeringName()),
-    harness_id: optional(uuid({ description: 'The harness that ran it; recorded as it is.' })),
+    harness_id: optional(uuid({ description: 'The harness that ran the evaluation; recorded as sent.' })),
     category: optional(label({ description: 'Free-text category.', examples: ['safety'] })),
     status: optional(
       oneOf(EVALUATION_STATUSES, {
@@ -20,8 +20,8 @@ export const Evaluation = Type.Object(
       }),
     ),
     pass_rate: optional(percentage({ description: 'Share of passed cases, in percent.', examples: [92.5] })),
-    notes: optional(text({ description: 'For people.' })),
-    severity_threshold: optional(amount({ description: 'The severity from which a finding counted.' })),
+    notes: optional(text({ description: 'Notes for people.' })),
+    severity_threshold: optional(amount({ description: 'The lowest severity at which a finding counted.' })),
   },
   { $id: 'Evaluation', additionalProperties: false, description: 'The outcome of one evaluation run.' },
 );

@@ -30,14 +30,14 @@ export interface LedgerReading {
   type: 'application/x-ndjson' | 'text/plain' | 'application/json';
 }
 
-const seqAt = (name: 'from' | 'to', description: string): ReadParameter => ({
+const seqParameter = (name: 'from' | 'to', description: string): ReadParameter => ({
   name,
   in: 'query',
   required: false,
   description,
   schema: { type: 'integer', minimum: 1 },
 });
-const sizeAt = (name: 'first' | 'second', required: boolean, description: string): ReadParameter => ({
+const sizeParameter = (name: 'first' | 'second', required: boolean, description: string): ReadParameter => ({
   name,
   in: 'query',
   required,
@@ -61,9 +61,9 @@ const DECISION: ReadParameter = {
 
 const entriesOf = (log: Exclude<Log, 'keys'>): LedgerReading => ({
   summary: `Read the ${LOGS[log]}`,
-  description: 'The rows in the order of seq, one a line, as `ledger export` writes them (docs/formats.md, "Export").',
+  description: 'The rows in the order of seq, one per line, as `ledger export` writes them (docs/formats.md, "Export").',
   token: true,
-  parameters: [seqAt('from', 'The first row; default 1.'), seqAt('to', 'The last row; default the latest.')],
+  parameters: [seqParameter('from', 'The first row; default 1.'), seqParameter('to', 'The last row; default the latest.')],
   type: 'application/x-ndjson',
 });
 const checkpointOf = (log: Log): LedgerReading => ({
@@ -85,19 +85,20 @@ const inclusionOf = (log: Log): LedgerReading => ({
 });
 const consistencyOf = (log: Log): LedgerReading => ({
   summary: `Proof that the ${LOGS[log]} only grew`,
-  description: 'The hashes by which the tree of `first` rows is a prefix of that of `second` rows (RFC 6962, section 2.1.2).',
+  description:
+    'The hashes that prove that the tree of `first` rows is a prefix of the tree of `second` rows (RFC 6962, section 2.1.2).',
   token: true,
   signs: true,
   parameters: [
-    sizeAt('first', true, 'The size of the tree that you know.'),
-    sizeAt('second', false, 'The size to compare with; default the latest.'),
+    sizeParameter('first', true, 'The size of the tree that you know.'),
+    sizeParameter('second', false, 'The size to compare with; default the latest.'),
   ],
   type: 'application/json',
 });
 
 /**
- * GET endpoints for auditors and automation, by path. An ingestion key cannot read and a read token cannot write. Only admins in
- * the portal can read the entries of the key audit trail.
+ * GET endpoints for auditors and automation, by path. An ingestion key cannot read and a read token cannot write. No read token can
+ * read the entries of the key audit trail, because they are only for admins.
  */
 export const LEDGER_READINGS = {
   '/api/ledger/audit/entries': entriesOf('audit'),
@@ -137,7 +138,7 @@ export const LEDGER_READINGS = {
   '/api/ledger/decisions/:id/attestation': {
     summary: 'The attestation of a decision',
     description:
-      'A DSSE envelope around an in-toto statement, signed with the instance\'s Ed25519 key (docs/formats.md, "Attestation").',
+      'A DSSE envelope around an in-toto statement, signed with each live Ed25519 key of the instance (docs/formats.md, "Attestation").',
     token: true,
     parameters: [DECISION],
     type: 'application/json',

@@ -16,10 +16,14 @@ const HEADERS = {
   'Countersign-Ledger-Seq': header("The entry's number in its workspace's ledger.", 'integer'),
   'Idempotent-Replayed': header('true if this repeats the first response and nothing was stored again.'),
   'Countersign-Warning': header(
-    'If new agents have names that look like those of known ones: `similar-agent-name;agent_name=<new>;similar_to=<known>`, several joined by a comma. Names are UTF-8 in percent-encoding; one cut off ends in `...`. At most 2,048 bytes; `more=<number>` counts what was left out.',
+    'Present if the name of a new agent looks like a known name: `similar-agent-name;agent_name=<new>;similar_to=<known>`, several ' +
+      'joined by commas. Names are UTF-8 in percent-encoding, and a shortened name ends in `...`. At most 2,048 bytes; `more=<number>` ' +
+      'counts the warnings that were left out.',
   ),
-  'Countersign-Checkpoint': header('Heads of the audit ledger and the log of decisions at that time. Keep them as evidence.'),
-  'Countersign-Workspace': header('ID of the workspace that decided: the portal has its pages under /w/<ID>.'),
+  'Countersign-Checkpoint': header(
+    'Heads of the audit ledger and the log of decisions after the decision was stored. Keep them as evidence.',
+  ),
+  'Countersign-Workspace': header('ID of the workspace of the decision. Its pages in the portal are under /w/<ID>.'),
   'Countersign-Attestation': header('Ed25519 signatures of the attestation, if requested by Prefer (docs/formats.md).'),
   'Preference-Applied': header('`countersign-attestation`, if requested by Prefer (RFC 7240).'),
 } as const;
@@ -29,10 +33,10 @@ export type HeaderName = keyof typeof HEADERS;
 export const headersNamed = (names: readonly HeaderName[]): Node =>
   Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
 
-/** Errors before or outside the rate limit of a key: no request of a key, or an unreadable request. */
+/** Statuses of errors that are returned before a request counts against the rate of its key. */
 const UNCOUNTED: ReadonlySet<number> = new Set([400, 401, 405, 408, 421, 431]);
 
-/** The headers of an error. @param isCounted whether requests to this path count against the rate of their key. */
+/** The headers of an error response. @param isCounted whether requests to this path count against the rate of their key. */
 export function errorHeaders(status: number, isCounted: boolean): HeaderName[] {
   return [
     'X-Request-Id',

@@ -34,7 +34,7 @@ const ERROR_CODES: readonly ErrorCode[] = [
   'clock_unsafe',
 ];
 
-/** Errors of stored records, which an endpoint that stores nothing never returns. */
+/** Errors that only endpoints that store records return. */
 const STORAGE_ERRORS: ReadonlySet<ErrorCode> = new Set(['log_rewritten', 'seal_broken', 'evidence_broken', 'clock_unsafe']);
 
 /** The schemas that the paths refer to. */

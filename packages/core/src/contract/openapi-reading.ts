@@ -56,7 +56,7 @@ function readingNode(path: string, reading: LedgerReading, errorResponses: (code
   };
 }
 
-/** `/api/ledger/decisions/:id/attestation` is `readDecisionsIdAttestation`. */
+/** `/api/ledger/decisions/:id/attestation` becomes `readDecisionsIdAttestation`. */
 const operationId = (path: string): string =>
   'read' +
   path

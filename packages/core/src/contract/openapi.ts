@@ -44,7 +44,7 @@ const ERROR_CODES: readonly ErrorCode[] = [
   'clock_unsafe',
 ];
 
-/** The OpenAPI 3.1 document, made from the schemas that validate, with the read endpoints. */
+/** The OpenAPI 3.1 document, made from the schemas that validate requests, with the OpenTelemetry and the read endpoints. */
 export function openApiDocument(): Node {
   const components = new Map<string, Node>();
   const paths: Node = {};
@@ -91,7 +91,7 @@ const TAGS = {
   public: { name: 'Public', description: 'The five endpoints under `/api/public/`. They never change.' },
   extensions: {
     name: 'Extensions',
-    description: 'What this service adds, under `/api/v1/`: same keys, scopes, errors, limits, idempotency and request ids.',
+    description: 'What this service adds, under `/api/v1/`: same keys, scopes, errors, limits, idempotency and request IDs.',
   },
 } as const;
 
@@ -138,15 +138,16 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
 
 function canReturn(id: OperationId, code: ErrorCode): boolean {
   if (code === 'idempotency_key_reused') return operations[id].replayable;
-  if (code === 'seal_broken') return operations[id].replayable || id === 'checkPromotion'; // stored responses and decision keys
+  // Sealed rows: stored responses and decision keys.
+  if (code === 'seal_broken') return operations[id].replayable || id === 'checkPromotion';
   if (code === 'log_rewritten') return APPENDING.has(id) || REGISTERING.has(id);
   if (code === 'evidence_broken') return REGISTERING.has(id);
   return true;
 }
 
 /**
- * Schema forms of the rules that `formOf` and `ruleViolations` check. They are for the document only, because the code gives senders
- * better messages than the validator.
+ * Schema forms of the rules that `formOf` and `ruleViolations` check. They are for the document only: these functions give senders
+ * better messages than the validator does.
  */
 const EXTRA_RULES = new Map<object, Node>([
   [TelemetryEvent, { properties: { events: { type: 'null', description: 'A body with events is a batch.' } } }],
@@ -216,7 +217,7 @@ function parametersOf({ id, replayable }: (typeof operations)[OperationId]): Nod
   return id === 'checkPromotion' ? { parameters: [prefer, nonce] } : {};
 }
 
-/** A reference to a named schema, which becomes a component; an unnamed schema is returned unchanged. */
+/** A reference to a named schema, which becomes a component; a copy of an unnamed schema. */
 function referTo(schema: object, components: Map<string, Node>): Node {
   const { $id, ...rest } = withoutFormats(schema as Node);
   if (typeof $id !== 'string') return copyNode(rest, components);
@@ -227,10 +228,13 @@ function referTo(schema: object, components: Map<string, Node>): Node {
   return { $ref: `#/components/schemas/${$id}` };
 }
 
-/** Replaces the validator's own formats by patterns that all readers of the document understand. */
+/**
+ * Replaces the validator's own formats by patterns that all readers of the document understand, and the copy of a named schema by the
+ * schema itself.
+ */
 function withoutFormats(schema: Node): Node {
-  const { 'x-schema': named, description } = schema;
-  if (named !== undefined) return { anyOf: [named, { type: 'null' }], description };
+  const { 'x-schema': namedSchema, description } = schema;
+  if (namedSchema !== undefined) return { anyOf: [namedSchema, { type: 'null' }], description };
   const { 'x-pattern': pattern, format: _, ...rest } = schema;
   return pattern === undefined ? schema : { ...rest, pattern };
 }

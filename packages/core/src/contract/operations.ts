@@ -25,9 +25,9 @@ export interface Operation<Body, ResponseBody> {
   readonly scope: Scope;
   readonly summary: string;
   readonly description: string;
-  /** The schemas that a body may have. */
+  /** The schemas of bodies. A body must match one of them. */
   readonly bodies: readonly TSchema[];
-  /** The schema for this parsed body. */
+  /** Returns the schema that this parsed body must match. */
   readonly formOf: (body: unknown) => TSchema;
   /** Rules that the schema cannot express. They also run on invalid bodies, so they must not rely on any type. */
   readonly ruleViolations: (body: Readonly<Record<string, unknown>>) => Issue[];
@@ -36,7 +36,7 @@ export interface Operation<Body, ResponseBody> {
   readonly kind: 'report' | 'record';
   /** The maximum nesting of the body. */
   readonly depthMax: number;
-  /** Whether it works while the disk of the database is nearly full. Endpoints that store new records do not. */
+  /** Whether it works while the disk of the database is nearly full. Only the promotion check does. */
   readonly usesReserve: boolean;
   /** Whether it supports Idempotency-Key: all endpoints that store their body do. A decision is never replayed. */
   readonly replayable: boolean;
@@ -52,7 +52,7 @@ const ingestTrace: Operation<Trace, TraceAccepted> = {
   scope: 'telemetry',
   summary: 'Ingest the trace of one agent run',
   description:
-    'Stores the run and its ordered spans. Sending the same trace_id again merges: spans by span_id, the later one wins.',
+    'Stores the run and its ordered spans. A later request with the same trace_id is merged: a span replaces one with the same span_id.',
   bodies: [Trace],
   formOf: () => Trace,
   ruleViolations: repeatedSpanIds,
@@ -159,13 +159,13 @@ export type OperationId = keyof typeof operations;
 
 /** A span_id must be unique in a request, because only one of two spans would be kept. */
 function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
-  const seen = new Map<string, number>();
+  const firstIndexes = new Map<string, number>();
   const issues: Issue[] = [];
   for (const [index, span] of (Array.isArray(spans) ? spans : []).entries()) {
     const spanId: unknown = span?.span_id;
     if (typeof spanId !== 'string') continue;
-    const first = seen.get(spanId);
-    if (first === undefined) seen.set(spanId, index);
+    const first = firstIndexes.get(spanId);
+    if (first === undefined) firstIndexes.set(spanId, index);
     else if (issues.length < ISSUES_MAX) {
       issues.push({
         path: jsonPointer(['spans', index, 'span_id']),

@@ -30,7 +30,8 @@ export const OTLP_OPERATIONS = {
     operationId: 'exportLogs',
     summary: 'Receive log records of OpenTelemetry',
     description:
-      'Log records with the ID of a span are added to it, in any order of arrival: messages, exceptions and findings. Others are counted as rejected. ' +
+      'Messages, exceptions and findings are added to the span that the log record names, in any order of arrival. Other records are ' +
+      'counted as rejected. ' +
       'The export is stored unchanged.',
     request: 'logs.v1.ExportLogsServiceRequest',
     response: 'logs.v1.ExportLogsServiceResponse',
@@ -48,7 +49,7 @@ export const OTLP_OPERATIONS = {
   },
 } as const satisfies Record<string, OtlpOperation>;
 
-/** The media types of OTLP/HTTP. A response has that of its request. */
+/** The media types of OTLP/HTTP. A response has the media type of its request. */
 export const OTLP_MEDIA_TYPES = ['application/x-protobuf', 'application/json'] as const;
 
 /** Statuses of OTLP/HTTP that differ from the error table: an unreadable body is a 400, which exporters do not retry. */

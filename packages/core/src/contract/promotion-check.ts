@@ -54,7 +54,7 @@ export type PromotionCheck = Static<typeof PromotionCheck>;
 export const CONDITIONS = ['recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification'] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** Why a condition fails. The first one that fails gives the decision's reason; `all_conditions_met` if none fails. */
+/** Why a condition fails. The first condition that fails gives the decision's reason; if none fails, it is `all_conditions_met`. */
 export const REASONS = [
   'no_recent_evaluation',
   'evaluation_not_passing',
@@ -95,7 +95,8 @@ export const DecidedEvaluation = Type.Object({
   evaluated_at: Type.Optional(
     Type.Unsafe<string | undefined>(
       dateTime({
-        description: 'When it ran, according to its sender; absent if unknown. The age counts from it if it is earlier.',
+        description:
+          'When it ran, according to its sender; absent if unknown. The age counts from it if it is earlier than recorded_at.',
       }),
     ),
   ),
@@ -124,16 +125,17 @@ export const PromotionDecision = Type.Object(
     evaluation_age: nullable(
       amount({
         description:
-          'Age of the evaluation in hours, rounded up to 4 decimals: from its evaluated_at or the time of recording, whichever is earlier.',
+          'Age of the evaluation in hours, rounded up, with at most 4 decimals. It counts from evaluated_at or the time of recording, ' +
+          'whichever is earlier.',
       }),
     ),
     evaluation: Type.Unsafe<DecidedEvaluation | NoEvaluation>({
       type: 'object',
       properties: DecidedEvaluation.properties,
-      description: 'The evaluation used, as it was at that time; {} without one.',
+      description: 'The evaluation used, as it was at the time of the decision; {} without one.',
     }),
     checks: Type.Unsafe<ConditionCheck[]>({ type: 'array', items: ConditionCheck, description: 'All four conditions.' }),
-    decision_id: uuid({ description: 'Identifier of the decision, kept as signed.' }),
+    decision_id: uuid({ description: 'Identifier of the decision, which is stored as it was signed.' }),
     key_id: label({ description: 'ID of the signing key.', examples: ['dk_5f0c2a9be671'] }),
     timestamp: dateTime({ description: 'When the decision was made.' }),
     tenant_id: uuid({ description: 'The workspace of the key that sent the request.' }),
@@ -142,8 +144,7 @@ export const PromotionDecision = Type.Object(
       description: 'SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence").',
     }),
     evidence_size: count({
-      description:
-        'How many events of the log `evidence` the workspace had when it was decided (docs/formats.md, "Evidence events").',
+      description: 'How many events of the log `evidence` the evidence was computed from (docs/formats.md, "Evidence event").',
       examples: [412],
     }),
     nonce: Type.Optional(
@@ -155,6 +156,6 @@ export const PromotionDecision = Type.Object(
     signature: unboundedText({ description: "HMAC-SHA256 with the tenant's decision key, hex." }),
     signature_alg: oneOf(['HMAC-SHA256'], { description: 'The signature algorithm.' }),
   },
-  { $id: 'PromotionDecision', description: 'The signed decision. A blocked one is status 200 too.' },
+  { $id: 'PromotionDecision', description: 'The signed decision. A blocked decision also has status 200.' },
 );
 export type PromotionDecision = Static<typeof PromotionDecision>;

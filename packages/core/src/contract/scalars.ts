@@ -37,7 +37,8 @@ export const label = (notes: FieldNotes) =>
 export const registeringName = () =>
   label({
     description:
-      'Name of the agent; an unknown one is registered. A new name is in Unicode NFC, without white space at its ends and without invisible characters.',
+      'Name of the agent; an unknown agent is registered. A new name must be in Unicode NFC, without white space at its ends and without ' +
+      'invisible characters.',
     examples: ['support-bot'],
   });
 
@@ -58,7 +59,7 @@ export const uuid = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string',
 export const dateTime = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'date-time', examples: ['2026-11-20T09:30:00.123Z'], ...notes });
 
-/** The pattern of `sentDateTime` for readers of the contract. The validator also rejects days that do not exist. */
+/** The pattern of `sentDateTime` in the OpenAPI document. The validator also rejects days that do not exist. */
 const SENT_DATE_TIME =
   '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])[Tt]([01]\\d|2[0-3]):[0-5]\\d:([0-5]\\d|60)(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)?$';
 
@@ -81,7 +82,7 @@ export const opaqueUserId = (notes: FieldNotes) =>
     'x-means': 'not contain control characters or lone surrogates',
   });
 
-/** A digest with its algorithm and lower-case hex value (the names of in-toto). Tags and branches can move, so they are not accepted. */
+/** A digest: the algorithm, named as in in-toto, and the value in lower-case hex. Tags and branches can move, so they are rejected. */
 export const DIGEST_PATTERN = '^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}|gitCommit:([0-9a-f]{40}|[0-9a-f]{64}))$';
 
 /** A digest of content, `sha256:…`, `sha512:…` or `gitCommit:…`. */
@@ -101,7 +102,7 @@ export const SHA256_PATTERN = '^[0-9a-f]{64}$';
 export const sha256Hex = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'sha256', 'x-pattern': SHA256_PATTERN, ...notes });
 
-/** The longest URL, in code points, that browsers and proxies support. */
+/** The longest URL, in code points. All common browsers and proxies support this length. */
 const URL_LENGTH_MAX = 2048;
 
 /** An address of a web page, http or https, without a user name or password. */
@@ -115,11 +116,11 @@ export const webAddress = (notes: FieldNotes) =>
     ...notes,
   });
 
-/** A whole number from 0 to 2^53-1, or within the bounds given. */
+/** A whole number from 0 to 2^53-1, or within the given bounds. */
 export const count = (notes: FieldNotes & { minimum?: number; maximum?: number }) =>
   Type.Unsafe<number>({ type: 'integer', minimum: 0, maximum: INTEGER_MAX, ...notes });
 
-/** Any finite number, or within the bounds given. */
+/** Any finite number, or one within the given bounds. */
 export const amount = (notes: FieldNotes & { minimum?: number; maximum?: number }) =>
   Type.Unsafe<number>({ type: 'number', ...notes });
 
@@ -138,17 +139,17 @@ export const anything = (notes: FieldNotes) => Type.Unsafe<unknown>({ ...notes }
 /** An array of any JSON values. */
 export const anyArray = (notes: FieldNotes) => Type.Unsafe<unknown[]>({ type: 'array', ...notes });
 
-/** A list of labels, up to a number of them. */
+/** A list of at most `max` labels. */
 export const labels = (max: number, { description, examples }: FieldNotes) =>
   Type.Unsafe<string[]>({
     type: 'array',
-    items: label({ description: 'One of them.' }),
+    items: label({ description: 'An item of the list.' }),
     maxItems: max,
     description,
     ...(examples === undefined ? {} : { examples }),
   });
 
-/** A member that is an object of a named schema. `x-schema` is the name in the OpenAPI document and in generated types. */
+/** A member that is an object of a named schema. `x-schema` is that schema, which the OpenAPI document and generated types refer to. */
 export const objectOf = <T>(schema: TSchema & { static?: T }, { description }: FieldNotes) => {
   const { $id: _, ...rest } = schema as TSchema & { $id?: string };
   return Type.Unsafe<T>({ ...rest, description, 'x-schema': schema });
@@ -156,10 +157,7 @@ export const objectOf = <T>(schema: TSchema & { static?: T }, { description }: F
 
 type JsonSchema = { type?: string | string[]; enum?: readonly unknown[] };
 
-/**
- * An optional member. `null` means the same as leaving it out, so the schema allows null in the type and in an
- * enumeration.
- */
+/** An optional member. `null` means the same as leaving it out, so the schema allows null in the type and in an enumeration. */
 export function optional<T>(schema: ReturnType<typeof Type.Unsafe<T>>) {
   return Type.Optional(nullable(schema));
 }

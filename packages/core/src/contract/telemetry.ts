@@ -64,7 +64,7 @@ export type TelemetryBatch = Static<typeof TelemetryBatch>;
 /** Body of POST /api/public/telemetry: one event, or a batch. */
 export type Telemetry = TelemetryEvent | TelemetryBatch;
 
-/** The form of a body: a body with `events` is a batch. */
+/** The schema of a body: a body with `events` that is not null is a batch. */
 export const telemetryForm = (body: unknown): typeof TelemetryEvent | typeof TelemetryBatch => {
   const events =
     typeof body === 'object' && body !== null && Object.hasOwn(body, 'events') ? (body as { events: unknown }).events : null;

@@ -16,7 +16,7 @@ import {
   text,
   uuid,
 } from './scalars.ts';
-import { usageFields } from './usage-fields.ts';
+import { TRACE_DEFAULTS, usageFields } from './usage-fields.ts';
 
 /** The maximum number of spans in one request. */
 export const SPANS_MAX = 500;
@@ -25,10 +25,11 @@ export const SPANS_MAX = 500;
 export const Span = Type.Object(
   {
     span_id: label({
-      description: 'Identifier of the step, unique in a request. A later span with the same ID replaces it completely.',
+      description:
+        'Identifier of the step, unique in a request. A span with the same ID in a later request replaces the step completely.',
       examples: ['s1'],
     }),
-    parent_span_id: optional(label({ description: 'The step this one belongs to; it may arrive later.' })),
+    parent_span_id: optional(label({ description: 'The parent step, which may arrive later.' })),
     kind: oneOf(['agent', 'llm', 'tool', 'retrieval', 'guardrail', 'other'], {
       description: 'What kind of step it was.',
       examples: ['llm'],
@@ -62,7 +63,7 @@ export const Trace = Type.Object(
     }),
     outcome: optional(
       oneOf(['success', 'failure', 'escalated', 'blocked'], {
-        description: 'How the run ended; the default applies to the first submission.',
+        description: 'How the run ended. The default applies until a submission has an outcome.',
         default: 'success',
       }),
     ),
@@ -72,11 +73,11 @@ export const Trace = Type.Object(
     external_user_id: optional(opaqueUserId({ description: "The caller's own user identifier. Never personal data." })),
     latency_ms: optional(count({ description: 'Duration of the run in milliseconds.' })),
     detail: optional(text({ description: 'What the run was about.' })),
-    error: optional(text({ description: 'The error, when there was one.' })),
+    error: optional(text({ description: 'The error, if any.' })),
     started_at: optional(sentDateTime({ description: 'When the run began.' })),
     ended_at: optional(sentDateTime({ description: 'When the run ended.' })),
     metadata: optional(freeObject({ description: 'Free-form.' })),
-    ...usageFields('the run (summed over the spans when not supplied)'),
+    ...usageFields('the run', TRACE_DEFAULTS),
     spans: optional(
       Type.Unsafe<Span[]>({
         type: 'array',
@@ -96,7 +97,7 @@ export const TraceAccepted = Type.Object(
     ok: flag({ description: 'Committed.' }),
     id: uuid({ description: 'Identifier of the stored trace, the same for every submission of this trace_id.' }),
     trace_id: label({ description: 'As sent.' }),
-    spans_ingested: count({ description: "This request's spans." }),
+    spans_ingested: count({ description: 'The number of spans in this request.' }),
     tokens: nullable(count({ description: 'Total tokens of the merged trace; null if not reported.' })),
     cost_usd: nullable(
       amount({

@@ -1,9 +1,24 @@
 import { amount, count, optional } from './scalars.ts';
 
+/** Sentences about the default of a member. */
+interface UsageDefaults {
+  /** For every member except `total_tokens`. */
+  each: string;
+  total: string;
+}
+
+const OWN_DEFAULTS: UsageDefaults = { each: '', total: ' Default: prompt + completion.' };
+
+/** The defaults of a trace. */
+export const TRACE_DEFAULTS: UsageDefaults = {
+  each: ' Default: the sum over the spans.',
+  total: ' Default: prompt + completion if both are sent, otherwise the sum over the spans.',
+};
+
 /** The four usage members of spans, traces and telemetry events. */
-export const usageFields = (whose: string) => ({
-  prompt_tokens: optional(count({ description: `Tokens sent to the model by ${whose}.`, examples: [812] })),
-  completion_tokens: optional(count({ description: `Tokens the model produced for ${whose}.`, examples: [64] })),
-  total_tokens: optional(count({ description: `Total tokens of ${whose}; by default prompt + completion.`, examples: [876] })),
-  cost_usd: optional(amount({ minimum: 0, description: `Cost of ${whose} in US dollars.`, examples: [0.0042] })),
+export const usageFields = (whose: string, { each, total }: UsageDefaults = OWN_DEFAULTS) => ({
+  prompt_tokens: optional(count({ description: `Tokens sent to the model by ${whose}.${each}`, examples: [812] })),
+  completion_tokens: optional(count({ description: `Tokens the model produced for ${whose}.${each}`, examples: [64] })),
+  total_tokens: optional(count({ description: `Total tokens of ${whose}.${total}`, examples: [876] })),
+  cost_usd: optional(amount({ minimum: 0, description: `Cost of ${whose} in US dollars.${each}`, examples: [0.0042] })),
 });

@@ -2,7 +2,7 @@
 export interface AgentClaim {
   id: string | null;
   name: string | null;
-  /** Its place in the body, for issues. */
+  /** The record's place in the body, for issues. */
   at: readonly (string | number)[];
 }
 

@@ -16,7 +16,7 @@ export function agentNameProblems(name: string): NameProblem[] {
   return [...invisible(name), ...whiteSpaceAtEnds(name), ...notNormalized(name)];
 }
 
-/** The nearest valid name; empty if there is none. */
+/** The name without its faults: in NFC, without invisible characters and white space at its ends. It may be empty. */
 export function acceptableName(name: string): string {
   const visible = invisibleCharacters(name).reduceRight((text, { at, character }) => {
     return text.slice(0, at) + text.slice(at + character.length);
@@ -32,7 +32,7 @@ const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
 // format characters that are drawn: marks of Arabic, Syriac and Kaithi numbers and text.
 const INVISIBLE =
   /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800\u{1D159}]--[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]]/gv;
-// Joiners and variation selectors are visible only in the emoji sequences that Unicode recommends.
+// Joiners, variation selectors and tags are allowed in the emoji sequences that Unicode recommends, because they change what is drawn.
 const EMOJI = /\p{RGI_Emoji}/gv;
 
 function invisibleCharacters(name: string): { at: number; character: string }[] {
@@ -41,7 +41,7 @@ function invisibleCharacters(name: string): { at: number; character: string }[] 
   return [...text.matchAll(INVISIBLE)].map(({ index, 0: character }) => ({ at: index, character }));
 }
 
-/** The number of positions in a message. */
+/** The maximum number of positions in a message. */
 const PLACES_MAX = 5;
 
 function invisible(name: string): NameProblem[] {

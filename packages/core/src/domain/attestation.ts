@@ -2,10 +2,10 @@ import { canonicalJson } from './canonical-json.ts';
 import type { Sha256 } from './merkle-tree.ts';
 import { toBase64 } from './signed-note.ts';
 
-/**
- * A decision as an attestation for third parties: an in-toto Statement v1 in a DSSE envelope, signed with Ed25519.
- * https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md, https://github.com/secure-systems-lab/dsse/blob/master/protocol.md
- */
+// A decision as an attestation for third parties: an in-toto Statement v1 in a DSSE envelope, signed with Ed25519.
+// https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md, https://github.com/secure-systems-lab/dsse/blob/master/protocol.md
+
+/** The types of the payload, of the statement in it, and of the predicate in the statement. */
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 export const PREDICATE_TYPE = 'urn:countersign:promotion-decision:v1';
@@ -28,7 +28,7 @@ export interface AttestationSigner {
 export interface AttestationKey {
   keyid: string;
   publicKey: Uint8Array;
-  /** `retired_at` of its JWK; absent or null while the key is in use. It does not verify decisions made after that time. */
+  /** `retired_at` of its JWK; absent or null while the key is live. The key does not verify decisions made after that time. */
   retiredAt?: unknown;
 }
 
@@ -48,7 +48,7 @@ export function preAuthenticationEncoding(payloadType: string, payload: Uint8Arr
   return bytes;
 }
 
-/** Signs a returned decision with every live key. */
+/** Signs a returned decision with each signer: every live key. */
 export function attestDecision<D extends AttestableDecision>(decision: D, signers: readonly AttestationSigner[]): Envelope {
   const payload = payloadOf(decision);
   const message = preAuthenticationEncoding(PAYLOAD_TYPE, payload);

@@ -30,7 +30,7 @@ export interface ChainedEntry {
   prev_hash: string | null;
 }
 
-/** The member names of ChainedEntry. An export has these and `row_hash`, and no others. */
+/** The member names of ChainedEntry. A row of an export has these and `row_hash`, and no others. */
 export const ENTRY_MEMBERS = [
   'version',
   'tenant_id',
@@ -86,7 +86,7 @@ export function linkEntries(
   });
 }
 
-/** An entry with its place, its members in canonical order, so that JSON.stringify writes the canonical text. */
+/** An entry with its place. Its members are in canonical order, so that canonicalJson can use JSON.stringify. */
 const withPosition = (entry: UnlinkedEntry, seq: number, prevHash: string | null): ChainedEntry => ({
   action: entry.action,
   actor: entry.actor,

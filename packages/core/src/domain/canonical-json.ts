@@ -1,14 +1,13 @@
-/**
- * JCS, the JSON Canonicalization Scheme (RFC 8785): one text for each value, in every language. Throws on values that JSON cannot
- * represent (undefined, NaN, a lone surrogate) instead of dropping them.
- */
+// JCS, the JSON Canonicalization Scheme (RFC 8785): one text for each value, in every language.
+
+/** A value, or a part of it, has no canonical form: undefined, NaN, a lone surrogate. canonicalJson never drops or replaces it. */
 export class NotCanonicalError extends Error {
   override name = 'NotCanonicalError';
 }
 
 /**
- * The canonical text of a JSON value. It is recursive, so the caller must limit the nesting. A value in canonical order, such as one
- * that was parsed from canonical text, is written by JSON.stringify at once.
+ * The canonical text of a JSON value. Throws NotCanonicalError. The function is recursive, so the caller must limit the nesting. A value
+ * in canonical order, such as one that was parsed from canonical text, is written by JSON.stringify in one call.
  */
 export function canonicalJson(value: unknown): string {
   return quickText(value) ?? write(value, (member) => quickText(member) ?? write(member));

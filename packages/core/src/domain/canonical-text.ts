@@ -4,7 +4,7 @@ export const NO_END = -1;
 const [QUOTE, COMMA, COLON, BACKSLASH, SPACE] = [0x22, 0x2c, 0x3a, 0x5c, 0x20];
 const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/** Most texts contain neither, so every quote starts or ends a string. */
+/** A backslash or a control character. Most texts contain neither, so every quote in them starts or ends a string. */
 const ESCAPE_OR_CONTROL = /[\\\u0000-\u001f]/;
 
 /** The escapes of RFC 8785, section 3.2.2.2: the short form if there is one, else lower-case hex. */

@@ -15,9 +15,9 @@ export interface FirstBad {
 
 /** The rows are consistent but do not match a kept checkpoint or a stored one. */
 export interface Contradiction {
-  /** What they contradict: a checkpoint file, a kept head, or the database. */
+  /** What the rows contradict: a checkpoint file, a kept head, or the database. */
   source: string;
-  /** The number of rows that it covers. */
+  /** The number of rows that the source covers; 0 if it is unknown or of another log. */
   size: number;
   /** What differs, and what that means. */
   reason: string;
@@ -32,7 +32,7 @@ export interface DroppedTraces {
 
 /** The result of verifying a log. */
 export interface ChainReport {
-  /** Undefined for an export that does not name its workspace: an empty one, and one of decisions. */
+  /** Undefined for an export that does not name its workspace: an empty one, or one of decisions of earlier versions. */
   tenantId: string | undefined;
   /** The number of intact rows, from the first on. */
   entries: number;
@@ -40,7 +40,7 @@ export interface ChainReport {
   head: string | null;
   /** Undefined if every row is intact. */
   firstBad: FirstBad | undefined;
-  /** Checked if every row is intact; undefined if all kept heads match. */
+  /** Undefined if all kept heads match, and if a row is not intact. */
   contradiction?: Contradiction | undefined;
   /** The corrections of the clock in an audit ledger; absent if there are none. */
   corrections?: readonly ClockCorrection[];

@@ -47,13 +47,13 @@ const FORMS = [
 ] as const;
 
 /**
- * Verifies one tenant's chain row by row, and stops at the first fault. It shares only the format with the writer and keeps only the
- * head in memory. The input is untrusted.
+ * Verifies one tenant's chain row by row, up to the first fault. It keeps only the head, the corrections and the restores in memory. The
+ * input is untrusted.
  */
 export class ChainVerifier {
   head: ChainHead = { seq: 0, rowHash: null };
   tenantId: string | undefined;
-  /** The last row that was read by its text. */
+  /** The last row that tryLine or tryEntry accepted. */
   readonly entryText = new EntryText();
   /** The corrections of the clock in the rows so far. */
   readonly corrections: ClockCorrection[] = [];
@@ -70,7 +70,7 @@ export class ChainVerifier {
 
   /**
    * Verifies the next row: all members of the entry and `row_hash`. Returns its fault, or undefined.
-   * @param text the stored text of the entry, if it must be the canonical text.
+   * @param text the stored text of the entry. If it is passed, it must be the canonical text.
    */
   next(row: unknown, text?: string): ChainFault | undefined {
     const seq = this.head.seq + 1;
@@ -91,26 +91,26 @@ export class ChainVerifier {
 
   /**
    * Verifies the next row by its line in an export: the entry's canonical text with `row_hash` as the last member. That takes a third of
-   * the time of parsing it. Returns false, and skips nothing, if the text is not recognized; next() must then judge it.
+   * the time of parsing it. Returns false if it does not accept the line; next() must then verify the parsed row.
    */
   tryLine(line: string): boolean {
     const end = this.#endOfNext(line, 0);
     if (end === NO_END) return false;
     const computed = rowHashOf(`${line.slice(0, end)}}`, this.#digests);
     if (line.slice(end) !== `,"row_hash":"${computed}"}`) return false;
-    this.#taken(computed);
+    this.#accept(computed);
     return true;
   }
 
-  /** The same for the canonical text of the entry alone, at a position of a text. Returns its end, or NO_END if it is not recognized. */
+  /** Like tryLine, for the canonical text of an entry that starts at `from`. Returns its end, or NO_END if it is not accepted. */
   tryEntry(text: string, from: number, rowHash: string): number {
     const end = this.#endOfNext(text, from);
     if (end === NO_END || text[end] !== '}' || rowHashOf(text.slice(from, end + 1), this.#digests) !== rowHash) return NO_END;
-    this.#taken(rowHash);
+    this.#accept(rowHash);
     return end + 1;
   }
 
-  /** The end of the next row's last member. The first row of an unknown tenant is left to next(), which reads the tenant. */
+  /** The end of the next row's last member, or NO_END. The first row of an unknown tenant is left to next(), which reads the tenant. */
   #endOfNext(text: string, from: number): number {
     const { head, tenantId, entryText } = this;
     if (tenantId === undefined) return NO_END;
@@ -122,7 +122,7 @@ export class ChainVerifier {
     return isInPlace && FORMS.every(({ name, isOfForm }) => isOfForm(entryText.value(name))) ? end : NO_END;
   }
 
-  #taken(rowHash: string): void {
+  #accept(rowHash: string): void {
     this.head = { seq: this.head.seq + 1, rowHash };
     this.#lastRecordedAt = this.entryText.value('recorded_at')!;
   }
@@ -151,7 +151,7 @@ export class ChainVerifier {
     const at = entry.recorded_at;
     if (!isInstant(at)) return 'recorded_at is not UTC with milliseconds';
     if (at < this.#lastRecordedAt && !allowsStep(correctionIn(entry)?.audit, seq, this.#lastRecordedAt, at))
-      return `recorded_at ${at} is before that of the row before, ${this.#lastRecordedAt}`;
+      return `recorded_at ${at} is earlier than that of the previous row, ${this.#lastRecordedAt}`;
     return undefined;
   }
 

@@ -21,7 +21,7 @@ export interface TreeHead {
   root: Uint8Array;
 }
 
-/** The origin of a tenant's log. That of the audit ledger is only the tenant; the others append their name. */
+/** The origin of a tenant's log. The origin of the audit ledger names only the tenant; the others also name the log. */
 export const originOf = (tenantId: string, log: TreeLog): string => `countersign/${tenantId}${log === 'audit' ? '' : `/${log}`}`;
 
 /** The name of the instance's key in notes. */
@@ -30,7 +30,7 @@ export const noteKeyName = (instanceId: string): string => `countersign/${instan
 /** The text that is signed. */
 export const checkpointText = ({ origin, size, root }: TreeHead): string => `${origin}\n${size}\n${toBase64(root)}\n`;
 
-/** A signed checkpoint. */
+/** The checkpoint of a head, signed with each signer. */
 export const signCheckpoint = (head: TreeHead, signers: readonly NoteSigner[], sha256: Sha256): string =>
   signNote(checkpointText(head), signers, sha256);
 
@@ -53,7 +53,7 @@ export function openCheckpoint(
 
 /**
  * Why a note cannot be a checkpoint of a log of this kind; undefined if it can. Signatures are not checked. The workspace is not
- * compared, because a checkpoint of another workspace is evidence of an exchanged ledger and not a mistake of the user.
+ * compared: a checkpoint of another workspace can mean that the ledger was exchanged, which the verifier must report.
  */
 export function checkpointMismatch(note: string, log: TreeLog): string | undefined {
   const end = note.indexOf('\n\n');

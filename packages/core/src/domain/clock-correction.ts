@@ -10,7 +10,7 @@ export interface StepBack {
   after: string;
 }
 
-/** The steps of one entry, for each log that it names. */
+/** The steps back that one audit entry permits, by log. */
 export type ClockCorrection = Partial<Record<TreeLog, StepBack>>;
 
 /** The members of an audit entry that are read. The input is untrusted. */
@@ -63,7 +63,10 @@ export class RowTimes {
     if (typeof at !== 'string' || !INSTANT.test(at)) return `${name} is not UTC with milliseconds`;
     const before = this.#last;
     if (at < before && !this.#corrections.some((correction) => allowsStep(correction[this.#log], seq, before, at)))
-      return `${name} ${at} is before that of the row before, ${before}, and no entry ${CLOCK_CORRECTED} of the audit ledger allows that`;
+      return (
+        `${name} ${at} is earlier than that of the previous row, ${before}, ` +
+        `and no entry ${CLOCK_CORRECTED} of the audit ledger allows that`
+      );
     this.#last = at;
     return undefined;
   }

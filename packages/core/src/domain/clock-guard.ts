@@ -26,7 +26,7 @@ export interface ClockFault {
   clearsInMs: number | null;
 }
 
-/** A normal difference: drift, NTP corrections, delays. */
+/** The largest difference that is normal: drift, NTP corrections, delays. */
 export const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
 /** After a fault the clocks must agree for this long. */
@@ -36,7 +36,7 @@ export const CLOCK_SETTLING_MS = 5_000;
 export const JUMP_ACCEPTED_MS_MIN = 10_000;
 export const JUMP_ACCEPTED_MS_MAX = 600_000;
 
-/** The largest correction rate without setting a clock. Linux slews by at most 500 millionths. */
+/** The largest rate at which a clock is corrected without being set. Linux slews by at most 500 millionths. */
 const DRIFT_MAX = 0.001;
 
 /** A larger movement against the monotonic clock during a jump is a new jump. */
@@ -62,7 +62,7 @@ export class ClockGuard {
   /** Whether the database has ever agreed with the accepted difference. */
   #isConfirmed = false;
   #jump: Jump | undefined;
-  /** The database's clock minus the monotonic clock when it last agreed; undefined before. */
+  /** The database's clock minus the monotonic clock when the clocks last agreed; undefined before. */
   #databaseOffsetMs: number | undefined;
   /** How far the database's clock was ahead at its last reading; 0 if it agreed. */
   #apartMs = 0;
@@ -78,11 +78,11 @@ export class ClockGuard {
   /** Processes a reading of our own clocks. Returns the current fault, if any. */
   observe({ wallMs, steadyMs }: ClockReading): ClockFault | undefined {
     const offsetMs = wallMs - steadyMs;
-    const strayMs = offsetMs - this.#offsetMs;
-    const followMs = Math.max(0, steadyMs - this.#observedAtMs) * DRIFT_MAX;
+    const deviationMs = offsetMs - this.#offsetMs;
+    const driftMaxMs = Math.max(0, steadyMs - this.#observedAtMs) * DRIFT_MAX;
     this.#observedAtMs = Math.max(this.#observedAtMs, steadyMs);
-    if (Math.abs(strayMs) <= CLOCK_DIFFERENCE_MAX_MS) {
-      this.#offsetMs += Math.max(-followMs, Math.min(followMs, strayMs));
+    if (Math.abs(deviationMs) <= CLOCK_DIFFERENCE_MAX_MS) {
+      this.#offsetMs += Math.max(-driftMaxMs, Math.min(driftMaxMs, deviationMs));
       if (this.#jump !== undefined) {
         this.#jump = undefined;
         this.#settlingSinceMs = steadyMs;

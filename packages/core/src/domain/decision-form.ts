@@ -1,6 +1,6 @@
 import { isHash, isInstant, isUuid } from './member-forms.ts';
 
-/** The members of a decision that its readers rely on. The digest covers all other members too. */
+/** The members of a decision that its readers rely on. The digest also covers members that are not in this list. */
 const MEMBERS = [
   { name: 'allowed', isOfForm: (value: unknown) => typeof value === 'boolean', form: 'true or false' },
   { name: 'reason', isOfForm: isText, form: 'a string' },

@@ -1,13 +1,13 @@
 import { boundedLines } from './bounded-lines.ts';
 import type { Digests } from './digests.ts';
-import { conflict } from './event-conflict.ts';
+import { applyEvent } from './event-conflict.ts';
 import { type EvidenceDocument, evidenceDocument } from './evidence-document.ts';
 import { readEvidenceEvent } from './evidence-event.ts';
 import { EvidenceState } from './evidence-state.ts';
 import { verdictDifference } from './evidence-verifier.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
 
-/** The evidence is read at most a minute before or after the moment of the decision; ages are rounded to 0.0001 hours. */
+/** The evidence is read at most one minute before or after the decision's timestamp, and ages are rounded to 0.0001 hours. */
 const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 
 /** An age limit that no age exceeds, and one that every age exceeds. Decisions do not contain the limit, so both are tried. */
@@ -28,13 +28,13 @@ export class DecisionReplay {
     this.#digests = digests;
   }
 
-  /** The member of the next decision that does not follow from the events before it; undefined if all members do. */
+  /** Why the next decision does not follow from its evidence events; undefined if it does. */
   async fault(decision: Record<string, unknown>): Promise<string | undefined> {
     const { evidence_size: size, tenant_id: tenantId } = decision;
     if (typeof tenantId !== 'string' || !Number.isSafeInteger(size) || (size as number) < 0)
-      return 'the decision names no tenant_id and evidence_size, so it cannot be decided again';
+      return 'the decision has no valid tenant_id or evidence_size, so it cannot be decided again';
     if ((size as number) < this.#state.size)
-      return `evidence_size is ${size}, smaller than that of a decision before it, which is ${this.#state.size}`;
+      return `evidence_size is ${size}, smaller than in an earlier decision, where it is ${this.#state.size}`;
     const fault = await this.#readUpTo(size as number, tenantId);
     return fault ?? replayFault(this.#state, decision, tenantId);
   }
@@ -43,10 +43,11 @@ export class DecisionReplay {
     while (this.#state.size < size) {
       const seq = this.#state.size + 1;
       const { value: line, done } = await this.#events.next();
-      if (done === true) return `evidence_size is ${size}, and the export of the log evidence has ${this.#state.size} events`;
+      if (done === true)
+        return `evidence_size is ${size}, but the export of the log evidence has only ${this.#state.size} events`;
       const parsed = line === undefined ? { fault: 'the line is too long, or not UTF-8' } : parseLine(line);
       const read = 'fault' in parsed ? parsed : readEvidenceEvent(parsed.row, { seq, tenantId }, this.#digests);
-      const fault = 'fault' in read ? read.fault : conflict(this.#state, read.event);
+      const fault = 'fault' in read ? read.fault : applyEvent(this.#state, read.event);
       if (fault !== undefined) return `event ${seq} of the log evidence: ${fault}`;
     }
     return undefined;
@@ -58,7 +59,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
     for (const line of lines) yield line === 'too long' ? undefined : decodeUtf8(line);
 }
 
-/** The member of a decision that does not follow from the state at the time; undefined if all members do. */
+/** Why a decision does not follow from the state of the log; undefined if it does. */
 function replayFault(state: EvidenceState, decision: Record<string, unknown>, tenantId: string): string | undefined {
   const { agent_id: agentId, required_threshold: threshold, timestamp } = decision;
   if (typeof threshold !== 'number') return 'required_threshold is not a number';
@@ -76,13 +77,13 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
   return differenceFrom(decision, document);
 }
 
-/** The evidence on the agent of a decision, with the evaluation that it names; undefined if that evaluation does not count. */
+/** The evidence for a decision; undefined if its evaluation is not the latest one of its agent or harness. */
 function evidenceFor(state: EvidenceState, decision: Record<string, unknown>) {
   const { agent_id: agentId, evaluation_id: evaluationId, evaluation } = decision;
   const harnessId = (evaluation as { harness_id?: unknown } | null | undefined)?.harness_id;
   const agent = { agent_id: agentId as string | null, agent_name: null };
   const latest = state.find({ ...agent, harness_id: null }).evidence;
-  // The request may have named a harness without an evaluation.
+  // The agent may have no evaluation, or the request may have named a harness without one.
   if (evaluationId === null) return { ...latest, evaluation: null, approval: null };
   if (latest.evaluation?.id === evaluationId) return latest;
   if (typeof harnessId !== 'string') return undefined;
@@ -101,7 +102,7 @@ function differenceWithin(decision: Record<string, unknown>, document: EvidenceD
   return verdictDifference(decision, { ...document, asked }, isSameAge);
 }
 
-/** The age was computed when the evidence was read, and that time is not known exactly. */
+/** Whether a signed age may equal a computed one. The signed age ends at the time of reading, which is not known exactly. */
 const isSameAge = (signed: unknown, computed: number | null): boolean =>
   signed === computed ||
   (typeof signed === 'number' && computed !== null && Math.abs(signed - computed) <= AGE_DIFFERENCE_MAX_HOURS);

@@ -2,7 +2,7 @@ import { canonicalJson } from './canonical-json.ts';
 import { decisionFormFault } from './decision-form.ts';
 import type { Digests } from './digests.ts';
 
-/** The signature algorithm of decisions (docs/formats.md, "Decision signature"). */
+/** The signature algorithm of decisions (docs/formats.md, "Promotion decision"). */
 export const SIGNATURE_ALG = 'HMAC-SHA256';
 
 /** HKDF's `info` for a tenant's decision key; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */
@@ -47,7 +47,7 @@ export function decisionFault(signed: Record<string, unknown>, key: Uint8Array, 
   const computed = decisionDigest(signed, digests);
   if (digest !== computed)
     return `response_sha256 is ${JSON.stringify(digest)}, but the decision hashes to ${computed}: it was altered`;
-  if (!sameText(String(signature), mac(computed, key, digests))) return 'the signature is not of this key';
+  if (!sameText(String(signature), mac(computed, key, digests))) return 'the signature is not by this key';
   return undefined;
 }
 

@@ -18,8 +18,8 @@ export interface SignedText {
 }
 
 /**
- * Writes and signs decisions of one verdict. The text of the shared members is written once, which makes a batch of one
- * question three times as fast (docs/performance.md). The result is that of `signDecision`.
+ * Writes and signs decisions of one verdict. The text of the shared members is written only once, which makes a batch of equal requests
+ * three times as fast (docs/performance.md). The result equals that of `signDecision`.
  */
 export class DecisionText {
   /** Canonical JSON before, between and after the own members. */
@@ -29,7 +29,7 @@ export class DecisionText {
 
   constructor(shared: SharedMembers) {
     const { decided, signing, evidence } = inContractOrder(shared);
-    this.#json = { start: inner(decided), middle: inner(signing), end: inner(evidence) };
+    this.#json = { start: membersText(decided), middle: membersText(signing), end: membersText(evidence) };
     this.#canonical = canonicalParts(shared);
   }
 
@@ -40,7 +40,7 @@ export class DecisionText {
     const ownNonce = nonce === undefined ? '' : `,"nonce":${canonicalJson(nonce)}`;
     const { start, checks, middle, end } = this.#canonical;
     const responseSha256 = digests.sha256Hex(`{${start},${askedBy},${checks},${id},${middle}${ownNonce},${end}}`);
-    const signature = inner(signatureOf(responseSha256, key, digests));
+    const signature = membersText(signatureOf(responseSha256, key, digests));
     const json = this.#json;
     return {
       json: `{${json.start},${id},${json.middle},${askedBy},${json.end}${ownNonce},${signature}}`,
@@ -50,7 +50,7 @@ export class DecisionText {
 }
 
 /** The members of an object as JSON, without the braces. */
-const inner = (members: object): string => JSON.stringify(members).slice(1, -1);
+const membersText = (members: object): string => JSON.stringify(members).slice(1, -1);
 
 function inContractOrder({ key_id, timestamp, tenant_id, evidence_sha256, evidence_size, ...decided }: SharedMembers) {
   return { decided, signing: { key_id, timestamp, tenant_id }, evidence: { evidence_sha256, evidence_size } };

@@ -3,8 +3,8 @@ export class EventConflictError extends Error {
   override name = 'EventConflictError';
 }
 
-/** Applies an event. Returns why it does not follow from the earlier events, or undefined. */
-export function conflict<Event>(state: { apply(event: Event): void }, event: Event): string | undefined {
+/** Applies an event to a state. Returns why the event contradicts the earlier events; undefined if it was applied. */
+export function applyEvent<Event>(state: { apply(event: Event): void }, event: Event): string | undefined {
   try {
     state.apply(event);
     return undefined;

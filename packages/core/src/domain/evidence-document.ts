@@ -3,12 +3,12 @@ import type { DecidedEvaluation, NoEvaluation, PromotionDecision } from '../cont
 import { decidePromotion, type Evidence, POLICY, roundedHours } from './promotion.ts';
 
 /**
- * The data that the service read about an agent for one promotion check: raw columns without derived values. Members must be declared and
+ * What the log `evidence` contains about an agent at the time of one promotion check, without derived values. Members must be declared and
  * written in the order of canonical JSON. Times are UTC with six fraction digits.
  */
 export interface EvidenceInput {
   agent: { id: string; name: string; risk_level: string } | null;
-  /** An approver's decision about this evaluation; null if there is none. */
+  /** An approver's decision about `evaluation`; null if there is none. */
   approval: { decided_at: string; status: 'approved' | 'rejected' } | null;
   /** The latest evaluation, whatever its status. */
   evaluation: EvidenceEvaluation | null;
@@ -19,7 +19,7 @@ export interface EvidenceInput {
   read_at: string;
 }
 
-/** The latest evaluation, from its row. */
+/** The latest evaluation, as it was recorded. */
 export interface EvidenceEvaluation {
   category: string | null;
   evaluated_at: string | null;
@@ -127,11 +127,11 @@ export function decideFromEvidence(document: EvidenceDocument): DecidedMembers {
   };
 }
 
-/** The agent's name, or the name or ID in the request. */
+/** The agent's name; for an unknown agent, the name or ID in the request. */
 export const agentLabelOf = ({ agent, asked }: Pick<EvidenceDocument, 'agent' | 'asked'>): string =>
   agent?.name ?? asked.agent_name ?? asked.agent_id ?? '';
 
-/** The input of the rules, computed from the raw columns. */
+/** The input of the rules: facts with ages. */
 export function evidenceOf(read: EvidenceInput & { similar_names?: readonly string[] }): Evidence {
   const { agent, approval } = read;
   const now = microsOf(read.read_at);

@@ -78,9 +78,7 @@ export function readEvidenceEvent(
   }
 }
 
-/**
- * The same without canonical text and hash, for callers that compare the hash themselves.
- */
+/** Like readEvidenceEvent, but without canonical text and hash, for callers that compare the hash themselves. */
 export function checkEvidenceEvent(value: unknown, { seq, tenantId }: LogPosition): { event: EvidenceEvent } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const fault = memberFault(value as Record<string, unknown>);

@@ -56,9 +56,10 @@ interface AgentState extends KnownAgent {
 /** The number of series that decisions can name: that of their own evaluation, and one more than OTHERS_MAX others. */
 const SERIES_MAX = OTHERS_MAX + 2;
 
-/** The evidence for a request. Its ID and name may be of different agents, or unknown. */
+/** The evidence for a request. */
 export interface FoundEvidence {
   evidence: Omit<EvidenceInput, 'read_at'>;
+  /** Whether the ID and the name in the request belong to different agents, or only one of them is known. */
   mismatch: boolean;
 }
 
@@ -82,7 +83,7 @@ export class EvidenceState {
     return this.#agents.size;
   }
 
-  /** The number of evaluations that are kept: of the latest series and of every harness of each agent. */
+  /** The number of evaluations in memory: of the newest series and of every harness of each agent. One that is both counts twice. */
   get evaluationCount(): number {
     return this.#evaluationCount;
   }
@@ -111,7 +112,7 @@ export class EvidenceState {
     return agent === undefined ? [] : [...new Set(usableEvaluations(agent))];
   }
 
-  /** The current approvals with their evaluations. */
+  /** The evaluations that are approved and that promotion checks can use. */
   approvedEvaluations(): KnownEvaluation[] {
     const all = [...this.#agents.keys()].flatMap((id) => this.evaluationsOf(id));
     return all.filter(({ approval }) => approval?.status === 'approved');
@@ -155,7 +156,7 @@ export class EvidenceState {
   }
 
   #change(agent: AgentState, event: Exclude<EvidenceEvent, { action: 'agent.registered' }>): void {
-    const at = exact(event.recorded_at);
+    const at = withMicroseconds(event.recorded_at);
     switch (event.action) {
       case 'agent.risk_set':
         agent.riskLevel = event.risk_level;
@@ -182,7 +183,7 @@ export class EvidenceState {
 }
 
 /** Extends a time with milliseconds to six fraction digits. */
-const exact = (moment: string): string => moment.replace('Z', '000Z');
+const withMicroseconds = (moment: string): string => moment.replace('Z', '000Z');
 
 /** The evaluation in an event. */
 export const evaluationOfEvent = (event: RecordedEvaluation & EvidenceEvent): KnownEvaluation => ({
@@ -195,7 +196,7 @@ export const evaluationOfEvent = (event: RecordedEvaluation & EvidenceEvent): Kn
   harnessId: event.harness_id,
   status: event.status,
   passRate: event.pass_rate,
-  recordedAt: exact(event.recorded_at),
+  recordedAt: withMicroseconds(event.recorded_at),
   recordedBy: event.recorded_by,
   evaluatedAt: event.evaluated_at,
   documentSha256: event.document_sha256,
@@ -212,7 +213,7 @@ function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): number {
   // Deleted first, so that the map stays in the order of the latest evaluations.
   bySeries.delete(series);
   bySeries.set(series, evaluation);
-  // No decision can name an older series. Senders choose the names, so their number is not limited.
+  // Senders choose the names of series, so their number is unlimited. Older series are removed, because no decision can name them.
   if (bySeries.size > SERIES_MAX) bySeries.delete(bySeries.keys().next().value!);
   return byHarness.size + bySeries.size - before;
 }

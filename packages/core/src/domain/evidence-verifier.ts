@@ -30,19 +30,20 @@ export function evidenceFault(
 /** Reads an evidence document of a known version and policy, or returns its fault. */
 export function readEvidence(text: string): { value: EvidenceDocument } | { fault: string } {
   const value = parseJson(text);
-  if (!isObject(value) || isNestedDeeperThan(value, DEPTH_MAX)) return { fault: 'the evidence is not a JSON object of its form' };
+  if (!isObject(value) || isNestedDeeperThan(value, DEPTH_MAX))
+    return { fault: 'the evidence is not a JSON object, or is nested too deeply' };
   if (value.version !== 1) return { fault: `the evidence has version ${JSON.stringify(value.version)}; this verifier knows 1` };
   if (value.policy !== POLICY)
     return { fault: `the evidence is for the policy ${JSON.stringify(value.policy)}; this verifier knows ${POLICY}` };
   const invalid = invalidMember(value, DOCUMENT);
-  if (invalid !== undefined) return { fault: `the evidence has no ${invalid} of its form` };
+  if (invalid !== undefined) return { fault: `the member ${invalid} of the evidence is missing, malformed or unknown` };
   if (canonicalText(value) !== text) return { fault: 'the evidence is not canonical JSON (RFC 8785)' };
   return { value: value as unknown as EvidenceDocument };
 }
 
 /**
- * The first member of a decision that contradicts its evidence.
- * @param isSameAge compares `evaluation_age` if the time of reading is not known exactly.
+ * Describes the first member of a decision that does not follow from its evidence; undefined if all members follow.
+ * @param isSameAge compares `evaluation_age` if the time of reading is not known exactly; by default it must be equal.
  */
 export function verdictDifference(
   decision: Record<string, unknown>,
@@ -59,7 +60,10 @@ export function verdictDifference(
   for (const [name, value] of Object.entries(expected)) {
     const [signedText, computedText] = [canonicalText(signed[name]), canonicalText(value)];
     if (signedText !== computedText)
-      return `${name} does not follow from the evidence: the signed value is ${shown(signedText)}, but the evidence gives ${shown(computedText)}`;
+      return (
+        `${name} does not follow from the evidence: the signed value is ${shortened(signedText)}, ` +
+        `but the evidence gives ${shortened(computedText)}`
+      );
   }
   return undefined;
 }
@@ -70,7 +74,7 @@ const withoutMessage = (check: unknown): unknown => {
   return rest;
 };
 
-const shown = (text: string | undefined): string =>
+const shortened = (text: string | undefined): string =>
   text === undefined ? 'nothing' : text.length > 200 ? `${text.slice(0, 200)}…` : text;
 
 function canonicalText(value: unknown): string | undefined {

@@ -2,12 +2,12 @@ import type { Issue, IssueCode } from '../contract/issue.ts';
 import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
 
 /**
- * Finds what JSON.parse loses silently: repeated members, numbers that a double cannot represent, and halves of surrogate pairs. For
- * bodies that are hashed or that decisions depend on, which must be exact (docs/api.md).
+ * Finds what JSON.parse accepts although it cannot be stored or hashed exactly: repeated members, numbers that a double cannot represent,
+ * and halves of surrogate pairs. For texts that are hashed or that decisions depend on (docs/formats.md, "Canonical JSON").
  *
  * @param text JSON that JSON.parse has accepted. The scan does not check the grammar.
- * @param numbers members that must be numbers, so a string is not accepted and minus zero is read as zero (docs/decisions/0003).
- *   Elsewhere the hash would lose the sign of zero.
+ * @param numbers names of top-level members that must be numbers. Minus zero is accepted in them, and read as zero (docs/decisions/0003).
+ *   Elsewhere it is an issue, because the hash would lose its sign.
  * @returns the issues in the order of the text, at most ISSUES_MAX.
  */
 export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE): Issue[] {
@@ -134,9 +134,9 @@ function isExact(literal: string): boolean {
   if (printed === literal) return true;
   if (literal.length <= 16 && Number.isSafeInteger(number) && /^-?\d+$/.test(literal)) return true;
   const sent = decimalForm(literal);
-  const kept = decimalForm(printed);
+  const read = decimalForm(printed);
   return (
-    sent.digits === kept.digits && (sent.digits === '' || (sent.exponent === kept.exponent && sent.negative === kept.negative))
+    sent.digits === read.digits && (sent.digits === '' || (sent.exponent === read.exponent && sent.negative === read.negative))
   );
 }
 

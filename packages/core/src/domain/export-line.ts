@@ -10,7 +10,7 @@ export function parseLine(text: string, what = 'the line'): { row: unknown } | {
   const parsed = parse(text, what);
   if ('fault' in parsed) return parsed;
   if (isExactly(parsed.row, text)) return parsed;
-  // Readers could use either of two equal members, or a rounded number: the same hash with two meanings.
+  // Readers could use either of two members with the same name, or round a number. One hash would then have two meanings.
   const [inexact] = inexactnessOf(text);
   if (inexact === undefined) return parsed;
   return { fault: inexact.path === '' ? inexact.message : `${inexact.message} (at ${inexact.path})` };

@@ -20,7 +20,7 @@ export interface Hashing {
 export interface ExportExpectation {
   log?: TreeLog;
   kept?: readonly KeptHead[];
-  /** The corrections of the clock in the audit ledger (ChainReport.corrections); undefined if it was not supplied. */
+  /** The corrections of the clock in the audit ledger (ChainReport.corrections); undefined if the ledger was not supplied. */
   corrections?: readonly ClockCorrection[] | undefined;
   /** The accepted restores of the audit ledger. An export of the audit ledger uses its own. */
   restores?: readonly AcceptedRestore[] | undefined;
@@ -28,7 +28,7 @@ export interface ExportExpectation {
   tenantId?: string | undefined;
   /** Decides each decision again. For an export of decisions only. */
   replay?: DecisionReplay | undefined;
-  /** Called after each group of rows with the number of rows read. */
+  /** Called after each row with the number of rows that are verified. */
   progress?: ((rows: number) => void) | undefined;
 }
 
@@ -61,7 +61,7 @@ export async function verifyExport(
   return report({ firstBad: undefined, contradiction: tree.end(log, rows.tenantId, rows.restores ?? restores) });
 }
 
-/** The fault of an export of another log, from its first line; undefined otherwise. */
+/** The fault if the first line is from an export of another log; undefined otherwise. */
 function otherLogFault(line: Uint8Array | 'too long', log: TreeLog): FirstBad | undefined {
   const text = line === 'too long' ? undefined : decodeUtf8(line);
   const parsed = text === undefined ? undefined : parseLine(text);

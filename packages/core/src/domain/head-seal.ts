@@ -23,7 +23,10 @@ export interface SealedHead {
   lastMoment: string | null;
 }
 
-/** The authenticated bytes: the fields in this order, each preceded by its length in four bytes, big-endian. */
+/**
+ * The authenticated bytes: epoch, tenant, log, size, last hash, last moment and frontier, each preceded by its length in four bytes,
+ * big-endian.
+ */
 export function headSealMessage({ tenantId, log, size, lastHash, frontier, lastMoment }: SealedHead): Uint8Array {
   const texts = [String(SEAL_EPOCH), tenantId, log, String(size), lastHash ?? '', lastMoment ?? ''];
   const message = new Uint8Array(texts.reduce((sum, text) => sum + 4 + text.length, 4 + frontier.length));

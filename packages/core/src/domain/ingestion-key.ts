@@ -31,12 +31,15 @@ export function parseKeyPrefix(text: string): string | undefined {
   return /^[0-9a-f]{12}$/.test(bare) ? bare : undefined;
 }
 
-/** The key of a request: Authorization: Bearer takes precedence over X-Service-Key, and other Authorization schemes are ignored. */
+/**
+ * The key of a request. `Authorization: Bearer` takes precedence over `X-Service-Key`, even if the token is malformed. Other schemes of
+ * Authorization are ignored.
+ */
 export function sentKey(authorization: string | undefined, serviceKey: string | undefined): string | undefined {
   const [, bearer] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
   if (bearer !== undefined) return bearer;
   return BEARER.test(authorization ?? '') ? undefined : serviceKey?.trim();
 }
 
-/** Matches the whole scheme: `Bearer-Extra` is another one (RFC 9110, section 5.6.2). */
+/** Matches the whole name of the scheme: `Bearer-Extra` is another scheme (RFC 9110, section 5.6.2). */
 const BEARER = /^Bearer(?![\w!#$%&'*+.^`|~-])/i;

@@ -6,7 +6,7 @@ export interface JsonBounds {
 }
 
 /**
- * The limit that a JSON text exceeds, counted in its bytes before parsing. Stops at the first one.
+ * The first limit that a JSON text exceeds, counted in its bytes before parsing; undefined if it exceeds none.
  *
  * Values are counted by their separators: each comma, opening bracket and opening brace counts one, so an empty list or object counts
  * twice. Names are compared by a hash, so their count is a close lower estimate.
@@ -18,7 +18,7 @@ export function exceededBound(
   { valuesMax, namesMax }: JsonBounds,
   seed: number,
 ): keyof JsonBounds | undefined {
-  const seen = new Uint8Array(SEEN_BITS / 8);
+  const foundNames = new Uint8Array(NAME_BITS / 8);
   let values = 1;
   let names = 0;
   let lastString = 0;
@@ -33,9 +33,9 @@ export function exceededBound(
       if (values > valuesMax) return 'valuesMax';
     } else if (byte === COLON) {
       const bit = 1 << (lastString & 7);
-      const place = (lastString >>> 3) % seen.length;
-      if ((seen[place]! & bit) !== 0) continue;
-      seen[place]! |= bit;
+      const place = (lastString >>> 3) % foundNames.length;
+      if ((foundNames[place]! & bit) !== 0) continue;
+      foundNames[place]! |= bit;
       names += 1;
       if (names > namesMax) return 'namesMax';
     }
@@ -49,8 +49,8 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const BRACKET = 0x5b;
 const BRACE = 0x7b;
-/** Twenty times the names of the largest limit, so that collisions are rare. */
-const SEEN_BITS = 1 << 22;
+/** Forty times the largest limit of names, so that collisions are rare. */
+const NAME_BITS = 1 << 22;
 /** The bytes of a string that are hashed, besides its length. Names that differ only after them are rare. */
 const HASHED_BYTES = 64;
 

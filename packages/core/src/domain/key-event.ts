@@ -17,13 +17,13 @@ export interface KeyEvent {
   recorded_by: string;
   action: 'minted' | 'rotated' | 'revoked' | 'scopes_changed';
   key_id: string;
-  /** Whether it is an ingestion key or a read token. */
+  /** Whether the key is an ingestion key or a read token. */
   kind: 'live' | 'read';
   /** Twelve hex digits. */
   prefix: string;
   name: string;
   scopes: readonly string[];
-  /** RFC 3339, or null for a key that does not expire. */
+  /** UTC with milliseconds; null for a key that does not expire. */
   expires_at: string | null;
   /** SHA-256, hex, of the stored hash of the key's secret. It commits to the secret without revealing it. */
   credential_sha256: string;
@@ -60,9 +60,7 @@ export function readKeyEvent(
   }
 }
 
-/**
- * The same without canonical text and hash, for callers that compare the hash themselves.
- */
+/** Like readKeyEvent, but without canonical text and hash, for callers that compare the hash themselves. */
 export function checkKeyEvent(value: unknown, { seq, tenantId }: LogPosition): { event: KeyEvent } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const event = value as KeyEvent;

@@ -6,7 +6,7 @@ const RECORDED_BY = new RegExp(`^(?:operator|system:(?:promotion-gate|retention)
 /** A UUID of 36 characters in lower case. */
 export const isUuid = (value: unknown): value is string => typeof value === 'string' && WHOLE_UUID.test(value);
 
-/** One of the four forms of `recorded_by`. */
+/** A writer, as in `recorded_by`. */
 export const isRecordedBy = (value: unknown): value is string => typeof value === 'string' && RECORDED_BY.test(value);
 
 /** UTC with exactly three fraction digits. */
@@ -19,7 +19,7 @@ export const isDate = (value: unknown): value is string => typeof value === 'str
 /** SHA-256 in lower-case hex. */
 export const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
-/** The same form, or null. */
+/** A check that also accepts null. */
 export const orNull =
   (isOfForm: (value: unknown) => boolean) =>
   (value: unknown): boolean =>

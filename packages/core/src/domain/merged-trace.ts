@@ -2,7 +2,7 @@ import type { Span, Trace } from '../contract/trace.ts';
 import { parseDateTime } from './instant.ts';
 import { mergedUsage, type ReportedUsage, suppliedUsage, traceTotals, type Usage, usageOfSpans } from './usage.ts';
 
-/** How reliably the outcome of a trace is known: unknown before the root span arrives, then default, root span, or sent explicitly. */
+/** How reliable the outcome of a trace is: not known, the default, from the root span of OpenTelemetry, or sent explicitly. */
 export const OUTCOME_RANK = { none: 0, default: 1, root: 2, sent: 3 } as const;
 
 /** The columns of a trace that result from its submissions. null if not sent. */
@@ -40,7 +40,7 @@ export interface MergedSpan extends ReportedUsage {
   submission: number;
 }
 
-/** Merges the submissions of one trace, in order, by the rules for its columns (docs/decisions/0032). */
+/** Computes the columns of one trace from its submissions, in order (docs/decisions/0054). */
 export class MergedTrace {
   readonly #spans = new Map<string, MergedSpan>();
   #columns: Omit<TraceColumns, 'totals' | 'spanCount'> | undefined;

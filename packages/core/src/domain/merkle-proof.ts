@@ -95,7 +95,10 @@ export function rootOfInclusion(
   return last === 0 ? root : undefined;
 }
 
-/** The two roots that a consistency proof leads to (RFC 9162, section 2.1.4.2); undefined if it is malformed. */
+/**
+ * The two roots that a consistency proof leads to (RFC 9162, section 2.1.4.2); undefined if it is malformed, or if `first` is not between
+ * 0 and `second`.
+ */
 export function rootsOfConsistency(
   first: number,
   second: number,

@@ -9,7 +9,7 @@ export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 /** Bytes of a hash. */
 export const HASH_BYTES = 32;
 
-/** A reused buffer for hash input. It is read before the call ends, and a million rows would need three million allocations. */
+/** Reused buffers for hash input, which `sha256` reads before it returns. Otherwise a million rows would need three million allocations. */
 const leafBytes = new Uint8Array(1 + HASH_BYTES);
 const nodeBytes = new Uint8Array(1 + 2 * HASH_BYTES);
 
@@ -37,7 +37,7 @@ export function leafHashes(data: Uint8Array, sha256: Sha256): Uint8Array {
   return hashes;
 }
 
-/** The root over a power of two of concatenated hashes. */
+/** The root over concatenated leaf hashes, whose number must be a power of two. */
 export function completeRoot(hashes: Uint8Array, sha256: Sha256): Uint8Array {
   const level = new Uint8Array(hashes); // A copy, also of a Buffer, whose slice() is only a view.
   // Each level overwrites the one below: the hash of a pair is written at or before the position of its left hash.
@@ -51,7 +51,7 @@ export function completeRoot(hashes: Uint8Array, sha256: Sha256): Uint8Array {
   return level.subarray(0, HASH_BYTES);
 }
 
-/** A complete subtree: the node at `index` from the left on `level`; level 0 are the leaves. */
+/** A complete subtree: the node at `index` from the left on `level`. The leaves are level 0. */
 export interface TreeNode {
   level: number;
   index: number;

@@ -6,7 +6,7 @@ import { CONFUSABLES } from './confusables-data.ts';
  * not, and capital Cyrillic Н looks like H but small н does not look like h.
  */
 export interface NameSkeletons {
-  /** Equal for names that look alike as written, and then differ at most by case: `PaypaI` and `paypal`. */
+  /** Equal for names that, with look-alike letters replaced, differ at most by case: `PaypaI` and `paypal`. */
   asWritten: string;
   /** Equal for names that look alike in small letters: `INVOICE` and `invoice`. */
   caseless: string;
@@ -14,8 +14,8 @@ export interface NameSkeletons {
 
 /** Both keys of a name, without white space at its ends, which old names may have. */
 export function nameSkeletons(name: string): NameSkeletons {
-  const seen = name.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');
-  return { asWritten: skeleton(foldCase(skeleton(seen))), caseless: skeleton(foldCase(seen)) };
+  const trimmed = name.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');
+  return { asWritten: skeleton(foldCase(skeleton(trimmed))), caseless: skeleton(foldCase(trimmed)) };
 }
 
 /** Whether two names differ only by case or by look-alike letters. */
@@ -27,7 +27,7 @@ export function lookAlike(a: string, b: string): boolean {
 /** Unicode's full case folding, so that ß and SS are equal, from JavaScript's functions. The first step turns ẞ into ß. */
 const foldCase = (text: string): string => text.toLowerCase().toUpperCase().toLowerCase();
 
-// Most names are plain ASCII. These are all its characters in the table.
+// Most names are plain ASCII. These are all ASCII characters in the table.
 const CONFUSABLE_ASCII = /["%01I`m|]/;
 
 /** The skeleton of UTS #39, section 4, without its treatment of right-to-left text. */

@@ -20,8 +20,9 @@ export function readEnvelope(text: string): { envelope: unknown } | { fault: str
 }
 
 /**
- * The decision in an envelope, if one of the keys has signed it and its statement is about that decision; or the fault. The input is
- * untrusted. Parse a text with readEnvelope first.
+ * The decision in an envelope, or the fault. One of the keys, not retired before the decision, must have signed the envelope, and its
+ * statement must be about that decision. The input is untrusted. Parse a text with readEnvelope first.
+ * @param digestOf computes the digest of a decision.
  */
 export function openAttestation(
   envelope: unknown,
@@ -40,8 +41,8 @@ export function openAttestation(
   const statement = statementIn(payload);
   if ('fault' in statement) return statement;
   const { predicate } = statement;
-  const wrong = decisionFormFault(predicate);
-  if (wrong !== undefined) return { fault: `the decision in it: ${wrong}` };
+  const formFault = decisionFormFault(predicate);
+  if (formFault !== undefined) return { fault: `the decision in it: ${formFault}` };
   if (predicate.response_sha256 !== digestOf(predicate))
     return { fault: 'the statement is about another decision than the one it contains' };
   if (!sameBytes(payloadOf(predicate as DecisionMembers), payload))
@@ -57,14 +58,14 @@ const isLiveAt = (timestamp: string, { retiredAt }: AttestationKey): boolean =>
   retiredAt === null ||
   (typeof retiredAt === 'string' && Date.parse(retiredAt) >= Date.parse(timestamp));
 
-interface ReadSignature {
+interface DsseSignature {
   sig: Uint8Array;
 }
 
-/** The signatures, if all of them are well-formed, because other readers could read a malformed one differently. */
-function signaturesOf(given: unknown): ReadSignature[] | undefined {
-  if (!Array.isArray(given) || given.length === 0 || given.length > SIGNATURES_MAX) return undefined;
-  const read = given.map((signature): ReadSignature | undefined => {
+/** The signatures of an envelope; undefined if any is malformed, because other readers could read it differently. */
+function signaturesOf(value: unknown): DsseSignature[] | undefined {
+  if (!Array.isArray(value) || value.length === 0 || value.length > SIGNATURES_MAX) return undefined;
+  const read = value.map((signature): DsseSignature | undefined => {
     const { keyid, sig: encoded } = isObject(signature) ? signature : {};
     const sig = typeof encoded === 'string' ? fromBase64(encoded) : undefined;
     return sig === undefined || !(keyid === undefined || typeof keyid === 'string') ? undefined : { sig };
@@ -76,11 +77,11 @@ function signaturesOf(given: unknown): ReadSignature[] | undefined {
 const hasSigned = (
   { publicKey }: AttestationKey,
   message: Uint8Array,
-  signatures: readonly ReadSignature[],
+  signatures: readonly DsseSignature[],
   verify: VerifyEd25519,
 ): boolean => signatures.some(({ sig }) => sig.length === 64 && verify(publicKey, message, sig));
 
-/** The decision in a statement's payload, which must be exactly what this service writes. The decision is not verified yet. */
+/** The decision in a payload that is a statement about a promotion decision. Nothing else of the payload is verified yet. */
 function statementIn(payload: Uint8Array): { predicate: Record<string, unknown> } | { fault: string } {
   const text = decodeUtf8(payload);
   const read = text === undefined ? undefined : parseLine(text, 'the payload');

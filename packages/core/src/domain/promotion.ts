@@ -16,9 +16,9 @@ export interface Evidence {
   agent: { id: string; name: string; highRisk: boolean } | null;
   /** The latest evaluation, whatever its status, with its age by the database's clock. */
   evaluation: (DecidedEvaluation & { ageHours: number }) | null;
-  /** For an unknown agent: similar names of known ones, at most SIMILAR_MAX of storage. */
+  /** For an unknown agent: names of known agents that are similar to the requested one. */
   similarNames?: readonly string[];
-  /** The state of the approval; null if none was requested. */
+  /** The approver's decision about the evaluation. Null and `pending` mean that there is none. */
   approval: 'pending' | 'approved' | 'rejected' | null;
   /** Whether the approval has a time in the future. Then a clock was wrong, and the approval does not count. */
   approvalInFuture?: boolean;
@@ -37,7 +37,7 @@ export interface OtherEvaluation extends Pick<DecidedEvaluation, 'name' | 'statu
 
 /** The criteria of the request. */
 export interface PromotionCriteria {
-  /** The agent's name or ID in the request, for messages. */
+  /** For messages: the agent's name, or for an unknown agent the name or ID in the request. */
   agentLabel: string;
   /** The harness in the request, for messages; undefined for any. */
   harnessId?: string | null;
@@ -54,7 +54,7 @@ export interface Verdict {
   checks: ConditionCheck[];
 }
 
-/** The event of each reason (docs/formats.md, "Promotion decision"). */
+/** The event of each reason (docs/formats.md, "Evidence"). */
 export const EVENT_OF_REASON: Record<Reason, DecisionEvent> = {
   no_recent_evaluation: 'promotion.blocked',
   evaluation_not_passing: 'evaluation.failed',
@@ -79,7 +79,7 @@ export function decidePromotion(evidence: Evidence, criteria: PromotionCriteria)
   return { allowed: failed === undefined, reason, event: EVENT_OF_REASON[reason], message, checks };
 }
 
-/** The number of other evaluations that a message names. */
+/** The maximum number of other evaluations that a message names. */
 export const OTHERS_MAX = 5;
 
 /** Names the evaluation of the decision, and the results of the agent's other suites. */
@@ -270,8 +270,8 @@ const failedCheck = (condition: Condition, reason: Reason, message: string): Con
 
 /**
  * The age in hours for comparison, display and signature: one number, so that a decision is consistent. It has at most 4 decimals, which
- * all JSON printers write the same way. It is rounded up, which is strict for both limits, but first to the nearest: 1.1 * 10,000 is
- * 11000.000000000002 and must not become 11,001.
+ * all JSON printers write the same way. It is rounded away from zero, which is strict at both limits, 0 and the maximum age. Rounding to
+ * the nearest comes first: 1.1 * 10,000 is 11000.000000000002 and must not become 11,001.
  */
 export function roundedHours(hours: number): number {
   const nearest = Math.round(Math.abs(hours) * 10_000);
@@ -281,7 +281,7 @@ export function roundedHours(hours: number): number {
 
 const hours = (count: number): string => `${count} ${count === 1 ? 'hour' : 'hours'}`;
 
-/** An age for people. From one hour on, the lowest limit, it is exact. */
+/** An age for people. It is exact from one hour on, which is the lowest limit of an age. */
 function ageInWords(ageHours: number): string {
   if (ageHours >= 1) return hours(ageHours);
   const minutes = Math.floor(ageHours * 60);

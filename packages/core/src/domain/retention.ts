@@ -1,6 +1,6 @@
-/** For how many days traces and telemetry of a workspace are kept, from a time on. Null: forever. */
+/** For how many days a workspace keeps the traces and telemetry that it receives from a time on. Null: forever. */
 export interface RetentionPeriod {
-  /** UTC, ISO 8601. It applies to what is received from then on. */
+  /** Start of the period: UTC, ISO 8601. */
   since: string;
   traceDays: number | null;
   telemetryDays: number | null;
@@ -18,7 +18,7 @@ export interface DueRange {
 /**
  * The ranges of records that are due. A record is kept for the days that were in force when it was received; records from before the first
  * period are kept forever.
- * @param periods in order.
+ * @param periods oldest first.
  */
 export function dueRanges(periods: readonly RetentionPeriod[], kind: 'traceDays' | 'telemetryDays', nowMs: number): DueRange[] {
   return periods.flatMap((period, index) => {

@@ -38,7 +38,7 @@ export function keyId({ name, publicKey }: NoteKey, sha256: Sha256): Uint8Array 
   return sha256(bytes).slice(0, ID_BYTES);
 }
 
-/** Signs a text, which must end in a newline, with each signer: two during a rotation. */
+/** Signs a text, which must end in a newline, with each signer. During a rotation there are two. */
 export function signNote(text: string, signers: readonly NoteSigner[], sha256: Sha256): string {
   if (!text.endsWith('\n') || hasControls(text))
     throw new RangeError('a note must end in a newline and contain no other control characters');
@@ -51,7 +51,7 @@ function signatureLine(text: string, signer: NoteSigner, sha256: Sha256): string
   return `\u2014 ${signer.name} ${toBase64(concat(keyId(signer, sha256), signature))}\n`;
 }
 
-/** Adds missing signatures to a note; existing ones stay. */
+/** Adds the missing signatures of signers to a note. Existing signatures stay. */
 export function addSignatures(note: string, signers: readonly NoteSigner[], sha256: Sha256): string {
   const split = note.lastIndexOf('\n\n');
   const lines = note.slice(split + 2).split('\n');
@@ -66,7 +66,7 @@ function isSignatureOf(line: string, key: NoteKey, sha256: Sha256): boolean {
   return name === key.name && bytes !== undefined && sameBytes(keyId(key, sha256), bytes.subarray(0, ID_BYTES));
 }
 
-/** The text of a note that one of the keys has signed; or the fault. A wrong signature of a known key rejects the whole note. */
+/** The text of a note that one of the keys has signed; or the fault. An invalid signature by a known key makes the whole note invalid. */
 export function openNote(
   note: string,
   keys: readonly NoteKey[],
@@ -95,7 +95,7 @@ export function openNote(
   return signer === undefined ? { fault: 'none of the known keys has signed it' } : { text, key: signer };
 }
 
-/** A key in the format for verifiers: `<name>+<key id, hex>+<base64 of type and public key>`. */
+/** The verifier key (vkey): `<name>+<key id, hex>+<base64 of type and public key>`. */
 export function noteVerifierKey(key: NoteKey, sha256: Sha256): string {
   const id = [...keyId(key, sha256)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   return `${key.name}+${id}+${toBase64(concat(new Uint8Array([ED25519]), key.publicKey))}`;

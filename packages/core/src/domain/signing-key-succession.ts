@@ -4,8 +4,8 @@ import type { Sha256 } from './merkle-tree.ts';
 import { fromBase64, type NoteKey, parseNoteVerifierKey, type VerifyEd25519 } from './signed-note.ts';
 
 /**
- * A signing key signs the IDs of itself and its successor (docs/formats.md, "Succession of signing keys"). Readers with the older key can
- * follow it to the newer one without trusting the sender of the list.
+ * A signing key signs the IDs of the instance, of itself and of its successor (docs/formats.md, "Succession of signing keys"). A reader
+ * with the older key can follow this signature to the newer key without trusting the source of the list.
  */
 
 /** The cryptography for the checks. */
@@ -20,7 +20,7 @@ export interface ListedKey {
   /** The 32 bytes in base64url. */
   x: string;
   kid: string;
-  /** When it was retired; undefined while it signs. */
+  /** When it was retired; undefined while it is live. */
   retiredAt: string | undefined;
   /** ID of its predecessor. */
   predecessor: string | undefined;
@@ -62,12 +62,12 @@ export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, 
   const signer = publicJwk(predecessor.publicKey, sha256).kid;
   if (key.predecessor !== signer) return `the key ${key.kid} does not name ${signer} as its predecessor`;
   if (key.noteKey.name !== predecessor.name)
-    return `the key ${key.kid} is of ${key.noteKey.name}, and its predecessor ${signer} of ${predecessor.name}`;
+    return `the key ${key.kid} and its predecessor ${signer} belong to different instances, ${key.noteKey.name} and ${predecessor.name}`;
   const signature = fromBase64(key.predecessorSignature ?? '');
-  if (signature?.length !== 64) return `the key ${key.kid} has no signature of its predecessor ${signer}`;
+  if (signature?.length !== 64) return `the key ${key.kid} has no signature by its predecessor ${signer}`;
   const message = successionMessage(predecessor.name.slice(NAME_PREFIX.length), signer, key.kid);
   if (verify(predecessor.publicKey, message, signature)) return undefined;
-  return `the signature over the key ${key.kid} is not one of its predecessor ${signer}`;
+  return `the signature over the key ${key.kid} is not by its predecessor ${signer}`;
 }
 
 /** The fault of the first key whose predecessor is in the same list and has not signed it; undefined if there is none. */

@@ -1,4 +1,4 @@
-/** The y of the eight points of small order of edwards25519: 32 bytes, little-endian, in hex. All but the first two have two points. */
+/** The y of the eight points of small order of edwards25519: 32 bytes, little-endian, in hex. 1 and -1 belong to one point each. */
 const SMALL_ORDER: ReadonlySet<string> = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -11,8 +11,8 @@ const SMALL_ORDER: ReadonlySet<string> = new Set([
 const PRIME_TAIL = `${'ff'.repeat(30)}7f`;
 
 /**
- * Whether an Ed25519 public key must always be rejected: a point of small order, or a second encoding of a point.
- * docs/formats.md, "Ed25519".
+ * Whether an Ed25519 public key must always be rejected: a point of small order, or a non-canonical encoding (docs/formats.md,
+ * "Signing keys").
  */
 export function isOfSmallOrder(publicKey: Uint8Array): boolean {
   if (publicKey.length !== 32) return false;

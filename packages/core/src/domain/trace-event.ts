@@ -7,11 +7,11 @@ export const TRACE_DOMAIN = 'countersign/traces/v1\n';
 
 /** A stored submission of a trace: one request, or a part of an OpenTelemetry export. */
 export interface TraceSubmission {
-  /** The trace's agent after this submission. */
+  /** The trace's agent after this submission; null if it has none. */
   agent_id: string | null;
   /** SHA-256 of the stored document, 64 hex digits. */
   document_sha256: string;
-  /** SHA-256 of the OpenTelemetry export of the document; null if the document itself was received. */
+  /** SHA-256 of the OpenTelemetry export that the document was mapped from; null if the document itself was received. */
   export_sha256: string | null;
   /** Identifier of the trace in this workspace. */
   id: string;
@@ -29,7 +29,7 @@ export interface TraceEvent {
   seq: number;
   /** UTC with milliseconds. */
   recorded_at: string;
-  /** The time in the rows of the submissions: UTC with milliseconds. */
+  /** The time of receipt, as in the rows of the submissions: UTC with milliseconds. */
   received_at: string;
   action: 'traces.recorded';
   submissions: readonly TraceSubmission[];
@@ -129,7 +129,7 @@ function eventFault(value: unknown): string | undefined {
   return memberFault(value, RECORDED, 'the event') ?? elementFault(value.submissions, SUBMISSION, 'submission');
 }
 
-/** The fault of the first element that does not have its members. */
+/** The fault of the first malformed element. */
 function elementFault(elements: unknown, forms: Readonly<Record<string, Form>>, kind: string): string | undefined {
   for (const [place, element] of (elements as unknown[]).entries()) {
     const what = `${kind} ${place + 1}`;

@@ -15,7 +15,7 @@ export interface KeptHead {
   root: Uint8Array;
 }
 
-/** Builds the tree of a log while its rows are read, and compares it with every kept head of the same size. Memory: heads and frontier. */
+/** Builds the tree of a log while its rows are read, and compares it with every kept head of the same size. */
 export class TreeVerifier {
   readonly #tree: Frontier;
   /** The heads whose size is not reached yet, smallest first. */
@@ -23,7 +23,7 @@ export class TreeVerifier {
   readonly #signedOrigins = new Map<string, string>();
   #largestMatching: KeptHead | undefined;
   #first: Contradiction | undefined;
-  /** The head of the first contradiction, if it is about one. */
+  /** The head that the first contradiction is about, if any. */
   #firstHead: KeptHead | undefined;
 
   constructor(sha256: Sha256, heads: readonly KeptHead[] = []) {
@@ -37,7 +37,7 @@ export class TreeVerifier {
     return this.#tree.size;
   }
 
-  /** Adds heads whose sizes are not passed yet. */
+  /** Adds heads, whose origins are not checked. The tree must not be larger than any of them yet. */
   add(heads: readonly KeptHead[]): void {
     this.#pending = [...this.#pending, ...heads].sort((one, other) => one.size - other.size);
     this.#compare();
@@ -49,14 +49,14 @@ export class TreeVerifier {
     this.#compare();
   }
 
-  /** Records a contradiction that is not about a head. Only the first one counts. */
+  /** Records a contradiction, with the head that it is about, if any. Only the first contradiction is reported. */
   contradict(contradiction: Contradiction, head?: KeptHead): void {
     if (this.#first === undefined) this.#firstHead = head;
     this.#first ??= contradiction;
   }
 
   /**
-   * The contradiction, after all rows are read.
+   * The contradiction, after all rows are read; undefined if there is none.
    * @param tenantId the log's tenant. If the rows do not name it, the first checkpoint of such a log does.
    * @param restores the accepted restores in the audit ledger, to explain a head that does not match.
    */
@@ -86,11 +86,9 @@ export class TreeVerifier {
   #mismatchReason({ size, root: kept }: KeptHead, root: Uint8Array): string {
     const matching = this.#largestMatching;
     const intact =
-      matching === undefined || matching.size === 0
-        ? ''
-        : `; the first ${matching.size} are still as ${matching.source} has them`;
+      matching === undefined || matching.size === 0 ? '' : `; the first ${matching.size} rows match ${matching.source}`;
     return (
-      `the first ${size} rows make the root ${toBase64(root)}, it says ${toBase64(kept)}: ` +
+      `the first ${size} rows make the root ${toBase64(root)}, but it says ${toBase64(kept)}: ` +
       `the log was rewritten, or this is the head of another log${intact}`
     );
   }
@@ -115,7 +113,7 @@ export class TreeVerifier {
   }
 }
 
-/** Two signed heads of one log and size with different roots prove that the log was forked. */
+/** The contradiction between two heads of one log and size with different roots, which prove a fork if both are signed. */
 function forkIn(heads: readonly KeptHead[]): Contradiction | undefined {
   for (const [place, { source, origin, size, root }] of heads.entries()) {
     const other = heads

@@ -35,7 +35,7 @@ export interface TrustFileKey {
   noteKey: NoteKey;
   /** The 32 bytes in base64url. */
   x: string;
-  /** When it was retired; undefined while it signs. */
+  /** When it was retired; undefined while it is live. */
   retiredAt: string | undefined;
 }
 
@@ -66,7 +66,7 @@ export function readTrustFile(text: string, checks: SuccessionChecks): TrustFile
   return 'fault' in content ? content : withSuccessors(content, successors, checks);
 }
 
-/** Adds the keys of `successors`. One that no live key of the file proves makes the file invalid. */
+/** Adds the keys of `successors`. If a chain of signatures from a live key of the file does not prove all of them, the file is invalid. */
 function withSuccessors(
   content: TrustFileContent,
   successors: unknown,
@@ -91,21 +91,21 @@ function readWorkspace(value: unknown): TrustFileContent['workspace'] | undefine
 }
 
 function readKeys(
-  given: unknown,
+  jwks: unknown,
   workspace: TrustFileContent['workspace'],
   checks: SuccessionChecks,
 ): TrustFileContent | { fault: string } {
-  if (!Array.isArray(given) || given.length === 0) return { fault: 'is not a trust file: it has no key in `keys`' };
-  const found = trustedKeys(JSON.stringify({ keys: given }), checks.sha256);
+  if (!Array.isArray(jwks) || jwks.length === 0) return { fault: 'is not a trust file: it has no key in `keys`' };
+  const found = trustedKeys(JSON.stringify({ keys: jwks }), checks.sha256);
   if (found === undefined)
     return { fault: 'is not a trust file: `keys` contains an element that is not an Ed25519 JWK with `note_key`' };
-  const fault = listedSuccessionFault(given, checks);
+  const fault = listedSuccessionFault(jwks, checks);
   if (fault !== undefined) return { fault: `contradicts itself: ${fault}` };
-  const ends = new Map(given.map((jwk: { x?: unknown; retired_at?: unknown }) => [jwk.x, jwk.retired_at]));
+  const retirements = new Map(jwks.map((jwk: { x?: unknown; retired_at?: unknown }) => [jwk.x, jwk.retired_at]));
   const keys = found.map((noteKey): TrustFileKey => {
     const x = toBase64Url(noteKey.publicKey);
-    const end = ends.get(x);
-    return { noteKey, x, retiredAt: end === undefined ? undefined : String(end) };
+    const retiredAt = retirements.get(x);
+    return { noteKey, x, retiredAt: retiredAt === undefined ? undefined : String(retiredAt) };
   });
   if (keys.every(({ retiredAt }) => retiredAt !== undefined))
     return { fault: `has no live key: every key in it is retired; renew it (${renewCommand(workspace.name)})` };

@@ -4,7 +4,7 @@ import { type NoteKey, parseNoteVerifierKey } from './signed-note.ts';
 
 /**
  * The keys that a reader trusts: verifier keys, one per line, or the JWKS of `/.well-known/jwks.json` with its `note_key` members.
- * Undefined if there is none or one is malformed, because an ignored key would look like a wrong signature.
+ * Undefined if there is none or one is malformed. If a malformed key were ignored, its signatures would seem to be wrong.
  */
 export function trustedKeys(text: string, sha256: Sha256): NoteKey[] | undefined {
   const keys = text.trim().startsWith('{') ? keysOfJwks(text, sha256) : keysOfLines(text, sha256);

@@ -16,7 +16,7 @@ export interface ReportedUsage {
   cost_usd?: number | null;
 }
 
-/** A sum that JSON numbers cannot represent. The caller responds with 422 (docs/errors.md). */
+/** A sum is larger than 2^53-1. The caller responds with 422 (docs/errors.md). */
 export class SumTooLargeError extends Error {
   override name = 'SumTooLargeError';
   readonly member: 'prompt_tokens' | 'completion_tokens' | 'total_tokens' | 'cost_usd';
@@ -39,10 +39,10 @@ export function usageOf(reported: ReportedUsage): Usage {
   };
 }
 
-/** Sums over a trace's spans, computed only if needed: a supplied total replaces its sum, which then cannot be too large. */
+/** Sums over a trace's spans. They are computed only if needed, so a sum that a supplied total replaces never throws. */
 export type Sums = { readonly [Member in keyof Usage]: () => Usage[Member] };
 
-/** The sums over spans; null if no span reports the value. Each throws SumTooLargeError. */
+/** The sums over spans; null if no span reports the value. Each may throw SumTooLargeError. */
 export const usageOfSpans = (spans: readonly ReportedUsage[]): Sums => ({
   promptTokens: () =>
     tokenSum(
@@ -66,8 +66,8 @@ export const usageOfSpans = (spans: readonly ReportedUsage[]): Sums => ({
 });
 
 /**
- * The totals of a trace: the values supplied at trace level, else the sums over the spans (docs/api.md). If only `prompt_tokens` and
- * `completion_tokens` are supplied, the total is their sum.
+ * The totals of a trace: the values supplied at trace level, else the sums over the spans. If `prompt_tokens` and `completion_tokens` are
+ * supplied, but no `total_tokens`, the total is their sum.
  */
 export const traceTotals = (supplied: Usage, sums: Sums): Usage => ({
   promptTokens: supplied.promptTokens ?? sums.promptTokens(),
@@ -87,7 +87,7 @@ export const suppliedUsage = (reported: ReportedUsage): Usage => ({
   costUsd: reported.cost_usd == null ? null : plainDecimal(reported.cost_usd),
 });
 
-/** Supplied totals stay until they are supplied again. New prompt and completion tokens replace an earlier total. */
+/** Merges newly supplied usage into the earlier one. New prompt and completion tokens without a total remove the earlier total. */
 export function mergedUsage(sent: Usage, kept: Usage): Usage {
   const derivesTotal = sent.promptTokens !== null && sent.completionTokens !== null;
   return {
@@ -98,13 +98,13 @@ export function mergedUsage(sent: Usage, kept: Usage): Usage {
   };
 }
 
-/** Checks a sum of costs; throws if JSON numbers cannot represent it. A supplied cost is not a sum and has no limit. */
+/** Returns a sum of costs; throws SumTooLargeError if it is larger than 2^53-1. A supplied cost is not a sum and has no limit. */
 export function boundedCost(sum: string): string {
   if (Number(sum) > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError('cost_usd');
   return sum;
 }
 
-/** The sum of the reported values; null if there are none. Throws as soon as the sum exceeds 2^53-1, where it would be inexact. */
+/** The sum of the reported values; null if there are none. Throws SumTooLargeError, because a larger sum would be inexact. */
 function tokenSum(member: SumTooLargeError['member'], values: readonly (number | null | undefined)[]): number | null {
   let sum: number | null = null;
   for (const value of values) {

@@ -4,14 +4,14 @@ import type { Field } from './conventions/convention.ts';
 import { textOf } from './conventions/messages.ts';
 import type { Value } from './records.ts';
 
-/** The largest number of tokens of one step. Sums over any number of steps stay exact. */
+/** The largest number of tokens of one step. Sums over up to 9,000 such steps stay exact. */
 const TOKENS_MAX = 1e12;
-/** Highest cost of one step in US dollars. */
+/** The highest cost of one step in US dollars. */
 const COST_USD_MAX = 1e9;
 
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** A value as a label of the contract; undefined if the contract rejects it: empty, too long, with control characters, not Unicode. */
+/** A value as a label; undefined if the contract rejects it: empty, too long, with control characters or lone surrogates. */
 export function labelOf(value: Value | undefined): string | undefined {
   if (typeof value !== 'string' || value === '' || CONTROL_CHARACTER.test(value) || !value.isWellFormed()) return undefined;
   return value.length > LABEL_LENGTH_MAX && [...value].length > LABEL_LENGTH_MAX ? undefined : value;
@@ -23,19 +23,19 @@ export function agentNameOf(value: Value | undefined): string | undefined {
   return name === undefined || agentNameProblems(name).length > 0 ? undefined : name;
 }
 
-/** A value as a number of tokens, also from a text of digits; undefined for any other value. */
+/** A value as a number of tokens: a whole number, or a text of digits; undefined for any other value. */
 export function tokensOf(value: Value | undefined): number | undefined {
   const tokens = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
   return typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX ? tokens : undefined;
 }
 
-/** A value as an amount in US dollars; undefined for any other value. */
+/** A value as an amount in US dollars: a number, or a decimal as text; undefined for any other value. */
 export function costOf(value: Value | undefined): number | undefined {
   const cost = typeof value === 'string' && /^\d{1,9}(\.\d{1,20})?$/.test(value) ? Number(value) : value;
   return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 && cost <= COST_USD_MAX ? cost : undefined;
 }
 
-/** A text for the contract, truncated to the maximum length. */
+/** A value as the text of an error, truncated to the contract's maximum length; undefined if it is empty. */
 export function errorOf(value: Value | undefined): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const text = textOf(value).toWellFormed();

@@ -11,7 +11,7 @@ export interface ContentEvent {
 }
 
 /** The events that contain one message each, with the role of the message. */
-const SPEAKERS: Readonly<Record<string, Message['role']>> = {
+const ROLES: Readonly<Record<string, Message['role']>> = {
   'gen_ai.system.message': 'system',
   'gen_ai.user.message': 'user',
   'gen_ai.assistant.message': 'assistant',
@@ -23,7 +23,7 @@ const SPEAKERS: Readonly<Record<string, Message['role']>> = {
 const DETAILS = 'gen_ai.client.inference.operation.details';
 
 /** Whether an event contains messages. */
-export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(SPEAKERS, name);
+export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(ROLES, name);
 
 /** The messages of events, in their order. */
 export function messagesOfEvents(events: readonly ContentEvent[]): Message[] {
@@ -34,14 +34,14 @@ export function messagesOfEvents(events: readonly ContentEvent[]): Message[] {
     const read = readGenAiMessages(members);
     if (read !== undefined) return read.messages;
   }
-  return events.flatMap((event) => (Object.hasOwn(SPEAKERS, event.name) ? [messageOf(event)] : []));
+  return events.flatMap((event) => (Object.hasOwn(ROLES, event.name) ? [messageOf(event)] : []));
 }
 
 function messageOf({ name, attributes, body }: ContentEvent): Message {
   const fields: Record<string, Value> = { ...Object.fromEntries(attributes), ...(isObject(body) ? body : {}) };
-  const inner = fromJson(fields.message ?? null);
-  const message: Record<string, Value> = isObject(inner) ? inner : fields;
+  const nested = fromJson(fields.message ?? null);
+  const message: Record<string, Value> = isObject(nested) ? nested : fields;
   const content = message.content ?? (typeof body === 'string' ? body : null);
   const toolCalls = fromJson(message.tool_calls ?? null);
-  return plainMessage({ ...message, content, tool_calls: toolCalls }, SPEAKERS[name]!);
+  return plainMessage({ ...message, content, tool_calls: toolCalls }, ROLES[name]!);
 }

@@ -3,7 +3,7 @@ import { type ContentEvent, isContentEvent } from './event-messages.ts';
 import { findingOf } from './findings.ts';
 import type { LogRecord, Value } from './records.ts';
 
-/** The kind of a log record of a span. */
+/** The kind of a log record that belongs to a span. */
 export type LogKind = 'content' | 'exception' | 'finding';
 
 /** A log record to be stored, as JSON text. */
@@ -16,7 +16,7 @@ export interface MappedLog {
   document: string;
 }
 
-/** The log records of an export with content, an exception or a finding of a span. All others are omitted. */
+/** The log records of an export that contain messages, an exception or a finding of a span. All others are omitted. */
 export const mapLogs = (records: readonly LogRecord[]): MappedLog[] => records.flatMap(mapLog);
 
 function mapLog(record: LogRecord): MappedLog[] {
@@ -46,7 +46,7 @@ function nameOf({ eventName, attributes }: LogRecord): string {
   return eventName !== '' ? eventName : typeof attribute === 'string' ? attribute : '';
 }
 
-/** Parses a stored record of content. */
+/** Parses the document of a stored record of the kind `content`. */
 export function parseContentEvent(document: string): ContentEvent {
   const { name, attributes, body } = JSON.parse(document) as { name: string; attributes: Record<string, Value>; body: Value };
   return { name, attributes: new Map(Object.entries(attributes)), body };

@@ -10,7 +10,7 @@ import type { Attributes, SpanRecord, Value } from './records.ts';
 /** Member of `metadata` for a conversation from span events. Messages from log records replace it. */
 export const MESSAGES_FROM = 'countersign.messages_from';
 
-/** Name of a step without a name. */
+/** The name of a step whose span has none. */
 const UNNAMED = 'unnamed';
 const STATUS_ERROR = 2;
 
@@ -38,7 +38,7 @@ export function kindOfSpan(span: SpanRecord): KindMatch {
 
 /**
  * A span as a step of a trace. Attributes that no rule maps, or whose value a field rejects, stay in `metadata`.
- * @param repeatsParent whether its tokens repeat those of its parent.
+ * @param repeatsParent whether the span's tokens repeat those of its parent.
  */
 export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsParent = false): Span {
   const usedNames = new Set<string>();
@@ -127,7 +127,7 @@ export function spanError(record: SpanRecord): string | undefined {
 
 const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 
-/** A member that an assignment would not define, because it would set the prototype. */
+/** The form of an ordinary member, for `__proto__`: an assignment would set the prototype and define no member. */
 const OWN_MEMBER = { enumerable: true, configurable: true, writable: true } as const;
 
 function metadataOf(record: SpanRecord, usedNames: ReadonlySet<string>, isUnnamed: boolean): Record<string, unknown> {

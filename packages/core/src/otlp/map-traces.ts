@@ -9,16 +9,16 @@ import type { Attributes, SpanRecord } from './records.ts';
 
 /** The spans of one trace in an export, as a submission of that trace. */
 export interface MappedTrace {
-  /** In the form of POST /api/public/traces. `agent_name` and `outcome` are set only if they are certain. */
+  /** In the form of POST /api/public/traces. Only the root span sets `outcome`. `agentRank` gives the source of `agent_name`. */
   trace: Trace & { trace_id: string; spans: Span[] };
   agentRank: AgentRank;
-  /** A provisional agent name until the root or an `invoke_agent` span arrives. */
+  /** A provisional agent name until the root span or an agent span arrives; null if the trace has `agent_name` or no span has one. */
   provisionalAgentName: string | null;
   hasError: boolean;
   findings: { spanId: string; time: bigint | undefined; finding: Finding }[];
 }
 
-/** Groups the spans of an export by trace. Of two spans with the same id the later one is used. */
+/** Groups the spans of an export by trace. Of two spans with the same ID the later one is used. */
 export function mapTraces(records: readonly SpanRecord[]): MappedTrace[] {
   const byTrace = new Map<string, Map<string, SpanRecord>>();
   for (const record of records) {
@@ -54,7 +54,7 @@ function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace 
   };
 }
 
-/** The span ids of model calls with tokens. A child span of the model's client reports the same tokens again. */
+/** The span IDs of model calls with tokens. A child span of the model's client reports the same tokens again. */
 function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMatch[]): Set<string> {
   const calls = records.filter(
     ({ attributes }, index) =>
@@ -65,7 +65,7 @@ function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMa
 
 const USAGE_FIELDS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const;
 
-/** Facts from the root span alone: outcome and duration of the run. */
+/** The members that come from the root span alone: outcome, error, duration and times of the run. */
 function rootFacts(root: SpanRecord): Partial<Trace> {
   const error = spanError(root);
   const latency = millisecondsBetween(root.start, root.end);
@@ -87,7 +87,7 @@ function agentOf(root: SpanRecord | undefined, invoked: SpanRecord | undefined):
   return service === undefined ? undefined : { name: service, rank: AGENT_RANK.serviceOfRoot };
 }
 
-/** The name of the agent from spans without their root. */
+/** The first agent name in spans; without one, the name of the service. */
 function provisionalName(records: readonly SpanRecord[]): string | null {
   for (const { attributes } of records) {
     const found = valueOfField('agent_name', attributes);
@@ -102,7 +102,7 @@ function serviceName(resource: Attributes): string | undefined {
   return name?.startsWith('unknown_service') ? undefined : name;
 }
 
-/** The first value of a field in the spans, otherwise in their resource. */
+/** The first value of a field in the spans, otherwise in the resource of the first span. */
 function firstOf(field: 'session_id' | 'external_user_id', records: readonly SpanRecord[]): string | undefined {
   for (const { attributes } of records) {
     const found = valueOfField(field, attributes);

@@ -4,7 +4,7 @@ import type { Attributes, LogRecord, SpanRecord } from './records.ts';
 const USER_IDS = (RULES.get('external_user_id') ?? []).flatMap(({ from }) => from);
 
 /**
- * Removes user ids that are personal data from records, and returns the removed values.
+ * Removes user IDs that are personal data from records, and returns the removed values.
  * @param isPersonal whether a text is an e-mail address or a telephone number.
  */
 export function removePersonalIds(
@@ -12,11 +12,11 @@ export function removePersonalIds(
   isPersonal: (text: string) => boolean,
 ): Set<string> {
   const found = new Set<string>();
-  const seen = new Set<Attributes>();
+  const searched = new Set<Attributes>();
   for (const { attributes, resource } of records) {
     for (const each of [attributes, resource]) {
-      if (seen.has(each)) continue;
-      seen.add(each);
+      if (searched.has(each)) continue;
+      searched.add(each);
       for (const name of USER_IDS) {
         const value = each.get(name);
         if (typeof value !== 'string' || !isPersonal(value)) continue;

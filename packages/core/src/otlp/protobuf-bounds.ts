@@ -39,7 +39,7 @@ export type Signal = keyof typeof REQUESTS;
 
 /**
  * Checks the wire format of a body and counts its records before it is decoded, because few bytes can become millions of objects.
- * @throws MalformedExportError if it is not protobuf, is nested too deeply, or contains too many records.
+ * @throws MalformedExportError if the body is not protobuf, is nested too deeply, or contains too many records or values.
  */
 export function countProtobuf(signal: Signal, bytes: Uint8Array): ExportCounts {
   const counts: ExportCounts = { records: 0, values: 0 };
@@ -68,9 +68,9 @@ function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts
     else if (wireType === 5) cursor.at += 4;
     else if (wireType === 2) {
       const length = readVarint(bytes, cursor, end);
-      const inner = shape.fields[field];
+      const fieldShape = shape.fields[field];
       if (cursor.at + length > end) throw malformedError('the body is not protobuf of OTLP: it is cut off', start);
-      if (inner !== undefined) walk(bytes, inner, { at: cursor.at, end: cursor.at + length, depth: depth + 1 }, counts);
+      if (fieldShape !== undefined) walk(bytes, fieldShape, { at: cursor.at, end: cursor.at + length, depth: depth + 1 }, counts);
       cursor.at += length;
     } else throw malformedError(`the body is not protobuf of OTLP: wire type ${wireType} is not used`, start);
     if (cursor.at > end) throw malformedError('the body is not protobuf of OTLP: it is cut off', start);

@@ -25,7 +25,7 @@ export function readProtobufSpans(bytes: Uint8Array): SpanRecord[] {
   return records;
 }
 
-/** The records of an ExportLogsServiceRequest, in order. Throws MalformedExportError. */
+/** The log records of an ExportLogsServiceRequest, in order. Throws MalformedExportError. */
 export function readProtobufLogs(bytes: Uint8Array): LogRecord[] {
   countProtobuf('logs', bytes);
   const records: LogRecord[] = [];
@@ -36,7 +36,7 @@ export function readProtobufLogs(bytes: Uint8Array): LogRecord[] {
   return records;
 }
 
-/** Visits the scopes of a request: `visit` must read up to their end. The resource may be complete only after the last one. */
+/** Visits the scopes of a request. `visit` must read each scope to its end. A resource may be complete only after its last scope. */
 function forEachScope(reader: WireReader, end: number, visit: (resource: Attributes, end: number) => void): void {
   while (reader.at < end) {
     const tag = reader.tag();
@@ -47,10 +47,10 @@ function forEachScope(reader: WireReader, end: number, visit: (resource: Attribu
     const endOfGroup = reader.end();
     const resource: Attributes = new Map();
     while (reader.at < endOfGroup) {
-      const inner = reader.tag();
-      if (inner === 0x0a) readResource(reader, reader.end(), resource);
-      else if (inner === 0x12) visit(resource, reader.end());
-      else reader.skip(inner);
+      const groupTag = reader.tag();
+      if (groupTag === 0x0a) readResource(reader, reader.end(), resource);
+      else if (groupTag === 0x12) visit(resource, reader.end());
+      else reader.skip(groupTag);
     }
   }
 }
@@ -72,7 +72,7 @@ function forEachRecord(reader: WireReader, end: number, visit: (end: number) => 
   }
 }
 
-/** The name of a scope, wherever it is in the message. Stays at the start of the message. */
+/** The name of a scope, wherever it is in the message. The reader's position does not change. */
 function scopeName(reader: WireReader, end: number): string {
   const start = reader.at;
   let name = '';
@@ -84,9 +84,9 @@ function scopeName(reader: WireReader, end: number): string {
     }
     const endOfScope = reader.end();
     while (reader.at < endOfScope) {
-      const inner = reader.tag();
-      if (inner === 0x0a) name = reader.name();
-      else reader.skip(inner);
+      const scopeTag = reader.tag();
+      if (scopeTag === 0x0a) name = reader.name();
+      else reader.skip(scopeTag);
     }
   }
   reader.at = start;

@@ -1,4 +1,4 @@
-/** The value of an attribute in JSON types. Integers beyond 2^53-1 and bytes (Base64) are strings. */
+/** The value of an attribute in JSON types. Integers beyond 2^53-1, NaN, infinity and bytes (Base64) are strings. */
 export type Value = string | number | boolean | null | Value[] | { [name: string]: Value };
 
 /** Attributes by name. Of duplicate names the last value is used. */
@@ -21,13 +21,13 @@ export interface LinkRecord {
 
 /** A span of OTLP, the same from protobuf and from JSON. */
 export interface SpanRecord {
-  /** 32 lower-case hex digits; empty without a valid id. */
+  /** 32 lower-case hex digits; empty without a valid ID. */
   traceId: string;
-  /** 16 lower-case hex digits; empty without a valid id. */
+  /** 16 lower-case hex digits; empty without a valid ID. */
   spanId: string;
   /** Undefined for a span without a parent. */
   parentSpanId: string | undefined;
-  /** Whether its parent is known to be remote. */
+  /** Whether the span's parent is known to be remote. */
   hasRemoteParent: boolean;
   name: string;
   /** SPAN_KIND_*, 0 when not sent. */
@@ -70,14 +70,17 @@ export class MalformedExportError extends Error {
   }
 }
 
-/** Maximum records of a body: spans with their events and links, or log records. */
+/**
+ * The maximum number of records in a body: spans, log records or data points. In protobuf, events and links of spans count too. In JSON,
+ * metrics count instead of data points.
+ */
 export const RECORDS_MAX = 100_000;
-/** Maximum attribute values in a body. */
+/** The maximum number of attribute values in a protobuf body. */
 export const VALUES_MAX = 500_000;
-/** Maximum nesting of messages. */
+/** The maximum nesting of messages in a protobuf body. */
 export const DEPTH_MAX = 64;
 
-/** Bits of a span's flags: whether it is known that its parent is remote, and whether it is. */
+/** Two bits of a span's flags: whether the sender knows if the parent is remote, and whether it is. */
 const REMOTE_PARENT_KNOWN_AND_TRUE = 0x300;
 
 /** Whether the flags of a span say that its parent is remote. */

@@ -8,7 +8,7 @@ const CHUNK = 8192;
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** Texts up to this length are remembered by `name`. */
+/** The longest text that `name` caches. */
 const NAME_BYTES_MAX = 64;
 const NAMES_MAX = 512;
 
@@ -80,7 +80,7 @@ export class WireReader {
     }
   }
 
-  /** Reads a varint as a signed number of 64 bits; as text if a double cannot represent it. */
+  /** Reads a varint as a signed number of 64 bits; as text if it is not a safe integer. */
   int64(): number | string {
     const start = this.at;
     let value = 0;
@@ -112,7 +112,7 @@ export class WireReader {
     return Number.isFinite(value) ? value : String(value);
   }
 
-  /** Reads an id as lower-case hex; empty if it has another length or is all zeros. */
+  /** Reads an ID as lower-case hex; empty if it has another length or is all zeros. */
   hexId(length: number): string {
     const end = this.end();
     const start = this.at;
@@ -140,7 +140,7 @@ export class WireReader {
     }
   }
 
-  /** Reads a text that probably occurred before. */
+  /** Reads a text, from a cache if it occurred recently. */
   name(): string {
     const start = this.at;
     const end = this.end();

@@ -18,7 +18,7 @@ export const AgentName = Type.Object({
 });
 export type AgentName = Static<typeof AgentName>;
 
-/** The agent of a record that may have none. */
+/** The agent of a record; null if the record has none. */
 export const agentOrNone = (description: string) => Type.Union([AgentName, Type.Null()], { description });
 
 /** An evaluation in a list. */
@@ -26,7 +26,7 @@ export const EvaluationSummary = Type.Object({
   id: uuid({ description: 'Identifier of the evaluation.' }),
   name: label({ description: 'Its name.' }),
   status: oneOf(EVALUATION_STATUSES, { description: 'Its status.' }),
-  pass_rate: nullable(percentage({ description: 'Share of passed cases in percent; null when none was reported.' })),
+  pass_rate: nullable(percentage({ description: 'Share of passed cases in percent; null if none was reported.' })),
   category: nullable(label({ description: 'Its category.' })),
   harness_id: nullable(uuid({ description: 'The harness that ran it.' })),
   recorded_at: dateTime({ description: 'When the service recorded it.' }),
@@ -35,7 +35,7 @@ export const EvaluationSummary = Type.Object({
 });
 export type EvaluationSummary = Static<typeof EvaluationSummary>;
 
-/** The result of a promotion check made now, with the same rules; nothing is recorded. */
+/** The result that a promotion check would have now. Nothing is recorded. */
 export const Standing = Type.Object({
   promotable: flag({ description: 'Whether all four conditions hold.' }),
   reason: oneOf(REASONS, { description: 'The first condition that fails, or all_conditions_met.' }),
@@ -60,7 +60,8 @@ export const AgentSummary = Type.Object({
       'Agents whose names differ from its name only by case or look-alike letters, the oldest first; at most 3, none archived.',
   }),
   latest_evaluation: Type.Union([EvaluationSummary, Type.Null()], {
-    description: 'The evaluation that decides; null without one.',
+    description:
+      'The latest evaluation, which promotion checks use; null without one. Its `approval` is also null while an approval is pending.',
   }),
   open_recertifications: count({ description: 'How many re-certifications are open.' }),
   standing: Standing,

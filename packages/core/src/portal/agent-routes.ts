@@ -23,7 +23,7 @@ export const PassRatePoint = Type.Object({
   suite: nullable(label({ description: 'Name of its suite; null if none was sent.' })),
   recorded_at: dateTime({ description: 'When it was recorded.' }),
   status: oneOf(EVALUATION_STATUSES, { description: 'Its status.' }),
-  pass_rate: nullable(percentage({ description: 'In percent; null when none was reported.' })),
+  pass_rate: nullable(percentage({ description: 'In percent; null if none was reported.' })),
   harness_id: nullable(uuid({ description: 'Its harness.' })),
   approval: nullable(oneOf(APPROVAL_STATUSES, { description: 'The state of its approval; null if none was requested.' })),
 });
@@ -33,20 +33,24 @@ export type PassRatePoint = Static<typeof PassRatePoint>;
 export const PassRates = Type.Object({
   points: Type.Array(PassRatePoint, { description: 'The latest points, oldest first.' }),
   threshold: percentage({ description: 'The default threshold of the promotion check, in percent.' }),
-  more: flag({ description: 'Whether there are older ones.' }),
+  more: flag({ description: 'Whether there are older points.' }),
 });
 export type PassRates = Static<typeof PassRates>;
 
-/** The result of a promotion preview: rules and evidence of a real decision, but not signed and not recorded. */
+/** The result of a promotion preview: the rules and evidence are those of a real decision, but it is not signed and not recorded. */
 export const PromotionPreview = Type.Object({
   ...Standing.properties,
   agent_id: uuid({ description: 'The agent.' }),
   policy: label({ description: 'The rule that decides, <rule-name>/<version>.' }),
   required_threshold: percentage({ description: 'The required pass rate.' }),
-  actual_threshold: nullable(percentage({ description: 'The pass rate of the latest evaluation; null when none is reported.' })),
+  actual_threshold: nullable(percentage({ description: 'The pass rate of the latest evaluation; null if none is reported.' })),
   max_age_hours: count({ minimum: 1, maximum: 8760, description: 'The maximum age of the evaluation, in hours.' }),
-  evaluation: Type.Union([EvaluationSummary, Type.Null()], { description: 'The evaluation that decides; null without one.' }),
-  evaluation_age: nullable(amount({ description: 'Its age in hours, rounded to 4 decimals.' })),
+  evaluation: Type.Union([EvaluationSummary, Type.Null()], {
+    description: 'The latest evaluation, which promotion checks use; null without one.',
+  }),
+  evaluation_age: nullable(
+    amount({ description: 'Its age in hours, rounded up, with at most 4 decimals; null without an evaluation.' }),
+  ),
 });
 export type PromotionPreview = Static<typeof PromotionPreview>;
 
@@ -72,7 +76,7 @@ export const agentRoutes = {
     path: `${WORKSPACE}/agents`,
     access: 'viewer',
     compressed: true,
-    summary: 'The agents, by name, each with whether it could be promoted now.',
+    summary: 'The agents, by name, and whether each could be promoted now.',
     query: pageQuery({
       search: filter.label('Part of the name, ignoring case.'),
       risk_level: filter.oneOf(RISK_LEVELS, 'Only this risk level.'),

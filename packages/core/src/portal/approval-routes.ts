@@ -20,9 +20,9 @@ export const Change = Type.Object({
   what: oneOf(['name', 'pass_rate', 'status', 'category', 'harness_id', 'severity_threshold', 'recorded_by', 'models'], {
     description: 'Which fact.',
   }),
-  before: nullable(text({ description: 'At the last approved evaluation; null if unknown.' })),
-  now: nullable(text({ description: 'At this one; null if unknown.' })),
-  difference: nullable(amount({ description: 'For numbers, now minus before; null otherwise.' })),
+  before: nullable(text({ description: 'Its value at the last approved evaluation; null if unknown.' })),
+  now: nullable(text({ description: 'Its value at this evaluation; null if unknown.' })),
+  difference: nullable(amount({ description: 'For numbers: `now` minus `before`; null otherwise.' })),
 });
 export type Change = Static<typeof Change>;
 
@@ -34,12 +34,15 @@ export const ApprovalDetail = Type.Object({
   details: EvaluationDetails,
   notes: nullable(text({ description: 'Notes from the sender of the evaluation.' })),
   approval: Type.Union([Approval, Type.Null()], { description: 'The approval; null if none was requested.' }),
-  is_latest: flag({ description: "Whether it is the agent's latest evaluation; promotion checks use only that one." }),
+  is_latest: flag({
+    description: "Whether it is the agent's latest evaluation. Promotion checks without a harness use only that one.",
+  }),
   runs: RelatedRuns,
   last_approved: Type.Union(
     [Type.Object({ evaluation: EvaluationSummary, approval: Approval, runs: RelatedRuns }), Type.Null()],
     {
-      description: 'The evaluation of this agent that was approved last before this one; null if none was.',
+      description:
+        'Of the evaluations that this agent had before this one, the one that was approved last; null if none was approved.',
     },
   ),
   changes: Type.Array(Change, { description: 'What changed since the last approved evaluation; empty without one.' }),
@@ -47,15 +50,17 @@ export const ApprovalDetail = Type.Object({
   may: Type.Object(
     {
       approve: flag({ description: 'Whether it can be approved now.' }),
-      reject: flag({ description: 'Whether it can be rejected now; this includes an approved one; a rejection is final.' }),
-      withdraw: flag({ description: 'Whether its approval can be withdrawn: approved, and no allowed decision is based on it.' }),
+      reject: flag({ description: 'Whether it can be rejected now, also after an approval. A rejection is final.' }),
+      withdraw: flag({
+        description: 'Whether its approval can be withdrawn: it is approved, and no allowed decision is based on it.',
+      }),
     },
-    { description: 'What an approver may do with it now.' },
+    { description: 'What an approver may do with the evaluation now.' },
   ),
 });
 export type ApprovalDetail = Static<typeof ApprovalDetail>;
 
-/** The reason of a decision. */
+/** The reason for an act. */
 export const Rationale = Type.Object(
   { rationale: ledgerText({ description: 'Why; goes into the ledger.' }) },
   { additionalProperties: false },
@@ -72,9 +77,9 @@ export const approvalRoutes = {
     path: `${WORKSPACE}/approvals`,
     access: 'viewer',
     compressed: true,
-    summary: 'The evaluations that are waiting for a decision, oldest first; or the decided ones, latest first.',
+    summary: 'The evaluations that wait for a decision, oldest first; or the decided ones, latest first.',
     query: pageQuery({
-      status: filter.oneOf(APPROVAL_STATUSES, 'Default pending.'),
+      status: filter.oneOf(APPROVAL_STATUSES, 'Only this status; default pending.'),
       agent_id: filter.agent(),
     }),
     response: page(ListedApproval),

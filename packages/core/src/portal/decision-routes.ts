@@ -26,7 +26,7 @@ export const Attestation = Type.Object({
   payload: unboundedText({ description: 'The statement, base64.' }),
   signatures: Type.Array(
     Type.Object({
-      keyid: unboundedText({ description: 'Which key: the `kid` in the key set.' }),
+      keyid: unboundedText({ description: 'ID of the key: its `kid` in the key set.' }),
       sig: unboundedText({ description: 'Ed25519 signature, base64.' }),
     }),
     { description: 'One signature by each live key.' },
@@ -38,7 +38,7 @@ export const DecisionDetail = Type.Object({
   ...ListedDecision.properties,
   decision: Type.Unsafe<PromotionDecision>({ ...PromotionDecision, description: 'The signed decision.' }),
   document: unboundedText({
-    description: 'The JSON text that was signed and returned; hash and signature cover it.',
+    description: 'The JSON text of the signed decision, as it was returned.',
   }),
   attestation: Type.Union([Attestation, Type.Null()], {
     description: 'Its attestation; null if the decision was altered, which `altered` explains.',
@@ -63,7 +63,7 @@ export const decisionRoutes = {
       agent_id: filter.agent(),
       allowed: filter.oneOf(['true', 'false'], 'Only allowed or only blocked decisions.'),
       reason: filter.oneOf(REASONS, 'Only this reason.'),
-      evaluation_id: filter.uuid('Only those based on this evaluation.'),
+      evaluation_id: filter.uuid('Only decisions based on this evaluation.'),
       from: filter.from(),
       to: filter.to(),
     }),

@@ -9,8 +9,9 @@ export const DifferingRow = Type.Object({
   }),
   id: label({
     description:
-      'ID of the agent, evaluation (also for approvals), incident or run; a run also has the number of the submission. For a row of a log: its number, or what contradicts the log.',
+      'ID of the agent, evaluation (also for approvals) or incident, or of the run with the number of the submission. For a row of a ' +
+      'log: its number, or what contradicts the log.',
   }),
-  fault: text({ description: 'What the row says, and what the log says.' }),
+  fault: text({ description: 'The value in the row, and the value in the log.' }),
 });
 export type DifferingRow = Static<typeof DifferingRow>;

@@ -11,8 +11,10 @@ import { RunTotals } from './run-facts.ts';
 /** An evaluation in a list. */
 export const ListedEvaluation = Type.Object({
   ...EvaluationSummary.properties,
-  agent: agentOrNone('The agent that was evaluated. Null if none was named: promotion checks then ignore the evaluation.'),
-  completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite ran; null if unknown.' })),
+  agent: agentOrNone(
+    'The agent that was evaluated; null if none was named. Promotion checks ignore evaluations without an agent.',
+  ),
+  completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite ran; null if not reported.' })),
 });
 export type ListedEvaluation = Static<typeof ListedEvaluation>;
 
@@ -26,7 +28,7 @@ export const EvaluationDetails = Type.Object({
   blocking_failures: Type.Array(label({ description: 'Name of a failed case.' }), {
     description: 'Failed cases that an average must not hide.',
   }),
-  max_severity: nullable(amount({ description: 'Highest severity found, on the scale of the threshold.' })),
+  max_severity: nullable(amount({ description: 'Highest severity found, on the scale of severity_threshold.' })),
   results_sha256: nullable(label({ description: 'SHA-256 of the results file, hex.' })),
   run_url: nullable(text({ description: 'Page of the run, http or https.' })),
   trace_ids: Type.Array(label({ description: 'trace_id of a run.' }), { description: 'The runs that were evaluated.' }),
@@ -46,15 +48,16 @@ export const Approval = Type.Object({
   rationale: nullable(text({ description: 'Why.' })),
   used_by: nullable(
     uuid({
-      description: 'The first allowed decision based on this evaluation; its approval cannot be withdrawn.',
+      description:
+        'The first allowed decision based on this evaluation; null if there is none. An approval that was used cannot be withdrawn.',
     }),
   ),
 });
 export type Approval = Static<typeof Approval>;
 
 /**
- * The runs that an evaluation may have examined. The contract does not link runs to evaluations, so these are the agent's runs between
- * the previous evaluation and this one. The list of runs shows them with the same agent, from and to.
+ * The runs that an evaluation may have examined: the agent's runs between the previous evaluation and this one. Evaluations need not name
+ * their runs, so `trace_ids` is not used. The list of runs shows the same runs with the filters `agent_id`, `from` and `to`.
  */
 export const RelatedRuns = Type.Object({
   from: nullable(dateTime({ description: "When the agent's previous evaluation was recorded; null for its first." })),
@@ -63,25 +66,28 @@ export const RelatedRuns = Type.Object({
   models: Type.Array(
     Type.Object({
       model: label({ description: 'A model.' }),
-      steps: count({ description: 'Model calls and telemetry events that name it.' }),
+      steps: count({ description: 'The number of steps and telemetry events that name the model.' }),
     }),
     {
       description:
-        'The models that the latest 200 traces and 200 telemetry events of them name, most used first. For each trace, only its latest 50 submissions are read.',
+        'At most 50 models that the latest 200 traces and 200 telemetry events of these runs name, most used first. For each trace, only ' +
+        'its latest 50 submissions are read.',
     },
   ),
-  counted_max: count({ description: 'The maximum number of runs of each kind in the totals; the latest are counted.' }),
+  counted_max: count({ description: 'The maximum number of runs of each kind in the totals. The latest runs are counted.' }),
 });
 export type RelatedRuns = Static<typeof RelatedRuns>;
 
 /** One evaluation. */
 export const EvaluationDetail = Type.Object({
   ...ListedEvaluation.properties,
-  severity_threshold: nullable(amount({ description: 'The severity from which a finding counted.' })),
+  severity_threshold: nullable(amount({ description: 'The lowest severity at which a finding counted.' })),
   notes: nullable(text({ description: 'Notes from its sender.' })),
   details: EvaluationDetails,
   agent_risk_level: nullable(oneOf(RISK_LEVELS, { description: "The agent's risk level now; null without an agent." })),
-  latest_of_agent: nullable(uuid({ description: "The agent's latest evaluation, which decides; null without an agent." })),
+  latest_of_agent: nullable(
+    uuid({ description: "The agent's latest evaluation, which promotion checks use; null without an agent." }),
+  ),
   approval_record: Type.Union([Approval, Type.Null()], { description: 'Its approval; null if none was requested.' }),
   runs: Type.Union([RelatedRuns, Type.Null()], { description: 'The runs that it may have examined; null without an agent.' }),
   document: unboundedText({ description: 'The original body of the request.' }),

@@ -53,19 +53,21 @@ export const WorkspaceName = Type.Object({
 /** A signed-in person and their memberships, which every page needs first. */
 export const Session = Type.Object({
   person: Type.Object({
-    id: uuid({ description: 'Identifier of the person; ledger entries name them as `user:<id>`.' }),
+    id: uuid({ description: 'Identifier of the person; ledger entries name the person as `user:<id>`.' }),
     email: emailAddress(),
     name: personName(),
-    has_password: Type.Boolean({ description: 'False for a person who used a sign-in link and has never set one.' }),
+    has_password: Type.Boolean({ description: 'False for a person who used a sign-in link and has never set a password.' }),
   }),
-  memberships: Type.Array(Type.Object({ workspace: WorkspaceName, role: role() }), { description: 'By name of the workspace.' }),
-  expires_at: dateTime({ description: 'When the session ends by itself.' }),
+  memberships: Type.Array(Type.Object({ workspace: WorkspaceName, role: role() }), {
+    description: 'In the order of the workspace names.',
+  }),
+  expires_at: dateTime({ description: 'When the session expires.' }),
 });
 
-/** The response to every sign-in. It sets the cookie. */
+/** The response to every sign-in. It also sets the session cookie. */
 export const SignedIn = Type.Object({
   ...Session.properties,
-  workspace_id: nullable(uuid({ description: 'The workspace that a link was for; null if it was for none.' })),
+  workspace_id: nullable(uuid({ description: 'The workspace that the used link was for; null without a link or a workspace.' })),
 });
 
 /** A one-time link, shown only once. */
@@ -75,5 +77,5 @@ export const OneTimeLink = Type.Object({
     description: 'Path and fragment of the link; the page puts its own origin in front.',
     examples: ['/link#q1w2e3…'],
   }),
-  expires_at: dateTime({ description: 'When it expires; it works once.' }),
+  expires_at: dateTime({ description: 'When it expires. It works only once.' }),
 });

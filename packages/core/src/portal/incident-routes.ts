@@ -10,7 +10,7 @@ import type { PortalRoute } from './route.ts';
 export const SEVERITIES = ['low', 'medium', 'high', 'critical'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Whether an incident requires re-certification, and the state of that. */
+/** Whether an incident requires a re-certification, and the state of the re-certification. */
 export const RECERTIFICATIONS = ['none', 'open', 'closed'] as const;
 
 /** An incident. */
@@ -22,10 +22,10 @@ export const Incident = Type.Object({
   opened_at: dateTime({ description: 'When it was opened.' }),
   opened_by: label({ description: 'Who opened it: user:<uuid> or operator.' }),
   recertification: oneOf(RECERTIFICATIONS, { description: 'Whether re-certification is required, and its state.' }),
-  closed_at: nullable(dateTime({ description: 'When the re-certification was closed; null otherwise.' })),
+  closed_at: nullable(dateTime({ description: 'When the re-certification was closed; null if it is open or not required.' })),
   closed_by: nullable(label({ description: 'Who closed it.' })),
   closing_rationale: nullable(text({ description: 'Why it was closed.' })),
-  closing_evaluation_id: nullable(uuid({ description: 'The passing evaluation that it was closed on.' })),
+  closing_evaluation_id: nullable(uuid({ description: 'The passing evaluation on which it was closed.' })),
 });
 export type Incident = Static<typeof Incident>;
 
@@ -74,11 +74,11 @@ export const NewIncident = Type.Object(
 export const Violation = Type.Object({
   seq: count({ minimum: 1, description: 'Number of its ledger entry.' }),
   id: uuid({ description: 'Identifier of the violation.' }),
-  agent: agentOrNone('The agent; null in an entry that another system wrote without one.'),
+  agent: agentOrNone('The agent; null if another system wrote the entry without an agent.'),
   policy: nullable(text({ description: 'The policy that was violated.' })),
   severity: nullable(oneOf(SEVERITIES, { description: 'Its severity.' })),
   description: nullable(text({ description: 'What happened.' })),
-  trace_id: nullable(label({ description: 'The run it happened in.' })),
+  trace_id: nullable(label({ description: 'The run in which it happened.' })),
   recorded_at: dateTime({ description: 'When it was recorded.' }),
   recorded_by: label({ description: 'Who recorded it.' }),
 });
@@ -91,7 +91,7 @@ export const NewViolation = Type.Object(
     policy: label({ description: 'The policy that was violated.', examples: ['no-refunds-without-receipt'] }),
     severity: oneOf(SEVERITIES, { description: 'Its severity.' }),
     description: ledgerText({ description: 'What happened; goes into the ledger.' }),
-    trace_id: Type.Optional(nullable(label({ description: 'The run it happened in.' }))),
+    trace_id: Type.Optional(nullable(label({ description: 'The run in which it happened.' }))),
   },
   { additionalProperties: false },
 );
@@ -106,7 +106,7 @@ export const incidentRoutes = {
     query: pageQuery({
       agent_id: filter.agent(),
       severity: filter.oneOf(SEVERITIES, 'Only this severity.'),
-      recertification: filter.oneOf(['open'], 'Only those with an open re-certification.'),
+      recertification: filter.oneOf(['open'], 'Only incidents with an open re-certification.'),
     }),
     response: page(ListedIncident),
   },
@@ -134,11 +134,14 @@ export const incidentRoutes = {
     access: 'approver',
     compressed: true,
     summary:
-      'Closes all open re-certifications of an agent on its latest evaluation: passing, and recorded since; recorded in the ledger as recertification.closed.',
+      'Closes all open re-certifications of an agent on its latest evaluation, which must be passing, and run and recorded after the ' +
+      'incidents. Recorded in the ledger as recertification.closed.',
     body: Rationale,
     response: Type.Object({
-      incident_ids: Type.Array(uuid({ description: 'An incident.' }), { description: 'Whose re-certifications were closed.' }),
-      evaluation_id: uuid({ description: 'The evaluation that they were closed on.' }),
+      incident_ids: Type.Array(uuid({ description: 'An incident.' }), {
+        description: 'The incidents whose re-certifications were closed.',
+      }),
+      evaluation_id: uuid({ description: 'The evaluation on which they were closed.' }),
     }),
   },
   'violations.list': {

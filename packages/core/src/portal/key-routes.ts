@@ -8,7 +8,7 @@ import type { PortalRoute } from './route.ts';
 export const KEY_KINDS = ['live', 'read'] as const;
 /** The permissions of keys: scopes of ingestion keys, and the one of read tokens. */
 export const KEY_SCOPES = [...SCOPES, 'read'] as const;
-/** Whether a key works. */
+/** The states of a key. Only an active key is accepted. */
 export const KEY_STATES = ['active', 'revoked', 'expired'] as const;
 
 const keyScopes = (description: string) =>
@@ -19,9 +19,9 @@ export const Key = Type.Object({
   id: uuid({ description: 'Identifier of the key.' }),
   kind: oneOf(KEY_KINDS, { description: 'Ingestion key or read token.' }),
   prefix: label({ description: 'Twelve hex digits: the visible part of the key, after `aa_live_` or `aa_read_`.' }),
-  name: label({ description: 'What it is for.' }),
+  name: label({ description: 'Its name: what the key is for.' }),
   scopes: keyScopes('What it may do.'),
-  state: oneOf(KEY_STATES, { description: 'Whether it works.' }),
+  state: oneOf(KEY_STATES, { description: 'Its state; only an active key is accepted.' }),
   created_at: dateTime({ description: 'When it was minted.' }),
   rotated_at: nullable(dateTime({ description: 'When it got its current secret; null if it was never rotated.' })),
   expires_at: nullable(dateTime({ description: 'When it expires; null if it does not.' })),
@@ -43,7 +43,7 @@ export const KeyShownOnce = Type.Object({
 export const NewKey = Type.Object(
   {
     kind: oneOf(KEY_KINDS, { description: 'Ingestion key or read token.' }),
-    name: label({ description: 'What it is for.' }),
+    name: label({ description: 'Its name: what the key is for.' }),
     scopes: optional(
       Type.Unsafe<Scope[]>({
         type: 'array',
@@ -87,9 +87,9 @@ export const KeyEvent = Type.Object({
   prefix: label({ description: "The key's visible part." }),
   name: label({ description: "The key's name at that time." }),
   scopes: keyScopes('The scopes of the key from then on.'),
-  expires_at: nullable(dateTime({ description: 'When the key ends.' })),
+  expires_at: nullable(dateTime({ description: 'When the key expires; null if it does not.' })),
   event_hash: unboundedText({ description: 'SHA-256 of the event, 64 hex digits (docs/formats.md, "Key event").' }),
-  document: unboundedText({ description: 'The canonical text that event_hash is the hash of, with its prefix.' }),
+  document: unboundedText({ description: 'The canonical text. event_hash is the hash of a fixed prefix and this text.' }),
 });
 export type KeyEvent = Static<typeof KeyEvent>;
 
@@ -127,7 +127,8 @@ export const keyRoutes = {
     compressed: false,
     usesReserve: true,
     summary:
-      'Gives a key a new secret and returns its text, only once; the old one stops with the next request. Recorded as rotated.',
+      'Gives a key a new secret and returns the new text of the key, only once. The old secret is invalid from the next request on. ' +
+      'Recorded as rotated.',
     response: KeyShownOnce,
   },
   'keys.revoke': {

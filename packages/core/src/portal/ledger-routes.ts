@@ -24,8 +24,8 @@ export const ListedEntry = Type.Object({
   action: label({ description: 'What was done, in dotted form.' }),
   subject: nullable(text({ description: 'What it applied to.' })),
   rationale: nullable(text({ description: 'Why; its first 500 characters.' })),
-  trace_id: nullable(label({ description: 'The run it is about.' })),
-  agent: agentOrNone('The agent it is about; null if none was named.'),
+  trace_id: nullable(label({ description: 'The run that the entry is about.' })),
+  agent: agentOrNone('The agent that the entry is about; null if none was named.'),
   row_hash: digest('SHA-256 chain hash.'),
 });
 export type ListedEntry = Static<typeof ListedEntry>;
@@ -34,7 +34,7 @@ export type ListedEntry = Static<typeof ListedEntry>;
 export const Neighbour = Type.Object({
   seq: count({ minimum: 1, description: 'Its number.' }),
   row_hash: digest('Its chain hash.'),
-  prev_hash: nullable(digest('The chain hash that it names as the one before.')),
+  prev_hash: nullable(digest('Its prev_hash: the chain hash of the entry before it.')),
 });
 export type Neighbour = Static<typeof Neighbour>;
 
@@ -45,12 +45,15 @@ export const EntryDetail = Type.Object({
   framework: nullable(label({ description: 'Regulatory or policy framework.' })),
   retention_until: nullable(label({ description: 'Keep at least until this day (UTC).' })),
   metadata: nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Free-form.' })),
-  prev_hash: nullable(digest('row_hash of the entry before; null for the first.')),
+  prev_hash: nullable(digest('row_hash of the previous entry; null for the first entry.')),
   document: unboundedText({
-    description: 'The canonical text (RFC 8785) that row_hash is the hash of, with its prefix (docs/formats.md).',
+    description:
+      'The canonical text (RFC 8785). row_hash is the hash of a fixed prefix and this text (docs/formats.md, "Audit row").',
   }),
-  previous: Type.Union([Neighbour, Type.Null()], { description: 'The entry before, as it is stored; null for the first.' }),
-  next: Type.Union([Neighbour, Type.Null()], { description: 'The next entry, as it is stored; null for the last.' }),
+  previous: Type.Union([Neighbour, Type.Null()], {
+    description: 'The previous entry, as it is stored; null for the first entry.',
+  }),
+  next: Type.Union([Neighbour, Type.Null()], { description: 'The next entry, as it is stored; null for the last entry.' }),
 });
 export type EntryDetail = Static<typeof EntryDetail>;
 
@@ -69,7 +72,7 @@ export const LogStatus = Type.Object({
   checkpoint: Type.Union(
     [
       Type.Object({
-        size: count({ description: 'Rows that it covers.' }),
+        size: count({ description: 'The number of rows that it covers.' }),
         signed_at: dateTime({ description: 'When it was signed.' }),
       }),
       Type.Null(),
@@ -83,10 +86,10 @@ export type LogStatus = Static<typeof LogStatus>;
 /** A proof that one tree is a prefix of another. */
 export const Consistency = Type.Object({
   log: oneOf(LOGS, { description: 'Which log.' }),
-  first: count({ description: 'Rows of the earlier tree.' }),
-  second: count({ description: 'Rows of the later tree.' }),
+  first: count({ description: 'The number of rows of the earlier tree.' }),
+  second: count({ description: 'The number of rows of the later tree.' }),
   hashes: Type.Array(unboundedText({ description: 'A node, base64.' }), { description: 'The proof (RFC 6962).' }),
-  checkpoint: nullable(unboundedText({ description: 'Signed note of the later tree, if one was signed.' })),
+  checkpoint: nullable(unboundedText({ description: 'Signed note of the later tree; null if none was signed.' })),
 });
 
 export const ledgerRoutes = {
@@ -111,7 +114,7 @@ export const ledgerRoutes = {
     path: `${WORKSPACE}/ledger/actions`,
     access: 'viewer',
     compressed: true,
-    summary: 'The actions in the ledger, for its filter: at most 200, by name.',
+    summary: 'The actions in the ledger, for the filter of the list: at most 200, by name.',
     response: Type.Object({ actions: Type.Array(label({ description: 'An action.' }), { description: 'By name.' }) }),
   },
   'ledger.read': {
@@ -154,7 +157,7 @@ export const ledgerRoutes = {
     response: Type.Object({
       items: Type.Array(LogStatus, { description: 'By name.' }),
       differing_rows: Type.Array(DifferingRow, {
-        description: 'Rows that are not as their log says, as of the last verification.',
+        description: 'Rows that differ from their log, as of the last verification.',
       }),
     }),
   },
@@ -180,8 +183,8 @@ export const ledgerRoutes = {
     summary: 'The proof that an earlier tree is a prefix of a later one.',
     query: Type.Object(
       {
-        first: wholeText('Rows of the tree that you know.'),
-        second: Type.Optional(wholeText('Rows of the later tree; default all rows.')),
+        first: wholeText('The number of rows of the tree that you know.'),
+        second: Type.Optional(wholeText('The number of rows of the later tree; default all rows.')),
       },
       { additionalProperties: false },
     ),

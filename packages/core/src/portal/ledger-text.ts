@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { type FieldNotes, TEXT_LENGTH_MAX } from '../contract/scalars.ts';
 
 /**
- * Text of a person that is hashed into the ledger: not empty, at most 65,536 code points. Half a surrogate pair has no UTF-8 form to
+ * Text from a person that is hashed into the ledger: not blank, at most 65,536 code points. Half a surrogate pair has no UTF-8 form to
  * hash, and PostgreSQL's text cannot store U+0000.
  */
 export const ledgerText = (notes: FieldNotes) =>

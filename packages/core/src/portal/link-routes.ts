@@ -10,15 +10,19 @@ export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 /** The page of one-time links. The token is in the fragment, which browsers do not send. */
 export const LINK_PAGE = '/link';
 
-/** What a one-time link is for, so that the page shows the right form. */
+/** What a one-time link is for. The page shows the form for it. */
 const ShownLink = Type.Object({
   purpose: oneOf(LINK_PURPOSES, { description: 'What the link is for.' }),
   workspace: nullable(Type.Unsafe<Static<typeof WorkspaceName>>(WorkspaceName)),
   email: nullable(
-    emailAddress({ description: 'The person that the link is for; null for a set-up link, where the person enters it.' }),
+    emailAddress({
+      description: 'E-mail address of the person that the link is for; null for a set-up link, whose user enters it.',
+    }),
   ),
   role: nullable(role()),
-  has_account: flag({ description: 'Whether that person has an account and signs in with its password.' }),
+  has_account: flag({
+    description: 'Whether the person already has an account. To accept an invitation, its password is then required.',
+  }),
   expires_at: dateTime({ description: 'When it expires.' }),
 });
 export type ShownLink = Static<typeof ShownLink>;

@@ -5,11 +5,11 @@ import type { PortalRoute } from './route.ts';
 
 /** A member of the workspace. */
 const Member = Type.Object({
-  person_id: uuid({ description: 'Identifier of the person; ledger entries name them as `user:<id>`.' }),
+  person_id: uuid({ description: 'Identifier of the person; ledger entries name the person as `user:<id>`.' }),
   email: emailAddress(),
   name: personName(),
   role: role(),
-  joined_at: dateTime({ description: 'When they joined.' }),
+  joined_at: dateTime({ description: 'When the person joined.' }),
 });
 export type Member = Static<typeof Member>;
 
@@ -43,7 +43,7 @@ export const memberRoutes = {
     access: 'admin',
     compressed: true,
     usesReserve: true,
-    summary: "Change a member's role; the last admin stays admin",
+    summary: "Change a member's role; the role of the last admin cannot be changed",
     body: Type.Object({ role: role() }, { additionalProperties: false }),
     response: Done,
   },
@@ -53,7 +53,7 @@ export const memberRoutes = {
     access: 'admin',
     compressed: true,
     usesReserve: true,
-    summary: 'Remove a member; the last admin stays',
+    summary: 'Remove a member; the last admin cannot be removed',
     response: Done,
   },
   'members.leave': {
@@ -62,7 +62,7 @@ export const memberRoutes = {
     access: 'viewer',
     compressed: true,
     usesReserve: true,
-    summary: 'Leave the workspace; the last admin stays',
+    summary: 'Leave the workspace; the last admin cannot leave',
     response: Done,
   },
   'members.reset_password': {
@@ -72,7 +72,7 @@ export const memberRoutes = {
     compressed: false,
     usesReserve: true,
     summary:
-      'Make a one-time link for a member to set a new password; only if the caller is admin of all workspaces of the member',
+      'Create a one-time link with which a member sets a new password; the caller must be admin of all workspaces of the member',
     response: OneTimeLink,
   },
   'invitations.list': {

@@ -21,9 +21,9 @@ export const usage = {
 /** The members that traces and telemetry events have in common. */
 export const runFacts = {
   trace_id: label({ description: "The run's identifier, as its sender gave it." }),
-  agent: agentOrNone('The agent that ran; null when none was named.'),
+  agent: agentOrNone('The agent that ran; null if none was named.'),
   provisional_agent_name: nullable(
-    label({ description: 'A provisional agent name, until a span names the agent. It registers no agent.' }),
+    label({ description: 'A provisional name until a span names the agent. It does not register an agent.' }),
   ),
   outcome: nullable(
     label({
@@ -33,7 +33,7 @@ export const runFacts = {
     }),
   ),
   has_error: flag({ description: 'Whether an error was reported.' }),
-  session_id: nullable(label({ description: 'The session it belongs to.' })),
+  session_id: nullable(label({ description: 'The session that the run belongs to.' })),
   external_user_id: nullable(label({ description: "The sender's own identifier of a user." })),
   latency_ms: nullable(count({ description: 'Duration in milliseconds.' })),
   ...usage,
@@ -48,8 +48,8 @@ export const RunSummary = Type.Object({
   id: uuid({ description: 'Identifier of the trace, or of the submission that contained the telemetry event.' }),
   ordinal: nullable(count({ description: "The event's index in its submission, from 0; null for a trace." })),
   ...runFacts,
-  span_count: nullable(count({ description: 'Steps of a trace; null for a telemetry event.' })),
-  tool_count: nullable(count({ description: 'Tool calls that a telemetry event reports; null for a trace.' })),
+  span_count: nullable(count({ description: 'The number of steps of a trace; null for a telemetry event.' })),
+  tool_count: nullable(count({ description: 'The number of tool calls that a telemetry event reports; null for a trace.' })),
   model: nullable(label({ description: 'The model that a telemetry event names; null for a trace, whose steps name theirs.' })),
 });
 export type RunSummary = Static<typeof RunSummary>;
@@ -57,9 +57,12 @@ export type RunSummary = Static<typeof RunSummary>;
 /** Sums over the runs of a period. Traces and telemetry events count one each, as in the list of runs. */
 export const RunTotals = Type.Object({
   runs: count({ description: 'Traces and telemetry events.' }),
-  failures: count({ description: 'Those with an outcome other than `success`.' }),
-  unfinished: count({ description: 'Traces whose root span has not arrived: neither successes nor failures.' }),
-  errors: count({ description: 'Those that reported an error.' }),
+  failures: count({ description: 'Runs with an outcome other than `success`.' }),
+  unfinished: count({
+    description:
+      'Traces without an outcome yet, because their root span has not arrived. They are neither successes nor failures.',
+  }),
+  errors: count({ description: 'Runs that reported an error.' }),
   total_tokens: count({ description: 'Tokens, where they were reported.' }),
   cost_usd: dollars('Cost in US dollars, where it was reported; an exact decimal.'),
 });

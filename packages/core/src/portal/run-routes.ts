@@ -8,9 +8,9 @@ import { RUN_SOURCES, RunSummary, runFacts, usage } from './run-facts.ts';
 /** The kinds of steps. */
 export const SPAN_KINDS = ['agent', 'llm', 'tool', 'retrieval', 'guardrail', 'other'] as const;
 
-/** One request that contained a trace or a part of one; its original bytes are stored. */
+/** One request that contained a trace or a part of one. Its original bytes are stored. */
 export const Submission = Type.Object({
-  number: count({ minimum: 1, description: '1 for the first of its trace.' }),
+  number: count({ minimum: 1, description: 'Its place among the submissions of the trace, from 1.' }),
   received_at: dateTime({ description: 'When it was received.' }),
   recorded_by: label({ description: 'Who sent it: key:<prefix>.' }),
   bytes: count({ description: 'Size of its document in bytes.' }),
@@ -19,11 +19,11 @@ export const Submission = Type.Object({
 });
 export type Submission = Static<typeof Submission>;
 
-/** A score for one answer of a run (`gen_ai.evaluation.result`). It is not an evaluation of the agent. */
+/** A score of one answer in a run (`gen_ai.evaluation.result`). It is not an evaluation of the agent. */
 export const RunFinding = Type.Object({
   span_id: label({ description: 'The step that was judged.' }),
   name: text({ description: 'What was judged, for example relevance.' }),
-  score: nullable(amount({ description: 'The score, in the range of its sender.' })),
+  score: nullable(amount({ description: 'The score, in the range that its sender uses.' })),
   label: nullable(text({ description: 'The score in words.' })),
   explanation: nullable(text({ description: 'Why.' })),
   at: nullable(dateTime({ description: 'When it was judged, according to its sender.' })),
@@ -31,11 +31,14 @@ export const RunFinding = Type.Object({
 });
 export type RunFinding = Static<typeof RunFinding>;
 
-/** One trace without its steps, which are a separate list. */
+/**
+ * One trace without its steps, which are a separate list. `detail`, `error` and `metadata` are searched only in the latest 20 submissions,
+ * up to 8 MiB.
+ */
 export const TraceDetail = Type.Object({
   id: uuid({ description: 'Identifier of the trace.' }),
   ...runFacts,
-  span_count: count({ description: 'Steps of the merged trace.' }),
+  span_count: count({ description: 'The number of steps of the merged trace.' }),
   detail: nullable(text({ description: 'What the run was about, as sent last.' })),
   error: nullable(text({ description: 'The error, as sent last.' })),
   metadata: nullable(freeObject({ description: 'Free-form, as sent last.' })),
@@ -52,7 +55,7 @@ export type TraceDetail = Static<typeof TraceDetail>;
 
 /** A step in the tree, without its payload. */
 export const SpanRow = Type.Object({
-  span_id: label({ description: 'Identifier of the step, once in a trace.' }),
+  span_id: label({ description: 'Identifier of the step, unique in its trace.' }),
   parent_span_id: nullable(label({ description: 'The parent step, which may be missing; null at the top.' })),
   position: count({ description: 'Position in the order of arrival, from 0.' }),
   kind: oneOf(SPAN_KINDS, { description: 'What kind of step it was.' }),
@@ -70,13 +73,13 @@ export const SpanRow = Type.Object({
 export type SpanRow = Static<typeof SpanRow>;
 
 /**
- * The steps of a trace: at most 1,000 in a page. A page ends earlier after reading 8 MiB of documents or 1,000 submissions. If later
- * submissions replaced all steps that were read, a page may be empty and still have a next one.
+ * The steps of a trace: at most 1,000 in a page. A page ends earlier after 1,000 submissions, 8 MiB of documents or 2 MiB of facts of steps
+ * were read. If later submissions replaced all steps that were read, a page may be empty and still have a next one.
  */
 export const SpanPage = page(SpanRow);
 export type SpanPage = Static<typeof SpanPage>;
 
-/** The payload of a step or an event; absent members were not sent. */
+/** The payload of a step or a telemetry event. Absent members were not sent. */
 export const Payload = Type.Object({
   input: Type.Optional(anything({ description: 'The input.' })),
   output: Type.Optional(anything({ description: 'The output.' })),
@@ -92,7 +95,7 @@ export type Payload = Static<typeof Payload>;
 /** The payload of one step, with the submission that contains it. */
 export const SpanPayload = Type.Object({
   span_id: label({ description: 'Identifier of the step.' }),
-  submission: count({ minimum: 1, description: 'Number of the submission that contains it.' }),
+  submission: count({ minimum: 1, description: 'The number of the submission that contains the payload.' }),
   payload: Payload,
 });
 export type SpanPayload = Static<typeof SpanPayload>;
@@ -109,7 +112,7 @@ export const EventDetail = Type.Object({
   detail: nullable(text({ description: 'What the run was about.' })),
   recorded_by: label({ description: 'Who sent it: key:<prefix>.' }),
   payload: Payload,
-  trace: nullable(uuid({ description: 'The trace of the same trace_id, if there is one.' })),
+  trace: nullable(uuid({ description: 'The trace with the same trace_id; null if there is none.' })),
 });
 export type EventDetail = Static<typeof EventDetail>;
 
@@ -124,12 +127,12 @@ export const runRoutes = {
       source: filter.oneOf(RUN_SOURCES, 'Only traces or only telemetry events.'),
       agent_id: filter.agent(),
       outcome: filter.label(
-        'Only this outcome, for example failure; `incomplete` and `arriving` are traces without their root span.',
+        'Only this outcome, for example failure. `arriving` and `incomplete` select traces whose root span has not arrived.',
       ),
       from: filter.from(),
       to: filter.to(),
       session_id: filter.label('Only this session.'),
-      text: filter.label('Text in the trace_id or in the agent name, ignoring case, or a session ID.'),
+      text: filter.label('A part of the trace_id or of the agent name, ignoring case, or a whole session ID.'),
     }),
     response: page(RunSummary),
   },

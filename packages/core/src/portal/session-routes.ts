@@ -13,17 +13,17 @@ import type { PortalRoute } from './route.ts';
 export type Session = Static<typeof SessionSchema>;
 export type SignedIn = Static<typeof SignedInSchema>;
 
-/** One of a person's sessions, as they see it. */
+/** One of a person's sessions, as the person sees it. */
 const ListedSession = Type.Object({
   id: uuid({ description: 'Identifier of the session; it is not a secret.' }),
   current: flag({ description: 'Whether it is the session of this request.' }),
   created_at: dateTime({ description: 'When it began.' }),
   last_used_at: dateTime({ description: 'When it was last used, to a minute.' }),
-  expires_at: dateTime({ description: 'When it ends by itself.' }),
-  user_agent: nullable(text({ description: 'What the browser calls itself.' })),
+  expires_at: dateTime({ description: 'When it expires.' }),
+  user_agent: nullable(text({ description: 'The User-Agent header of the browser.' })),
 });
 
-/** An empty response after success. */
+/** A response that only confirms success. */
 const Done = Type.Object({ ok: flag({ description: 'Committed.' }) });
 
 /** Signing in and out, and changes to your own account. */

@@ -3,11 +3,11 @@ import { dateTime, freeObject, label, nullable, oneOf, unboundedText } from '../
 import { WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
-/** A key of the workspace that signs decisions (HMAC-SHA256), by its id. */
+/** A decision key of the workspace (HMAC-SHA256): its ID and state, without the key itself. */
 export const DecisionKey = Type.Object({
-  key_id: label({ description: 'Its id, as decisions name it.' }),
+  key_id: label({ description: 'Its ID, as decisions name it.' }),
   state: oneOf(['signs', 'waits', 'retired'], {
-    description: 'Whether it signs now, waits for the older one to be retired, or is retired.',
+    description: 'Whether it signs now, waits until the older key is retired, or is retired.',
   }),
   created_at: dateTime({ description: 'When it was created.' }),
   retired_at: nullable(dateTime({ description: 'When it was retired.' })),
@@ -22,9 +22,12 @@ export const signingRoutes = {
     compressed: true,
     summary: "The instance's public keys, and the workspace's decision keys by their IDs.",
     response: Type.Object({
-      public_keys: Type.Array(freeObject({ description: 'A JSON Web Key (RFC 8037), a retired one with its time.' }), {
-        description: 'Of checkpoints and attestations, as at /.well-known/jwks.json.',
-      }),
+      public_keys: Type.Array(
+        freeObject({ description: 'A JSON Web Key (RFC 8037); a retired key has the time of its retirement.' }),
+        {
+          description: 'The keys that sign checkpoints and attestations, as at /.well-known/jwks.json.',
+        },
+      ),
       decision_keys: Type.Array(DecisionKey, { description: 'Oldest first, retired ones too.' }),
     }),
   },
@@ -36,8 +39,8 @@ export const signingRoutes = {
     summary:
       'Returns a decision key, whose holder can verify decisions and forge them. Recorded in the ledger as decision_key.shown.',
     response: Type.Object({
-      key_id: label({ description: 'Its id.' }),
-      decision_key: unboundedText({ description: '64 hex digits.' }),
+      key_id: label({ description: 'Its ID.' }),
+      decision_key: unboundedText({ description: 'The key, 64 hex digits.' }),
     }),
   },
   'decision_keys.rotate': {
@@ -47,8 +50,8 @@ export const signingRoutes = {
     compressed: true,
     usesReserve: true,
     summary:
-      'Adds a second live decision key, which waits until the older one is retired; recorded in the ledger as decision_key.rotated.',
-    response: Type.Object({ key_id: label({ description: 'Id of the new one.' }) }),
+      'Adds a second live decision key, which signs only after the older key is retired; recorded in the ledger as decision_key.rotated.',
+    response: Type.Object({ key_id: label({ description: 'ID of the new key.' }) }),
   },
   'decision_keys.retire': {
     method: 'POST',
@@ -57,7 +60,7 @@ export const signingRoutes = {
     compressed: true,
     usesReserve: true,
     summary:
-      'Retires a decision key, but never the last live one; the other one signs from now on. Recorded in the ledger as decision_key.retired.',
-    response: Type.Object({ signing: label({ description: 'Id of the key that signs now.' }) }),
+      'Retires a decision key, never the last live one. The other one signs from now on; recorded in the ledger as decision_key.retired.',
+    response: Type.Object({ signing: label({ description: 'ID of the key that signs now.' }) }),
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -21,14 +21,14 @@ export type WorkspaceFacts = Static<typeof WorkspaceFacts>;
 const keptDays = (what: string) =>
   nullable(count({ minimum: 1, maximum: RETENTION_DAYS_MAX, description: `Days for which ${what} are kept; null: forever.` }));
 
-/** For how long runs are kept that are received since a time. */
+/** How long runs are kept that are received in a period. */
 const RetentionPeriod = Type.Object({
-  since: dateTime({ description: 'It applies to what is received from then on, until the next period.' }),
+  since: dateTime({ description: 'Start of the period, which lasts until the next one starts.' }),
   trace_days: keptDays('traces, OpenTelemetry exports and log records'),
   telemetry_days: keptDays('telemetry events'),
 });
 
-/** For how long runs are kept. */
+/** How long runs are kept. */
 export const RetentionFacts = Type.Object({
   trace_days: keptDays('traces that are received now'),
   telemetry_days: keptDays('telemetry events that are received now'),
@@ -53,20 +53,22 @@ const Presence = Type.Object(
 
 /** The data of the first page. */
 export const Overview = Type.Object({
-  agents_total: count({ description: 'How many agents there are.' }),
+  agents_total: count({ description: 'How many agents there are, without archived ones.' }),
   agents: Type.Array(AgentSummary, {
-    description: 'At most 100: those that could not be promoted first, then by name. The list of agents has all.',
+    description:
+      'At most 100, by name: first agents that could not be promoted, then at least 20 of those that could, if there are as many. The ' +
+      'list of agents has all.',
   }),
-  promotable: count({ description: 'How many of the first 1,000 agents by name could be promoted now.' }),
-  blocked: count({ description: 'How many of them could not.' }),
+  promotable: count({ description: 'How many of the first 1,000 agents by name could be promoted now; without archived ones.' }),
+  blocked: count({ description: 'How many of these agents could not be promoted.' }),
   approvals_pending: count({ description: 'How many evaluations are waiting for an approval, counted up to 1,000.' }),
-  approvals: Type.Array(ListedApproval, { description: 'The 5 that have waited longest.' }),
+  approvals: Type.Array(ListedApproval, { description: 'The 5 approvals that have waited longest.' }),
   recertifications_open: count({ description: 'How many re-certifications are open, counted up to 1,000.' }),
   recertifications: Type.Array(ListedIncident, { description: 'The incidents of the 5 that have been open longest.' }),
-  decisions: Type.Array(ListedDecision, { description: 'The last 10.' }),
+  decisions: Type.Array(ListedDecision, { description: 'The last 10 decisions.' }),
   differing_rows: Type.Array(DifferingRow, {
     description:
-      'Rows that differ from the log of evidence or of traces, as of the last comparison; at most 20 of each. Decisions do not depend on them.',
+      'Rows that differ from their log, as of the last comparisons; at most 20 from each. Decisions depend only on the log of evidence.',
   }),
   has: Presence,
 });
@@ -131,7 +133,7 @@ export const workspaceRoutes = {
     path: `${WORKSPACE}/settings/retention`,
     access: 'viewer',
     compressed: true,
-    summary: 'For how many days runs are kept.',
+    summary: 'How many days runs are kept.',
     response: RetentionFacts,
   },
   'retention.set': {
@@ -139,13 +141,13 @@ export const workspaceRoutes = {
     path: `${WORKSPACE}/settings/retention`,
     access: 'admin',
     compressed: true,
-    summary: 'Sets for how many days runs are kept that are received from now on; recorded in the ledger as retention.changed.',
+    summary: 'Sets how many days runs are kept that are received from now on; recorded in the ledger as retention.changed.',
     body: Type.Object(
       {
         trace_days: Type.Optional(keptDays('traces, OpenTelemetry exports and log records')),
         telemetry_days: Type.Optional(keptDays('telemetry events')),
         confirm_short: Type.Optional(
-          flag({ description: `Must be true for a new period of less than ${SHORT_RETENTION_DAYS} days.` }),
+          flag({ description: `Must be true for a new period of fewer than ${SHORT_RETENTION_DAYS} days.` }),
         ),
       },
       { additionalProperties: false },

@@ -113,7 +113,7 @@ describe('audit chain', () => {
       ...entry,
       row_hash: rowHash,
     }));
-    expect(firstFault(rows)?.reason).toContain('is before that of the row before');
+    expect(firstFault(rows)?.reason).toContain('is earlier than that of the previous row');
   });
 
   test('detects any change of metadata', () => {

@@ -46,7 +46,7 @@ describe('signed notes (C2SP)', () => {
     expect(openNote(published.note + foreign, [peter, otherKey], verifyEd25519, sha256)).toHaveProperty('fault');
   });
 
-  test('formats and parses the published verifier key and rejects a key whose id does not match', () => {
+  test('formats and parses the published verifier key and rejects a key whose ID does not match', () => {
     expect(noteVerifierKey(peter, sha256)).toBe(published.verifier_key);
     expect(parseNoteVerifierKey(`${published.verifier_key}\n`, sha256)).toEqual(peter);
     for (const wrong of [

@@ -41,7 +41,7 @@ describe('decision signature', () => {
     expect(decisionFault({ ...signed }, key, digests)).toBeUndefined();
   });
 
-  test('derives a different key for each tenant and key id', () => {
+  test('derives a different key for each tenant and key ID', () => {
     const key = (tenant: string, id: string) => Buffer.from(hkdf(master, decisionKeyInfo(tenant, id))).toString('hex');
     expect(new Set([key('a', 'dk-1'), key('a', 'dk-2'), key('b', 'dk-1')]).size).toBe(3);
   });
@@ -55,7 +55,7 @@ describe('decision signature', () => {
       expect(decisionFault(cut, key, digests), `${name} cut`).toBeDefined();
     }
     expect(decisionFault({ ...signed, extra: 1 }, key, digests)).toContain('was altered');
-    expect(decisionFault(signed, hkdf(master, 'two'), digests)).toBe('the signature is not of this key');
+    expect(decisionFault(signed, hkdf(master, 'two'), digests)).toBe('the signature is not by this key');
   });
 
   test('rejects a signature with any digit changed, and a malformed one', () => {

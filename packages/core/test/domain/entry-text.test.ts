@@ -36,11 +36,11 @@ const fragments = [
   '\u0000',
 ];
 fragments.push('0', '1', '-', '-0', '.', '.0', 'e', 'E5', '1e400', 'null', 'true', '"a":1,', ',"a":1', 'é', '🦉', '\ud83e', '');
-/** The text with up to three characters replaced by such a piece. */
+/** The text with up to three characters replaced by a fragment. */
 const changed = (text: string) =>
   fc
-    .record({ at: fc.nat(text.length), cut: fc.nat(3), piece: fc.constantFrom(...fragments) })
-    .map(({ at, cut, piece }) => text.slice(0, at) + piece + text.slice(at + cut));
+    .record({ at: fc.nat(text.length), cut: fc.nat(3), fragment: fc.constantFrom(...fragments) })
+    .map(({ at, cut, fragment }) => text.slice(0, at) + fragment + text.slice(at + cut));
 
 const values = fc.json({ maxDepth: 4 }).map((json) => canonicalJson(JSON.parse(json)));
 
@@ -78,7 +78,7 @@ describe('reader of canonical text', () => {
     ['a number with a trailing zero', '1.0'],
     ['an unnecessary exponent', '1e2'],
     ['minus zero', '-0'],
-    ['a number that a double cannot hold', '0.10000000000000000001'],
+    ['a number that a double cannot represent', '0.10000000000000000001'],
     ['a number larger than any double', '1e400'],
     ['a leading zero', '01'],
     ['an unnecessary escape', '"\\u0041"'],
@@ -132,10 +132,10 @@ describe('chain verifier on the text of a row', () => {
         linked.chain(({ canonical }) => fc.oneof(fc.constant(canonical), changed(canonical))),
         (canonical) => {
           const hash = rowHashOf(canonical, digests);
-          const taken = verifier().tryEntry(`before${canonical}behind`, 6, hash) === 6 + canonical.length;
-          expect(verifier().tryLine(lineOf(canonical, hash))).toBe(taken);
+          const isAccepted = verifier().tryEntry(`before${canonical}after`, 6, hash) === 6 + canonical.length;
+          expect(verifier().tryLine(lineOf(canonical, hash))).toBe(isAccepted);
           const parsed = isCanonical(canonical) ? { ...JSON.parse(canonical), row_hash: hash } : undefined;
-          expect(taken).toBe(parsed !== undefined && verifier().next(parsed, canonical) === undefined);
+          expect(isAccepted).toBe(parsed !== undefined && verifier().next(parsed, canonical) === undefined);
         },
       ),
       { numRuns: 3000 },
@@ -145,11 +145,11 @@ describe('chain verifier on the text of a row', () => {
   test('accepts every row as it is written and reads its members', () => {
     fc.assert(
       fc.property(linked, ({ entry, canonical, rowHash }) => {
-        const walked = verifier();
-        expect(walked.tryLine(lineOf(canonical, rowHash))).toBe(true);
-        expect(walked.head).toEqual({ seq: 1, rowHash });
-        expect(walked.entryText.value('actor')).toBe(entry.actor);
-        expect(walked.entryText.value('trace_id')).toBe(entry.trace_id);
+        const chain = verifier();
+        expect(chain.tryLine(lineOf(canonical, rowHash))).toBe(true);
+        expect(chain.head).toEqual({ seq: 1, rowHash });
+        expect(chain.entryText.value('actor')).toBe(entry.actor);
+        expect(chain.entryText.value('trace_id')).toBe(entry.trace_id);
       }),
       { numRuns: 300 },
     );
@@ -175,9 +175,9 @@ describe('chain verifier on the text of a row', () => {
     expect(new ChainVerifier(digests).tryLine(line)).toBe(false);
     expect(verifier().tryLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
     expect(verifier().tryEntry(first!.canonical, 0, 'f'.repeat(64))).toBe(NO_END);
-    const walked = verifier();
-    expect([walked.tryLine(line), walked.tryLine(line)]).toEqual([true, false]);
-    expect(walked.tryLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
+    const chain = verifier();
+    expect([chain.tryLine(line), chain.tryLine(line)]).toEqual([true, false]);
+    expect(chain.tryLine(lineOf(early!.canonical, early!.rowHash))).toBe(false);
     for (const other of [
       first!.canonical.replace('"version":1', '"version":2'),
       first!.canonical.replace('"version":1', '"version":1,"x":1'),

@@ -44,12 +44,12 @@ describe('golden evidence log of the independent implementation', () => {
     expect(whole).toMatchObject({ entries: events.length, firstBad: undefined });
     const other = await verifyExport(lines(events)(), { digests, sha256 }, { log: 'audit' });
     expect(other.firstBad).toMatchObject({ misfit: true, reason: expect.stringContaining('--log evidence') });
-    const moved = await verifyExport(
+    const withGap = await verifyExport(
       lines([...events.slice(0, 4), ...events.slice(5)])(),
       { digests, sha256 },
       { log: 'evidence' },
     );
-    expect(moved.firstBad).toMatchObject({ seq: 5 });
+    expect(withGap.firstBad).toMatchObject({ seq: 5 });
   });
 });
 
@@ -91,7 +91,7 @@ describe('evidence state', () => {
     expect(state.size).toBe(1);
   });
 
-  test('reports a mismatch when an id and a name belong to different agents or one is unknown', () => {
+  test('reports a mismatch when an ID and a name belong to different agents or one of them is unknown', () => {
     const state = new EvidenceState();
     for (const event of events) state.apply(event);
     const [one, other] = [...state.agents()];

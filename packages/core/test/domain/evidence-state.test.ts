@@ -16,7 +16,7 @@ const event = (seq: number, fact: object): EvidenceEvent =>
     ...fact,
   }) as EvidenceEvent;
 
-/** An evaluation of a suite with one of three harnesses or none, in an order that repeats some suites. */
+/** The suite and the harness of an evaluation, which determine its series. */
 interface SentEvaluation {
   suite: string;
   harnessId: string | null;
@@ -54,7 +54,7 @@ describe('an agent with many suites', () => {
     };
   });
 
-  /** The names of the latest evaluations of all series but that of the decision, from the whole history. */
+  /** The names of the latest evaluations of all series but the decision's own, computed from the whole history. */
   const expectedOthers = (count: number, harnessId: string | null): string[] => {
     const history = sent.slice(0, count);
     const latestIndex = history.findLastIndex((each) => harnessId === null || each.harnessId === harnessId);
@@ -64,13 +64,16 @@ describe('an agent with many suites', () => {
     return newestFirst.slice(0, OTHERS_MAX + 1).map((index) => history[index]!.suite);
   };
 
-  test.each([1, 2, 6, 7, 8, 9, 50, 500, 2_000])('after %i evaluations, a decision names the latest of the others', (count) => {
-    const state = stateAfter(sent.slice(0, count));
-    for (const harness_id of [null, uuid(1_000_000), uuid(1_000_001)]) {
-      const { evidence } = state.find({ agent_id: AGENT, agent_name: null, harness_id });
-      expect(evidence.other_evaluations.map(({ name }) => name)).toEqual(expectedOthers(count, harness_id));
-    }
-  });
+  test.each([1, 2, 6, 7, 8, 9, 50, 500, 2_000])(
+    'after %i evaluations, a decision names the latest of the other series',
+    (count) => {
+      const state = stateAfter(sent.slice(0, count));
+      for (const harness_id of [null, uuid(1_000_000), uuid(1_000_001)]) {
+        const { evidence } = state.find({ agent_id: AGENT, agent_name: null, harness_id });
+        expect(evidence.other_evaluations.map(({ name }) => name)).toEqual(expectedOthers(count, harness_id));
+      }
+    },
+  );
 
   test('keeps no more evaluations than decisions can name, however many names a sender uses', () => {
     const names = Array.from({ length: 10_000 }, (_, number): SentEvaluation => ({ suite: `suite ${number}`, harnessId: null }));

@@ -42,7 +42,7 @@ const signers = (golden.keys as GoldenKey[]).map(({ seed, public_key }) => ({
 const first = signers[0]!;
 
 describe('golden proofs of the independent implementation', () => {
-  test('keys have the same ids and verifier keys', () => {
+  test('keys have the same IDs and verifier keys', () => {
     for (const [place, { kid, note_key }] of (golden.keys as GoldenKey[]).entries()) {
       expect(signers[place]!.keyid).toBe(kid);
       expect(noteVerifierKey(signers[place]!, sha256)).toBe(note_key);

@@ -65,7 +65,7 @@ describe('export of the key audit trail', () => {
     ["another tenant's event", [events[0], { ...events[1], tenant_id: events[1]!.id }], /an event of another tenant/],
     ['a lone surrogate', [{ ...events[0], name: '\ud800' }], /surrogate/],
     ['a line that is not an object', [[]], /not an object/],
-  ])('with %s is invalid there', async (_what, rows, reason) => {
+  ])('with %s is invalid at that event', async (_what, rows, reason) => {
     const { firstBad } = await verify(rows);
     expect(firstBad).toMatchObject({ seq: rows.length, reason: expect.stringMatching(reason) });
   });

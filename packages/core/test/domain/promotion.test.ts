@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CONDITIONS, REASONS } from '../../src/contract/promotion-check.ts';
 import { decidePromotion, EVENT_OF_REASON, type Evidence, requestedAgent, roundedHours } from '../../src/domain/promotion.ts';
 
-const demand = { agentLabel: 'bot', minPassRate: 80, maxAgeHours: 72 };
+const criteria = { agentLabel: 'bot', minPassRate: 80, maxAgeHours: 72 };
 const evaluation = {
   id: '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f',
   name: 'nightly',
@@ -26,20 +26,20 @@ const good: Evidence = {
 const highRisk = { id: 'a', name: 'bot', highRisk: true };
 
 describe('promotion rules', () => {
-  test('askedAgent returns the requested name of an unknown agent, and null for a known one', () => {
+  test('requestedAgent returns the requested name of an unknown agent, and null for a known one', () => {
     const unknown = { ...good, agent: null, evaluation: null };
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'binary' }), (agentLabel) => {
-        const { checks } = decidePromotion(unknown, { ...demand, agentLabel });
+        const { checks } = decidePromotion(unknown, { ...criteria, agentLabel });
         expect(requestedAgent({ agent_id: null, checks })).toBe(agentLabel);
       }),
     );
-    expect(requestedAgent({ agent_id: 'a', checks: decidePromotion(good, demand).checks })).toBeNull();
+    expect(requestedAgent({ agent_id: 'a', checks: decidePromotion(good, criteria).checks })).toBeNull();
     expect(requestedAgent({ agent_id: null, checks: [] })).toBeNull();
   });
 
   test('allow when all conditions are met', () => {
-    expect(decidePromotion(good, demand)).toMatchObject({
+    expect(decidePromotion(good, criteria)).toMatchObject({
       allowed: true,
       reason: 'all_conditions_met',
       event: 'promotion.allowed',
@@ -48,10 +48,10 @@ describe('promotion rules', () => {
 
   test('name the requested harness when it has no evaluation', () => {
     const none = { ...good, evaluation: null };
-    expect(decidePromotion(none, { ...demand, harnessId: 'h-1' }).message).toBe(
+    expect(decidePromotion(none, { ...criteria, harnessId: 'h-1' }).message).toBe(
       'bot has no evaluation of the harness h-1; run one and record its result.',
     );
-    expect(decidePromotion(none, { ...demand, harnessId: null }).message).toBe(
+    expect(decidePromotion(none, { ...criteria, harnessId: null }).message).toBe(
       'bot has no evaluation; run one and record its result.',
     );
   });
@@ -75,7 +75,7 @@ describe('promotion rules', () => {
     ['a high-risk agent with a rejected approval', { ...good, agent: highRisk, approval: 'rejected' }, 'approval_rejected'],
     ['an open re-certification', { ...good, openRecertifications: 1 }, 'recertification_open'],
   ] as [string, Evidence, string][])('block for %s', (_name, evidence, reason) => {
-    expect(decidePromotion(evidence, demand)).toMatchObject({ allowed: false, reason });
+    expect(decidePromotion(evidence, criteria)).toMatchObject({ allowed: false, reason });
   });
 
   test.each([
@@ -86,16 +86,16 @@ describe('promotion rules', () => {
     [1.25, '1.25 hours old'],
     [72.0001, '72.0001 hours old, the limit is 72 hours'],
   ])('format an age of %d hours for people', (ageHours, words) => {
-    const [recent] = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours } }, demand).checks;
+    const [recent] = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours } }, criteria).checks;
     expect(recent?.message).toContain(words);
   });
 
   test('compare, display and report the same rounded age', () => {
     const ageHours = 1 + 0.1 / 3600;
-    const verdict = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours } }, { ...demand, maxAgeHours: 1 });
+    const verdict = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours } }, { ...criteria, maxAgeHours: 1 });
     expect([verdict.allowed, roundedHours(ageHours)]).toEqual([false, 1.0001]);
     expect(verdict.message).toContain('is 1.0001 hours old, the limit is 1 hour;');
-    const future = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours: -1e-9 } }, demand);
+    const future = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours: -1e-9 } }, criteria);
     expect([future.allowed, roundedHours(-1e-9)]).toEqual([false, -0.0001]);
   });
 
@@ -120,8 +120,8 @@ describe('promotion rules', () => {
   });
 
   test('allow an age and a pass rate exactly at their limits', () => {
-    expect(decidePromotion({ ...good, evaluation: { ...evaluation, ageHours: 72, pass_rate: 80 } }, demand).allowed).toBe(true);
-    expect(decidePromotion({ ...good, agent: highRisk, approval: 'approved' }, demand).allowed).toBe(true);
+    expect(decidePromotion({ ...good, evaluation: { ...evaluation, ageHours: 72, pass_rate: 80 } }, criteria).allowed).toBe(true);
+    expect(decidePromotion({ ...good, agent: highRisk, approval: 'approved' }, criteria).allowed).toBe(true);
   });
 
   test('return four checks in order for any evidence and the reason and event of the first that fails', () => {
@@ -142,7 +142,7 @@ describe('promotion rules', () => {
     }) as fc.Arbitrary<Evidence>;
     fc.assert(
       fc.property(evidence, (some) => {
-        const verdict = decidePromotion(some, demand);
+        const verdict = decidePromotion(some, criteria);
         const failed = verdict.checks.find(({ passed }) => !passed);
         expect(verdict.checks.map(({ condition }) => condition)).toEqual(CONDITIONS);
         expect(verdict.allowed).toBe(failed === undefined);

@@ -94,7 +94,7 @@ describe('fields of a step', () => {
     expect(span.metadata).toMatchObject(attributes);
   });
 
-  test('cached and reasoning tokens are part of the others and stay in metadata', () => {
+  test('cached and reasoning tokens are part of the input and output tokens and stay in metadata', () => {
     const parts = { 'gen_ai.usage.cache_read.input_tokens': 90, 'gen_ai.usage.reasoning.output_tokens': 5 };
     const span = mapped({ ...LLM, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 20, ...parts });
     expect(span).toMatchObject({ prompt_tokens: 100, completion_tokens: 20, metadata: parts });

@@ -90,7 +90,7 @@ const LOGS = fc
 
 type Read = (bytes: Uint8Array) => unknown;
 
-/** What a reader returns, or that it throws. Maps become lists, so that the order of attributes is compared too. */
+/** What a reader returns, or `rejected` if it throws. Maps become lists, so that the order of attributes is compared too. */
 function outcome(read: Read, bytes: Uint8Array, expected: abstract new (...args: never[]) => Error): unknown {
   try {
     return JSON.parse(JSON.stringify(read(bytes), (_, value) => comparable(value)));
@@ -119,7 +119,7 @@ describe('the reader of protobuf', () => {
   });
 
   test.each(CASES)(
-    'reads mutated %s as protobufjs does, unless one rejects them',
+    'reads mutated %s as protobufjs does, unless one of the two rejects them',
     { timeout: 3_600_000 },
     (_, bodies, read, reference) => {
       let accepted = 0;
@@ -128,7 +128,7 @@ describe('the reader of protobuf', () => {
           const mutated = mutatedBytes(body, changes);
           const ours = outcome(read, mutated, MalformedExportError);
           const theirs = outcome(reference, mutated, Error);
-          // The bounds reject groups. protobufjs also checks texts that no record has.
+          // countProtobuf rejects groups. protobufjs also checks texts of fields that the reader skips.
           if (ours === 'rejected' || theirs === 'rejected') return;
           accepted += 1;
           expect(ours).toEqual(theirs);

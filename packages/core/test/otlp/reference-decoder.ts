@@ -15,7 +15,7 @@ export function decodeSpans(bytes: Uint8Array): SpanRecord[] {
   return records;
 }
 
-/** The records of an ExportLogsServiceRequest, in order, read by generated code of protobufjs. */
+/** The log records of an ExportLogsServiceRequest, in order, read by generated code of protobufjs. */
 export function decodeLogs(bytes: Uint8Array): LogRecord[] {
   const records: LogRecord[] = [];
   for (const { resource, scopeLogs } of ExportLogsServiceRequest.decode(bytes).resourceLogs ?? []) {
@@ -96,12 +96,12 @@ function wholeNumber({ low, high }: Int64): number | string {
   return Number.isSafeInteger(number) ? number : String((BigInt(high) << 32n) | BigInt(low >>> 0));
 }
 
-/** Undefined for 0, which means that no time was sent. */
+/** A time in nanoseconds; undefined if it is absent or 0, which means that no time was sent. */
 function nanoseconds(time: Int64 | undefined): bigint | undefined {
   if (time === undefined || (time.low === 0 && time.high === 0)) return undefined;
   return (BigInt(time.high >>> 0) << 32n) | BigInt(time.low >>> 0);
 }
 
-/** An id in lower-case hex; empty if it has another length or is all zeros. */
+/** An ID in lower-case hex; empty if it has another length or is all zeros. */
 const hexId = (bytes: Uint8Array | undefined, length: number): string =>
   bytes === undefined || bytes.length !== length || bytes.every((byte) => byte === 0) ? '' : Buffer.from(bytes).toString('hex');

@@ -21,7 +21,7 @@ export type ListItem<N extends RouteName> = ResponseBody<N> extends { items: rea
 type CallOptions<N extends RouteName> = (keyof ParametersOf<RouteOf<N>> extends never
   ? object
   : { params: ParametersOf<RouteOf<N>> }) & {
-  /** Undefined values are left out. */
+  /** Undefined and empty values are left out. */
   query?: { [M in keyof Query<N>]: Query<N>[M] | undefined };
   signal?: AbortSignal;
 } & (RequestBody<N> extends undefined ? object : { body: RequestBody<N> });
@@ -37,7 +37,7 @@ export function urlOf<N extends RouteName>(name: N, options: CallOptions<N>): st
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
-/** Returns the ID of the person that the page shows as signed in. main.tsx sets it, because it has access to the cache. */
+/** Returns the ID of the person that the page shows as signed in. main.tsx sets this function: importing session.ts here is circular. */
 let readDisplayedPersonId: () => string | undefined = () => undefined;
 export const setDisplayedPersonReader = (read: () => string | undefined): void => {
   readDisplayedPersonId = read;
@@ -48,9 +48,7 @@ function displayedPersonHeader(): Record<string, string> {
   return id === undefined ? {} : { [SIGNED_IN_AS]: id };
 }
 
-/**
- * Calls a route of the portal's API and returns its JSON. Throws a Problem if the call fails or gets no response.
- */
+/** Calls a route of the portal's API and returns its JSON. Throws a Problem if the call fails or gets no response. */
 export async function call<N extends RouteName>(name: N, options: CallOptions<N>): Promise<ResponseBody<N>> {
   const { body, signal } = options as { body?: unknown; signal?: AbortSignal };
   const [method] = routeOf(name);
@@ -70,7 +68,7 @@ export async function call<N extends RouteName>(name: N, options: CallOptions<N>
   return (text === '' ? undefined : JSON.parse(text)) as ResponseBody<N>;
 }
 
-/** Fetches and records whether the server responded, for the lost-connection banner. Passes an abort on unchanged. */
+/** Sends a request and records whether the server responded, for the lost-connection banner. An abort is rethrown unchanged. */
 export async function fetchFromServer(address: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(address, init);
@@ -79,7 +77,7 @@ export async function fetchFromServer(address: string, init: RequestInit): Promi
   } catch (error) {
     if (init.signal?.aborted) throw error;
     recordConnection(false);
-    throw new Problem(0, 'no_answer');
+    throw new Problem(0, 'no_response');
   }
 }
 

@@ -1,6 +1,6 @@
-/** Whether the server responded to the last call. lost-connection.tsx shows a banner if it did not. */
 type Listener = () => void;
 
+/** Whether the last call got no response. Then lost-connection.tsx shows a banner. */
 let lost = false;
 const listeners = new Set<Listener>();
 

@@ -20,8 +20,9 @@ export class Problem extends Error {
     | 'invalid'
     | 'conflict'
     | 'limited'
-    | 'server';
-  /** 0 if the server did not respond. */
+    | 'server'
+    | 'page';
+  /** 0 if the server did not respond, or if the error is one of the page. */
   readonly status: number;
   readonly code: string;
   readonly issues: readonly FieldIssue[];
@@ -65,6 +66,7 @@ export async function readProblem(response: Response): Promise<Problem> {
 export const toProblem = (error: unknown): Problem => (error instanceof Problem ? error : new Problem(0, 'page_error'));
 
 function kindOf(status: number, code: string): Problem['kind'] {
+  if (code === 'page_error') return 'page';
   if (status === 0 || status === 502 || status === 504) return 'lost';
   if (status === 401) return code === 'sign_in_failed' ? 'wrong-password' : 'signed-out';
   if (status === 403) return 'forbidden';
@@ -79,13 +81,14 @@ const MESSAGES: Record<Problem['kind'], string> = {
   lost: 'The server is not responding. Your input is kept. Try again when the connection is back.',
   'signed-out': 'You are signed out. Your input is kept. Sign in again in another tab, then submit this form again.',
   'wrong-password': 'Wrong email or password.',
-  forbidden: 'Your role in this workspace does not allow this. An admin of the workspace can change it.',
-  missing: 'Not found. It does not exist, or it belongs to another workspace.',
+  forbidden: 'Your role in this workspace does not allow this. An admin of the workspace can change your role.',
+  missing: 'Not found. The record does not exist, or it belongs to another workspace.',
   gone: 'This link was already used, has expired, or is not valid. Ask for a new one.',
   invalid: 'The server rejected the request.',
   conflict: 'Someone else changed this in the meantime. Close this dialog and check the current state.',
   limited: 'Too many requests. Wait a moment and try again.',
-  server: 'The server could not complete the request. Nothing was stored. Try again.',
+  page: 'Something went wrong. Reload the page. If it happens again, tell your administrator.',
+  server: 'The server could not complete the request. Try again. If you submitted a change, first check whether it was stored.',
 };
 
 const relative = new Intl.RelativeTimeFormat('en');
@@ -96,9 +99,15 @@ const formatDelay = (seconds: number): string =>
 
 /** The message of a problem. Messages of issues are more specific than the default message of the kind. */
 function messageOf(status: number, code: string, issues: readonly FieldIssue[], waitSeconds?: number): string {
-  if (code === 'page_error') return 'Something went wrong. Reload the page. If it happens again, tell your administrator.';
   if (kindOf(status, code) === 'limited' && waitSeconds !== undefined)
     return `Too many requests. Try again ${formatDelay(waitSeconds)}.`;
-  const details = issues.map(({ message }) => message).join(' ');
-  return details === '' ? MESSAGES[kindOf(status, code)] : details.charAt(0).toUpperCase() + details.slice(1);
+  return issues.length === 0 ? MESSAGES[kindOf(status, code)] : joinMessages(issues.map(({ message }) => message));
+}
+
+/** Messages of the server as text with capital letters. Each of several ends with a period. */
+export function joinMessages(messages: readonly string[]): string {
+  const capitalized = messages.map((message) => message.charAt(0).toUpperCase() + message.slice(1));
+  return capitalized.length === 1
+    ? capitalized[0]!
+    : capitalized.map((text) => (/[.!?]$/.test(text) ? text : `${text}.`)).join(' ');
 }

@@ -2,13 +2,13 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { toast } from '../toasts/toasts.tsx';
 import { type Problem, toProblem } from './problem.ts';
 
-/** Handles a call that fails because no person is signed in. main.tsx sets it, because it has access to the router. */
+/** Handles a call that fails because no person is signed in. main.tsx sets this function: importing the router here is circular. */
 let onSignedOut: (problem: Problem) => void = () => undefined;
 export const setSignedOutHandler = (act: (problem: Problem) => void): void => {
   onSignedOut = act;
 };
 
-/** The cache of server responses. Reads are retried when the connection is lost; writes are never retried automatically. */
+/** The cache of server responses. Failed reads are retried up to twice if that can help; writes are never retried automatically. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: (error) => leaveIfSignedOut(error) }),
   mutationCache: new MutationCache({

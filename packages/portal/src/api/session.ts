@@ -5,7 +5,7 @@ import { call, type ResponseBody } from './call.ts';
 
 export type Session = ResponseBody<'session.show'>;
 
-/** The session of the signed-in person. Every page loads it first. */
+/** The session of the signed-in person. Every page after the sign-in loads it first. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: ({ signal }) => call('session.show', { signal }),

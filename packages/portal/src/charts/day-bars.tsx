@@ -18,27 +18,27 @@ export function DayBars(props: {
   title: string;
   total: string;
   days: readonly DayValue[];
-  show: (value: number) => string;
+  format: (value: number) => string;
   /** A shorter format for the axis. */
-  showShort?: (value: number) => string;
+  formatShort?: (value: number) => string;
   badLabel?: string;
 }) {
-  const { title, total, days, show, showShort = show, badLabel } = props;
+  const { title, total, days, format, formatShort = format, badLabel } = props;
   const [pointedIndex, setPointedIndex] = useState<number | null>(null);
   const data = useMemo<uPlot.AlignedData>(
     () => [days.map((_day, index) => index), days.map(({ value }) => value), days.map(({ bad }) => bad ?? 0)],
     [days],
   );
-  const options = useMemo(() => optionsOf(days, showShort, setPointedIndex), [days, showShort]);
-  const read = pointedIndex === null ? undefined : days[pointedIndex];
-  const bad = (read === undefined ? days : [read]).reduce((sum, each) => sum + (each.bad ?? 0), 0);
+  const options = useMemo(() => optionsOf(days, formatShort, setPointedIndex), [days, formatShort]);
+  const pointedDay = pointedIndex === null ? undefined : days[pointedIndex];
+  const bad = (pointedDay === undefined ? days : [pointedDay]).reduce((sum, each) => sum + (each.bad ?? 0), 0);
   return (
     <section className={styles.bars}>
       <h3>{title}</h3>
       <p className={styles.figure}>
-        <strong>{read === undefined ? total : show(read.value)}</strong>
-        <span>{read === undefined ? `in ${days.length} days` : formatDay(read.day)}</span>
-        {bad > 0 && badLabel !== undefined && <span className={styles.bad}>{`${show(bad)} ${badLabel}`}</span>}
+        <strong>{pointedDay === undefined ? total : format(pointedDay.value)}</strong>
+        <span>{pointedDay === undefined ? `in ${days.length} days` : formatDay(pointedDay.day)}</span>
+        {bad > 0 && badLabel !== undefined && <span className={styles.bad}>{`${format(bad)} ${badLabel}`}</span>}
       </p>
       <Plot
         label={`${title} by day: ${total} in ${days.length} days`}
@@ -58,7 +58,7 @@ export function DayBars(props: {
               {days.map(({ day, value, bad: failed }) => (
                 <tr key={day}>
                   <td>{day}</td>
-                  <td>{show(value)}</td>
+                  <td>{format(value)}</td>
                   {badLabel !== undefined && <td>{failed ?? 0}</td>}
                 </tr>
               ))}
@@ -71,7 +71,7 @@ export function DayBars(props: {
 }
 
 const optionsOf =
-  (days: readonly DayValue[], show: (value: number) => string, point: (index: number | null) => void) =>
+  (days: readonly DayValue[], format: (value: number) => string, onPoint: (index: number | null) => void) =>
   (palette: Palette): Omit<uPlot.Options, 'width' | 'height'> => {
     const bars = uPlot.paths.bars?.({ size: [0.66, 26], radius: 0.12 });
     const axis = { font: AXIS_FONT, stroke: palette.faint, ticks: { show: false } };
@@ -98,7 +98,7 @@ const optionsOf =
           gap: 4,
           grid: { stroke: palette.line, width: 1 },
           space: 34,
-          values: (_plot, splits) => splits.map((value) => show(value)),
+          values: (_plot, splits) => splits.map((value) => format(value)),
         },
       ],
       series: [
@@ -118,6 +118,6 @@ const optionsOf =
           points: { show: false },
         },
       ],
-      hooks: { setCursor: [(plot) => point(plot.cursor.idx ?? null)] },
+      hooks: { setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)] },
     };
   };

@@ -12,7 +12,7 @@ import { SeriesMark } from './series-mark.tsx';
 
 const HEIGHT = 220;
 
-/** The pass rates of an agent's evaluations over time with the threshold: a line per suite, a mark per evaluation. */
+/** The pass rates of an agent's evaluations over time with the threshold: a line for each of the latest suites, a mark per evaluation. */
 export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rates'> }) {
   const { points, threshold } = rates;
   const [pointedIndex, setPointedIndex] = useState<number | null>(null);
@@ -20,9 +20,9 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
   const series = useMemo(() => seriesOf(rated, SERIES_COLOURS), [rated]);
   const data = useMemo(() => alignedData(rated, series), [rated, series]);
   const options = useMemo(() => passRatePlot(series, threshold, setPointedIndex), [series, threshold]);
-  const read = rated[pointedIndex ?? rated.length - 1];
+  const shown = rated[pointedIndex ?? rated.length - 1];
   const table = <PointTable points={points} />;
-  if (read === undefined) {
+  if (shown === undefined) {
     return (
       <>
         <p className="soft">No evaluation of this agent reported a pass rate.</p>
@@ -31,25 +31,27 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
     );
   }
   const suites = series.lines.length + series.others.suites;
+  const inSuites = `in ${suites === 1 ? 'one suite' : `${suites} suites`} over time`;
+  const latest = formatPercent(rated.at(-1)?.pass_rate);
   return (
     <div>
       <p className={styles.reading}>
-        <strong>{formatPercent(read.pass_rate)}</strong>
+        <strong>{formatPercent(shown.pass_rate)}</strong>
         <span>
-          <bdi>{read.name}</bdi>
-          {seriesName(read) !== read.name && (
+          <bdi>{shown.name}</bdi>
+          {seriesName(shown) !== shown.name && (
             <>
               {' '}
-              (suite <bdi>{seriesName(read)}</bdi>)
+              (suite <bdi>{seriesName(shown)}</bdi>)
             </>
           )}
-          , {read.status}, {formatExactTime(read.recorded_at)}
+          , {shown.status}, {formatExactTime(shown.recorded_at)}
         </span>
         <span className={styles.threshold}>threshold {formatPercent(threshold)}</span>
       </p>
       {suites > 1 && <Legend series={series} />}
       <Plot
-        label={`Pass rate of ${rated.length} evaluations in ${suites === 1 ? 'one suite' : `${suites} suites`} over time, threshold ${threshold} formatPercent; the latest is ${formatPercent(rated.at(-1)?.pass_rate)}`}
+        label={`Pass rate of ${rated.length} evaluations ${inSuites}, threshold ${formatPercent(threshold)}; the latest is ${latest}`}
         height={HEIGHT}
         data={data}
         options={options}
@@ -59,7 +61,7 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
   );
 }
 
-/** The data of the chart: a column per line, then one for the other points. */
+/** The data of the chart: the times, then a column per line, then one column for the other points. */
 function alignedData(rated: readonly RatedPoint[], { lines, others }: RateSeriesSet): uPlot.AlignedData {
   const column = (points: readonly RatedPoint[]) => {
     const own = new Set(points);
@@ -68,7 +70,7 @@ function alignedData(rated: readonly RatedPoint[], { lines, others }: RateSeries
   return [rated.map(({ at }) => at / 1000), ...lines.map(({ points }) => column(points)), column(others.points)];
 }
 
-/** The legend: each suite with its latest pass rate. */
+/** The legend: each suite that has a line, with its latest pass rate, and the number of other suites. */
 const Legend = ({ series: { lines, others } }: { series: RateSeriesSet }) => (
   <ul className={styles.legend} aria-label="Suites">
     {lines.map(({ name, points }, index) => (

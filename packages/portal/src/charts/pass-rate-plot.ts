@@ -11,9 +11,9 @@ const SPAN_MIN_MS = HOUR_MS;
 const HOUR_LABELS_BELOW_MS = 48 * HOUR_MS;
 const LABEL_DISTANCE_PX = 64;
 
-/** The options of the pass rate chart. Its data has a column per line and one for the other points. */
+/** The options of the pass rate chart. After the times, its data has a column per line and one for the other points. */
 export const passRatePlot =
-  (series: RateSeriesSet, threshold: number, point: (index: number | null) => void) =>
+  (series: RateSeriesSet, threshold: number, onPoint: (index: number | null) => void) =>
   (palette: Palette): Omit<uPlot.Options, 'width' | 'height'> => {
     const axis = { font: AXIS_FONT, stroke: palette.faint, ticks: { show: false } };
     const moments = [...series.lines, series.others]
@@ -60,7 +60,7 @@ export const passRatePlot =
         { paths: () => null, points: { show: false } },
       ],
       hooks: {
-        setCursor: [(plot) => point(plot.cursor.idx ?? null)],
+        setCursor: [(plot) => onPoint(plot.cursor.idx ?? null)],
         draw: [
           (plot) => {
             drawThreshold(plot, threshold, palette);
@@ -77,8 +77,8 @@ export const passRatePlot =
 /** The time range of the chart: all points with a margin on both sides. */
 function rangeOf(moments: readonly number[]): { from: number; to: number } {
   const [first, last] = [moments[0] ?? 0, moments.at(-1) ?? 0];
-  const room = last - first < SPAN_MIN_MS ? SPAN_MIN_MS / 2 : (last - first) * 0.03;
-  return { from: first - room, to: last + room };
+  const margin = last - first < SPAN_MIN_MS ? SPAN_MIN_MS / 2 : (last - first) * 0.03;
+  return { from: first - margin, to: last + margin };
 }
 
 /** Draws the threshold as a dashed line. */

@@ -1,6 +1,6 @@
 import type { PassRatePoint } from '@countersign/core/portal/agent-routes';
 
-/** An evaluation with a pass rate; `at` is its time in milliseconds. */
+/** An evaluation with a pass rate. `at` is when it was recorded, in milliseconds since 1970. */
 export type RatedPoint = PassRatePoint & { pass_rate: number; at: number };
 
 /** The pass rates of one suite. */
@@ -41,21 +41,19 @@ export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateS
   const latestFirst = [...byName]
     .map(([name, ofName]) => ({ name, points: ofName }))
     .sort((left, right) => right.points.at(-1)!.at - left.points.at(-1)!.at);
-  const further = latestFirst.slice(linesMax);
+  const rest = latestFirst.slice(linesMax);
   return {
     lines: latestFirst.slice(0, linesMax),
-    others: { suites: further.length, points: further.flatMap(({ points: ofName }) => ofName) },
+    others: { suites: rest.length, points: rest.flatMap(({ points: ofName }) => ofName) },
   };
 }
 
-/**
- * The times that an axis labels. Only times of points are labelled. Labels are at least `distance` apart and unique.
- */
+/** The times that an axis labels. Only times of points are labelled. Labels are unique and at least `distance` apart. */
 export function labelledMoments(moments: readonly number[], distance: number, label: (at: number) => string): number[] {
-  const named: number[] = [];
+  const labelled: number[] = [];
   for (const at of moments) {
-    const before = named.at(-1);
-    if (before === undefined || (at - before >= distance && label(at) !== label(before))) named.push(at);
+    const before = labelled.at(-1);
+    if (before === undefined || (at - before >= distance && label(at) !== label(before))) labelled.push(at);
   }
-  return named;
+  return labelled;
 }

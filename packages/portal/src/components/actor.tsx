@@ -12,7 +12,8 @@ export function Actor({ by }: { by: string | null }) {
   if (by === null) return <span className="faint">–</span>;
   if (id !== undefined) {
     const member = members?.find(({ person_id }) => person_id === id);
-    const name = id === person.id ? `${person.name} (you)` : (member?.name ?? 'former member');
+    const name =
+      id === person.id ? `${person.name} (you)` : (member?.name ?? (members === undefined ? 'member' : 'former member'));
     // Two members can have the same name, so the email address is added.
     const isShared = members?.some(({ name: other, person_id }) => person_id !== id && other === member?.name) === true;
     const shown = isShared ? `${name}, ${member!.email}` : name;
@@ -21,7 +22,7 @@ export function Actor({ by }: { by: string | null }) {
   if (by.startsWith('key:')) return <KeyActor prefix={by.slice(4)} />;
   if (by === 'operator')
     return (
-      <span className="nowrap" data-hint="Recorded by the server's command line">
+      <span className="nowrap" data-hint="Recorded with the server's command line">
         operator
       </span>
     );

@@ -19,7 +19,7 @@ const LOGS: Readonly<Record<string, string>> = {
   trace_events: 'Log of traces',
 };
 
-/** What a finding is about. The ID of a log's row is its number; otherwise it says what contradicts the log. */
+/** The text before the ID of a finding. In a log, the ID is the number of a row or a text that says what contradicts the log. */
 function subjectOf({ table, id }: DifferingRow): string {
   const log = LOGS[table];
   if (log === undefined) return TABLES[table] ?? table;

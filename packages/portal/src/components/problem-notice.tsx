@@ -13,6 +13,7 @@ const TITLES = {
   conflict: 'Changed in the meantime',
   limited: 'Too many requests',
   server: 'Server error',
+  page: 'Page error',
 } as const;
 
 /** Replaces content that could not be loaded. Offers a retry if a retry can succeed. */

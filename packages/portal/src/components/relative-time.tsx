@@ -15,7 +15,7 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
-/** A relative time. The exact time is shown on hover and read by screen readers. It is not a tab stop, because lists have many. */
+/** A relative time. The exact time is shown on hover and read by screen readers. It is not a tab stop, because lists contain many times. */
 export function RelativeTime({ at }: { at: string | null }) {
   const tickedAt = useSyncExternalStore(subscribe, () => now);
   if (at === null) return <span className="faint">never</span>;

@@ -35,12 +35,12 @@ const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', t
 /** A calendar day in UTC, short: `20 Nov`. */
 export const formatDay = (date: string | number): string => day.format(new Date(date));
 
-const ownDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const localDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
 /** A day in the reader's time zone, short: `20 Nov`. */
-export const formatLocalDay = (at: number): string => ownDay.format(at);
+export const formatLocalDay = (at: number): string => localDay.format(at);
 
-const ownHour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const localTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
 /** A time of day in the reader's time zone: `09:30`. */
-export const formatTimeOfDay = (at: number): string => ownHour.format(at);
+export const formatTimeOfDay = (at: number): string => localTime.format(at);

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Form } from './form.tsx';
 
-/** A dialog that confirms an action that cannot be undone. */
+/** A dialog that asks for confirmation and runs `action`. It closes after `action` succeeds, and shows the error otherwise. */
 export function ConfirmDialog(props: {
   opened: boolean;
   onClose: () => void;

@@ -1,11 +1,11 @@
-import { toProblem } from '../api/problem.ts';
+import { joinMessages, toProblem } from '../api/problem.ts';
 
 /** The server's error message for one field of a form, if there is one. */
 export function fieldError(error: unknown, field: string): string | undefined {
   if (error === null || error === undefined) return undefined;
   const issues = toProblem(error).issues.filter(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`));
   if (issues.length === 0) return undefined;
-  return issues.map(({ message }) => withoutFieldName(message, field)).join(' ');
+  return joinMessages(issues.map(({ message }) => withoutFieldName(message, field)));
 }
 
 /** The server's error message that belongs to no field of the form. It is shown above the buttons. */
@@ -16,7 +16,7 @@ export function formError(error: unknown, fields: readonly string[]): string | u
     ({ path }) => !fields.some((field) => path === `/${field}` || path.startsWith(`/${field}/`)),
   );
   if (problem.issues.length > 0 && others.length === 0) return undefined;
-  return others.length > 0 ? others.map(({ message }) => sentence(message)).join(' ') : problem.message;
+  return others.length > 0 ? joinMessages(others.map(({ message }) => message)) : problem.message;
 }
 
 /** Removes the contract's name of the field from a message: `name must …` becomes `Must …`. */
@@ -25,6 +25,4 @@ const withoutFieldName = (message: string, field: string): string =>
     ? `Must ${message.slice(field.length + 6)}.`
     : message.startsWith(`${field} `)
       ? `This ${message.slice(field.length + 1)}.`
-      : sentence(message);
-
-const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+      : message;

@@ -20,7 +20,7 @@ export function Form(props: {
   children: ReactNode;
 }) {
   const { onSubmit, error, fields, pending, submit, danger = false, onCancel, children } = props;
-  const elsewhere = formError(error, fields);
+  const otherError = formError(error, fields);
   const markUnsaved = useUnsavedInput({ pending, error });
   const send = (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -30,9 +30,9 @@ export function Form(props: {
     // The browser's own validation would hide the server's messages.
     <form noValidate onSubmit={send} onInput={markUnsaved} className={styles.form}>
       {children}
-      {elsewhere !== undefined && (
+      {otherError !== undefined && (
         <Notice kind="problem" role="alert">
-          <p>{elsewhere}</p>
+          <p>{otherError}</p>
         </Notice>
       )}
       <div className={styles.actions}>

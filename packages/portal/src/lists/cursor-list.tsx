@@ -60,7 +60,7 @@ export function CursorList<T>(props: {
   );
 }
 
-/** Links to the previous and next page. Without a known previous page, such as after a shared link, it leads to the first. */
+/** Buttons for the previous and next page. If the previous page is unknown, such as after a shared link, the first page is offered. */
 function Pager({ label, filters, next }: { label: string; filters: Filters<string>; next: string | null }) {
   const { cursor, previousCursors, goTo } = filters;
   const goBack = () => goTo(previousCursors.at(-1) || undefined, previousCursors.slice(0, -1));

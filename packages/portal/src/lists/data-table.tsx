@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './data-table.module.css';
 
-/** One column. The first one links to the row's page. On phones rows become cards with `title` before each value. */
+/** One column. In lists of records, the first column links to the record's page. On phones, rows become cards with titles. */
 export interface Column<T> {
   title: string;
   cell: (item: T) => ReactNode;
@@ -59,5 +59,5 @@ export function DataTable<T>(props: {
   );
 }
 
-/** The class of the link in the first column. It makes the whole row clickable. */
+/** The class of a link in the first column that makes the whole row clickable. */
 export const rowLink = styles.rowLink as string;

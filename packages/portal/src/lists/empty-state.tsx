@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Snippet } from '../components/snippet.tsx';
 import styles from './empty-state.module.css';
 
-/** Shown if a list has no records yet: what belongs here and how to add it. */
+/** Shown instead of an empty list: what belongs in the list, and what to do next. */
 export function EmptyState({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div className={styles.empty}>
@@ -28,5 +28,10 @@ export function ExampleRequest({ path, body, scope }: { path: string; body: unkn
 /** A curl command for this server that can be pasted into a shell. */
 export function curlCommand(path: string, body: unknown, key = '$COUNTERSIGN_API_KEY'): string {
   const text = JSON.stringify(body).replaceAll("'", "'\\''");
-  return `curl -s ${window.location.origin}${path} \\\n  -H "Authorization: Bearer ${key}" \\\n  -H 'Content-Type: application/json' \\\n  -d '${text}'`;
+  return [
+    `curl -s ${window.location.origin}${path}`,
+    `-H "Authorization: Bearer ${key}"`,
+    "-H 'Content-Type: application/json'",
+    `-d '${text}'`,
+  ].join(' \\\n  ');
 }

@@ -47,9 +47,9 @@ export function FilterText<N extends string>({
   displayNames?: ReadonlyMap<string, string>;
 }) {
   const suggestions = useId();
-  const held = filters.values[name] ?? '';
-  const [input, setInput] = useState(held);
-  const applied = useRef(held);
+  const current = filters.values[name] ?? '';
+  const [input, setInput] = useState(current);
+  const applied = useRef(current);
   const apply = (text: string) => {
     applied.current = valueForName(displayNames, text.trim());
     filters.set({ [name]: applied.current || undefined } as never);
@@ -61,12 +61,12 @@ export function FilterText<N extends string>({
     apply('');
   };
   useEffect(() => {
-    // The filter's own value returns trimmed, and may be older than the current input.
-    if (held === applied.current) return;
-    applied.current = held;
+    // A value that this input applied comes back trimmed and possibly late. It must not replace newer input.
+    if (current === applied.current) return;
+    applied.current = current;
     applySoon.cancel();
-    setInput(held);
-  }, [held, applySoon]);
+    setInput(current);
+  }, [current, applySoon]);
   return (
     <>
       <TextInput
@@ -110,15 +110,15 @@ export function FilterSelect<N extends string>(props: {
   options: readonly (string | { value: string; label: string })[];
 }) {
   const { filters, name, label, all, options } = props;
-  const held = filters.values[name];
+  const current = filters.values[name];
   const choices = options.map((each) => (typeof each === 'string' ? { value: each, label: each } : each));
-  // A shared link may name a value that is not among the options, or the options may not be loaded yet.
-  if (held !== undefined && !choices.some(({ value }) => value === held)) choices.push({ value: held, label: held });
+  // A shared link may contain a value that is not among the options, or the options may not be loaded yet.
+  if (current !== undefined && !choices.some(({ value }) => value === current)) choices.push({ value: current, label: current });
   return (
     <NativeSelect
       size="xs"
       aria-label={label}
-      value={held ?? ''}
+      value={current ?? ''}
       data={[{ value: '', label: all }, ...choices]}
       onChange={({ currentTarget }) => filters.set({ [name]: currentTarget.value || undefined } as never)}
     />

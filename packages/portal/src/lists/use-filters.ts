@@ -7,7 +7,7 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** The filters of a list. They are in the URL, so any view can be shared and Back works. */
+/** The filters of a list. They are in the URL, so any view can be shared, and Back from another page restores it. */
 export interface Filters<N extends string> {
   values: Partial<Record<N, string>>;
   /** Whether any filter is set. */

@@ -18,7 +18,7 @@ export interface DecisionFindings {
   hash: Finding;
   /** A published Ed25519 key of the instance attests this decision. */
   attestation: Finding;
-  /** The evidence is the one that was signed, and it supports the verdict. Absent if the decision names no evidence. */
+  /** The evidence has the signed hash and supports the verdict. Absent if the decision names no evidence and there is none. */
   evidence?: Finding;
   /** The HMAC by the decision key. Absent until an admin loads the key. */
   hmac?: Finding;
@@ -28,7 +28,7 @@ export interface DecisionFindings {
 export interface DecisionProofParts {
   envelope: unknown;
   keys: PublicKeys;
-  /** The text of its evidence document; null if none is stored. */
+  /** The text of the decision's evidence document; null if none is stored. */
   evidence: string | null;
   /** 32 bytes, if an admin has loaded the key. */
   decisionKey?: Uint8Array | undefined;
@@ -38,7 +38,10 @@ export interface DecisionProofParts {
 export function checkDecision(document: string, { envelope, keys, evidence, decisionKey }: DecisionProofParts): DecisionFindings {
   const decision = parseDocument(document);
   if (decision === undefined) {
-    const finding = { passed: false, detail: 'The document is not valid JSON, or it is ambiguous.' };
+    const finding = {
+      passed: false,
+      detail: 'The document is not valid JSON, or its JSON is ambiguous, for example with a repeated member.',
+    };
     return { hash: finding, attestation: finding };
   }
   return {
@@ -56,7 +59,7 @@ function hashFinding(decision: Record<string, unknown>): Finding {
       ? { passed: true, detail: `The SHA-256 of the canonical text is ${computed}, as the document states.` }
       : {
           passed: false,
-          detail: `The document states ${String(decision.response_sha256)}, but its hash is ${computed}. It was altered.`,
+          detail: `The document states ${String(decision.response_sha256)}, but its hash is ${computed}. The document was altered.`,
         };
   } catch (error) {
     return { passed: false, detail: `The document has no canonical form: ${(error as Error).message}.` };
@@ -76,7 +79,12 @@ function attestationFinding(decision: Record<string, unknown>, envelope: unknown
 function evidenceFinding(decision: Record<string, unknown>, evidence: string | null): { evidence?: Finding } {
   if (evidence === null && decision.evidence_sha256 === undefined) return {};
   if (evidence === null)
-    return { evidence: { passed: false, detail: 'The decision names its evidence, but the server does not have it.' } };
+    return {
+      evidence: {
+        passed: false,
+        detail: 'The decision contains the hash of its evidence, but the server does not have this evidence.',
+      },
+    };
   const fault = evidenceFault(decision, evidence, digests);
   return {
     evidence:
@@ -96,7 +104,7 @@ function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Findin
     : { passed: false, detail: `Not valid: ${fault}.` };
 }
 
-/** Parses a document. Returns undefined if it is ambiguous, such as with a repeated member. */
+/** Parses a document. Returns undefined if it is not a JSON object or is ambiguous, for example with a repeated member. */
 function parseDocument(document: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(document);

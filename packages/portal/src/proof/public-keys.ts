@@ -4,8 +4,6 @@ import { readProblem } from '../api/problem.ts';
 
 /** The instance's public keys from `/.well-known/jwks.json`. */
 export interface PublicKeys {
-  /** The document itself, for the note keys in it. */
-  text: string;
   attestation: AttestationKey[];
 }
 
@@ -13,10 +11,9 @@ export interface PublicKeys {
 export async function fetchPublicKeys(signal?: AbortSignal): Promise<PublicKeys> {
   const response = await fetchFromServer('/.well-known/jwks.json', signal === undefined ? {} : { signal });
   if (!response.ok) throw await readProblem(response);
-  const text = await response.text();
-  const { keys } = JSON.parse(text) as { keys: { kid: string; x: string; retired_at?: string }[] };
+  const { keys } = (await response.json()) as { keys: { kid: string; x: string; retired_at?: string }[] };
   const attestation = keys.map(({ kid, x, retired_at }) => ({ keyid: kid, publicKey: fromBase64Url(x), retiredAt: retired_at }));
-  return { text, attestation };
+  return { attestation };
 }
 
 const fromBase64Url = (text: string): Uint8Array =>

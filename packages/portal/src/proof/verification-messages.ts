@@ -13,8 +13,11 @@ export interface VerificationRequest {
 /** Messages of the worker: progress, then one result. */
 export type VerificationMessage = { kind: 'progress'; checked: number } | VerificationResult;
 
-/** The result of a verification. */
+/**
+ * The result of a verification. `head` is the hash of the last entry, `signer` the name of the key that signed the checkpoint, `seq` the entry
+ * that is not valid; null if each of the `checked` entries is valid, but not the ledger as a whole.
+ */
 export type VerificationResult =
-  | { kind: 'valid'; checked: number; head: string | null; checkpoint: string; elapsedMs: number }
-  | { kind: 'invalid'; checked: number; seq: number; reason: string }
+  | { kind: 'valid'; checked: number; head: string | null; signer: string; elapsedMs: number }
+  | { kind: 'invalid'; checked: number; seq: number | null; reason: string }
   | { kind: 'failed'; reason: string };

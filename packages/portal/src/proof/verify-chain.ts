@@ -8,7 +8,7 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import { digests, sha256, verifyEd25519 } from './browser-digests.ts';
 import type { VerificationResult } from './verification-messages.ts';
 
-/** What the chain is compared with. */
+/** The expected properties of a ledger. */
 interface ExpectedLedger {
   tenantId: string;
   /** The number of entries according to the ledger's head. */
@@ -32,7 +32,7 @@ export async function verifyChain(
   const note = openCheckpoint(expected.checkpoint, trustedKeys(expected.keys, sha256) ?? [], verifyEd25519, sha256);
   const verifier = new ChainVerifier(digests, expected.tenantId);
   const tree = new Frontier(sha256);
-  const invalid = (seq: number, reason: string): VerificationResult => ({
+  const invalid = (seq: number | null, reason: string): VerificationResult => ({
     kind: 'invalid',
     checked: verifier.head.seq,
     seq,
@@ -48,19 +48,20 @@ export async function verifyChain(
     if (!('fault' in note) && note.head.size === tree.size) {
       matchesCheckpoint = sameBytes(tree.root(), note.head.root);
       if (!matchesCheckpoint)
-        return invalid(seq, 'the tree of the rows up to here differs from the signed checkpoint, so rows were rewritten');
+        return invalid(null, 'the tree of the rows up to here differs from the signed checkpoint, so rows were rewritten');
     }
     progress(seq);
   }
   const { seq, rowHash } = verifier.head;
   if (seq < expected.entries)
-    return invalid(seq + 1, `the ledger should have ${expected.entries} entries but ends after entry ${seq}`);
-  if ('fault' in note) return invalid(seq, note.fault);
-  if (note.head.origin !== originOf(expected.tenantId, 'audit')) return invalid(seq, 'the checkpoint belongs to a different log');
+    return invalid(null, `the ledger should have ${expected.entries} entries but ends after entry ${seq}`);
+  if ('fault' in note) return invalid(null, note.fault);
+  if (note.head.origin !== originOf(expected.tenantId, 'audit'))
+    return invalid(null, 'the checkpoint belongs to a different log');
   if (seq < note.head.size)
-    return invalid(seq + 1, `the signed checkpoint covers ${note.head.size} entries but the ledger ends after entry ${seq}`);
-  if (!matchesCheckpoint && note.head.size > 0) return invalid(seq, 'the ledger does not reach the signed checkpoint');
-  return { kind: 'valid', checked: seq, head: rowHash, checkpoint: note.key.name, elapsedMs: performance.now() - startedAt };
+    return invalid(null, `the signed checkpoint covers ${note.head.size} entries but the ledger ends after entry ${seq}`);
+  if (!matchesCheckpoint && note.head.size > 0) return invalid(null, 'the ledger does not reach the signed checkpoint');
+  return { kind: 'valid', checked: seq, head: rowHash, signer: note.key.name, elapsedMs: performance.now() - startedAt };
 }
 
 /** A line's row, or the reason why it is not valid or is ambiguous JSON. */

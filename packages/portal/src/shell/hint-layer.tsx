@@ -8,8 +8,8 @@ interface Hint {
 }
 
 /** Whether the hint would only repeat a text that is fully visible. */
-const isRedundant = (holder: Element): boolean =>
-  holder.getAttribute('data-hint') === holder.textContent && holder.scrollWidth <= holder.clientWidth;
+const isRedundant = (element: Element): boolean =>
+  element.getAttribute('data-hint') === element.textContent && element.scrollWidth <= element.clientWidth;
 
 /**
  * Shows the `data-hint` of any element on hover and focus. One layer serves all elements, because a tooltip component per table
@@ -19,10 +19,10 @@ export function HintLayer() {
   const [hint, setHint] = useState<Hint>();
   useEffect(() => {
     const show = (event: Event) => {
-      const holder = event.target instanceof Element ? event.target.closest('[data-hint]') : null;
-      if (holder === null || isRedundant(holder)) return setHint(undefined);
-      const { left, width, top } = holder.getBoundingClientRect();
-      setHint({ text: holder.getAttribute('data-hint') ?? '', left: left + width / 2, top });
+      const element = event.target instanceof Element ? event.target.closest('[data-hint]') : null;
+      if (element === null || isRedundant(element)) return setHint(undefined);
+      const { left, width, top } = element.getBoundingClientRect();
+      setHint({ text: element.getAttribute('data-hint') ?? '', left: left + width / 2, top });
     };
     const hide = () => setHint(undefined);
     const onKey = (event: KeyboardEvent) => event.key === 'Escape' && hide();

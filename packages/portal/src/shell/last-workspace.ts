@@ -1,9 +1,9 @@
-const NAME = 'countersign-workspace';
+const STORAGE_KEY = 'countersign-workspace';
 
 /** Stores the last visited workspace, so that `/` can redirect to it. */
 export function rememberWorkspace(id: string): void {
   try {
-    localStorage.setItem(NAME, id);
+    localStorage.setItem(STORAGE_KEY, id);
   } catch {
     // Storage is blocked; `/` redirects to the first workspace.
   }
@@ -12,7 +12,7 @@ export function rememberWorkspace(id: string): void {
 /** The last visited workspace; null if none is stored. */
 export function lastWorkspace(): string | null {
   try {
-    return localStorage.getItem(NAME);
+    return localStorage.getItem(STORAGE_KEY);
   } catch {
     return null;
   }

@@ -43,7 +43,7 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
   return Object.assign(LazyPage, { preload });
 }
 
-/** Retries on demand, and automatically when the server is back. */
+/** The notice of a page that was not loaded. Loads it again on demand, and automatically when the server is back. */
 function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded: () => void }) {
   const lost = useSyncExternalStore(connection.subscribe, connection.isLost);
   const [retrying, setRetrying] = useState(false);
@@ -62,7 +62,7 @@ function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded
   return <PageNotLoaded lost={lost} retrying={retrying} onRetry={() => void retry()} />;
 }
 
-/** Loads the code of all pages, so that they open while the server is down. Continues after a lost connection returns. */
+/** Loads the code of all pages, so that they open while the server is down. After a failure, continues when the server is back. */
 export async function preloadPages(): Promise<void> {
   try {
     for (const load of loaders) await load();

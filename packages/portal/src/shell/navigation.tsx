@@ -27,8 +27,8 @@ const RECORD = [
 
 const GOVERNANCE = [
   { to: '/w/$workspace/decisions', label: 'Decisions', Icon: IconGavel },
-  { to: '/w/$workspace/approvals', label: 'Approvals', Icon: IconClipboardCheck, waiting: 'approvals' },
-  { to: '/w/$workspace/incidents', label: 'Incidents', Icon: IconFlame, waiting: 'recertifications' },
+  { to: '/w/$workspace/approvals', label: 'Approvals', Icon: IconClipboardCheck, pending: 'approvals' },
+  { to: '/w/$workspace/incidents', label: 'Incidents', Icon: IconFlame, pending: 'recertifications' },
   { to: '/w/$workspace/ledger', label: 'Audit ledger', Icon: IconBuildingBank },
 ] as const;
 
@@ -74,8 +74,8 @@ function Group({ label, entries, onGo }: { label: string; entries: readonly Entr
 
 function NavigationLink({ entry, onGo }: { entry: Entry; onGo: () => void }) {
   const { workspace } = useWorkspace();
-  const pendingCount = useQuery(pendingCountsQuery(workspace.id)).data;
-  const count = 'waiting' in entry ? (pendingCount?.[entry.waiting] ?? 0) : 0;
+  const pendingCounts = useQuery(pendingCountsQuery(workspace.id)).data;
+  const count = 'pending' in entry ? (pendingCounts?.[entry.pending] ?? 0) : 0;
   return (
     <Link
       to={entry.to}

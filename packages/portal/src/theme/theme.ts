@@ -1,12 +1,4 @@
-import {
-  Button,
-  Checkbox,
-  createTheme,
-  localStorageColorSchemeManager,
-  type MantineColorsTuple,
-  Modal,
-  Tooltip,
-} from '@mantine/core';
+import { Button, Checkbox, createTheme, localStorageColorSchemeManager, type MantineColorsTuple, Modal } from '@mantine/core';
 
 /** The accent colour in the ten shades that Mantine requires. The colours on the page come from tokens.css. */
 const petrol: MantineColorsTuple = [
@@ -42,9 +34,6 @@ export const theme = createTheme({
         centered: true,
         transitionProps: { duration: 120 },
       },
-    }),
-    Tooltip: Tooltip.extend({
-      defaultProps: { openDelay: 250, withArrow: false, events: { hover: true, focus: true, touch: true } },
     }),
   },
 });

@@ -184,7 +184,9 @@ export async function backdate(client: pg.Client): Promise<void> {
   for (let day = 0; day < DAYS; day += 1) {
     const ago = `${(DAYS - 1 - day) * DAY_MS + HOUR_MS} milliseconds`;
     await client.query(
-      `UPDATE countersign.telemetry_events SET received_at = received_at - $1::interval + (ordinal * interval '90 seconds') - interval '50 minutes' WHERE trace_id LIKE $2`,
+      `UPDATE countersign.telemetry_events
+          SET received_at = received_at - $1::interval + (ordinal * interval '90 seconds') - interval '50 minutes'
+        WHERE trace_id LIKE $2`,
       [ago, `${dayLabel(day)}-%`],
     );
     await client.query('UPDATE countersign.evaluations SET recorded_at = recorded_at - $1::interval WHERE name = $2', [

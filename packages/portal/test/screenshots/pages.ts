@@ -3,7 +3,7 @@ import type { APIRequestContext } from 'playwright-core';
 /** Every page by its name, with its path: all lists, and one record of each kind. */
 export async function pagesOf(request: APIRequestContext, workspace: string): Promise<[name: string, path: string][]> {
   const get = async (path: string) => (await request.get(`/api/portal/workspaces/${workspace}/${path}`)).json();
-  const [agents, traces, events, evaluations, decisions, waiting, approved, incidents] = await Promise.all([
+  const [agents, traces, events, evaluations, decisions, pending, approved, incidents] = await Promise.all([
     get('agents?search=support-bot'),
     get('runs?source=trace'),
     get('runs?source=telemetry'),
@@ -14,33 +14,33 @@ export async function pagesOf(request: APIRequestContext, workspace: string): Pr
     get('incidents'),
   ]);
   const byTrace = (trace: string) => traces.items.find((each: { trace_id: string }) => each.trace_id === trace).id;
-  const [approval] = [...waiting.items, ...approved.items];
-  const of = (path: string) => `/w/${workspace}/${path}`;
+  const [approval] = [...pending.items, ...approved.items];
+  const pathOf = (path: string) => `/w/${workspace}/${path}`;
   return [
-    ['overview', of('')],
-    ['agents', of('agents')],
-    ['agent', of(`agents/${agents.items[0].id}`)],
-    ['agent-with-history', of(`agents/${(await get('agents?search=refund-agent')).items.at(-1).id}`)],
-    ['runs', of('runs')],
-    ['run', of(`runs/traces/${byTrace('run-refund-4711')}?step=plan`)],
-    ['run-long', of(`runs/traces/${byTrace('run-research-market')}`)],
-    ['run-event', of(`runs/events/${events.items[0].id}/${events.items[0].ordinal}`)],
-    ['evaluations', of('evaluations')],
-    ['evaluation', of(`evaluations/${evaluations.items[0].id}`)],
-    ['decisions', of('decisions')],
-    ['decision', of(`decisions/${decisions.items[0].id}`)],
-    ['ledger', of('ledger')],
-    ['ledger-entry', of('ledger/3')],
-    ['approvals', of('approvals')],
-    ['approval', of(`approvals/${approval.evaluation.id}`)],
-    ['incidents', of('incidents')],
-    ['violations', of('incidents?tab=violations')],
-    ['incident', of(`incidents/${incidents.items[0].id}`)],
-    ['keys', of('keys')],
-    ['key-trail', of('keys?tab=trail')],
-    ['members', of('members')],
-    ['signing', of('signing')],
-    ['workspace', of('settings')],
+    ['overview', pathOf('')],
+    ['agents', pathOf('agents')],
+    ['agent', pathOf(`agents/${agents.items[0].id}`)],
+    ['agent-with-history', pathOf(`agents/${(await get('agents?search=refund-agent')).items.at(-1).id}`)],
+    ['runs', pathOf('runs')],
+    ['run', pathOf(`runs/traces/${byTrace('run-refund-4711')}?step=plan`)],
+    ['run-long', pathOf(`runs/traces/${byTrace('run-research-market')}`)],
+    ['run-event', pathOf(`runs/events/${events.items[0].id}/${events.items[0].ordinal}`)],
+    ['evaluations', pathOf('evaluations')],
+    ['evaluation', pathOf(`evaluations/${evaluations.items[0].id}`)],
+    ['decisions', pathOf('decisions')],
+    ['decision', pathOf(`decisions/${decisions.items[0].id}`)],
+    ['ledger', pathOf('ledger')],
+    ['ledger-entry', pathOf('ledger/3')],
+    ['approvals', pathOf('approvals')],
+    ['approval', pathOf(`approvals/${approval.evaluation.id}`)],
+    ['incidents', pathOf('incidents')],
+    ['violations', pathOf('incidents?tab=violations')],
+    ['incident', pathOf(`incidents/${incidents.items[0].id}`)],
+    ['keys', pathOf('keys')],
+    ['key-trail', pathOf('keys?tab=trail')],
+    ['members', pathOf('members')],
+    ['signing', pathOf('signing')],
+    ['workspace', pathOf('settings')],
     ['account', '/account'],
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots [PAGE ...]` saves every page of the portal at 1280 and 390 pixels, light and dark, in /screenshots. The data is
- * that of the demo and two more weeks. Review the pictures after a change to the pages.
+ * `npm run screenshots [PAGE ...]` saves every page of the portal at 1280 and 390 pixels, light and dark, in the folder `screenshots`.
+ * The data is that of the demo and of two more weeks. Review the pictures after a change to the pages.
  */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -65,7 +65,7 @@ async function fill(workspace: string): Promise<void> {
   const send = async (path: string, body: unknown) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
     return (await response.json()) as Record<string, unknown>;
   };
   await sendDemoData(send);

@@ -19,7 +19,7 @@ export interface OpenDatabase extends Pools {
   signer: InstanceSigner;
   /** How the server's role connects. */
   address: DatabaseAddress;
-  /** How the role connects that owns the tables. It is the server's role, unless another one is configured to migrate. */
+  /** How the owner of the tables connects. In an external database it is the server's role, unless a role for migrations is configured. */
   owner: DatabaseAddress;
   /** Where the data is, as text for people. */
   where: string;
@@ -35,7 +35,7 @@ export interface OpenDatabase extends Pools {
 export interface Site {
   server: DatabaseAddress;
   owner: DatabaseAddress;
-  /** The server's role, if the owner must grant it its rights. */
+  /** The server's role, if the owner of the tables must grant rights to it. */
   serverRole: string | undefined;
   where: string;
   embeddedIn: string | undefined;
@@ -45,8 +45,8 @@ export interface Site {
 /**
  * What opening the database may do. `use`: it must exist. `set-up`: it is created if it does not exist. `migrate`: an older schema of an
  * external database is migrated too; the other modes refuse it, because another server may be running on it. The embedded database is
- * always migrated. `distribute`: like `migrate`, and the tables are distributed over the nodes of Citus. `reset-signing-key`: it must exist,
- * and the given signing key replaces lost ones.
+ * always migrated. `distribute`: like `migrate`, and the tables are distributed over the nodes of Citus. `reset-signing-key`: it must
+ * exist, and the given signing key replaces lost ones.
  */
 export type OpenMode = 'use' | 'set-up' | 'migrate' | 'distribute' | 'reset-signing-key';
 
@@ -139,7 +139,7 @@ function readUrl(variable: string, url: string): { host: string; database: strin
   } catch {
     throw new ExitError(
       'bad_configuration',
-      `${variable} cannot be read as postgres://USER:PASSWORD@HOST:PORT/DATABASE; percent-encode what has a meaning in a URL (@ as %40)`,
+      `${variable} cannot be read as postgres://USER:PASSWORD@HOST:PORT/DATABASE; percent-encode reserved characters (@ as %40)`,
     );
   }
 }
@@ -154,7 +154,7 @@ async function ensureSchema(site: Site, pool: pg.Pool, mode: OpenMode, say: (lin
   const { serverRole } = site;
   const { migrations, distributed } = await migrate(site.owner, { serverRole, mayUpgrade, citus: mode === 'distribute' });
   if (level === 'older') say(`migrated the database: ${migrations.join(', ')}`);
-  if (level === 'empty') say(`made the tables in ${site.where}`);
+  if (level === 'empty') say(`created the tables in ${site.where}`);
   if (distributed.length > 0) say(`distributed ${distributed.length} tables over the nodes of Citus`);
   return migrations;
 }
@@ -162,38 +162,39 @@ async function ensureSchema(site: Site, pool: pg.Pool, mode: OpenMode, say: (lin
 const notSetUp = ({ where }: Site): ExitError =>
   new ExitError(
     'database_away',
-    `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\` and \`workspace create\` make them`,
+    `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\` and \`workspace create\` create them`,
   );
 
 /**
  * Opens the signer of the instance that the database belongs to.
- * @throws ExitError for other secrets, because signatures made with them could not be verified.
+ * @throws ExitError if the row of the instance is missing or was changed, or if the secrets are not those of the database: signatures made
+ * with other secrets could not be verified.
  */
 export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { reset?: boolean } = {}): Promise<InstanceSigner> {
   const own = fingerprints(secrets);
-  const kept = await ensureInstance(pool, { id: newId(), masterFingerprint: own.master, signingFingerprint: own.signing });
-  if (kept === undefined) {
+  const stored = await ensureInstance(pool, { id: newId(), masterFingerprint: own.master, signingFingerprint: own.signing });
+  if (stored === undefined) {
     throw new ExitError(
       'refused',
-      'the row of instance is gone: it was deleted outside the server; restore it from a backup (nothing was changed)',
+      'the row in the table instance is missing: it was deleted outside the server; restore it from a backup (nothing was changed)',
     );
   }
-  if (kept.masterFingerprint !== own.master) {
+  if (stored.masterFingerprint !== own.master) {
     throw new ExitError(
       'wrong_secret',
       'COUNTERSIGN_MASTER_SECRET is not the secret of this database; set the right one (nothing was changed)',
     );
   }
-  if (!kept.isSealed) {
+  if (!stored.isSealed) {
     throw new ExitError(
       'refused',
-      'the seal of the row of instance is not valid: it was changed outside the server; restore it from a backup (nothing was changed)',
+      'the seal of the row in the table instance is not valid: it was changed outside the server; restore it from a backup (nothing was changed)',
     );
   }
-  return openSigner(pool, kept, secrets, options);
+  return openSigner(pool, stored, secrets, options);
 }
 
-/** An error of the database as an ExitError in one line. It does not repeat the URL, which may hold a password. */
+/** Turns an error of the database into an ExitError in one line. Its message does not repeat the URL, which may contain a password. */
 export function asExitError(error: unknown): unknown {
   if (error instanceof ExitError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code ?? '';

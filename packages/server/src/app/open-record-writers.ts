@@ -33,7 +33,7 @@ const LIMITS = {
   decisions: { itemsMax: 128, inFlightMax: 1 },
 } as const;
 
-/** Kinds whose records take numbers from a sequence. On Citus the coordinator has it. */
+/** Kinds whose records take numbers from a sequence. On Citus the sequence is on the coordinator. */
 const NUMBERED: ReadonlySet<keyof typeof LIMITS> = new Set(['evaluations', 'detailedEvaluations']);
 
 /** What belongs to a batch besides its items. */
@@ -50,7 +50,7 @@ interface WriterOptions<I> {
   heads?: RememberedHeads;
 }
 
-/** Makes one batch writer for each kind of record. All share one pool, one queue and one limit of connections. */
+/** Creates one batch writer for each kind of record. All share one queue and one limit of connections. */
 export function openRecordWriters(parts: {
   database: OpenDatabase;
   queue: Admission;

@@ -10,7 +10,7 @@ import { signingKey } from '../secrets/instance-signer.ts';
 import { fingerprints, loadSecrets, type Secrets } from '../secrets/load-secrets.ts';
 import { asExitError, openSite, type Site } from './open-database.ts';
 
-/** Where a restore writes what it says to people. */
+/** Receives the messages and the progress of a restore. */
 interface RestoreOutput {
   say: (line: string) => void;
   progress: ((rows: number) => void) | undefined;
@@ -27,7 +27,7 @@ export async function restoreDatabase(config: Config, reader: BackupReader, { sa
   const site = await openSite(config, say, 'set-up');
   try {
     const client = new pg.Client({ ...site.owner, application_name: 'countersign-restore' });
-    client.on('error', () => undefined); // the statement under way fails with the reason
+    client.on('error', () => undefined); // the current statement fails with the reason
     await client.connect();
     try {
       if (await isDistributed(client)) throw new ExitError('refused', ON_CITUS);

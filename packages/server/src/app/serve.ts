@@ -19,7 +19,7 @@ import { welcome } from './welcome.ts';
 const SUPERUSER =
   'the role of DATABASE_URL is a superuser or has BYPASSRLS, so row-level security does not apply to it; give the server a role of its own';
 
-/** The process ends after this time even if the database does not respond: it promises to stop within ten seconds. */
+/** The process ends after this time even if the database does not respond: docs/container.md promises a stop within ten seconds. */
 const STOP_LIMIT_MS = 9_000;
 
 /**
@@ -62,8 +62,8 @@ export async function serve(config: Config): Promise<number> {
 }
 
 /**
- * Creates the set-up link while no person exists. Returns the text that says where it is: on the terminal, or in a file beside the embedded
- * database. With an external database and no terminal it creates none: `workspace create` prints one.
+ * Creates a set-up link while no person has a password. Returns the text for people: with the link if stderr is a terminal, otherwise with
+ * the name of its file in the data folder. With an external database and no terminal, no link is created: `workspace create` prints one.
  */
 async function announceSetUp(config: Config, { pool, embeddedIn }: OpenDatabase, port: number): Promise<string | undefined> {
   const isTerminal = process.stderr.isTTY === true;
@@ -74,8 +74,8 @@ async function announceSetUp(config: Config, { pool, embeddedIn }: OpenDatabase,
   const { origin, caution } = publicAddress(config, port);
   const address = `${origin}${link.path}`;
   const note = caution === undefined ? '' : `\n    (${caution})`;
-  if (isTerminal) return `Set up the portal, by this link that works once, for 72 hours:\n    ${address}${note}`;
-  return `Set up the portal, by the link in ${writeSetUpLink(embeddedIn!, address)}, which works once, for 72 hours${note}`;
+  if (isTerminal) return `Set up the portal with this link, which works once, for 72 hours:\n    ${address}${note}`;
+  return `Set up the portal with the link in ${writeSetUpLink(embeddedIn!, address)}, which works once, for 72 hours${note}`;
 }
 
 /**

@@ -15,5 +15,5 @@ export function writeSetUpLink(dataDir: string, link: string): string {
   return path;
 }
 
-/** Removes the file if it exists: a new link replaces the old one, and no link is needed once a person exists. */
+/** Removes the file if it exists: a new link replaces the old one, and after a person has set a password no link is needed. */
 export const removeSetUpLink = (dataDir: string): void => rmSync(join(dataDir, NAME), { force: true });

@@ -4,7 +4,8 @@ import { requireSeals } from '../database/seals.ts';
 import { countRefusedLogs, hasHeadStore } from '../ledger/head-memory.ts';
 import type { Watches } from './watches.ts';
 
-const NO_MEMORY = 'no memory of logs: an older state restored while no server runs is not noticed; set COUNTERSIGN_MEMORY_DIR';
+const NO_MEMORY =
+  'no memory folder: if an older state is restored while no server runs, it is not detected; set COUNTERSIGN_MEMORY_DIR';
 
 /** The current restrictions of a ready server, one line each. Shown by /readyz. */
 export function warningsOf(
@@ -18,7 +19,7 @@ export function warningsOf(
     hasHeadStore(pool) ? undefined : NO_MEMORY,
     refused === 0
       ? undefined
-      : `logs refused: ${refused} (changed outside the server); \`ledger verify\` names the row, the server's log the workspace`,
+      : `logs refused: ${refused} (changed outside the server); \`ledger verify\` names the row, and the server's log the workspace`,
     space?.isLow ? `new records are refused: ${space.summary}` : undefined,
     requireSeals(pool).broken.summary,
     evidence.summary,

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { ownAddress, publicAddress } from '../config/public-address.ts';
 import { shellWord } from './shell-word.ts';
 
-/** The text for people when the server is ready: its addresses, and what to do next. `$KEY` is typed literally. */
+/** The text for people when the server is ready: its addresses, and what to do next. The shell replaces `$KEY`, not this template. */
 export function welcome({
   port,
   where,
@@ -31,7 +31,7 @@ export function welcome({
   In another terminal, ${placeFor(command, config)}:
 ${workspace === undefined ? `    ${command} workspace create --name acme\n` : ''}    KEY=$(${command} keys mint --workspace ${shellWord(workspace ?? 'acme')} --name ci --scopes telemetry,evaluations,audit,governance)
     curl -s ${own}/api/public/governance/promotion-check -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '{"agent_name":"support-bot"}'
-  ${command.startsWith('bin/') ? '`npm run demo` tours the whole of it. ' : ''}Ctrl-C shuts down cleanly.
+  ${command.startsWith('bin/') ? '`npm run demo` shows the main features. ' : ''}Ctrl-C shuts down cleanly.
 `;
 }
 

@@ -19,7 +19,7 @@ export function watchClock({ clock, lookupPool }: Pick<Pools, 'clock' | 'lookupP
     const fault = clock.fault();
     if (fault?.kind === lastKind) return;
     lastKind = fault?.kind;
-    if (fault === undefined) log.warn('the clocks are right again; moments are recorded again');
+    if (fault === undefined) log.warn('the clocks are right again; records are accepted again');
     else log.error({ kind: fault.kind, aheadMs: Math.round(fault.aheadMs) }, `clock unsafe: ${describeFault(fault)}`);
   };
   const sample = async () => {

@@ -14,9 +14,10 @@ import type { RunIdMerging } from './run-id-merging.ts';
 const PAUSE_MS = 10 * 60_000;
 
 /**
- * Every ten minutes, deletes expired sessions, links and sign-in attempts, and idempotent answers older than 24 hours, tenant by tenant;
- * computes the missing skeletons of agent names (also at the start); and merges small segments of run ids. A failed step is tried again the
- * next time and does not stop the others. Nothing is deleted while the clock is unsafe.
+ * Every ten minutes: computes the missing skeletons of agent names (also at the start), merges small segments of run ids, and deletes what
+ * has expired. These are sessions, links, sign-in attempts, and after 24 hours the responses to idempotent requests and log records whose
+ * trace did not arrive. A failed step is tried again the next time and does not stop the others. Nothing is deleted while the clock is
+ * unsafe.
  */
 export function startHousekeeping(
   { ledgerPool, clock }: Pick<Pools, 'ledgerPool' | 'clock'>,
@@ -27,8 +28,8 @@ export function startHousekeeping(
     work.catch((error: Error) =>
       log.warn({ reason: error.message, what }, 'housekeeping failed; it is tried again in ten minutes'),
     );
-  const deleteAnswers = async () => {
-    for (const id of await listTenantIds(ledgerPool)) await attempt(`answers of ${id}`, deleteAnswersOf(ledgerPool, id));
+  const deleteRecords = async () => {
+    for (const id of await listTenantIds(ledgerPool)) await attempt(`answers of ${id}`, deleteExpiredOf(ledgerPool, id));
   };
   let stopped = false;
   const fill = async () => {
@@ -49,7 +50,7 @@ export function startHousekeeping(
     await attempt('sessions', deleteExpiredSessions(ledgerPool));
     await attempt('links', deleteExpiredLinks(ledgerPool));
     await attempt('sign-in attempts', deletePastAttempts(ledgerPool));
-    await attempt('answers', deleteAnswers());
+    await attempt('answers', deleteRecords());
   };
   void fillNow();
   const timer = setInterval(() => void sweep(), PAUSE_MS).unref();
@@ -60,7 +61,7 @@ export function startHousekeeping(
   return { stop };
 }
 
-async function deleteAnswersOf(pool: Pool, tenantId: string): Promise<void> {
+async function deleteExpiredOf(pool: Pool, tenantId: string): Promise<void> {
   while ((await inTenantTransaction(pool, tenantId, deleteExpiredAnswers)) > 0);
   while ((await inTenantTransaction(pool, tenantId, deleteWaitingLogRecords)) > 0);
 }

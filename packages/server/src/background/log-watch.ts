@@ -6,7 +6,7 @@ import { type RowFinding, RowFindings } from '../ledger/row-findings.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
-/** Between the end of a round and the start of the next one: a multiple of how long the round took, within these bounds. */
+/** The pause after a round: a multiple of how long the round took, within these bounds. The pause before the first round is `min`. */
 const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000, timesRound: 20 };
 
 /** After each page the watch rests for this many times as long as the page took. */
@@ -61,7 +61,7 @@ export function watchLogs(
       }
     }
     for (const finding of isComplete ? findings.replace(tenantId, found) : findings.add(tenantId, found))
-      log.error({ tenantId, ...finding }, 'this row is not as its log says: it was changed outside the server');
+      log.error({ tenantId, ...finding }, 'this row is not valid or differs from its log: it was changed outside the server');
   };
   const verifyAll = async () => {
     const tenantIds = await listTenantIds(ledgerPool).catch((error: Error) => {
@@ -83,7 +83,7 @@ export function watchLogs(
     findings,
     get summary() {
       if (findings.count === 0) return undefined;
-      return `rows are not as their log says (${findings.tables.join(', ')}); the server log and "ledger verify" name them`;
+      return `rows are not valid or differ from their log (${findings.tables.join(', ')}); the server log and "ledger verify" name them`;
     },
     round,
     stop: () => stopping.abort(),
@@ -112,7 +112,7 @@ function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   };
 }
 
-/** The findings of a report. The contradiction of a table repeats its first finding. */
+/** The findings of a report. If it has findings of tables, its contradiction repeats the first of them and is left out. */
 function findingsOf(log: LogName, { findings = [], firstBad, contradiction }: LogReport): readonly RowFinding[] {
   const fault = firstBad?.reason ?? (findings.length === 0 ? contradiction?.reason : undefined);
   if (fault === undefined) return findings;

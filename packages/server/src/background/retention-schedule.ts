@@ -7,7 +7,7 @@ import { type DropOptions, type DroppedRecords, dropDueRecords } from '../retent
 import { MayNotDropError } from '../retention/may-not-drop-error.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
-/** After the start, so that a server that is restarted again and again does not begin with deletions. */
+/** The pause before the first round, so that a server that is restarted again and again does not begin with deletions. */
 const FIRST_MS = 10 * 60_000;
 const PAUSE_MS = 24 * 3_600_000;
 
@@ -60,7 +60,7 @@ function report(tenantId: string, { traces, telemetry, exports, held, unreadable
   if (traces + telemetry + exports > 0)
     log.info({ tenantId, traces, telemetry, exports, held }, 'dropped records whose retention period is over');
   if (unreadable.length > 0)
-    log.error({ tenantId, segments: unreadable }, 'these segments of documents were changed outside the server, and were left');
+    log.error({ tenantId, segments: unreadable }, 'these segments of documents were changed outside the server, and were kept');
 }
 
 /** Rests after each batch, so that senders are not slowed down. */

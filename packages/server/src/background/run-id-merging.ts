@@ -19,7 +19,7 @@ export class RunIdMerging {
     this.#log = log;
   }
 
-  /** Counts a batch of runs that was stored. */
+  /** Counts a stored batch of runs, and merges the segments of the workspace if it is due. */
   count(tenantId: string): void {
     const batches = (this.#batches.get(tenantId) ?? 0) + 1;
     if (batches < BATCHES_BETWEEN) {

@@ -4,7 +4,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 export interface BackupPart {
   file: string;
   rows: number;
-  /** Length of the file, and of what it decompresses to. */
+  /** Length of the file, and of its decompressed content. */
   bytes: number;
   rawBytes: number;
   /** SHA-256 of the file, as hex digits. */
@@ -19,7 +19,7 @@ export interface BackupTable {
   parts: BackupPart[];
 }
 
-/** The heads of a workspace's logs: how many rows, and the root of the tree over them in base64. */
+/** The heads of a workspace's logs: the number of rows, and the root of the tree over them in base64. */
 export interface BackupWorkspace {
   id: string;
   logs: Record<string, { size: number; root: string }>;
@@ -46,7 +46,7 @@ export const MANIFEST_FILE = 'manifest.json';
 /** Name of the file of encrypted secrets. */
 export const SECRETS_FILE = 'secrets.json';
 
-/** Longer than the manifest of a backup with 10,000 workspaces and 1 TB. */
+/** More than the manifest of a backup with 10,000 workspaces and 1 TB needs. */
 export const MANIFEST_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Name of a part's file. */
@@ -58,7 +58,7 @@ const NAME = /^[a-z][a-z0-9_]*$/;
 /** The error of the command for a damaged backup. */
 export const damaged = (what: string): ExitError => new ExitError('broken', `the backup is damaged: ${what}`);
 
-/** Reads a manifest. Checks only members that select files and tables; the others are compared when the rows are loaded. */
+/** Reads a manifest, and checks the form of its members. Rows and columns are compared with it when they are loaded. */
 export function parseManifest(text: string): BackupManifest {
   let manifest: BackupManifest;
   try {

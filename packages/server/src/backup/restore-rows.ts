@@ -13,7 +13,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 import { type BackupReader, decompressPart } from './backup-reader.ts';
 import { type BackupManifest, type BackupTable, damaged } from './manifest.ts';
 
-/** The number of known migrations in the backup's schema. @throws if the schema is that of a newer version, or of one before 0.1.0. */
+/** The number of known migrations in the backup's schema. @throws if the schema is that of a newer version or from before 0.1.0. */
 export function migrationsOf({ migrations }: BackupManifest, known: readonly string[]): number {
   if (isUnreleased(migrations))
     throw new ExitError(

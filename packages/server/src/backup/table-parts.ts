@@ -25,22 +25,24 @@ export class TableParts {
     this.#writer = writer;
   }
 
-  /** The number of rows taken. */
+  /** The number of added rows. */
   get rows(): number {
     return this.parts.reduce((sum, part) => sum + part.rows, this.#rows);
   }
 
-  /** Takes one message of COPY: a row, with the header before the first one, or the trailer. */
-  take(message: Uint8Array, isFirst: boolean): Promise<void> | undefined {
+  /**
+   * Adds one message of COPY: a row, with the header before the first one, or the trailer. Returns a promise if a part is being written.
+   */
+  add(message: Uint8Array, isFirst: boolean): Promise<void> | undefined {
     const row = isFirst ? message.subarray(HEADER.length) : message;
     if (row.length === 0 || (row.length === 2 && row[0] === 0xff && row[1] === 0xff)) return undefined;
     const free = this.#buffer.length - this.#length - TRAILER.length;
-    const full = this.#rows > 0 && row.length > free ? this.#flush() : undefined;
+    const writing = this.#rows > 0 && row.length > free ? this.#flush() : undefined;
     if (this.#rows === 0) this.#begin(row.length);
     this.#buffer.set(row, this.#length);
     this.#length += row.length;
     this.#rows += 1;
-    return full;
+    return writing;
   }
 
   #begin(rowBytes: number): void {

@@ -92,10 +92,10 @@ async function copyRows(
   const before = parts.rows;
   let isFirst = true;
   const rows = await copyTableOut(client, table, tenantId, (message) => {
-    const full = parts.take(message, isFirst);
+    const writing = parts.add(message, isFirst);
     isFirst = false;
-    if (full !== undefined) onRows();
-    return full;
+    if (writing !== undefined) onRows();
+    return writing;
   });
   if (parts.rows - before !== rows) throw new Error(`COPY of ${table.name} sent ${parts.rows - before} rows and counted ${rows}`);
 }

@@ -2,10 +2,10 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** Level 3 compresses recorded runs about ten times; higher levels take much longer and save little. */
+/** Level 3 compresses recorded runs to about a tenth; higher levels take much longer and save little. */
 const LEVEL = 3;
 
-/** Refuses a Node.js without Zstandard: the packed server runs on Node 20 too. */
+/** Throws if this Node.js has no Zstandard: the packed server runs on Node 20 too. */
 export function requireZstandard(): void {
   if (zlib.zstdCompress === undefined)
     throw new ExitError('wrong_use', `backup and restore need Node.js 22.15 or later, and this is ${process.version}`);

@@ -6,9 +6,9 @@ import { wrong } from '../config/config-values.ts';
 import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
-/** A place for checkpoints outside the database. Copies that others keep reveal a truncated or rewritten log. */
+/** A place for checkpoints outside the database. Copies that someone else keeps show that a log was truncated or rewritten. */
 export interface CheckpointSink {
-  /** Stores a checkpoint. Does nothing if there is one of this size. */
+  /** Stores a checkpoint. Does nothing if one of this size is stored. */
   keep(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
   /** The sizes of the stored checkpoints, the largest first. */
   sizes(tenantId: string, log: LogName): Promise<number[]>;
@@ -22,8 +22,8 @@ const NAME = /^\d{16}\.checkpoint$/;
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
- * Refuses a folder that does not exist or is not writable, when the server starts. It is not created: a missing mount would become a local
- * folder, which the operator could change.
+ * Called when the server starts. Throws if the folder does not exist or is not writable. It is not created: a missing mount would become a
+ * local folder, which the operator could change.
  */
 export function requireCheckpointFolder(folder: string): void {
   try {
@@ -68,7 +68,7 @@ const makeFolder = (path: string): Promise<void> =>
     if (error.code !== 'EEXIST') throw error;
   });
 
-/** Writes the whole file or nothing, and never overwrites one. */
+/** Writes the whole file or nothing, and does not overwrite an existing one. */
 async function writeOnce(path: string, content: string): Promise<void> {
   // A random name: in containers, even the process id is the same on every server.
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;

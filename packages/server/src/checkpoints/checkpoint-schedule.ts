@@ -9,7 +9,7 @@ import type { StoredCheckpoint } from '../storage/tree.ts';
 import { Anchoring } from './anchoring.ts';
 import type { CheckpointSink } from './checkpoint-folder.ts';
 
-/** The longest pause between two rounds over all logs. */
+/** The longest time between the starts of two rounds over all logs. */
 const ROUND_MS_MAX = 10_000;
 
 /** Signs checkpoints: on request, and periodically for each log that grew. No new one is signed while the clock is unsafe. */
@@ -21,8 +21,8 @@ export interface CheckpointSchedule {
 
 /**
  * Starts the schedule.
- * @param everySeconds the largest age of a log's newest checkpoint once the log has grown; undefined to sign on request only.
- * @param sink where each checkpoint is written besides the database.
+ * @param everySeconds the age from which a log's newest checkpoint is replaced if the log has grown; undefined to sign on request only.
+ * @param sink where each checkpoint is copied; undefined to store checkpoints only in the database.
  */
 export function scheduleCheckpoints(
   { ledgerPool, signer, clock }: Pick<Pools, 'ledgerPool' | 'clock'> & { signer: Pick<InstanceSigner, 'keys'> },

@@ -17,7 +17,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Creates the folder if it does not exist, and checks that it is writable. Returns the reason if it is not. */
+/** Creates the folder if it does not exist. Returns the reason if that fails, or if the folder is not writable. */
 function writeFault(folder: string): string | undefined {
   try {
     makeFolder(folder);
@@ -29,8 +29,8 @@ function writeFault(folder: string): string | undefined {
 }
 
 /**
- * Opens the folder that keeps the newest checkpoints. undefined if none is configured, or if the default one is not usable, which is
- * reported.
+ * Opens the folder of the newest checkpoints. undefined if none is configured, or if the default one is not usable, which is reported.
+ * @param memoryDirNamed whether the folder was configured and is not the default one.
  * @throws ExitError if a configured folder is not usable.
  */
 export function openMemoryFolder(
@@ -48,11 +48,11 @@ export function openMemoryFolder(
   return undefined;
 }
 
-/** Keeps the newest checkpoint of each log as `<folder>/<tenant>/<log>.checkpoint`, synced to disk. It replaces the previous one. */
+/** Stores the newest checkpoint of each log as `<folder>/<tenant>/<log>.checkpoint`, synced to disk, in place of the previous one. */
 function memoryFolder(folder: string): HeadStore {
   const pathOf = (tenantId: string, log: LogName) => join(folder, tenantId, `${log}.checkpoint`);
-  /** Sizes that this process has written. Most checkpoints are requested many times. */
-  const kept = new Map<string, number>();
+  /** The size of the checkpoint that this process wrote last, by path. Most checkpoints are requested many times. */
+  const written = new Map<string, number>();
   return {
     latest: async (tenantId, log) => {
       const path = pathOf(tenantId, log);
@@ -61,14 +61,14 @@ function memoryFolder(folder: string): HeadStore {
     },
     keep: async (tenantId, log, { size, note }) => {
       const path = pathOf(tenantId, log);
-      if ((kept.get(path) ?? -1) >= size) return;
+      if ((written.get(path) ?? -1) >= size) return;
       const temporary = `${path}.${randomBytes(6).toString('hex')}`;
       makeFolder(dirname(path));
       try {
         await writeSynced(temporary, note);
         await rename(temporary, path);
         await syncFolder(dirname(path));
-        kept.set(path, size);
+        written.set(path, size);
       } finally {
         await rm(temporary, { force: true });
       }

@@ -55,7 +55,7 @@ export function addBackup(program: Command, session: Session): void {
 const ON_CITUS =
   'the tables are distributed over several machines, which have no common snapshot; back up the machines themselves (docs/scaling.md)';
 
-/** The passphrase for the secrets of a backup, or the error that says where to give it. */
+/** The passphrase for the secrets of a backup. @throws ExitError that says where to set it. */
 export function requiredPassphrase({ config: { backupPassphrase } }: Session): string {
   if (backupPassphrase !== undefined) return backupPassphrase;
   throw new ExitError(
@@ -67,7 +67,7 @@ export function requiredPassphrase({ config: { backupPassphrase } }: Session): s
 async function copyTo(path: string, { address }: OpenDatabase, parameters: BackupParameters): Promise<BackupManifest> {
   const writer = await createBackup(path, new Date(parameters.madeAt));
   const client = new pg.Client({ ...address, application_name: 'countersign-backup' });
-  client.on('error', () => undefined); // the statement under way fails with the reason
+  client.on('error', () => undefined); // the current statement fails with the reason
   try {
     await client.connect();
     return await writeBackup(client, writer, parameters);
@@ -95,7 +95,7 @@ async function report(
     { result: session.ending, ...facts, verified: { logs, rows: logRows, faults } },
     [...faults, `${faults.length === 0 ? 'whole' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
   );
-  if (faults.length > 0) session.say('the backup was written, but it holds a log that is not valid; keep older backups');
+  if (faults.length > 0) session.say('the backup was written, but it contains a log that is not valid; keep older backups');
 }
 
 /** A number of workspaces in words. */

@@ -44,7 +44,7 @@ function addShow(group: Command, session: Session): void {
         return { keyId, key: Buffer.from(deriveDecisionKey(secrets.masterSecret, tenant.id, keyId)).toString('hex') };
       });
       await session.writeResult({ key_id: keyId, decision_key: key }, key);
-      session.say(`the key of decisions with key_id ${keyId}`);
+      session.say(`the key that signs decisions with key_id ${keyId}`);
     });
 }
 

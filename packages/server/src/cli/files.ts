@@ -9,7 +9,7 @@ export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<U
   // Opening may fail before anything is read; the first read then gets the error.
   stream.on('error', () => undefined);
   try {
-    return await usable('read', path, work(stream as AsyncIterable<Uint8Array>));
+    return await explainFileErrors('read', path, work(stream as AsyncIterable<Uint8Array>));
   } finally {
     stream.destroy();
   }
@@ -21,11 +21,11 @@ export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<U
 export async function writingFile(path: string, work: (write: (text: string) => Promise<void>) => Promise<void>): Promise<void> {
   const target = await realpath(path).catch(() => path); // A symbolic link is followed, not replaced.
   const temporary = (await isNoFile(target)) ? target : `${target}.${process.pid}.partial`;
-  const file = await usable('write', path, open(temporary, temporary === target ? 'w' : 'wx'));
+  const file = await explainFileErrors('write', path, open(temporary, temporary === target ? 'w' : 'wx'));
   try {
-    await work((text) => usable('write', path, file.writeFile(text)));
+    await work((text) => explainFileErrors('write', path, file.writeFile(text)));
     if (temporary !== target)
-      await usable(
+      await explainFileErrors(
         'write',
         path,
         file.sync().then(() => rename(temporary, target)),
@@ -38,7 +38,9 @@ export async function writingFile(path: string, work: (write: (text: string) => 
   }
 }
 
-/** A device or a pipe is written directly, because renaming would replace it by a file; a folder is rejected at once. */
+/**
+ * Whether a path exists and is no file. A device or a pipe is written directly, because renaming would replace it; writing a folder fails.
+ */
 async function isNoFile(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => !found.isFile(),
@@ -47,7 +49,7 @@ async function isNoFile(path: string): Promise<boolean> {
 }
 
 /** Turns errors of the operating system into errors about the named file; others are unchanged. */
-async function usable<T>(verb: 'read' | 'write', path: string, work: Promise<T>): Promise<T> {
+async function explainFileErrors<T>(verb: 'read' | 'write', path: string, work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
     const why = verb === 'write' && (error as NodeJS.ErrnoException).code === 'ENOENT' ? noFolder(path) : error.message;

@@ -31,7 +31,7 @@ export async function requireExtension(
     before.size > size ? undefined : await inTenantTransaction(database.pool, tenantId, (tx) => storedRoot(tx, log, before.size));
   if (root === undefined || !sameBytes(root, before.root))
     throw new LogRewrittenError(
-      `the log ${log} is not the one of the checkpoint in ${name}, which was left as it is: keep it as evidence`,
+      `the log ${log} does not continue the checkpoint in ${name}, which was not changed: keep it as evidence`,
     );
 }
 

@@ -96,14 +96,14 @@ function addChanges(group: Command, session: Session, kind: KeyKind): void {
 }
 
 function addRotate(group: Command, session: Session, kind: KeyKind): void {
-  const { group: name, one, prefix: before } = KINDS[kind];
+  const { group: name, one, prefix: start } = KINDS[kind];
   group
     .command('rotate')
-    .description(`Give a ${one} a new secret and print it. The old one stops with the next request.`)
+    .description(`Give a ${one} a new secret and print it. The old one is rejected from the next request on.`)
     .requiredOption(...WORKSPACE_OPTION)
-    .argument('<prefix>', `its prefix, with or without ${before}`, parsePrefix)
+    .argument('<prefix>', `its prefix, with or without ${start}`, parsePrefix)
     .option(...JSON_OPTION)
-    .addHelpText('after', examples(`${name} rotate --workspace acme ${before}4f9a02c7d1e6`))
+    .addHelpText('after', examples(`${name} rotate --workspace acme ${start}4f9a02c7d1e6`))
     .action(async (prefix: string, { workspace }: { workspace: string }) => {
       const key = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         rotateKey(pool, tenant.id, prefix, 'operator', kind),
@@ -114,23 +114,23 @@ function addRotate(group: Command, session: Session, kind: KeyKind): void {
 }
 
 function addRevoke(group: Command, session: Session, kind: KeyKind): void {
-  const { group: name, one, prefix: before } = KINDS[kind];
+  const { group: name, one, prefix: start } = KINDS[kind];
   group
     .command('revoke')
     .description(`Revoke a ${one} permanently, effective with the next request.`)
     .requiredOption(...WORKSPACE_OPTION)
-    .argument('<prefix>', `its prefix, with or without ${before}`, parsePrefix)
+    .argument('<prefix>', `its prefix, with or without ${start}`, parsePrefix)
     .option(...JSON_OPTION)
     .addHelpText('after', examples(`${name} revoke --workspace acme 4f9a02c7d1e6`))
     .action(async (prefix: string, { workspace }: { workspace: string }) => {
       await session.withWorkspace(workspace, ({ pool }, tenant) => revokeKey(pool, tenant.id, prefix, 'operator', kind));
       await session.writeResult({ prefix, revoked: true }, '');
-      session.say(`${one} ${before}${prefix} is revoked`);
+      session.say(`${one} ${start}${prefix} is revoked`);
     });
 }
 
 function addList(group: Command, session: Session, kind: KeyKind): void {
-  const { group: name, one, prefix: before } = KINDS[kind];
+  const { group: name, one, prefix: start } = KINDS[kind];
   group
     .command('list')
     .description(`List the ${one}s of a workspace, oldest first, including revoked ones, without their secrets.`)
@@ -147,7 +147,7 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
         ),
       );
       await session.list(keys.reverse().map(listed), `no ${one}s yet; \`${name} mint\` makes one`, [
-        ['PREFIX', ({ prefix }) => before + prefix],
+        ['PREFIX', ({ prefix }) => start + prefix],
         ['NAME', ({ name }) => name],
         ['SCOPES', ({ scopes }) => scopes.join(',')],
         ['STATE', ({ state }) => state],

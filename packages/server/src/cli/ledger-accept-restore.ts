@@ -33,7 +33,10 @@ export function addAcceptRestore(group: Command, session: Session): void {
 
 const linesOf = (logs: RestoredLogs): string =>
   Object.entries(logs)
-    .map(([log, { abandoned, restored }]) => `${log}: continues from ${restored.size} rows; given up were ${abandoned.size}`)
+    .map(
+      ([log, { abandoned, restored }]) =>
+        `${log}: continues from ${restored.size} rows; the abandoned state had ${abandoned.size}`,
+    )
     .join('\n');
 
 const NOTE = `

@@ -9,7 +9,7 @@ export function addCorrectClock(group: Command, session: Session): void {
   group
     .command('correct-clock')
     .description(
-      "After a clock was ahead: let the times of the workspace's logs continue from the present clock. Shows what it would write unless --yes is given.",
+      "After a clock was ahead: let the times of the workspace's logs continue from the current time. Shows what it would write unless --yes is given.",
     )
     .requiredOption(...WORKSPACE_OPTION)
     .option('--yes', 'write it; it cannot be undone')
@@ -21,13 +21,13 @@ export function addCorrectClock(group: Command, session: Session): void {
       );
       const { now, logs, reopenedApprovals: reopened_approvals } = corrected;
       await session.writeResult({ written: yes, now, logs, reopened_approvals }, linesOf(corrected));
-      session.say(yes ? NEXT : `nothing was written: check that it is ${corrected.now} now, then add --yes`);
+      session.say(yes ? NEXT : `nothing was written: check that the time is ${corrected.now}, then add --yes`);
     });
 }
 
 function linesOf({ logs, reopenedApprovals: count }: CorrectedClock): string {
   const steps = Object.entries(logs).map(
-    ([log, { size, before, after }]) => `${log}: behind row ${size}, from ${before} back to ${after}`,
+    ([log, { size, before, after }]) => `${log}: after row ${size}, from ${before} back to ${after}`,
   );
   const approvals = count === 0 ? [] : [`approvals with a time in the future, to be granted again: ${count}`];
   return [...steps, ...approvals].join('\n');

@@ -130,7 +130,7 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
     return readingFile(options.replay, (events) => verified(new DecisionReplay(events, digests)));
   }
   return session.withWorkspace(workspace!, async ({ pool, signer, secrets, ledgerPool }, { id }) => {
-    // Stored checkpoints are as old as the ledger and may be signed by any of the instance's keys. --key is for the kept ones.
+    // Stored checkpoints may be as old as the ledger, and signed by any of the instance's keys. --key is for the checkpoints of the user.
     const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
     return verifyLog(pool, secrets.masterSecret, { tenantId: id, log }, { keys: listed, ...walkOptions });
   });
@@ -157,13 +157,13 @@ function verdictOf(
   keptCount: number,
   timesChecked: boolean,
 ) {
-  const of = { tenant_id: tenantId ?? null };
-  if (firstBad !== undefined) return { result: 'broken', ...of, first_bad: firstBad, entries_whole_before: count };
+  const tenant = { tenant_id: tenantId ?? null };
+  if (firstBad !== undefined) return { result: 'broken', ...tenant, first_bad: firstBad, entries_whole_before: count };
   if (contradiction !== undefined)
-    return { result: 'broken', ...of, not_met: contradiction, entries: count, head_row_hash: head };
+    return { result: 'broken', ...tenant, not_met: contradiction, entries: count, head_row_hash: head };
   const facts = { entries: count, head_row_hash: head, times_checked: timesChecked };
   const droppedFacts = dropped === undefined ? {} : { dropped_traces: dropped.traces, last_dropped_at: dropped.lastAt };
-  return { result: 'ok', ...of, ...facts, ...(keptCount === 0 ? {} : { heads_met: keptCount }), ...droppedFacts };
+  return { result: 'ok', ...tenant, ...facts, ...(keptCount === 0 ? {} : { heads_met: keptCount }), ...droppedFacts };
 }
 
 /** A report as a line for people. */

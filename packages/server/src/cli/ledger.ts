@@ -15,7 +15,7 @@ import { addCorrectClock } from './ledger-correct-clock.ts';
 import { addVerify, entries } from './ledger-verify.ts';
 import type { Session } from './session.ts';
 
-/** `ledger export | verify | checkpoint | prove | correct-clock`. */
+/** `ledger export | verify | checkpoint | prove | correct-clock | accept-restore`. */
 export function addLedger(program: Command, session: Session): void {
   const group = program.command('ledger').description('Export and verify the logs, sign checkpoints, and prove rows.');
   addExport(group, session);
@@ -39,7 +39,7 @@ function addExport(group: Command, session: Session): void {
       examples('ledger export --workspace acme --output acme.ndjson', 'ledger export --workspace acme --log decisions | gzip'),
     )
     .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {
-      const made = await session.withWorkspace(workspace, async ({ pool }, tenant) => {
+      const exported = await session.withWorkspace(workspace, async ({ pool }, tenant) => {
         const count = { entries: 0, head: null as string | null };
         const pages = exportLog(pool, tenant.id, log);
         const copy = async (write: (lines: string) => Promise<void>) => {
@@ -53,8 +53,8 @@ function addExport(group: Command, session: Session): void {
         return count;
       });
       if (output !== undefined && session.json)
-        await session.writeResult({ file: output, entries: made.entries, head_row_hash: made.head }, '');
-      session.say(`exported ${entries(made.entries)}${made.head === null ? '' : `, head ${made.head}`}`);
+        await session.writeResult({ file: output, entries: exported.entries, head_row_hash: exported.head }, '');
+      session.say(`exported ${entries(exported.entries)}${exported.head === null ? '' : `, head ${exported.head}`}`);
     });
 }
 

@@ -26,7 +26,7 @@ export function addMembers(program: Command, session: Session): void {
 }
 
 /** Prints a link for people and nothing else on stdout. */
-async function answerLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
+async function writeLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
   const { origin, caution } = publicAddress(session.config);
   const link = origin + path;
   await session.writeResult({ link, expires_at: expiresAt }, link);
@@ -47,7 +47,7 @@ function addInvite(group: Command, session: Session): void {
       const link = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         inviteMember(pool, tenant.id, { email, role }, 'operator'),
       );
-      await answerLink(session, link);
+      await writeLink(session, link);
     });
 }
 
@@ -65,7 +65,7 @@ function addAdd(group: Command, session: Session): void {
       const link = await session.withWorkspace(workspace, ({ pool }, tenant) =>
         addMember(pool, tenant.id, { email, name, role }, 'operator'),
       );
-      await answerLink(session, link);
+      await writeLink(session, link);
     });
 }
 
@@ -100,6 +100,6 @@ function addResetPassword(group: Command, session: Session): void {
     .addHelpText('after', examples('members reset-password --email ada@example.com'))
     .action(async ({ email }: { email: string }) => {
       const link = await session.withDatabase(({ pool }) => resetLinkByOperator(pool, email));
-      await answerLink(session, link);
+      await writeLink(session, link);
     });
 }

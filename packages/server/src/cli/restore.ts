@@ -76,14 +76,14 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
   }
 }
 
-/** Refuses a restore without usable secrets. If the backup holds them, the error says how to restore them. */
+/** Refuses a restore without usable secrets. If the backup contains secrets, the error says how to restore them. */
 async function requireSecrets({ config }: Session, reader: BackupReader): Promise<Config> {
   try {
     loadSecrets(config, false);
     return config;
   } catch (error) {
     if (!(error instanceof ExitError) || reader.manifest.secretsSha256 === undefined) throw error;
-    throw new ExitError(error.reason, `${error.message}; or restore those of the backup by --with-secrets`);
+    throw new ExitError(error.reason, `${error.message}; or restore those of the backup with --with-secrets`);
   }
 }
 
@@ -93,7 +93,7 @@ async function restoreSecrets(session: Session, { secretsOutput }: RestoreOption
   if (sealed === undefined)
     throw new ExitError(
       'wrong_secret',
-      'the backup holds no secrets; restore them from where you keep them, without --with-secrets',
+      'the backup contains no secrets; restore them from your own copy, without --with-secrets',
     );
   const secrets = openSecrets(sealed, requiredPassphrase(session), reader.manifest.instance.id);
   restoreSecretFiles(secretsOutput ?? join(session.config.dataDir, 'secrets'), secrets);
@@ -123,7 +123,7 @@ async function report(
     session.say(`workspace ${id}: this server remembers newer rows. Run: ledger accept-restore --workspace ${id}`);
 }
 
-/** Whether the memory folder has seen rows of the workspace that the backup does not contain. */
+/** Whether a checkpoint in the memory folder covers rows of the workspace that the backup does not contain. */
 async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): Promise<boolean> {
   try {
     return Object.keys(await acceptRestore(pool, tenantId, { write: false })).length > 0;

@@ -90,7 +90,7 @@ function addRun(group: Command, session: Session): void {
       const rows = await (workspace === undefined
         ? session.withDatabase(async (database) => dropIn(database, await listTenantIds(database.pool)))
         : session.withWorkspace(workspace, (database, tenant) => dropIn(database, [tenant.id])));
-      await session.list(rows.map(inAnswer), 'no workspaces yet', [
+      await session.list(rows.map(jsonRow), 'no workspaces yet', [
         ['WORKSPACE', (row) => row.workspace],
         ['TRACES', ({ traces }) => String(traces)],
         ['TELEMETRY', ({ telemetry }) => String(telemetry)],
@@ -100,7 +100,7 @@ function addRun(group: Command, session: Session): void {
       for (const { workspace: id, isBusy, unreadable } of rows) {
         if (isBusy) session.say(`another process is dropping records now; run this again later for ${id}`);
         for (const segment of unreadable)
-          session.say(`the segment ${segment} of ${id} was changed outside the server, and was left`);
+          session.say(`the segment ${segment} of ${id} was changed outside the server, and was kept`);
       }
     });
 }
@@ -113,7 +113,7 @@ const dropIn = (database: OpenDatabase, ids: readonly string[]) =>
     return dropped;
   });
 
-const inAnswer = ({ isBusy: busy, ...dropped }: DroppedRecords & { workspace: string }) => ({ ...dropped, busy });
+const jsonRow = ({ isBusy: busy, ...dropped }: DroppedRecords & { workspace: string }) => ({ ...dropped, busy });
 
 const withOption = (error: unknown): never => {
   if (!(error instanceof RuleViolationError)) throw error;

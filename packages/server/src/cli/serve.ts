@@ -3,7 +3,7 @@ import { JSON_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
 
-/** `serve` and `migrate`, which an installation runs. */
+/** `serve` and `migrate`. */
 export function addServe(program: Command, session: Session): void {
   program
     .command('serve')
@@ -26,7 +26,7 @@ export function addServe(program: Command, session: Session): void {
       const mode = citus ? 'distribute' : 'migrate';
       const migrated = await session.withDatabase(async (database) => database.migrated, mode);
       await session.writeResult({ migrated }, migrated.join('\n'));
-      session.say(migrated.length === 0 ? 'the schema is up to date; nothing to do' : 'the schema is at this level now');
+      session.say(migrated.length === 0 ? 'the schema is up to date; nothing to do' : 'the schema is up to date now');
     });
 }
 

@@ -13,7 +13,7 @@ import { type Column, oneLine, table } from './table.ts';
 export interface Terminal {
   out: Writable;
   err: Writable;
-  /** Undefined for the process's own (config/config.ts reads it). */
+  /** Undefined for the environment of the process (config/config.ts reads it). */
   environment?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -30,7 +30,7 @@ export class Session {
   readonly json: boolean;
   readonly #terminal: Terminal;
   #config: Config | undefined;
-  #hasOpened = false;
+  #hasReportedVariables = false;
 
   constructor(terminal: Terminal, json: boolean) {
     this.#terminal = terminal;
@@ -94,8 +94,8 @@ export class Session {
 
   /** Reports unknown variables once, even if a command opens the database several times. */
   #sayUnknownVariables(): void {
-    if (this.#hasOpened) return;
-    this.#hasOpened = true;
+    if (this.#hasReportedVariables) return;
+    this.#hasReportedVariables = true;
     for (const name of this.config.unknownVariables) this.say(`unknown variable: ${name}; --help lists the known ones`);
   }
 

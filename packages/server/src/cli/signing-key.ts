@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 import { addSigningKeyReset } from './signing-key-reset.ts';
 import { oneLine } from './table.ts';
 
-/** `signing-key show | rotate | retire | reset`: the instance's Ed25519 key, of all workspaces. */
+/** `signing-key show | rotate | retire | reset`: the instance's Ed25519 key, which signs for all workspaces. */
 export function addSigningKey(program: Command, session: Session): void {
   const group = program
     .command('signing-key')
@@ -47,7 +47,7 @@ function addRotate(group: Command, session: Session): void {
     .action(async () => {
       const { databaseUrl, signingKey, dataDir } = session.config;
       if (databaseUrl !== undefined || signingKey !== undefined) throw new ExitError('refused', BY_ENVIRONMENT);
-      // Opened before and after: the predecessor must be known, and its successor is listed at once.
+      // Opening the database lists the configured key: first the predecessor, and after the rotation its successor.
       await session.withDatabase(async () => undefined);
       rotateSigningKeyFile(dataDir);
       const { kid, note_key } = await session.withDatabase(async (database) => {
@@ -79,12 +79,12 @@ function addRetire(group: Command, session: Session): void {
 }
 
 /**
- * Retires a key; returns whether its private half is the previous key's file. It may be repeated, because the command may have been
- * interrupted before the file was deleted.
+ * Retires a key. Returns whether it is the previous key of the secrets. It may be repeated, because the command may have been interrupted
+ * before the file of that key was deleted.
  */
 async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string): Promise<boolean> {
   if (signer.keys[0]!.keyid === kid)
-    throw new RuleViolationError(`${kid} is the signing key in use; \`signing-key rotate\` makes the next one first`);
+    throw new RuleViolationError(`${kid} is the signing key in use; run \`signing-key rotate\` first`);
   const keys = await listSigningKeys(ledgerPool);
   const key = keys.find((each) => each.kid === kid);
   if (key === undefined)
@@ -106,8 +106,8 @@ const published = async ({ ledgerPool, signer }: OpenDatabase) =>
 const AT_NEXT_START = 'a running server uses the new key after its next start';
 
 const BY_ENVIRONMENT =
-  'the signing key comes from the environment: make a new one (`openssl genpkey -algorithm ed25519`), give the present one as ' +
-  'COUNTERSIGN_SIGNING_KEY_PREVIOUS and the new one as COUNTERSIGN_SIGNING_KEY to every server, and start them again';
+  'the signing key comes from the environment: create a new one (`openssl genpkey -algorithm ed25519`), set the current one as ' +
+  'COUNTERSIGN_SIGNING_KEY_PREVIOUS and the new one as COUNTERSIGN_SIGNING_KEY on every server, and restart them';
 
 const ROTATE_NOTE = `
 With DATABASE_URL or COUNTERSIGN_SIGNING_KEY the key comes from the environment: set the current one as COUNTERSIGN_SIGNING_KEY_PREVIOUS

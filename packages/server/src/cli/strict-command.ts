@@ -2,7 +2,7 @@ import { Command, type ParseOptionsResult } from 'commander';
 import { repeatable } from './verification-options.ts';
 
 /**
- * A command that rejects what commander accepts: a misspelt option is reported before a missing required one, and an option that is given
+ * A command that rejects what commander accepts: a misspelled option is reported before a missing required one, and an option that is given
  * twice is an error instead of losing its first value.
  */
 export class StrictCommand extends Command {
@@ -23,13 +23,13 @@ export class StrictCommand extends Command {
 
   /** The first option that is given twice although it takes one value. */
   #repeatedOption(args: readonly string[]): string | undefined {
-    const seen = new Set<string>();
+    const given = new Set<string>();
     for (let at = 0; at < args.length && args[at] !== '--'; at += 1) {
       const [name = '', value] = args[at]!.split('=', 2);
       const option = this.options.find(({ long, required }) => required && long === name);
       if (option === undefined) continue;
-      if (seen.has(name) && option.parseArg !== repeatable) return name;
-      seen.add(name);
+      if (given.has(name) && option.parseArg !== repeatable) return name;
+      given.add(name);
       if (value === undefined) at += 1; // The next argument is its value, whatever it looks like.
     }
     return undefined;

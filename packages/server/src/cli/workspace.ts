@@ -29,7 +29,7 @@ export function addWorkspace(program: Command, session: Session): void {
       const { origin, caution } = publicAddress(session.config);
       const setUp = origin + link.path;
       await session.writeResult({ id, name, set_up_link: setUp }, id);
-      session.say(`its first admin signs in by this link, which works once, for 72 hours: ${setUp}`);
+      session.say(`link for the first admin, which works once, for 72 hours: ${setUp}`);
       if (caution !== undefined) session.say(caution);
       session.say(
         `workspace ${JSON.stringify(name)} was created; next: countersign-server keys mint --workspace ${shellWord(name)} ...`,

@@ -84,7 +84,7 @@ export function bearerToken(given: string | undefined, name: string): string {
   if (given === undefined || !/^[\w.~+/-]{16,}=*$/.test(given))
     throw wrong(
       name,
-      'must have at least 16 characters, each a letter, a digit or one of . _ ~ + / -, such as `openssl rand -hex 32` makes',
+      'must have at least 16 characters, each a letter, a digit or one of . _ ~ + / -; create one with `openssl rand -hex 32`',
     );
   return given;
 }

@@ -131,16 +131,16 @@ function checkCombinations(config: Config): void {
     throw wrong('COUNTERSIGN_METRICS_PORT', 'must differ from COUNTERSIGN_PORT; leave it unset to serve /metrics there');
   }
   if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
-    // Otherwise a body of the largest size would always get 503.
-    throw wrong('COUNTERSIGN_READING_BYTES_MAX', 'must be at least twice the largest body (COUNTERSIGN_REPORT_BYTES_MAX)');
+    // Bodies of unknown length use at most half of it (database/admission.ts), so the largest of them would always get 503.
+    throw wrong(
+      'COUNTERSIGN_READING_BYTES_MAX',
+      'must be at least twice the largest body (COUNTERSIGN_REPORT_BYTES_MAX or COUNTERSIGN_RECORD_BYTES_MAX)',
+    );
   }
   if (config.migrateDatabaseUrl !== undefined && config.databaseUrl === undefined) {
-    throw wrong(
-      'COUNTERSIGN_MIGRATE_DATABASE_URL',
-      'needs DATABASE_URL beside it; the embedded database makes both roles itself',
-    );
+    throw wrong('COUNTERSIGN_MIGRATE_DATABASE_URL', 'needs DATABASE_URL too; the embedded database creates both roles itself');
   }
 }
 
-/** Whether an address stays on this machine. */
+/** Whether a host is `localhost` or a loopback address. */
 export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);

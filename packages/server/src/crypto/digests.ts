@@ -21,17 +21,19 @@ function keyObject(key: Uint8Array): KeyObject {
 
 const keyObjects = new WeakMap<Uint8Array, KeyObject>();
 
-/** A tenant's decision key: HKDF-SHA256 of the master secret (RFC 5869, docs/formats.md "Decision signature"). 32 bytes. */
+/** A tenant's decision key: HKDF-SHA256 of the master secret (RFC 5869, docs/formats.md "Decision key"). 32 bytes. */
 export const deriveDecisionKey = (masterSecret: Uint8Array, tenantId: string, keyId: string): Uint8Array =>
   new Uint8Array(hkdfSync('sha256', masterSecret, '', decisionKeyInfo(tenantId, keyId), 32));
 
-/** SHA-256 over bytes, for trees and notes. The binary string avoids a separate allocation by OpenSSL, which takes twice the time. */
+/**
+ * SHA-256 over bytes, for trees and notes. The result passes through a binary string, because a Buffer from `hash` takes twice the time.
+ */
 export const sha256 = (bytes: Uint8Array): Uint8Array => Buffer.from(hash('sha256', bytes, 'binary'), 'binary');
 
 /** The prefix that makes a raw Ed25519 public key a SubjectPublicKeyInfo (RFC 8410). */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** The fingerprint by which an installation knows its first signing key: SHA-256 of the SubjectPublicKeyInfo, in hex. */
+/** The fingerprint by which an installation recognizes its first signing key: SHA-256 of the SubjectPublicKeyInfo, in hex. */
 export const publicKeyFingerprint = (publicKey: Uint8Array): string =>
   hash('sha256', Buffer.concat([SPKI_PREFIX, publicKey]), 'hex');
 

@@ -9,9 +9,9 @@ const SHARE_OF_UNKNOWN_LENGTH = 0.5;
 const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
 
 /**
- * Limits the bytes that are queued or being read, and shares them fairly between tenants. One tenant may use three quarters while it is
- * alone, and its equal share when others are waiting too. The last tenth is for tenants with few bytes, so that a flood never locks them
- * out. Beyond the limits: 503 with Retry-After, so that memory stays limited.
+ * Limits the bytes in memory for one purpose (reading, queue or responses), and shares them fairly between tenants. One tenant
+ * may use three quarters while it is alone, and its equal share when others have bytes too. The last tenth is for tenants with few bytes,
+ * so that a flood never locks them out. Beyond the limits: 503 with Retry-After.
  */
 export class Admission {
   readonly bytesMax: number;
@@ -28,16 +28,16 @@ export class Admission {
     return this.#used;
   }
 
-  /** Admits bytes, or throws 503. An empty queue admits anything, because a single body larger than the queue must not wait forever. */
+  /** Admits bytes, or throws 503. If nothing is admitted yet, any size is: otherwise a body above the limit could never be accepted. */
   enter(tenantId: string, bytes: number): void {
     const own = this.#usedBy.get(tenantId) ?? 0;
     const isRejected = own === 0 ? this.#isFullForNewcomers(bytes) : this.#isBeyondShare(own, bytes);
-    if (isRejected) throw unavailable('the memory for request bodies is full');
+    if (isRejected) throw unavailable('the limit of bytes in memory is reached');
     this.#used += bytes;
     this.#usedBy.set(tenantId, own + bytes);
   }
 
-  /** A tenant without bytes is admitted until the last tenth is full too. */
+  /** A tenant without bytes is rejected only if nine tenths are used and its bytes do not fit into the rest. */
   #isFullForNewcomers(bytes: number): boolean {
     return this.#used + bytes > this.bytesMax && this.#used > this.bytesMax * SHARE_OF_ALL_TENANTS;
   }
@@ -52,7 +52,7 @@ export class Admission {
   }
 
   /**
-   * Admits bytes of a body of unknown length, or throws 503: its start or its growth. Starts are rejected earlier than growth, so that
+   * Admits bytes for the start or the growth of a body of unknown length, or throws 503. Starts are rejected earlier than growth, so that
    * active bodies are finished before new ones start.
    */
   enterGrowing(tenantId: string, bytes: number, stage: 'start' | 'growth'): void {

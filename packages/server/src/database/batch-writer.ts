@@ -7,7 +7,7 @@ import type { Slots } from './slots.ts';
 export interface Item {
   /** Its size in the queue, in bytes. */
   readonly bytes: number;
-  /** A key that must be unique in a batch (a trace_id, an idempotency key): a second item waits for the next batch. */
+  /** Keys that must be unique in a batch (a trace_id, an idempotency key): a second item with the same key waits for the next batch. */
   readonly foldKeys: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export class RejectedItems extends Error {
 export type TakeMore<I> = () => readonly I[];
 
 /** The options of a batch writer. */
-export interface BatchOptions<I extends Item, Answer> {
+export interface BatchOptions<I extends Item, Result> {
   name: string;
   itemsMax: number;
   /** Concurrent batches of one tenant: 1 for a ledger, 2 if the order does not matter. */
@@ -37,21 +37,21 @@ export interface BatchOptions<I extends Item, Answer> {
   slots: Slots;
   /**
    * Writes all items of one tenant in one transaction and returns their outcomes in order: a response, or the reason of a rejection.
-   * Committed when it resolves. After a unique violation, caused by another batch, the same batch is retried.
+   * It is committed when the promise resolves. After a conflict with another transaction (isWorthRetrying), the same batch is retried.
    * @param takeMore the outcomes of the items that it returns follow those of `items`.
    */
-  write: (tenantId: string, items: readonly I[], takeMore: TakeMore<I>) => Promise<(Answer | ApiError)[]>;
+  write: (tenantId: string, items: readonly I[], takeMore: TakeMore<I>) => Promise<(Result | ApiError)[]>;
   observe?: (items: number) => void;
 }
 
-interface Waiting<I, Answer> {
+interface QueuedItem<I, Result> {
   item: I;
-  resolve: (answer: Answer) => void;
+  resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 }
 
-interface Lane<I, Answer> {
-  queue: Waiting<I, Answer>[];
+interface Lane<I, Result> {
+  queue: QueuedItem<I, Result>[];
   inFlight: number;
   /** The number of items of the previous batch. */
   lastItems: number;
@@ -60,34 +60,34 @@ interface Lane<I, Answer> {
 /** The maximum bytes of a batch: larger parameters only need more memory. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 const TRIES = 5;
-/** A batch that is retried stays as it is. */
+/** A batch that is retried takes no further items. */
 const TAKE_NONE = () => [];
 /** Batches below this size are not split, because every batch has a fixed cost. */
 const SPLIT_ITEMS_MIN = 16;
 
 /**
  * Group commit: items of a tenant that arrive while a batch is being committed go together into the next one. There is no timer: a flush
- * starts when the last one ends. The promise of an item settles after COMMIT has returned.
+ * starts when the previous one ends. The promise of an item settles after COMMIT has returned.
  */
-export class BatchWriter<I extends Item, Answer> {
-  readonly #options: BatchOptions<I, Answer>;
-  readonly #lanes = new Map<string, Lane<I, Answer>>();
+export class BatchWriter<I extends Item, Result> {
+  readonly #options: BatchOptions<I, Result>;
+  readonly #lanes = new Map<string, Lane<I, Result>>();
 
-  constructor(options: BatchOptions<I, Answer>) {
+  constructor(options: BatchOptions<I, Result>) {
     this.#options = options;
   }
 
   /** Queues an item and resolves with its response once it is committed. Throws 503 at once if the queue is full. */
-  submit(tenantId: string, item: I): Promise<Answer> {
+  submit(tenantId: string, item: I): Promise<Result> {
     this.#options.admission.enter(tenantId, item.bytes);
-    const settled = new Promise<Answer>((resolve, reject) => {
+    const settled = new Promise<Result>((resolve, reject) => {
       this.#lane(tenantId).queue.push({ item, resolve, reject });
     });
     this.#flushSoon(tenantId);
     return settled.finally(() => this.#options.admission.leave(tenantId, item.bytes));
   }
 
-  #lane(tenantId: string): Lane<I, Answer> {
+  #lane(tenantId: string): Lane<I, Result> {
     let lane = this.#lanes.get(tenantId);
     if (lane === undefined) {
       lane = { queue: [], inFlight: 0, lastItems: 0 };
@@ -104,7 +104,7 @@ export class BatchWriter<I extends Item, Answer> {
     setImmediate(() => void this.#flush(tenantId, lane));
   }
 
-  async #flush(tenantId: string, lane: Lane<I, Answer>): Promise<void> {
+  async #flush(tenantId: string, lane: Lane<I, Result>): Promise<void> {
     const release = await this.#options.slots.take();
     // Taken only now, so that items that arrived while this batch waited for a connection are included.
     const batch = this.#take(lane);
@@ -124,28 +124,29 @@ export class BatchWriter<I extends Item, Answer> {
   }
 
   /**
-   * Takes the next batch: at most half of the waiting items and those of the previous batch. Callers that wait for their responses return
-   * together. With all of them in one batch, the database and this process would alternate; with two halves they work at the same time.
+   * Takes the next batch: as many items as half of the waiting ones and the previous batch together. Callers that wait for their responses
+   * return together. With all of them in one batch, the database and this process would alternate; with two halves they work at the same
+   * time.
    */
-  #take(lane: Lane<I, Answer>): Waiting<I, Answer>[] {
+  #take(lane: Lane<I, Result>): QueuedItem<I, Result>[] {
     const half = Math.ceil((lane.queue.length + lane.lastItems) / 2);
-    const batch: Waiting<I, Answer>[] = [];
+    const batch: QueuedItem<I, Result>[] = [];
     this.#fill(batch, lane, Math.max(SPLIT_ITEMS_MIN, half));
     lane.lastItems = batch.length;
     return batch;
   }
 
   /** Adds the waiting items to a batch that was taken earlier, and returns them. */
-  #takeMore(lane: Lane<I, Answer>, batch: Waiting<I, Answer>[]): I[] {
+  #takeMore(lane: Lane<I, Result>, batch: QueuedItem<I, Result>[]): I[] {
     const before = batch.length;
     this.#fill(batch, lane, this.#options.itemsMax);
     lane.lastItems = batch.length;
     return batch.slice(before).map(({ item }) => item);
   }
 
-  /** Moves waiting items into a batch in order, without those whose fold key is in it already, until it has `itemsMax`. */
-  #fill(batch: Waiting<I, Answer>[], lane: Lane<I, Answer>, itemsMax: number): void {
-    const left: Waiting<I, Answer>[] = [];
+  /** Moves waiting items into a batch in order, up to `itemsMax`. An item whose fold key the batch already has stays in the queue. */
+  #fill(batch: QueuedItem<I, Result>[], lane: Lane<I, Result>, itemsMax: number): void {
+    const left: QueuedItem<I, Result>[] = [];
     const keys = new Set(batch.flatMap(({ item }) => item.foldKeys));
     const most = Math.min(this.#options.itemsMax, itemsMax);
     let bytes = batch.reduce((sum, { item }) => sum + item.bytes, 0);
@@ -166,7 +167,7 @@ export class BatchWriter<I extends Item, Answer> {
   /** Writes a batch and returns a function that settles its promises. Never rejects. */
   async #settle(
     tenantId: string,
-    batch: readonly Waiting<I, Answer>[],
+    batch: readonly QueuedItem<I, Result>[],
     takeMore: TakeMore<I>,
     tries = TRIES,
   ): Promise<() => void> {
@@ -189,18 +190,18 @@ export class BatchWriter<I extends Item, Answer> {
     }
   }
 
-  async #recover(tenantId: string, batch: readonly Waiting<I, Answer>[], error: unknown, tries: number): Promise<() => void> {
+  async #recover(tenantId: string, batch: readonly QueuedItem<I, Result>[], error: unknown, tries: number): Promise<() => void> {
     if (error instanceof RejectedItems) {
       const rest = batch.filter(({ item, reject }) => {
-        const refusal = error.refused.get(item);
-        if (refusal !== undefined) reject(refusal);
-        return refusal === undefined;
+        const rejection = error.refused.get(item);
+        if (rejection !== undefined) reject(rejection);
+        return rejection === undefined;
       });
       if (rest.length > 0) return this.#settle(tenantId, rest, TAKE_NONE, tries);
     } else if (isWorthRetrying(error) && tries > 1) {
       return this.#settle(tenantId, batch, TAKE_NONE, tries - 1);
     } else if (isDatabaseAway(error)) {
-      // The outcome of the COMMIT is unknown: nothing is acknowledged, and an Idempotency-Key makes a retry safe.
+      // The outcome of the COMMIT may be unknown: nothing is acknowledged, and an Idempotency-Key makes a retry safe.
       for (const { reject } of batch) reject(unavailable(error));
     } else if (error instanceof ApiError && error.status === 503) {
       // The service cannot write now, whatever the items are.

@@ -1,7 +1,7 @@
 /**
- * PostgreSQL's binary array encoding, one function per element type; the driver sends a Buffer as a binary parameter. 1.7 times as fast as
- * the driver's text arrays on the ingest path (docs/performance.md). Format (array_recv in src/backend/utils/adt/arrayfuncs.c):
- * dimensions, has-null flag, element oid, length and lower bound, then each element as length and bytes (-1 is null).
+ * PostgreSQL's binary array encoding, one function per element type. The driver sends a Buffer as a binary parameter, which is faster than
+ * its text arrays. Format (array_recv in src/backend/utils/adt/arrayfuncs.c): dimensions, has-null flag, element oid, length and lower
+ * bound, then each element as length and bytes (-1 is null).
  */
 const OID = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, float8: 701, timestamptz: 1184, uuid: 2950 } as const;
 const HEADER_BYTES = 20;
@@ -81,7 +81,7 @@ export const digestArray = (values: readonly (string | null)[]): Buffer =>
 export const sealArray = (values: readonly Uint8Array[]): Buffer =>
   fixed(OID.bytea, 33, values, (buffer, value, at) => buffer.set(value, at));
 
-/** `text[]` from strings. They must be well-formed and without U+0000: labels are, by contract. */
+/** `text[]` from strings, which must be well-formed and without U+0000. The contract guarantees this for labels. */
 export function textArray(values: readonly (string | null)[]): Buffer {
   let bytes = values.length * 4;
   const lengths = values.map((value) => {

@@ -9,13 +9,13 @@ export interface BrokenSeal {
   key: Readonly<Record<string, string>>;
 }
 
-/** The number of remembered rows, so that each is logged once. Beyond it all are dropped. */
+/** The largest number of rows that are remembered so that each is logged once. Above it, all are forgotten. */
 const ROWS_MAX = 1_000;
 
 /** The longest part of a row's name in the log, because an attacker may have chosen it. */
 const NAME_LENGTH_MAX = 200;
 
-/** Tables whose rows are named publicly. Of other tables, which belong to tenants and people, only the number of rows is shown. */
+/** Tables whose rows `/readyz` names. For other tables, which belong to tenants and people, it shows only the number of rows. */
 const PUBLIC_TABLES = new Set(['signing_keys']);
 
 /** The rows of one database whose seals were invalid when this process read them. */
@@ -24,12 +24,12 @@ export class BrokenSeals {
   readonly #rows = new Map<string, BrokenSeal>();
   readonly #listeners: ((broken: BrokenSeal) => void)[] = [];
 
-  /** The number of invalid seals, by table. */
+  /** How often this process read a row with an invalid seal, by table. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
 
-  /** Calls back once for each row. */
+  /** Calls back once for each row, also for the rows that are already known. */
   listen(listener: (broken: BrokenSeal) => void): void {
     for (const broken of this.#rows.values()) listener(broken);
     this.#listeners.push(listener);
@@ -74,7 +74,7 @@ export const describeBroken = ({ table, tenantId, key }: BrokenSeal): string =>
 export class BrokenSealError extends ApiError {
   override name = 'BrokenSealError';
 
-  /** @param table of the row; the log names the row. */
+  /** @param table the table of the row. The log names the row itself. */
   constructor(table: string) {
     super('seal_broken', [{ path: '', code: 'seal_broken', message: messageOf(table) }]);
     this.message = messageOf(table);

@@ -1,14 +1,15 @@
 import type { Pool, PoolClient } from 'pg';
 
 /**
- * The settings of a connection to a database with Citus; without the extension it returns no rows and changes nothing. Citus cannot plan
- * some statements without their values, because the tenant names the machine. And it sends the owner of a transaction to that machine.
+ * Sets up a connection to a database with Citus. Without the extension, the statement returns no rows and changes nothing. Citus cannot
+ * plan some statements without their values, because the tenant determines the node. By the second setting, Citus sends the owner of a
+ * transaction to the other nodes.
  */
 const SETTINGS = `SELECT set_config(name, value, false)
   FROM (VALUES ('plan_cache_mode', 'auto'), ('citus.propagate_set_commands', 'local')) AS settings (name, value)
  WHERE EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')`;
 
-/** What is known of connections and of their pools. */
+/** Whether the database of a connection, or of a pool, has Citus. */
 const known = new WeakMap<object, boolean | Promise<boolean>>();
 
 /** Finds out whether the database of a pool's new connection has Citus, and sets the connection up for it. */

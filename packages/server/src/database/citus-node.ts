@@ -7,9 +7,9 @@ export interface NodeAddress {
   readonly port: number;
 }
 
-/** Receives the changes of what can be reached, for the log. */
+/** Reports to the log that a node became unreachable, or reachable again. */
 export interface NodeReports {
-  /** Called once until the node is reached again. */
+  /** Called for the first failure, and not again until the node was reached. */
   unreachable(node: string, error: unknown): void;
   reachable(node: string): void;
 }
@@ -28,7 +28,7 @@ export function onNode(address: DatabaseAddress, { host, port }: NodeAddress): D
 /** The time between two attempts to connect to a node that was not reachable. */
 const PROBE_EVERY_MS = 5_000;
 
-/** A node of Citus and the connections to it. They are used once a first connection has succeeded. */
+/** A node of Citus and the connections to it. They are used after a first connection has succeeded. */
 export class CitusNode {
   readonly pool: Pool;
   readonly #name: string;
@@ -43,7 +43,7 @@ export class CitusNode {
     this.#reports = reports;
   }
 
-  /** Whether it can be reached, as far as is known. If not, connects in the background, so that no batch waits for it. */
+  /** Whether the node could be reached at the last attempt. If not, this tries again in the background, so that no batch waits for it. */
   checkReachable(): boolean {
     if (!this.#isReachable && performance.now() >= this.#probeAt) void this.#probe();
     return this.#isReachable;

@@ -2,19 +2,19 @@ import type pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
 
 /*
- * A database of several machines: PostgreSQL with the extension Citus. The rows of one tenant are on one machine, because every table of
- * tenants is distributed by `tenant_id` in the same way: docs/scaling.md.
+ * A database on several nodes: PostgreSQL with the extension Citus. The rows of one tenant are on one node, because every table of tenants
+ * is distributed by `tenant_id` in the same way: docs/scaling.md.
  */
 
 /** Small tables that statements of every tenant read, or that are read before the tenant is known. Every node has a copy. */
 const REFERENCE_TABLES: readonly string[] = ['tenants', 'people', 'ingestion_keys', 'memberships'];
 
-/** SQL that is true in a database whose tables are distributed. It reads the catalogue by name, so that it works without Citus too. */
-const IS_DISTRIBUTED = `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS installed`;
+/** Whether Citus is installed. The statement looks up the catalog table by name, so that it works without Citus too. */
+const IS_INSTALLED = `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS installed`;
 
 /** Whether tables of the schema are distributed. */
 export async function isDistributed(queryable: Pick<pg.ClientBase, 'query'>): Promise<boolean> {
-  const { rows } = await queryable.query<{ installed: boolean }>(IS_DISTRIBUTED);
+  const { rows } = await queryable.query<{ installed: boolean }>(IS_INSTALLED);
   return rows[0]!.installed && (await readTables(queryable)).some(({ kind }) => kind === 'distributed');
 }
 
@@ -39,8 +39,8 @@ const readTables = async (queryable: Pick<pg.ClientBase, 'query'>): Promise<Stor
   (await queryable.query<StoredTable>(READ_TABLES)).rows;
 
 /**
- * A setting that migrations of distributed tables need. Citus calls triggers on distributed tables unsafe because they may write to
- * other nodes; those of this schema only refuse changes.
+ * A setting that migrations of distributed tables need. Citus considers triggers on distributed tables unsafe, because they may write to
+ * other nodes. The triggers of this schema only reject changes.
  */
 export const TRIGGERS_ON_CITUS = 'SET citus.enable_unsafe_triggers = on';
 
@@ -61,10 +61,14 @@ export async function distributeTables(client: pg.ClientBase): Promise<string[]>
   await client.query(`BEGIN; ${SETTINGS}`);
   try {
     const keys = await dropForeignKeys(client, [...references, ...distributed]);
-    for (const { name } of references) await moved(client, name, `create_reference_table('countersign.${name}')`);
+    for (const { name } of references) await storeOnNodes(client, name, `create_reference_table('countersign.${name}')`);
     for (const { name } of distributed) {
       const others = name === first!.name ? 'default' : `countersign.${first!.name}`;
-      await moved(client, name, `create_distributed_table('countersign.${name}', 'tenant_id', colocate_with => '${others}')`);
+      await storeOnNodes(
+        client,
+        name,
+        `create_distributed_table('countersign.${name}', 'tenant_id', colocate_with => '${others}')`,
+      );
     }
     for (const { table, name, definition } of keys)
       await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
@@ -76,8 +80,11 @@ export async function distributeTables(client: pg.ClientBase): Promise<string[]>
   return [...references, ...distributed].map(({ name }) => name);
 }
 
-/** Rows are copied into the shards by COPY, which PostgreSQL refuses under row-level security. The owner is exempt while it is not forced. */
-async function moved(client: pg.ClientBase, table: string, call: string): Promise<void> {
+/**
+ * Stores a table on the nodes. Citus copies its rows into the shards by COPY, which PostgreSQL refuses under row-level security. The owner
+ * is exempt while row-level security is not forced.
+ */
+async function storeOnNodes(client: pg.ClientBase, table: string, call: string): Promise<void> {
   const { rows } = await client.query<{ forced: boolean }>(
     `SELECT relforcerowsecurity AS forced FROM pg_class WHERE oid = 'countersign.${table}'::regclass`,
   );
@@ -93,7 +100,10 @@ interface ForeignKey {
   definition: string;
 }
 
-/** Citus distributes no table that a local one references. The keys are added again at the end of the transaction, with the same names. */
+/**
+ * Drops and returns the foreign keys of these tables, because Citus distributes no table that a local one references. The caller adds them
+ * again in the same transaction, with the same names.
+ */
 async function dropForeignKeys(client: pg.ClientBase, tables: readonly StoredTable[]): Promise<ForeignKey[]> {
   const { rows } = await client.query<ForeignKey>(
     `SELECT k.conrelid::regclass::text AS table, quote_ident(k.conname) AS name, pg_get_constraintdef(k.oid) AS definition
@@ -127,10 +137,9 @@ export async function requireCoordinator(client: pg.ClientBase): Promise<void> {
 
 const refused = (message: string): ExitError => new ExitError('refused', message);
 
-/** UPDATE of some columns. */
 const UPDATE_OF_COLUMNS = /UPDATE \([^)]*\)/;
 
-/** The rights of a role on tables as Citus can grant them: on its tables it cannot grant rights on single columns, only on whole rows. */
+/** The rights of a role on tables as Citus can grant them: on the tables of Citus, not for single columns but only for whole rows. */
 export async function rightsOnCitus(
   client: pg.ClientBase,
   rightsOfTables: Readonly<Record<string, string>>,

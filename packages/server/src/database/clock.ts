@@ -29,7 +29,7 @@ export class Clock {
     return { wallMs: Date.now(), steadyMs: this.#steady.now() };
   }
 
-  /** The current fault of the clocks, if any. Costs two readings of a clock. */
+  /** The current fault of the clocks, if any. Reads two clocks. */
   fault(): ClockFault | undefined {
     const fault = this.#guard.observe(this.read());
     // A suspended machine looks like a jump until the monotonic clock accounts for the suspension.
@@ -60,7 +60,8 @@ export class Clock {
 
   /**
    * The earliest and the latest time, ISO 8601, that the database's clock can show now, for statements about expiry
-   * (storage/expiry-clock.ts). During a fault both are the last accepted time. Null before the clocks first agreed.
+   * (storage/expiry-clock.ts). During a fault both are the last accepted time, advanced by the monotonic clock. Null before the clocks
+   * first agreed.
    */
   expiryBounds(): readonly [earliest: string | null, latest: string | null] {
     const slackMs = this.fault() === undefined ? CLOCK_DIFFERENCE_MAX_MS : 0;
@@ -69,7 +70,7 @@ export class Clock {
     return [new Date(trustedMs - slackMs).toISOString(), new Date(trustedMs + slackMs).toISOString()];
   }
 
-  /** Our system clock, limited to `expiryBounds`. Sealed times are made and expire by it, whatever the database's clock is. */
+  /** Our system clock, limited to `expiryBounds`. Sealed times are set and expire by this clock, whatever the database's clock shows. */
   now(): Date {
     const nowMs = Date.now();
     const [earliest, latest] = this.expiryBounds();
@@ -113,10 +114,10 @@ class SteadyClock {
   }
 }
 
-/** Smaller differences are the resolution of the uptime. */
+/** Smaller differences come from the resolution of the uptime. */
 const SUSPENDED_MS_MIN = 500;
 
-/** On other systems `performance.now()` runs on during a suspension, and the uptime may be computed from the system clock. */
+/** 0 on other systems: `performance.now()` runs on during a suspension there, and the uptime may be computed from the system clock. */
 const uptimeAhead = (): number => (process.platform === 'linux' ? uptime() * 1000 - performance.now() : 0);
 
 /** Describes a fault and its remedy. */

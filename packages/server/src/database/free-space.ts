@@ -26,7 +26,7 @@ const LARGEST_SHARE = 1 / 5;
 /** The `Retry-After` of a rejection. */
 const RETRY_AFTER_SECONDS = '10';
 
-/** The default floor: what the write-ahead log and the current bodies may need. */
+/** The default floor: what the write-ahead log and the current bodies may need, at most a fifth of the disk. */
 export const defaultFloor = (total: number, bodiesBytesMax: number): number =>
   Math.floor(Math.min(maxWalBytes(total) + bodiesBytesMax, total * LARGEST_SHARE));
 
@@ -88,7 +88,7 @@ export class FreeSpace {
     }
   }
 
-  /** Rejects a request that creates records. @throws ApiError `unavailable` while space is low. */
+  /** Call it for each request that creates records. @throws ApiError `unavailable` while space is low. */
   requireSpace(): void {
     if (!this.isLow) return;
     const error = new ApiError('unavailable', [{ path: '', code: 'disk_space', message: LOW }], {

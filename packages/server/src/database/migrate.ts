@@ -28,11 +28,11 @@ export const knownMigrations = (): string[] =>
 export const isUnreleased = (migrations: readonly string[]): boolean =>
   migrations.length > 0 && !migrations.includes(knownMigrations()[0]!);
 
-/** Whether there are tables and this role may read all of them. It may not if a first start stopped before granting the rights. */
+/** Whether there are tables and this role may read all of them. It may not if a first start ended before it granted the rights. */
 const READABLE = `SELECT coalesce(bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
    FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p')`;
 
-/** Compares the applied migrations with those of this server. An unreadable schema counts as empty, because `migrate` repairs both. */
+/** Compares the applied migrations with those of this server. An unreadable schema counts as empty: `migrate` repairs either. */
 export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<SchemaLevel> {
   const { rows: tables } = await queryable.query<{ readable: boolean }>(READABLE);
   if (tables[0]?.readable !== true) return 'empty';
@@ -47,7 +47,7 @@ export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<Schem
 
 /** How the schema is brought to this server's level. */
 export interface MigrateOptions {
-  /** The role the server runs as, when it is another than the one that migrates. */
+  /** The role that the server runs as, if it is not the one that migrates. */
   serverRole?: string | undefined;
   /** False: a schema that is older is refused, because another server may be running on it. */
   mayUpgrade?: boolean;
@@ -58,7 +58,7 @@ export interface MigrateOptions {
 }
 
 /**
- * Brings the schema to this server's level and gives the server's role its rights. One at a time: an advisory lock is held.
+ * Brings the schema to this server's level and gives the server's role its rights. An advisory lock allows one migration at a time.
  * @returns the names of the migrations that ran, and of the tables that were distributed.
  */
 export async function migrate(

@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
 
 /*
- * Everything by which the server steers PostgreSQL's planner, with the reasons: docs/decisions/0056. Statements of the server are prepared
- * once per connection, and a table may have no statistics yet.
+ * All settings and SQL that influence PostgreSQL's planner. Reasons: docs/decisions/0056. Statements of the server are prepared once per
+ * connection, and a table may have no statistics yet.
  */
 
 /**
@@ -15,13 +15,14 @@ export const GENERIC_PLANS = 'SET plan_cache_mode = force_generic_plan';
 export const PLANS_FOR_VALUES = 'SET LOCAL plan_cache_mode = force_custom_plan';
 
 /**
- * Put at the end of a subquery: the planner does not merge the subquery into the statement around it. `CROSS JOIN LATERAL (SELECT ...
- * OFFSET 0)` so remains one index look-up for each outer row. As a plain join or `= ANY`, a table without statistics is scanned as a whole.
+ * Put at the end of a subquery: the planner does not merge the subquery into the statement around it. So
+ * `CROSS JOIN LATERAL (SELECT ... OFFSET 0)` remains one index look-up for each outer row. For a plain join or `= ANY`, PostgreSQL scans
+ * the whole of a table without statistics.
  */
 export const FENCE = 'OFFSET 0';
 
 /**
- * A condition that the planner cannot estimate, so that it uses the index which the other conditions name.
+ * A condition that the planner cannot estimate, so that it chooses the index by the other conditions.
  * @param condition SQL that is true or false; unknown counts as true.
  */
 export const notEstimated = (condition: string): string => `coalesce(${condition}, true)`;
@@ -32,7 +33,7 @@ export const DISCARD_PLANS = 'DISCARD PLANS';
 const AGE_MAX_MS = 2_000;
 const AGE_MAX_AT_FIRST_MS = 50;
 
-/** When a connection made its first plans, and its current ones. */
+/** When a connection made its first plans and its current plans, by `performance.now()`. */
 interface PlanState {
   firstAt: number;
   lastAt: number;
@@ -41,13 +42,13 @@ interface PlanState {
 const planStates = new WeakMap<PoolClient, PlanState>();
 
 /**
- * Tells whether a connection must plan again: its plans are two seconds old, or half as old as the connection if that is less. Called at
- * the start of each transaction, which then sends `DISCARD_PLANS`.
+ * Whether a connection must plan again. Its plans may become half as old as the connection was when it made them: at least 50 ms, at most
+ * two seconds. Called at the start of each transaction, which then sends `DISCARD_PLANS`.
  *
  * PostgreSQL keeps plans per connection. For a table that was empty when the plan was made, an index over all rows of the tenant looks as
- * cheap as the one for the requested row. Until autovacuum has analysed the table (a minute), each look-up, including those of foreign
+ * cheap as the one for the requested row. Until autovacuum has analyzed the table (a minute), each look-up, including those of foreign
  * keys, reads more rows than the last: 3 times slower after 10 seconds of traces. With this rule a growing table is at most twice as large
- * as its plans assume. Planning again costs a connection less than a millisecond (docs/performance.md).
+ * as its plans assume. Planning again costs a connection less than a millisecond.
  */
 export function plansAreOld(client: PoolClient): boolean {
   const now = performance.now();

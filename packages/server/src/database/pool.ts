@@ -11,7 +11,7 @@ const { INT8 } = pg.types.builtins;
 /** The contract limits bigint columns to 2^53-1, so a number holds them exactly. */
 pg.types.setTypeParser(INT8, Number);
 
-/** The longest wait for a connection, so that a hanging database causes a 503. */
+/** The longest wait for the response to a statement, so that a hanging database causes a 503. */
 const RESPONSE_TIMEOUT_MS = 15_000;
 
 /**
@@ -34,12 +34,12 @@ const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
 
 /**
  * A pool of pipelined connections.
- * @param size the maximum number of connections.
+ * @param size the maximum number of connections, and the name of the pool.
  */
 export const openPool = (address: DatabaseAddress, size: PoolSize): pg.Pool =>
   withErrorListeners(new pg.Pool(poolConfig(address, size)));
 
-/** A pool for statements on the shards of one node of Citus. They are as on one PostgreSQL, so the settings for Citus are left out. */
+/** A pool for statements on the shards of one node of Citus. Citus does not plan them, so its settings are left out. */
 export const openShardPool = (address: DatabaseAddress, size: PoolSize): pg.Pool =>
   withErrorListeners(new pg.Pool(poolConfig(address, size)), () => undefined);
 
@@ -89,13 +89,16 @@ function withErrorListeners<P extends pg.Pool>(pool: P, onConnected: typeof dete
   return pool;
 }
 
-/** Error classes of PostgreSQL for "not now": connection lost, out of resources, shutting down, or statement cancelled. */
+/** Error classes of PostgreSQL for "not now": connection lost, out of resources, shutting down, or statement canceled. */
 const AWAY_CLASSES = new Set(['08', '53', '57']);
 
 /** A deadlock and a serialization failure: nothing was stored, and a repetition may succeed. */
 const CONFLICT_CODES = ['40001', '40P01'];
 
-/** And single codes: a read-only server, an idle transaction that was ended, a lock timeout, a conflict with another transaction. */
+/**
+ * Single codes of the same kind: a read-only server, an idle transaction that was ended, a lock timeout, a conflict with another
+ * transaction.
+ */
 const AWAY_CODES = new Set(['25006', '25P03', '55P03', ...CONFLICT_CODES]);
 
 /** Node's errors of a failed TLS connection. */

@@ -13,7 +13,7 @@ export interface Pools {
   sessionPool: FairPool;
   /** For the portal's lists and pages, shared fairly between tenants. */
   readPool: FairPool;
-  /** For exports, proofs and checkpoints of the record, and for maintenance. Also shared fairly. */
+  /** For exports, proofs and checkpoints of the logs, and for maintenance. Also shared fairly. */
   ledgerPool: FairPool;
   /** The clocks of this process and of the database that the pools connect to. */
   clock: Clock;
@@ -74,7 +74,7 @@ const poolsOf = ({ pool, lookupPool, sessionPool, readPool, ledgerPool }: Pools)
   ledgerPool,
 ];
 
-/** Closes them, whatever their state is. */
+/** Closes the pools, whatever their state is. */
 export async function closePools(pools: Pools): Promise<void> {
   await Promise.allSettled(poolsOf(pools).map((each) => each.end()));
 }

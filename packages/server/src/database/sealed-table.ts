@@ -10,7 +10,7 @@ export interface SealedColumn<R> {
 /** A table with sealed rows. `R` has the sealed columns. */
 export interface SealedTable<R> {
   readonly name: string;
-  /** The version of the list of columns: another list needs another version. */
+  /** The version of the list of columns. A changed list needs a new version. */
   readonly version: number;
   /** The primary key first, without the tenant's ID. */
   readonly columns: readonly SealedColumn<R>[];
@@ -34,7 +34,7 @@ export const sealedColumns = <R>(table: SealedTable<R>, alias: string): string =
 const sqlOf = (kind: SealedColumn<unknown>['kind'], column: string): string =>
   kind === 'plain' ? column : `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** The values of a row in the order of the list. */
+/** The sealed values of a row, in the order of the table's columns. */
 export const sealedValues = <R>({ columns }: SealedTable<R>, row: R): SealedValue[] =>
   columns.map(({ field }) => row[field] as SealedValue);
 

@@ -5,9 +5,9 @@ import type { Pool } from 'pg';
 import { BrokenSeals } from './broken-seals.ts';
 import { type RawRow, rawName, type SealedTable, sealedValues } from './sealed-table.ts';
 
-/** The number of cached keys; beyond it all are dropped and derived again. */
+/** The largest number of cached keys. Above it, all are dropped and derived again. */
 const KEYS_MAX = 10_000;
-/** The number of logs whose last seal is kept; beyond it all are dropped and computed again. */
+/** The largest number of logs whose last seal is cached. Above it, all are dropped and computed again. */
 const LAST_SEALS_MAX = 10_000;
 
 /** Seals stored data with keys derived from the master secret, which is never in the database. */
@@ -48,7 +48,7 @@ export class Seals {
   }
 
   /**
-   * A row that was read with `sealedColumns`, if its seal is valid. If not, it is reported, and undefined is returned.
+   * Returns a row that was read with `sealedColumns`, if its seal is valid. Otherwise reports the row and returns undefined.
    * @param expected the key of the query. It replaces the values from the database, so that the database cannot return another row.
    */
   openRow<R>(table: SealedTable<R>, tenantId: string, raw: RawRow, expected?: Partial<R>): R | undefined {
@@ -93,7 +93,7 @@ export function shareSeals(pools: readonly Pool[], masterSecret: Uint8Array): vo
   for (const pool of pools) sealsOfPools.set(pool, seals);
 }
 
-/** Gives a pool the seals of another pool of the same database, with what this process remembers of its logs. */
+/** Gives a pool the seals of another pool of the same database, and so the heads that this process remembers (ledger/head-memory.ts). */
 export const useSealsOf = (pool: Pool, other: Pool): void => void sealsOfPools.set(pool, requireSeals(other));
 
 /** The seals of a pool's database; undefined if the master secret is unknown. */

@@ -11,13 +11,13 @@ export class CoordinatorNeededError extends Error {
   readonly code = '40001';
 }
 
-/** A statement that Citus plans: it changes no row, and holds the lock that a shard moves under until the transaction ends. */
+/** A statement that Citus plans. It changes no row, but until the transaction ends it holds the lock that a move of the shard waits for. */
 const HOLD: Statement<unknown> = {
   name: 'hold_shards',
   text: `UPDATE countersign.log_heads SET seq = seq WHERE tenant_id = $1 AND log = ''`,
 };
 
-/** Fails by a division by zero if the shard is not on this node. */
+/** Fails with a division by zero if the shard is not on this node. */
 const REQUIRE_PLACEMENT: Statement<unknown> = {
   name: 'require_placement',
   text: `SELECT 1 / count(*) AS placed FROM pg_catalog.pg_dist_placement
@@ -45,7 +45,7 @@ export interface ShardNames {
 export class ShardGroup {
   /** The shard of `log_heads`, which identifies the group. */
   readonly id: string;
-  /** What stands for each table and view. */
+  /** The SQL that replaces each table and view. */
   readonly #replacements: ReadonlyMap<string, string>;
   readonly #forms = new Map<string, Statement<unknown>>();
 
@@ -58,7 +58,7 @@ export class ShardGroup {
   }
 
   /**
-   * A statement on the shards instead of their tables, with a name of its own, because a connection serves several groups.
+   * A statement on the shards instead of their tables. It has its own name, because a connection serves several groups.
    * @throws CoordinatorNeededError if it takes numbers from a sequence.
    */
   readonly form = <Row>(statement: Statement<Row>): Statement<Row> => {
@@ -80,21 +80,21 @@ export class ShardGroup {
   }
 
   /**
-   * Keeps the shards on this node until the transaction ends. A move of a shard waits for that, and a transaction that begins during
-   * a move waits for its end: the same lock as for statements that Citus runs. Sent before the other statements, without waiting.
-   * @returns rejects if the shards are not on this node, or the lock was not granted in time.
+   * Keeps the shards on this node until the transaction ends: a move of a shard waits until then, and a transaction that begins during a
+   * move waits until the move ends. Statements that Citus runs take the same lock. Sent before the other statements, without waiting.
+   * @returns a promise that rejects if the shards are not on this node, or if the lock was not granted in time.
    */
   async hold(tx: Transaction): Promise<void> {
     await Promise.all([tx.run(HOLD, [tx.tenantId]), tx.run(REQUIRE_PLACEMENT, [this.id])]);
   }
 }
 
-/** The codes of a wait that was ended: the move takes too long. Other errors of `hold` mean that the shards are elsewhere. */
-const WAITED = new Set(['55P03', '57014']);
+/** The codes of a timeout, because a move takes too long. Most other errors of `hold` mean that the shards are elsewhere. */
+const TIMEOUT_CODES = new Set(['55P03', '57014']);
 
 /** Whether an error of `hold` means that the shards are not on the node, so that the coordinator must run the work. */
 export function isElsewhere(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   // No SQLSTATE of PostgreSQL begins with E. After a lost connection (EPIPE) the outcome may be unknown, so nothing is repeated.
-  return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code) && !WAITED.has(code) && !code.startsWith('57P');
+  return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code) && !TIMEOUT_CODES.has(code) && !code.startsWith('57P');
 }

@@ -46,13 +46,13 @@ interface PlaceRow extends NodeAddress {
   shard: string;
 }
 
-/** The age at which a place is read again. It may be wrong before: `ShardGroup.hold` finds out. */
+/** The age at which a place is read again. If it becomes wrong earlier, `ShardGroup.hold` detects it. */
 const PLACE_AGE_MAX_MS = 5 * 60_000;
 
-/** How long the coordinator is used after a place was wrong, or could not be read. */
+/** How long to wait before a place is read again that was wrong, or could not be read. */
 const PAUSE_MS = 5_000;
 
-/** The largest number of known tenants. Above it, the one whose place was read first is dropped. */
+/** The largest number of known tenants. Above it, the one whose place was read the longest ago is dropped. */
 const TENANTS_MAX = 30_000;
 
 /**
@@ -82,12 +82,12 @@ export class TenantNodes {
 
   async #onNode<T>({ node, shards }: Place, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     let isConnected = false;
-    let failureOfHold: unknown;
+    let holdError: unknown;
     try {
       return await inShardTransaction(node.pool, { tenantId, form: shards.form }, (tx) => {
         isConnected = true;
         shards.hold(tx).catch((error: unknown) => {
-          failureOfHold = error;
+          holdError = error;
         });
         return work(tx);
       });
@@ -96,7 +96,7 @@ export class TenantNodes {
         node.noteFailure(error);
         return inTenantTransaction(this.#options.pool, tenantId, work);
       }
-      const isMoved = failureOfHold !== undefined && isElsewhere(failureOfHold);
+      const isMoved = holdError !== undefined && isElsewhere(holdError);
       if (!isMoved && !(error instanceof CoordinatorNeededError)) throw error;
       this.#tenants.set(tenantId, { place: undefined, readAt: performance.now() + PAUSE_MS });
       throw isMoved
@@ -105,7 +105,7 @@ export class TenantNodes {
     }
   }
 
-  /** The known place of a tenant. Reads it in the background when it is unknown or old. */
+  /** The known place of a tenant. An unknown or old place is read in the background. */
   #placeOf(tenantId: string): Place | undefined {
     const now = performance.now();
     const known = this.#tenants.get(tenantId) ?? { place: undefined, readAt: 0 };
@@ -113,7 +113,7 @@ export class TenantNodes {
     this.#remember(tenantId, { ...known, readAt: now + PAUSE_MS });
     this.#readPlace(tenantId).then(
       (place) => this.#remember(tenantId, { place, readAt: performance.now() + PLACE_AGE_MAX_MS }),
-      () => undefined, // the coordinator is away; it is asked again after the pause
+      () => undefined, // The coordinator is unavailable. The next attempt follows after the pause.
     );
     return known.place;
   }

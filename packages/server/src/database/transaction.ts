@@ -15,7 +15,7 @@ export interface Statement<Row> {
   readonly row?: Row;
 }
 
-/** The form in which a statement is sent, where it is not sent as it is written. Throws if it cannot be sent. */
+/** Rewrites a statement before it is sent. Throws if the statement cannot be sent. */
 export type StatementForm = <Row>(statement: Statement<Row>) => Statement<Row>;
 
 /** Names a statement. Each function of `storage/` has one statement. */
@@ -45,7 +45,7 @@ export interface Transaction extends Statements {
   readonly tenantId: string;
 }
 
-/** One transaction of one person, who sees their memberships, and of no tenant. */
+/** One transaction of one person and of no tenant. It sees the person's memberships. */
 export interface PersonTransaction extends Statements {
   readonly personId: string;
 }
@@ -78,7 +78,7 @@ const formOnCitus: StatementForm = (statement) => {
   return text === statement.text ? statement : { name: statement.name, text };
 };
 
-/** A UUID, or nobody. */
+/** A UUID, or empty for no owner. */
 const OWNER_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/i;
 
 /**
@@ -100,8 +100,8 @@ export const inReadTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Tr
   inTransaction(pool, { tenantId, personId: '', reading: BEGIN_READING }, work);
 
 /**
- * The same, and all statements see the same state, so that a row is not dropped between two of them. It must not read the head of a log:
- * this process may have seen a later one meanwhile, and would take the log for a restored one.
+ * The same, and all statements see the same state, so that no row is dropped between two of them. It must not read the head of a log: this
+ * process may have seen a later head meanwhile, and would mistake the log for a restored one.
  */
 export const inSnapshotTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '', reading: BEGIN_SNAPSHOT }, work);
@@ -190,7 +190,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     else this.#setOwner('person_id', this.personId);
   }
 
-  /** `SET LOCAL` and not `set_config`, because Citus sends only `SET LOCAL` to the other machines. It takes no parameters. */
+  /** `SET LOCAL` and not `set_config`, because Citus sends only `SET LOCAL` to the other nodes. `SET` takes no parameters. */
   #setOwner(setting: 'tenant_id' | 'person_id', id: string): void {
     if (!OWNER_ID.test(id)) throw new TypeError('the owner of a transaction must be a UUID');
     this.send({ name: '', text: `SET LOCAL countersign.${setting} = '${id}'` }, []);
@@ -253,8 +253,8 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     try {
       return await this.#client.query<Row & pg.QueryResultRow>({ name, text, values: values as unknown[] });
     } catch (error) {
-      // After a failed statement, later ones fail because the transaction is aborted. That is not the reason, so a batch that only needs a
-      // retry would not get one.
+      // After a failed statement, later ones fail because the transaction is aborted. The first error is the reason: without it, a batch
+      // that only needs a retry would not be retried.
       this.#firstFailure ??= error;
       throw this.#firstFailure;
     }

@@ -1,9 +1,9 @@
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
 
-/** As fast as Zstandard at level 1, a sixth larger, and in every Node.js that the server supports (docs/decisions/0055). */
+/** As fast as Zstandard at level 3. The result is larger, but every supported Node.js has Brotli (docs/decisions/0055). */
 const QUALITY = 1;
-/** The window: as large as a segment, and what the decoder allocates at most. */
+/** The window of 1 MiB is larger than a segment. The decoder allocates no more than that. */
 const WINDOW_BITS = 20;
 
 /** Output of this size is produced at once. Each further chunk takes another turn of Node's thread pool. */

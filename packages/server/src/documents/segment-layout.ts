@@ -1,11 +1,11 @@
-/** A segment takes documents up to this many bytes; a longer one has its own segment. Reading one document decompresses its segment. */
+/** A segment has documents of up to this many bytes in total, because reading one decompresses all. A longer one has its own segment. */
 export const SEGMENT_BYTES_MAX = 512 * 1024;
 
-/** Where a document is in the segments of its batch. */
+/** The place of a document in the segments of its batch. */
 export interface DocumentPlace {
   /** Index of the segment. */
   segment: number;
-  /** In the decompressed bytes. */
+  /** The position in the decompressed bytes of the segment. */
   offset: number;
 }
 

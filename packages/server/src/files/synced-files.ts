@@ -22,7 +22,7 @@ export async function syncFolder(path: string): Promise<void> {
   await folder.close();
 }
 
-/** The same as `writeSynced`, before the event loop serves requests: secrets are read while a server starts. */
+/** The same as `writeSynced`, but synchronous: secrets are written while a server starts, before it serves requests. */
 export function writeSyncedNow(path: string, content: string, mode: number): void {
   writeFileSync(path, content, { mode, flag: 'wx' });
   syncNow(path);

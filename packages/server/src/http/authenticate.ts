@@ -57,7 +57,7 @@ export class Authenticator {
   }
 }
 
-/** The same challenge for all: it reveals neither whether the prefix exists nor what is wrong. */
+/** The same challenge for all invalid keys: it reveals neither whether the prefix exists nor what is wrong. */
 const unauthorized = (): ApiError => new ApiError('unauthorized', [], { 'WWW-Authenticate': 'Bearer' });
 
 const insufficientScope = (scope: KeyScope): ApiError =>
@@ -81,7 +81,7 @@ interface Lookup {
   found: Promise<ReadonlyMap<string, KeyRecord>>;
 }
 
-/** Reads keys from the database for every request. Those of one tick share a query. */
+/** Reads keys from the database for every request. The requests of one tick share a query. */
 class KeyLookups {
   readonly #pool: Pool;
   #next: Lookup | undefined;

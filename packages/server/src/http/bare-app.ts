@@ -23,7 +23,7 @@ export interface BareAppParts {
   tls: { cert: string; key: string } | undefined;
   /** Checks a request before everything else; returns its error, or undefined. */
   checkRequest: (request: FastifyRequest) => ApiError | undefined;
-  /** Called for rejections before any hook runs. */
+  /** Called for each rejection that happens before any hook runs. */
   noteEarlyRejection?: (rejection: EarlyRejection) => void;
 }
 
@@ -32,7 +32,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
  * Node would respond to a request without Host by itself, without body and request ID; the hook below does it instead. A client may close
- * its side after its requests and still read the responses. For TLS that is an option, for TCP Node's default.
+ * its side after its requests and still read the responses: for TLS this is an option, for TCP it is Node's default.
  */
 const NODE_SETTINGS = { requireHostHeader: false, allowHalfOpen: true };
 

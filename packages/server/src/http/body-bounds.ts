@@ -21,7 +21,8 @@ const LIGHT_SEPARATORS_MAX = 5_000;
 
 /**
  * Whether a body is parsed on the main thread without counting: it is small, or of middle size with few values, like a batch of
- * telemetry. All others are counted and parsed on the worker thread. Separators in strings count too, which favours the worker.
+ * telemetry. All others are counted and parsed on the worker thread. Separators in strings count too, so a body of long texts may go to the
+ * worker.
  */
 export function isLight(document: Uint8Array): boolean {
   if (document.length <= SMALL_BODY_BYTES_MAX) return true;

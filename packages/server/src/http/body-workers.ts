@@ -110,27 +110,27 @@ export class BodyWorkers {
     let failure: unknown;
     // An error is followed by an exit.
     worker.on('error', (error) => (failure = error));
-    worker.once('exit', () => this.#lost(worker, failure));
+    worker.once('exit', () => this.#onExit(worker, failure));
     return worker;
   }
 
   /** The worker keeps the order, so a result belongs to the oldest body in progress. */
   #settle(result: BodyResult): void {
-    const waiting = this.#inProgress.shift();
+    const finished = this.#inProgress.shift();
     this.done += 1;
     this.#feed();
-    if (waiting === undefined) return;
-    if ('refused' in result) waiting.reject(new ApiError(result.refused.code, result.refused.issues, result.refused.headers));
-    else if ('fault' in result) waiting.reject(result.fault);
-    else waiting.resolve({ prepared: result.prepared, document: Buffer.from(result.document.buffer) });
+    if (finished === undefined) return;
+    if ('refused' in result) finished.reject(new ApiError(result.refused.code, result.refused.issues, result.refused.headers));
+    else if ('fault' in result) finished.reject(result.fault);
+    else finished.resolve({ prepared: result.prepared, document: Buffer.from(result.document.buffer) });
   }
 
-  /** The worker has exited. Its bodies get a 503 and may be sent again; queued ones go to a new thread. */
-  #lost(worker: Worker, failure: unknown): void {
+  /** Called when the worker has exited. Its bodies get a 503 and may be sent again; queued ones go to a new thread. */
+  #onExit(worker: Worker, failure: unknown): void {
     if (this.#worker === worker) this.#worker = undefined;
-    const lost = this.#inProgress;
+    const unfinished = this.#inProgress;
     this.#inProgress = [];
-    for (const { reject } of lost) reject(unavailable(failure ?? 'the worker thread for large bodies has exited'));
+    for (const { reject } of unfinished) reject(unavailable(failure ?? 'the worker thread for large bodies has exited'));
     if (!this.#closed) this.#feed();
   }
 }

@@ -16,12 +16,12 @@ export interface ConnectionLimits {
 /** Rejected connections that stay open until the client has read the reason; further ones are closed at once. */
 const REFUSED_MAX = 256;
 
-/** Node's internal counters of a socket: the bytes that the operating system has accepted. */
+/** Node's internal counters of a socket: the bytes written to it, and those that the operating system has not accepted yet. */
 type SocketWithHandle = Socket & { _handle?: { bytesWritten?: number; writeQueueSize?: number } | null };
 
 /** The output progress of a connection, and when it last changed. */
 interface Progress {
-  taken: number;
+  sentBytes: number;
   since: number;
 }
 
@@ -94,15 +94,15 @@ export class Connections {
   #endStalled(): void {
     const now = performance.now();
     for (const socket of this.#open as ReadonlySet<SocketWithHandle>) {
-      // Without that counter, Node's own buffer shows progress only by whole writes.
+      // Without Node's internal counter, its own buffer shows progress only by whole writes.
       const queued = socket._handle?.writeQueueSize ?? socket.writableLength;
       if (queued === 0) {
         this.#unsent.delete(socket);
         continue;
       }
-      const taken = (socket._handle?.bytesWritten ?? socket.bytesWritten) - queued;
+      const sentBytes = (socket._handle?.bytesWritten ?? socket.bytesWritten) - queued;
       const before = this.#unsent.get(socket);
-      if (before?.taken !== taken) this.#unsent.set(socket, { taken, since: now });
+      if (before?.sentBytes !== sentBytes) this.#unsent.set(socket, { sentBytes, since: now });
       else if (now - before.since >= this.#limits.sendTimeoutMs) {
         this.stalled += 1;
         socket.destroy();

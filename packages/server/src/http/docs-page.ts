@@ -1,6 +1,6 @@
 /**
- * The contract for people at /docs: HTML made once from the OpenAPI document, without a script. A viewer library would need megabytes of
- * JavaScript, external fonts and a weaker Content-Security-Policy for the same text (docs/decisions/0008).
+ * The page /docs with the contract for people: HTML made once from the OpenAPI document, without a script. A viewer library would need
+ * megabytes of JavaScript, external fonts and a weaker Content-Security-Policy for the same text (docs/decisions/0008).
  */
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON of this service, and only displayed.
 type Json = any;
@@ -32,15 +32,15 @@ const linksTo = (endpoints: readonly Json[]): string =>
 
 function operationSection({ operationId, path, summary, description, requestBody, responses }: Json): string {
   const { schema, examples = {} } = requestBody.content['application/json'];
-  const answers = responses[200].content['application/json'];
-  const shown = Object.keys(examples).map((name) => exampleSection(path, examples[name], answers.examples[name]));
+  const response = responses[200].content['application/json'];
+  const shown = Object.keys(examples).map((name) => exampleSection(path, examples[name], response.examples[name]));
   const types = Object.keys(requestBody.content);
   const sent =
     types.length === 1
       ? ''
       : ` Sent as ${types.map((type) => `<code>${type}</code>`).join(' or ')}; the response has the same type.`;
   return `<section id="${operationId}"><h3><span class="method">POST</span> ${escaped(path)}</h3><p>${escaped(summary)}.</p>${paragraphs(description)}
-<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Response: ${typeOf(answers.schema)}.${sent}</p>${shown.join('')}
+<p>Body: ${(schema.anyOf ?? [schema]).map(({ allOf: [of] = [], ...alone }: Json) => typeOf(of ?? alone)).join(' or ')}. Response: ${typeOf(response.schema)}.${sent}</p>${shown.join('')}
 <details><summary>Errors</summary><table><tbody>${Object.entries<Json>(responses)
     .filter(([status]) => status !== '200')
     .map(([status, response]) => `<tr><th scope="row">${status}</th><td>${paragraphs(response.description)}</td></tr>`)
@@ -57,8 +57,8 @@ function readingSection({ operationId, path, summary, description, parameters = 
 ${table}<p>Response: ${Object.keys(responses[200].content).join(' or ')}.</p></section>`;
 }
 
-function exampleSection(path: string, request: Json, answer: Json): string {
-  return `<h4>${escaped(request.summary)}</h4>${pre(`POST ${path}\n${JSON.stringify(request.value, null, 2)}`)}${pre(`200\n${JSON.stringify(answer.value, null, 2)}`)}`;
+function exampleSection(path: string, request: Json, response: Json): string {
+  return `<h4>${escaped(request.summary)}</h4>${pre(`POST ${path}\n${JSON.stringify(request.value, null, 2)}`)}${pre(`200\n${JSON.stringify(response.value, null, 2)}`)}`;
 }
 
 function schemaSection(name: string, schema: Json): string {

@@ -28,13 +28,13 @@ export function noteEarlyRejections(
   server.on(event, (socket: Duplex) => earlyRejectionListeners.set(socket, note));
 }
 
-/** Maps an error to the table: its own errors are kept, an unavailable database is a 503, anything else a 500. */
+/** Maps an error to the table of errors: an ApiError is kept, an unavailable database is a 503, anything else a 500. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return isDatabaseAway(error) ? unavailable(error) : new ApiError('internal_error');
 }
 
-/** Headers of a body that is not sent if sending fails. */
+/** Headers of the intended body, which an error replaces. */
 const BODY_HEADERS = ['content-encoding', 'content-disposition', 'content-length'];
 
 /** Sends an error. An internal error is logged in full, and its response contains only the code. */
@@ -49,7 +49,7 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
     .send(JSON.stringify(apiError.body));
 }
 
-/** Logs an error after its response. An internal error is logged at once, in full. */
+/** Stores an error for the log entry of its response. An internal error is also logged at once, in full. */
 export function noteError(apiError: ApiError, error: unknown, request: FastifyRequest): void {
   if (apiError.status === 500) request.log.error({ err: error }, apiError.code.replaceAll('_', ' '));
   request.rejection = { code: apiError.code, reason: reasonOf(apiError.cause) };
@@ -93,7 +93,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     socket.destroy();
     return;
   }
-  if (ending.has(socket)) return; // The parser also rejects further input. Closing at once would lose earlier responses.
+  if (ending.has(socket)) return; // The parser rejects further input too. Closing at once would lose earlier responses.
   ending.add(socket);
   const code: ErrorCode =
     error.code === 'HPE_HEADER_OVERFLOW'
@@ -150,7 +150,7 @@ function closeInTime(socket: Duplex, timeoutMs = CLOSING_MS_MAX): void {
 /** Bytes of an unread body that are read and discarded, so that the sender can read the rejection. */
 const LINGER_BYTES_MAX = 64 * 1024 * 1024;
 const LINGER_MS_MAX = 10_000;
-/** The maximum number of such connections. Further ones are closed after the response, and their sender may not be able to read it. */
+/** The maximum number of connections that stay open for this. Others are closed after the response, which their sender may then not get. */
 const LINGERING_MAX = 256;
 
 let lingering = 0;
@@ -162,7 +162,8 @@ let lingering = 0;
 export function drainBody({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;
   const { socket } = raw;
-  // Node calls this after writing a response with `Connection: close`. It would end both directions while the sender still writes.
+  // Node calls `destroySoon` after it has written a response with `Connection: close`. That would end both directions while the sender
+  // still writes.
   if (lingering < LINGERING_MAX) socket.destroySoon = () => closeInTime(socket, LINGER_MS_MAX);
   lingering += 1;
   let bytes = 0;

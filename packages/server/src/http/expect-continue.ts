@@ -4,8 +4,9 @@ import type { IncomingMessage, Server } from 'node:http';
 const expecting = new WeakMap<IncomingMessage, () => void>();
 
 /**
- * Lets a request that expects `100 Continue` (RFC 9110, section 10.1.1) get its response before its body is requested. Node would send it
- * at once. Node closes the connection after a response without it, because the sender may or may not send the body.
+ * Sends `100 Continue` (RFC 9110, section 10.1.1) only when the body is requested, so that a request can be rejected before that. Node
+ * would send it at once. After a response without `100 Continue`, Node closes the connection, because the sender may or may not send the
+ * body.
  */
 export function deferContinue(server: Server): void {
   server.on('checkContinue', (request, response) => {

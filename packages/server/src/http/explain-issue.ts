@@ -109,7 +109,7 @@ function codePoints(text: string): number {
 
 const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
 
-/** Suggests the nearest known member for a misspelt one. */
+/** Suggests the nearest known member for a misspelled one. */
 function didYouMean(member: string, known: readonly string[]): string {
   if (member.length > 64) return '';
   const [nearest] = known

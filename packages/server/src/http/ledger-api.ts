@@ -17,7 +17,7 @@ export interface LedgerApi {
   rateLimit: RateLimit | undefined;
 }
 
-/** Each log has its own routes, because a parameter would hide the fixed paths behind a decision's ID. */
+/** Each log has its own routes. With a parameter for the log, `decisions/:id` would hide the fixed paths of the log `decisions`. */
 const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 
 const NDJSON = 'application/x-ndjson; charset=utf-8';
@@ -33,7 +33,7 @@ type ReadHandler = (
 ) => Promise<FastifyReply>;
 
 /**
- * GET /api/ledger/…: the record for auditors and automation, with read tokens (`aa_read_`). The entries of the key audit trail are only
+ * GET /api/ledger/…: the logs for auditors and automation, with read tokens (`aa_read_`). The entries of the key audit trail are only
  * for admins; this API serves its checkpoints and proofs, which are hashes.
  */
 export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, authenticator, rateLimit }: LedgerApi): void {
@@ -43,7 +43,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
     app.get(url, { config: { endpoint: url.replace('/api/ledger', 'ledger') } }, async (request, reply) => {
       const principal = await authenticator.authenticate(request.headers, 'read');
       void reply.headers(rateLimit?.take(principal.keyId, performance.now()) ?? {});
-      refuseUnknownQuery(request, url);
+      rejectUnknownQuery(request, url);
       const response = outgoing.begin(reply, principal.tenantId);
       return response.during(() => handler(principal, request, reply, response));
     });
@@ -124,8 +124,8 @@ function seqOf({ params }: FastifyRequest): number {
   return seq;
 }
 
-/** Rejects unknown parameters, because a misspelt one would be ignored and another range be returned. */
-function refuseUnknownQuery({ query }: FastifyRequest, url: LedgerReadingPath): void {
+/** Rejects unknown parameters. If a misspelled one were ignored, another range would be returned. */
+function rejectUnknownQuery({ query }: FastifyRequest, url: LedgerReadingPath): void {
   const known = LEDGER_READINGS[url].parameters.filter((each) => each.in === 'query').map(({ name }) => name);
   const unknown = Object.keys(query as object).find((name) => !known.includes(name));
   if (unknown !== undefined) throw badQuery(unknown, `is not known here; there is ${known.join(' and ') || 'none'}`);

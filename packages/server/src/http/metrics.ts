@@ -10,14 +10,14 @@ export interface MetricSources {
   reading: () => number;
   answering: () => number;
   isClockUnsafe: () => boolean;
-  /** The number of logs changed without the server, as far as it has read them. */
+  /** The number of logs that were changed without the server, as far as the server has read them. */
   refusedLogs: () => number;
-  /** Large bodies on the worker thread. */
+  /** Large bodies that are queued or being prepared on the worker thread. */
   preparing: () => number;
-  /** Large bodies that the worker thread has finished since the start. */
+  /** Large bodies that the worker thread has prepared or rejected since the start. */
   prepared: () => number;
   connections: { readonly open: number; readonly refused: number; readonly stalled: number };
-  /** The number of invalid seals of rows, by table. */
+  /** How often a row with an invalid seal was read, by table. */
   brokenSeals: () => ReadonlyMap<string, number>;
   /** The number of rows that differ from the log of evidence, as far as they were compared. */
   evidenceFindings: () => number;
@@ -68,8 +68,7 @@ export class Metrics {
   readonly rendered: () => Promise<string>;
 
   /**
-   * @param sources are read while rendering: queued bytes, bytes of bodies and responses in memory, the state of the clocks, bodies on the
-   *   worker thread, and connections.
+   * @param sources are read while the metrics are rendered.
    * @param renderMs the maximum age of the text.
    */
   constructor(sources: MetricSources, renderMs = RENDER_MS) {
@@ -145,7 +144,7 @@ export class Metrics {
   #brokenSeals(read: MetricSources['brokenSeals']): void {
     new Counter({
       name: 'countersign_broken_seals_total',
-      help: 'Rows that were changed in the database without the server, by table.',
+      help: 'Reads of rows that were changed in the database without the server, by table.',
       labelNames: ['table'] as const,
       registers: [this.registry],
       collect() {

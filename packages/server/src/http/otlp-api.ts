@@ -48,14 +48,14 @@ function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
 }
 
 /** Many exporters send metrics to the same address. They get this message and continue. */
-const metricsAnswer = (points: number): string =>
+const metricsResponse = (points: number): string =>
   exportResponse('metrics', { rejected: points, reasons: points === 0 ? [] : [NO_METRICS] });
 
 const NO_METRICS = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.';
 
 /** A body that is not light is decoded and mapped on the worker thread, so that it delays no other request. */
 async function submit({ writers, workers }: PublicApi, request: ExportRequest): Promise<IngestReply> {
-  if (request.signal === 'metrics') return { json: metricsAnswer(countPoints(request)), headers: {} };
+  if (request.signal === 'metrics') return { json: metricsResponse(countPoints(request)), headers: {} };
   if (isLight(request.document)) return queue(writers, request, prepareExport(request));
   const { prepared, document } = await workers.prepareExport(request);
   return queue(writers, { ...request, document }, prepared);

@@ -18,8 +18,8 @@ const SOCKET_LISTENERS_MAX = 32;
 /** Reserves memory for data that is read for a response. */
 export interface ResponseMemory {
   /**
-   * Sets the reserved bytes of the response. Throws 503 if there is not enough memory, so reserve before reading, so that nothing is read
-   * for a rejected response.
+   * Sets the reserved bytes of the response. Throws 503 if there is not enough memory. Call it before reading, so that nothing is read for
+   * a rejected response.
    */
   reserve(bytes: number): void;
 }
@@ -83,17 +83,17 @@ export class OutgoingResponse implements ResponseMemory {
     const reading = pages[Symbol.asyncIterator]();
     try {
       const [first, second] = [await reading.next(), await reading.next()];
-      const only = first.done === true ? '' : first.value;
-      if (second.done === true) return this.send(only);
+      const page = first.done === true ? '' : first.value;
+      if (second.done === true) return this.send(page);
       if (!this.#isGone()) this.#setReserved(PAGES_BYTES);
-      return this.#reply.send(Readable.from(allChunks([only, second.value], reading), { objectMode: false }));
+      return this.#reply.send(Readable.from(allChunks([page, second.value], reading), { objectMode: false }));
     } catch (error) {
       await reading.return?.();
       throw error;
     }
   }
 
-  /** Whether the client is gone: then `close` is not emitted again. */
+  /** Whether the client has disconnected. Then `close` is not emitted again. */
   #isGone(): boolean {
     return this.#reply.request.raw.socket.destroyed || this.#reply.raw.destroyed;
   }
@@ -101,7 +101,8 @@ export class OutgoingResponse implements ResponseMemory {
   #setReserved(bytes: number): void {
     const counted = bytes < COUNTED_BYTES_MIN ? 0 : bytes;
     if (counted > this.#reserved) {
-      // Everything is reserved again, because a tenant's only response is accepted whatever its size, also when it grows.
+      // The old reservation is released first. The limits of a tenant without bytes are wider, so a tenant's only response may grow to any
+      // size.
       this.#release();
       this.#admission.enter(this.#tenantId, counted);
     } else if (counted < this.#reserved) this.#admission.leave(this.#tenantId, this.#reserved - counted);

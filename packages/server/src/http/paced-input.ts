@@ -19,7 +19,7 @@ const CHUNKS_MAX = 256;
 /** How long waiting requests may be started before the event loop continues. */
 const TURN_MS = 4;
 
-/** Every request has this sequence exactly once, at the end of its head: Node's parser rejects line breaks without CR. */
+/** The head of every request ends with this sequence and contains it nowhere else: Node's parser rejects line breaks without CR. */
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /**
@@ -37,7 +37,7 @@ export function paceRequests(
 ): void {
   const inputs = new WeakMap<object, PacedInput>();
   const waiting = new WaitingBytes(waitingBytesMax);
-  let isKnown = false;
+  let isReported = false;
   const turns = new Turns();
   function leave(this: ServerResponse): void {
     inputs.get(this.req.socket)?.leave();
@@ -46,8 +46,8 @@ export function paceRequests(
     if (socket.destroyed || socket.writableEnded) return; // rejected by connections.ts
     const missing = missingInternal(socket);
     if (missing === undefined) inputs.set(socket, new PacedInput(socket, turns, waiting));
-    else if (!isKnown) unpaced(missing);
-    isKnown ||= missing !== undefined;
+    else if (!isReported) unpaced(missing);
+    isReported ||= missing !== undefined;
   });
   server.prependListener('request', ({ socket }, response) => {
     const input = inputs.get(socket);
@@ -91,8 +91,8 @@ class PacedInput {
     this.#finish = socket.listeners('end').at(-1) as () => void;
     socket.removeListener('data', this.#parse);
     socket.removeListener('end', this.#finish);
-    // A listener for `data` also disables Node's shortcut, in which the parser reads the socket without JavaScript. It gets what is read
-    // before the shared buffer is set, everything with TLS, and everything in a version of Node without such a buffer.
+    // A listener for `data` also disables Node's shortcut, in which the parser reads the socket without JavaScript. The listener gets what
+    // is read before the shared buffer is set. With TLS, or in a version of Node without such a buffer, it gets everything.
     socket.on('data', (bytes) => this.#receive(bytes));
     if (!(socket instanceof TLSSocket)) readIntoSharedBuffer(socket, (bytes) => this.#receive(bytes));
     socket.on('end', () => {

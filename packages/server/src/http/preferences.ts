@@ -1,4 +1,7 @@
-/** Quoted texts. Commas and semicolons in them are not separators. An empty one counts as absent (RFC 7240, section 2). */
+/**
+ * Quoted texts that are not empty: commas and semicolons in them are no separators. An empty value is the same as none (RFC 7240, section
+ * 2).
+ */
 const QUOTED = /"(?:[^"\\]|\\.)+"/g;
 
 /**

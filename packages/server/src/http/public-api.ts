@@ -18,7 +18,7 @@ import { prepareBody } from './prepare-body.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readBody } from './read-body.ts';
 
-/** The parts of the endpoints. */
+/** What the endpoints of the public API use. */
 export interface PublicApi {
   writers: RecordWriters;
   authenticator: Authenticator;

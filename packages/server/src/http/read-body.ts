@@ -66,18 +66,18 @@ export async function readBody(
   if (encoding === 'identity' && length !== undefined && length > limits.bytesMax) throw tooLarge(limits.bytesMax);
   const reservation = reserve(request, limits, encoding === 'identity' ? { length } : { compressedBytes: length });
   sendContinue(request);
-  let taken = 0;
+  let receivedBytes = 0;
   const chunks: Buffer[] = [];
-  const take = (chunk: Buffer) => {
-    taken += chunk.length;
-    if (taken > limits.bytesMax) throw tooLarge(limits.bytesMax);
-    reservation.cover(taken);
+  const addChunk = (chunk: Buffer) => {
+    receivedBytes += chunk.length;
+    if (receivedBytes > limits.bytesMax) throw tooLarge(limits.bytesMax);
+    reservation.cover(receivedBytes);
     chunks.push(chunk);
   };
   try {
-    if (encoding === 'identity' && request.complete && !request.destroyed) readArrived(request, take);
-    else await readArriving(request, decompressed(request, encoding, limits.bytesMax), take);
-    return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, taken), leave: reservation.release };
+    if (encoding === 'identity' && request.complete && !request.destroyed) readArrived(request, addChunk);
+    else await readArriving(request, decompressed(request, encoding, limits.bytesMax), addChunk);
+    return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, receivedBytes), leave: reservation.release };
   } catch (error) {
     reservation.release();
     // A sender that disconnected gets no response. Log and metrics count it as the sender's error.
@@ -108,10 +108,12 @@ function reserve(
   }
 }
 
-/** A rest of at most this length is read and discarded, and the connection stays open. */
+/** The rest of a body of at most this declared length is read and discarded, and the connection stays open. */
 const DROPPED_BYTES_MAX = 64 * 1024;
 
-/** Closes the connection of a body that is rejected for lack of memory, unless its rest is short: reading it all would be wasted work. */
+/**
+ * Closes the connection of a body that is rejected for lack of memory, unless the body is short: reading all of it would be wasted work.
+ */
 function closeIfUnread(request: IncomingMessage, error: unknown): unknown {
   if (!(error instanceof ApiError) || error.code !== 'unavailable' || request.complete) return error;
   const length = declaredBytes(request);
@@ -120,18 +122,18 @@ function closeIfUnread(request: IncomingMessage, error: unknown): unknown {
 }
 
 /** Most bodies have arrived completely when their key has been checked. An async iterator would cost more than everything else. */
-function readArrived(request: IncomingMessage, take: (chunk: Buffer) => void): void {
-  for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) take(chunk);
+function readArrived(request: IncomingMessage, addChunk: (chunk: Buffer) => void): void {
+  for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) addChunk(chunk);
 }
 
 async function readArriving(
   request: IncomingMessage,
   chunks: AsyncIterable<Buffer>,
-  take: (chunk: Buffer) => void,
+  addChunk: (chunk: Buffer) => void,
 ): Promise<void> {
   const endWatch = enforceMinimumRate(request, declaredBytes(request) ?? 0);
   try {
-    for await (const chunk of chunks) take(chunk);
+    for await (const chunk of chunks) addChunk(chunk);
   } finally {
     endWatch();
   }

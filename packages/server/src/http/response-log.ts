@@ -8,10 +8,10 @@ const PERIOD_MS = 1_000;
 interface RejectionCount {
   count: number;
   status: number;
-  /** Details of the first one, for finding it. */
+  /** Endpoint and ID of the first rejected request, for finding it. */
   endpoint: string;
   reqId: string;
-  /** Why the service cannot accept requests now, if known. */
+  /** The cause of the first rejection, if known. */
   reason: string | undefined;
 }
 

@@ -83,7 +83,7 @@ const validators = new WeakMap<TSchema, ValidateFunction>();
 function validatorOf(schema: TSchema): ValidateFunction {
   let validator = validators.get(schema);
   if (validator === undefined) {
-    // Without its own name, which Ajv may know already as that of a part of another schema.
+    // Without its $id, which Ajv may already know as the name of a part of another schema.
     const { $id: _, ...unnamed } = schema as TSchema & { $id?: string };
     validator = firstError.compile(unnamed);
     validators.set(schema, validator);
@@ -135,7 +135,7 @@ function unknownMembers(schema: ObjectSchema, value: Record<string, unknown>, at
   return issues;
 }
 
-/** Removes consequential errors: a wrong type also fails its list of values, and a date's format includes its pattern. */
+/** Removes consequential errors: a value of the wrong type is also none of the listed values, and a date's format includes its pattern. */
 function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject[] {
   const wrongType = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath));
   return errors.filter(({ keyword, instancePath, parentSchema }) => {
@@ -169,7 +169,7 @@ function shallowValidator(schema: ObjectSchema): ValidateFunction {
   return validator;
 }
 
-/** A member's schema without that of its content. */
+/** A member's schema without the schema of its content. */
 const withoutContent = (member: TSchema): object =>
   Object.fromEntries(Object.entries(member).filter(([keyword]) => !OF_CONTENT.has(keyword)));
 const OF_CONTENT = new Set(['items', 'properties', 'required', 'additionalProperties']);

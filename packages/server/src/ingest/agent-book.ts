@@ -25,12 +25,12 @@ export class AgentBook {
   /**
    * Resolves the agents of one record, all or none, and returns the agents that this record registers.
    * @param recordedBy who sent the record.
-   * @param alsoWrong other errors of the record, once its agents are known.
+   * @param otherIssues returns further errors of the record, given the IDs of its agents.
    */
   resolve(
     claims: readonly AgentClaim[],
     recordedBy: string,
-    alsoWrong: (agentIds: (string | null)[]) => Issue[] = () => [],
+    otherIssues: (agentIds: (string | null)[]) => Issue[] = () => [],
   ): { agentIds: (string | null)[]; registered: readonly NewAgent[] } | { issues: Issue[] } {
     const staged: NewAgent[] = [];
     const agentIds: (string | null)[] = [];
@@ -41,7 +41,7 @@ export class AgentBook {
       if (Array.isArray(resolved)) issues.push(...resolved);
       agentIds.push(Array.isArray(resolved) ? null : resolved);
     }
-    if (issues.length === 0) issues.push(...alsoWrong(agentIds));
+    if (issues.length === 0) issues.push(...otherIssues(agentIds));
     if (issues.length > 0) {
       for (const { id, name } of staged) {
         this.#byId.delete(id);
@@ -58,7 +58,7 @@ export class AgentBook {
     this.#byName.set(agent.name, agent);
   }
 
-  /** The agent's ID, null if none is named, or the errors. */
+  /** The ID of the claimed agent; null if the claim names none; or the errors. */
   #resolveOne({ id, name, at }: AgentClaim, recordedBy: string, staged: NewAgent[]): string | null | Issue[] {
     if (id === null && name === null) return null;
     const byId = id === null ? undefined : this.#byId.get(id);

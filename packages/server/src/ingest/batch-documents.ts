@@ -4,7 +4,7 @@ import { layOutSegments } from '../documents/segment-layout.ts';
 import { type DocumentPlace, insertSegments, type Segment } from '../storage/document-segments.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** Up to this total size, documents stay in their rows: the row and index entry of a segment would cost what compression saves. */
+/** Below this total size, documents stay in their rows: the row and index entry of a segment would cost what compression saves. */
 const ROW_BYTES_MAX = 2048;
 
 /** The documents of a batch, compressed before its transaction begins, so that no lock is held during compression. */
@@ -47,7 +47,7 @@ export class BatchDocuments {
   }
 }
 
-/** Where a document of a batch is stored; null if in its own row. */
+/** Returns the place of a document of a batch; null if it stays in its own row. */
 export type DocumentPlaces = (document: Buffer) => DocumentPlace | null;
 
 async function segmentOf(documents: readonly Buffer[]): Promise<Segment> {

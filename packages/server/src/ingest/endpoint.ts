@@ -5,12 +5,12 @@ import type { RecordWriters } from './record-writers.ts';
 /** An endpoint in two steps: the work on the body alone, and the work that needs the database. */
 export interface Endpoint<Body, Prepared> {
   /**
-   * Computes what the writer needs of a body, without its bytes. Runs on a worker thread for large bodies, so the result must survive a
+   * Computes what the writer needs from a body, without its bytes. Runs on a worker thread for large bodies, so the result must survive a
    * structured clone: no class instances, no Buffers.
    * @throws ApiError for a body that cannot be accepted.
    */
   prepare(request: IngestRequest, body: Body): Prepared;
-  /** Writes the prepared record, and replies once it is committed. */
+  /** Writes the prepared record, and resolves with the reply when it is committed. */
   submit(writers: RecordWriters, request: IngestRequest, prepared: Prepared): Promise<IngestReply>;
 }
 

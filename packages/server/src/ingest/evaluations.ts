@@ -8,7 +8,9 @@ import { replayability } from './replays.ts';
 import type { PreparedEvaluation } from './write-evaluations.ts';
 
 /** An evaluation prepared from the body alone. */
-export type EvaluationBody = Omit<PreparedEvaluation, 'row' | 'answerOf'> & { row: Omit<PreparedEvaluation['row'], 'document'> };
+export type EvaluationBody = Omit<PreparedEvaluation, 'row' | 'responseOf'> & {
+  row: Omit<PreparedEvaluation['row'], 'document'>;
+};
 
 /** POST /api/public/evaluations: records an evaluation; the last one recorded is the agent's latest. */
 export const recordEvaluation: Endpoint<Evaluation, EvaluationBody> = {
@@ -24,8 +26,8 @@ export const recordEvaluation: Endpoint<Evaluation, EvaluationBody> = {
 export const withDocument = (
   prepared: EvaluationBody,
   document: Buffer,
-  answerOf: PreparedEvaluation['answerOf'],
-): PreparedEvaluation => ({ ...prepared, row: { ...prepared.row, document }, answerOf });
+  responseOf: PreparedEvaluation['responseOf'],
+): PreparedEvaluation => ({ ...prepared, row: { ...prepared.row, document }, responseOf });
 
 /** The additional members of `POST /api/v1/evaluations`. */
 export type EvaluationDetails = Pick<EvaluationRow, 'evaluatedAt' | 'suite' | 'completeness' | 'artifact' | 'traceIds'>;

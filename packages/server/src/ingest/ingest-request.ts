@@ -1,6 +1,6 @@
 import type { KeyScope } from '@countersign/core/contract/scopes';
 
-/** The authenticated sender: what its key resolves to. */
+/** The authenticated sender: the facts of its key. */
 export interface Principal {
   tenantId: string;
   keyId: string;
@@ -21,9 +21,9 @@ export interface IngestRequest {
   nonce?: string | undefined;
 }
 
-/** The reply to a request, sent once everything is committed. */
+/** The reply to a request, sent after everything is committed. */
 export interface IngestReply {
-  /** JSON text of the body. The same text is stored for replays, and is the signed decision. */
+  /** JSON text of the body. The same text is stored for replays. For a promotion check it is the signed decision. */
   json: string;
   headers: Record<string, string>;
 }
@@ -34,5 +34,5 @@ export const ingestReply = <Body>(body: Body, headers: Record<string, string> = 
   headers,
 });
 
-/** How a row names the key that wrote it. */
+/** The value of `recorded_by` in rows from a sender with this key. */
 export const recordedByKey = ({ prefix }: Principal): `key:${string}` => `key:${prefix}`;

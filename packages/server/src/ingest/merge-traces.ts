@@ -13,14 +13,14 @@ export interface ResolvedTrace {
   item: PreparedTrace;
   id: string;
   agentId: string | null;
-  /** The agent that it registers, if any. */
+  /** The agents that the request registers: one or none. */
   registered: readonly NewAgent[];
   known: KnownTrace | undefined;
-  /** Only for a new trace; those of a known one are merged. */
+  /** The totals of a new trace; undefined for a known one, whose totals are merged. */
   totals: Usage | undefined;
 }
 
-/** Merges spans into known traces and returns the totals by the IDs of the traces. The submissions are being written already. */
+/** Merges spans into known traces and returns the totals by the IDs of the traces. The submissions must have been sent before. */
 export async function mergeTraces(
   tx: Transaction,
   receivedAt: string,
@@ -73,7 +73,7 @@ export const factsOf = ({ item, id, agentId }: ResolvedTrace, supplied: Usage, t
 /** The number of a request among the submissions of its trace. */
 export const submissionNumber = ({ known }: ResolvedTrace): number => (known?.submissionCount ?? 0) + 1;
 
-/** Sums as the database gives them; one beyond 2^53-1 throws SumTooLargeError. */
+/** The sums from the database as numbers; a sum beyond 2^53-1 throws SumTooLargeError. */
 const summedUsage = (sums: SpanSums): Sums => ({
   promptTokens: () => tokens('prompt_tokens', sums.promptTokens),
   completionTokens: () => tokens('completion_tokens', sums.completionTokens),

@@ -6,15 +6,15 @@ import type { Replayable } from './replays.ts';
 
 /** A trace request ready to be written: its searchable columns, and the bytes of its body. */
 export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agentId' | 'totals'> {
-  /** The totals of its trace if it is the first request of that trace, or the error if it cannot be. */
+  /** The totals of the trace if this is its first request; or the error that then rejects the request. */
   totals: Usage | ApiError;
   document: Buffer;
   /** SHA-256 of the document, 64 hex digits. */
   documentSha256: string;
   recordedBy: string;
   claim: AgentClaim;
-  /** The result of `spansText` for its spans. A text and not rows, because it waits in the queue. */
+  /** The result of `spansText` for its spans. A text takes less memory in the queue than objects. */
   spans: string;
-  /** The OpenTelemetry export that contains it: `otlp_exports.id`, and the SHA-256 of the stored body. */
+  /** The OpenTelemetry export that contains the trace: `otlp_exports.id`, and the SHA-256 of the stored body. */
   export?: { id: string; sha256: string };
 }

@@ -7,7 +7,7 @@ import type { PreparedCheck } from './write-decisions.ts';
 import type { PreparedEvaluation } from './write-evaluations.ts';
 import type { PreparedTelemetry } from './write-telemetry.ts';
 
-/** One batch writer for each kind of record, and the signature of the instance. */
+/** One batch writer for each kind of record, and the function that signs attestations. */
 export interface RecordWriters {
   readonly traces: BatchWriter<PreparedTrace, IngestReply>;
   /** For the OpenTelemetry endpoints. */

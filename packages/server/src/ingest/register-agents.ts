@@ -30,7 +30,7 @@ export interface NewAgent {
 export interface Registration {
   /** The head of the log `evidence` after the new agents; undefined without any. */
   head?: LockedHead;
-  /** The outcome of a record that registers these agents, with the header about similar names. */
+  /** Adds the header about similar names to the outcome of a record that registers these agents. */
   warn(outcome: Outcome, registered: readonly NewAgent[]): Outcome;
 }
 
@@ -40,9 +40,9 @@ const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
 /**
  * Registers the agents of a batch and finds known ones that look like them. A batch without new agents costs nothing, and its statements
  * are sent together, because there is no promise to await. Agents beyond FILLED_MAX are stored without skeletons, which the server adds
- * later, so that one batch does not delay others. The head of the log `evidence` is locked here, after the rows of traces, so its
- * owner never waits for those rows. Throws EvidenceBrokenError if the table of agents differs from the log.
- * @param lockedHead that head, if the caller has locked it.
+ * later, so that one batch does not delay others. The head of the log `evidence` is locked here, after the rows of traces, so a transaction
+ * with this lock never waits for those rows. Throws EvidenceBrokenError if the table of agents differs from the log.
+ * @param lockedHead the head of the log `evidence`, if the caller has locked it.
  */
 export const registerAgents = (
   tx: Transaction,
@@ -55,9 +55,9 @@ async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead
   await requireUnknown(tx, head, agents);
   const digests = agents.slice(0, FILLED_MAX).map(({ name }) => skeletonDigests(name));
   const filled = ignoreRejection(fillSkeletons(tx));
-  let known = await findSimilarNames(tx, digests);
-  if ((await filled) > 0) known = await findSimilarNames(tx, digests);
-  const similar = new Map(agents.slice(0, FILLED_MAX).map(({ id }, index) => [id, known[index]!]));
+  let similarNames = await findSimilarNames(tx, digests);
+  if ((await filled) > 0) similarNames = await findSimilarNames(tx, digests);
+  const similar = new Map(agents.slice(0, FILLED_MAX).map(({ id }, index) => [id, similarNames[index]!]));
   addEarlierOnes(similar, agents, digests);
   insertAgents(
     tx,
@@ -115,7 +115,7 @@ export function agentsClaimed(state: EvidenceState, claims: readonly { id: strin
   return [...found.values()];
 }
 
-/** Adds to each agent those that the same batch registers before it. */
+/** Adds to each agent the names of similar agents that the same batch registers before it. */
 function addEarlierOnes(
   similar: ReadonlyMap<string, string[]>,
   agents: readonly NewAgent[],

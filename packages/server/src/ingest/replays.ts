@@ -10,7 +10,7 @@ export interface Replayable extends Item {
   readonly idempotency: { key: string; bodySha256: string } | undefined;
 }
 
-/** The idempotency of a request and the fold key that keeps two of one key out of one batch. */
+/** The idempotency of a request, and the fold key that keeps two requests with the same Idempotency-Key out of one batch. */
 export function replayability({ idempotencyKey, document }: IngestRequest): {
   idempotency: Replayable['idempotency'];
   foldKeys: string[];
@@ -26,8 +26,8 @@ export function replayability({ idempotencyKey, document }: IngestRequest): {
 export type Outcome = IngestReply | ApiError;
 
 /**
- * Runs a batch so that no request is stored twice. Requests whose key has a response get that response again; the others are written, and
- * their responses are stored in the same transaction. Commits.
+ * Runs a batch so that no request is stored twice, and commits. Requests whose key has a stored response get that response again. The others
+ * are written, and their responses are stored in the same transaction.
  */
 export async function commitWithReplays<I extends Replayable>(
   tx: Transaction,
@@ -48,7 +48,7 @@ export async function commitWithReplays<I extends Replayable>(
   insertAnswers(
     tx,
     path,
-    fresh.flatMap((item, index) => answerToKeep(item, outcomes[index]!)),
+    fresh.flatMap((item, index) => responseToStore(item, outcomes[index]!)),
   );
   await tx.commit();
   let next = 0;
@@ -72,12 +72,12 @@ function replayOf(
   };
 }
 
-/** Whether an outcome is of a record that is stored now: neither rejected nor replayed. */
+/** Whether an outcome is that of a record that was stored by this batch: neither rejected nor replayed. */
 export const isStored = (outcome: Outcome): boolean =>
   !(outcome instanceof ApiError) && outcome.headers['Idempotent-Replayed'] === undefined;
 
 /** Rejections are not stored, so the same key may be sent again with a corrected body. */
-function answerToKeep({ idempotency }: Replayable, outcome: Outcome): StoredAnswer[] {
+function responseToStore({ idempotency }: Replayable, outcome: Outcome): StoredAnswer[] {
   if (idempotency === undefined || outcome instanceof ApiError) return [];
   return [{ ...idempotency, answer: outcome.json, headers: JSON.stringify(outcome.headers) }];
 }

@@ -5,7 +5,7 @@ import { validationFailed } from '../errors/api-error.ts';
 
 type Steps = readonly (string | number)[];
 
-/** The issue of a sum that JSON numbers cannot hold. */
+/** The issue for a sum that is too large for a JSON number. */
 export const sumTooLarge = (error: SumTooLargeError, at: Steps): Issue => ({
   path: jsonPointer([...at, error.member]),
   code: 'sum_too_large',

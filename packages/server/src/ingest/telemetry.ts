@@ -26,7 +26,7 @@ export const ingestTelemetry: Endpoint<Telemetry, Omit<PreparedTelemetry, 'docum
   submit: ({ telemetry }, { principal, document }, prepared) => telemetry.submit(principal.tenantId, { ...prepared, document }),
 };
 
-/** The approximate memory of a prepared row besides its document, in bytes. */
+/** The approximate memory of a prepared row in addition to the document, in bytes. */
 const ROW_BYTES = 500;
 
 function eventRow(event: TelemetryEvent, ordinal: number): TelemetryRow {

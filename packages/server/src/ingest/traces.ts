@@ -23,10 +23,10 @@ export const ingestTrace: Endpoint<Trace, PreparedBody> = {
   },
 };
 
-/** A prepared trace without its bytes. The issue replaces the error if its own totals are too large. */
+/** A prepared trace without its bytes. If its own totals are too large, it has the issue, because a structured clone loses an ApiError. */
 type PreparedBody = Omit<PreparedTrace, 'document' | 'totals'> & { totals: Usage | { tooLarge: Issue } };
 
-/** The approximate memory of a span's facts besides the document, in bytes. */
+/** The approximate memory of a span's facts in addition to the document, in bytes. */
 export const SPAN_BYTES = 300;
 
 function prepareTrace(request: IngestRequest, trace: Trace): PreparedBody {
@@ -69,7 +69,7 @@ export function traceFacts(trace: Trace, principal: IngestRequest['principal']) 
   };
 }
 
-/** The totals of the request alone, or their error. Whether they are needed depends on what was supplied for its trace before. */
+/** The totals of the request alone, or their error. They are used only if this is the first request of its trace. */
 function totalsOf(trace: Trace): PreparedBody['totals'] {
   try {
     return traceTotals(suppliedUsage(trace), usageOfSpans(trace.spans ?? []));

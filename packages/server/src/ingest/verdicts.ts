@@ -22,7 +22,7 @@ export interface Verdict {
   members: DecidedMembers;
 }
 
-/** The evidence of distinct questions, all at the same time. */
+/** The evidence of distinct questions, all of the same time. */
 export interface EvidenceOfQuestions {
   found: readonly FoundEvidence[];
   readAt: string;
@@ -50,7 +50,7 @@ export class DistinctQuestions {
     return { found: this.questions.map((question) => state.find(question)), readAt, size: state.size };
   }
 
-  /** The verdict on every question, or why it cannot be answered. */
+  /** The verdict on every question, or the error if it cannot be decided. */
   async decide(tx: Transaction, { found, readAt }: EvidenceOfQuestions): Promise<(Verdict | ApiError)[]> {
     const isUnknown = ({ evidence, mismatch }: FoundEvidence) => evidence.agent === null && !mismatch;
     const unknown = this.questions.flatMap(({ agent_name: name }, index) =>
@@ -71,7 +71,7 @@ function verdictOn(evidence: EvidenceDocument): Verdict {
   return { evidence, evidenceText, evidenceSha256: digests.sha256Hex(evidenceText), members: decideFromEvidence(evidence) };
 }
 
-/** The number of unknown names of one batch that are compared with known ones. */
+/** The largest number of unknown names of one batch that are compared with known ones. */
 const COMPARED_NAMES_MAX = 100;
 
 /** Known agents whose names look like unknown names. */

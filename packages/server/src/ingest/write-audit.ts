@@ -21,15 +21,16 @@ export interface PreparedAudit extends Replayable {
 }
 
 /**
- * The largest batch that is appended to a remembered head. For a few entries the saved round trip is half of their latency. For many, the
- * time of the round trip fills the next batch: without it, batches are smaller, and the rate is 6 to 12 % lower (docs/performance.md).
+ * The largest batch that is appended to a remembered head. For a few entries the saved round trip is half of their latency. For many, more
+ * entries arrive during the round trip and join the next batch. Without it, batches are smaller, and the rate is 6 to 12 % lower
+ * (docs/performance.md).
  */
 const REMEMBERED_HEAD_ITEMS_MAX = 4;
 
 /**
- * Appends audit entries of one tenant in one transaction, in the order of arrival. If the batch is small, only the head must be read, and
- * this process remembers it, everything is sent in one round trip, including COMMIT. While another server appends to the log, the head is
- * locked first, and what has arrived until then joins the batch.
+ * Appends audit entries of one tenant in one transaction, in the order of arrival. A small batch that reads nothing but the head is sent in
+ * one round trip, including COMMIT, if this process remembers the head. While another server appends to the log, the head is locked first,
+ * and the entries that have arrived until then join the batch.
  */
 export async function writeAudit(
   tx: Transaction,
@@ -40,21 +41,21 @@ export async function writeAudit(
   const awaited = isShared(tx, 'audit') ? await lockLogs(tx, ['audit']) : undefined;
   const items = awaited === undefined ? first : [...first, ...takeMore()];
   const mayGuess = awaited === undefined && items.length <= REMEMBERED_HEAD_ITEMS_MAX && items.every(readsNothing);
-  const guessed = mayGuess ? heads.take(tx.tenantId) : undefined;
+  const guessed = mayGuess ? heads.get(tx.tenantId) : undefined;
   const known = awaited ?? (guessed === undefined ? undefined : { audit: guessed });
   const locked = known === undefined ? ignoreRejection(lockLogs(tx, ['audit'])) : Promise.resolve(known);
   const agents = ignoreRejection(findAgents(tx, ...claimedAgents(items.map(({ claim }) => claim))));
-  let left: LockedHead | undefined;
+  let lastHead: LockedHead | undefined;
   const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {
     const { moved, outcomes } = await store(tx, locked, agents, fresh);
-    left = moved;
+    lastHead = moved;
     return outcomes;
   });
-  if (left !== undefined) heads.remember(tx.tenantId, left);
+  if (lastHead !== undefined) heads.remember(tx.tenantId, lastHead);
   return outcomes;
 }
 
-/** Whether an entry names no agent to look up, and no key that may have a stored response. */
+/** Whether an entry has no agent to look up, and no Idempotency-Key. */
 const readsNothing = ({ claim, idempotency }: PreparedAudit): boolean =>
   claim.id === null && claim.name === null && idempotency === undefined;
 

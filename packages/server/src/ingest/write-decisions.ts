@@ -71,8 +71,8 @@ export async function writeDecisions(
 }
 
 /**
- * Both logs use the later of their two times, so that a decision is never recorded before its approval, which is an entry of the other log.
- * So a withdrawal knows whether the approval was used.
+ * Gives both logs the later of their two times, so that a decision is never recorded before its approval, which is an entry of the other
+ * log. So a withdrawal can detect whether the approval was used.
  */
 function withSameTime({
   audit,
@@ -150,7 +150,7 @@ const decisionRow = (
   evidence: evidenceText,
 });
 
-/** A check that fails only for approval_required requests an approval, once per evaluation. */
+/** A check that is blocked only by approval_required requests an approval, once per evaluation. */
 function approvalRequest({ check, verdict: { evidence, members } }: SignedDecision) {
   if (members.reason !== 'approval_required' || evidence.agent === null || evidence.evaluation === null) return [];
   return [{ evaluationId: evidence.evaluation.id, agentId: evidence.agent.id, requestedBy: `key:${check.keyPrefix}` }];

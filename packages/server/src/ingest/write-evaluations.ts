@@ -22,8 +22,8 @@ import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 export interface PreparedEvaluation extends Replayable {
   claim: AgentClaim;
   row: Omit<EvaluationRow, 'id' | 'agentId'>;
-  /** Its response, given its ID. */
-  answerOf: (id: string) => EvaluationAccepted | DetailedEvaluationAccepted;
+  /** Returns the body of its response, given its ID. */
+  responseOf: (id: string) => EvaluationAccepted | DetailedEvaluationAccepted;
 }
 
 /** Writes evaluations of one tenant in one transaction, in the order of arrival. */
@@ -34,12 +34,10 @@ export const writeEvaluations = (tx: Transaction, items: readonly PreparedEvalua
 export const writeDetailedEvaluations = (tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.recordDetailedEvaluation.path, items, (fresh) => store(tx, fresh));
 
-/**
- * Agents are looked up in the log `evidence` and not in their table, so that a changed row cannot assign an evaluation to another agent.
- */
+/** Looks up agents in the log `evidence` and not in their table, so that a changed row cannot assign an evaluation to another agent. */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> {
   let numbers: Promise<number[]> | undefined;
-  // Taken under the lock, so that a tenant's numbers have the order of its commits.
+  // The numbers are taken under the lock, so that those of a tenant have the order of its commits.
   const { evidence: head } = await lockLogs(tx, ['evidence'], () => {
     numbers = takeRecordNumbers(tx, items.length);
   });
@@ -53,13 +51,13 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
   );
   const rows: EvaluationRow[] = [];
   const registered: (readonly NewAgent[])[] = [];
-  const outcomes = items.map(({ claim, row, answerOf }, index): Outcome => {
+  const outcomes = items.map(({ claim, row, responseOf }, index): Outcome => {
     const resolved = book.resolve([claim], row.recordedBy, () => futureIssues(row, microsNow));
     if ('issues' in resolved) return validationFailed(...resolved.issues);
     const id = newId();
     registered[index] = resolved.registered;
     rows.push({ ...row, id, agentId: resolved.agentIds[0] ?? null });
-    return ingestReply(answerOf(id));
+    return ingestReply(responseOf(id));
   });
   if (rows.length === 0) return outcomes;
   const registration = await registerAgents(tx, book.registered, head);

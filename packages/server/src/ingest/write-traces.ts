@@ -32,7 +32,7 @@ export const writeTraces = (
     storeTraces(tx, fresh, heads, (kept) => documents.store(tx, kept)),
   );
 
-/** What is stored of the traces and agents of some requests. The traces are locked. */
+/** The stored traces and agents of some requests. The traces are locked. */
 export type StoredTraces = Awaited<ReturnType<typeof lookUpTraces>>;
 
 /** Locks the known traces of requests and reads their agents, in one round trip. */
@@ -51,7 +51,7 @@ export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrac
 /**
  * Stores or merges traces; the caller commits. Each trace_id may occur once.
  * @param storeDocuments called with the documents of the traces that are not rejected.
- * @param before what is stored of these and perhaps of other traces, if it was looked up before.
+ * @param before the stored traces and agents of these and perhaps of other requests, if they were looked up before.
  */
 export async function storeTraces(
   tx: Transaction,
@@ -105,7 +105,7 @@ function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, book: 
   const isOutranked = known?.agentId != null && item.agentRank < known.agentRank;
   const resolved = book.resolve(isOutranked ? [] : [item.claim], item.recordedBy, ([agentId]) => {
     if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
-    // Spans arrive in any order. The root may correct them, but two senders must not contradict each other.
+    // Spans arrive in any order, and the root may correct their agent. But an explicit agent must not contradict the root or another one.
     if (item.agentRank < AGENT_RANK.claimed || known.agentRank < AGENT_RANK.root) return [];
     const member = item.claim.id === null ? 'agent_name' : 'agent_id';
     return [

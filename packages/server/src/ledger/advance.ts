@@ -8,22 +8,23 @@ import { type GrownTree, growTree } from './log-tree.ts';
 import { lockAndReadSealedHeads, lockSealedHeads, moveSealedHead } from './sealed-heads.ts';
 
 /**
- * Locks the heads of a tenant's logs, always in the same order. Every appending transaction calls this first. Throws LogRewrittenError if a
- * head was changed outside the server, and ClockUnsafeError if the clocks cannot be used (docs/reliability.md).
- * @param sendBehind sends a statement that runs after the locks, in the same round trip.
+ * Locks the heads of a tenant's logs, always in the same order. An append calls this before it numbers its rows, unless it guesses the head
+ * (remembered-heads.ts). Throws LogRewrittenError if a head was changed outside the server, and ClockUnsafeError if the clocks cannot be
+ * used (docs/reliability.md).
+ * @param sendAfterLocks sends a statement that runs after the locks, in the same round trip.
  */
 export async function lockLogs<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
-  sendBehind?: () => void,
+  sendAfterLocks?: () => void,
 ): Promise<Record<L, LockedHead>> {
   const before = tx.clock.read();
-  const heads = await lockSealedHeads(tx, logs, sendBehind);
-  await requireMoments(tx, before, heads);
+  const heads = await lockSealedHeads(tx, logs, sendAfterLocks);
+  await awaitUsableClock(tx, before, heads);
   return heads;
 }
 
-/** The same, and reads the head of another log after locking. Appends to the other log are not blocked. */
+/** The same, and then reads the head of another log without locking it. */
 export async function lockLogsAndRead<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
@@ -31,15 +32,19 @@ export async function lockLogsAndRead<L extends LogName>(
 ): Promise<{ locked: Record<L, LockedHead>; read: ReadHead }> {
   const before = tx.clock.read();
   const heads = await lockAndReadSealedHeads(tx, logs, other);
-  await requireMoments(tx, before, heads.locked);
+  await awaitUsableClock(tx, before, heads.locked);
   return heads;
 }
 
 /**
- * Throws unless the clocks agree. If a log's last time is slightly ahead of the database's clock, waits until the clock has caught up,
- * so that no record gets a time in the future. Throws if the difference is larger.
+ * Throws unless the clocks agree. If the last time of a log is at most CLOCK_DIFFERENCE_MAX_MS ahead of the database's clock, waits until
+ * the clock has caught up, so that no record gets a time in the future. Throws if it is further ahead.
  */
-async function requireMoments(tx: Transaction, before: ClockReading, heads: Readonly<Record<string, LockedHead>>): Promise<void> {
+async function awaitUsableClock(
+  tx: Transaction,
+  before: ClockReading,
+  heads: Readonly<Record<string, LockedHead>>,
+): Promise<void> {
   let leadMs = 0;
   for (const [log, { clock, now }] of Object.entries(heads)) {
     tx.clock.requireAgreement(before, clock);
@@ -57,8 +62,7 @@ export interface NextHead {
 }
 
 /**
- * Extends a log by the rows just appended: adds their leaf data to its tree, stores the complete subtrees, and moves the head. Nothing else
- * moves a head.
+ * Extends a log by appended rows: adds their leaf data to its tree, stores the complete subtrees, and moves the head.
  * @param rowHash the hash of the last row, for the logs whose heads contain it; null for the others.
  * @returns the new tree and head.
  */
@@ -74,14 +78,14 @@ export function advance(
   return next;
 }
 
-/** Computes the head after rows with this leaf data, without a statement. */
+/** Computes the head after rows with this leaf data. Sends no statement. */
 export function nextHead(head: LockedHead, leafData: readonly Uint8Array[], rowHash: string | null): NextHead {
   const tree = growTree(head.tree, leafData);
   if (leafData.length === 0) return { tree, moved: head };
   return { tree, moved: { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } } };
 }
 
-/** Moves a log to its next head. The head is moved first, because this locks a guessed head. */
+/** Moves a log to its next head, and stores the complete subtrees. The head is moved first, because this locks a guessed head. */
 export function moveLog(tx: Transaction, log: LogName, { tree, moved }: NextHead): void {
   moveSealedHead(tx, log, moved);
   insertTreeNodes(tx, log, tree.nodes);

@@ -8,7 +8,7 @@ import { advance } from './advance.ts';
 import type { GrownTree } from './log-tree.ts';
 import type { ServiceAction, ServiceMetadata } from './service-actions.ts';
 
-/** An entry before it has its id, time and number. */
+/** An entry to append, without its id and time. */
 export type NewEntry = Omit<UnlinkedEntry, 'tenant_id' | 'id' | 'recorded_at'>;
 
 /** An entry that the service writes itself: the action, its metadata, and optionally other members. */

@@ -11,7 +11,7 @@ import { readSealedHead } from './sealed-heads.ts';
 
 /** The keys for attestations. */
 export interface AttestationKeys {
-  /** Every live key of the instance. */
+  /** Every current key of the instance. */
   signers: readonly { keyid: string; sign(message: Uint8Array): Uint8Array }[];
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;
 }

@@ -9,12 +9,12 @@ import { headStore } from './head-memory.ts';
 import { LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** Selects a checkpoint. Without optional members: one over all rows of the log. */
+/** Selects a checkpoint. Without the optional members, it must cover all rows of the log. */
 export interface CheckpointRequest {
   log: LogName;
-  /** The newest checkpoint is enough if it is younger. */
+  /** The newest checkpoint is also enough if it is younger than this. */
   youngerThanSeconds?: number | undefined;
-  /** The newest checkpoint is enough if it covers this many rows. */
+  /** The newest checkpoint is also enough if it covers this many rows. */
   rows?: number | undefined;
 }
 
@@ -39,30 +39,28 @@ export async function checkpointOf(
     latest === undefined ? undefined : storedRoot(tx, log, latest.size),
   ]);
   if (latest !== undefined && !sameBytes(rootBefore!, latest.root))
-    throw new LogRewrittenError(
-      `the log ${log} of tenant ${tx.tenantId} is not the one of its checkpoint of size ${latest.size}`,
-    );
+    throw new LogRewrittenError(`the log ${log} of tenant ${tx.tenantId} does not match its checkpoint of size ${latest.size}`);
   if (!sameBytes(rootOfRows, root))
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId} does not match the tree of its rows`);
   const note = signCheckpoint({ origin: originOf(tx.tenantId, log), size: head.seq, root }, signers, sha256);
   await insertCheckpoint(tx, log, { size: head.seq, root, note });
-  const kept = await findLatestCheckpoint(tx, log);
-  return signedByAll(kept!, signers);
+  const stored = await findLatestCheckpoint(tx, log);
+  return signedByAll(stored!, signers);
 }
 
-/** The same in a separate transaction. It is stored outside the database too, if configured, before it is returned. */
+/** The same in a separate transaction. If a HeadStore is set, stores the checkpoint there before returning it. */
 export async function makeCheckpoint(
   pool: Pool,
   tenantId: string,
   signers: readonly NoteSigner[],
   request: CheckpointRequest,
 ): Promise<StoredCheckpoint> {
-  const [checkpoint, kept] = await inTenantTransaction(
+  const [checkpoint, store] = await inTenantTransaction(
     pool,
     tenantId,
     async (tx) => [await checkpointOf(tx, signers, request), headStore(tx)] as const,
   );
-  await kept?.keep(tenantId, request.log, checkpoint);
+  await store?.keep(tenantId, request.log, checkpoint);
   return checkpoint;
 }
 

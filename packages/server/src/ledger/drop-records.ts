@@ -4,10 +4,10 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { findDroppedTraces } from '../storage/dropped-traces.ts';
 import { readTraceEvents } from '../storage/trace-events.ts';
 
-/** The number of remembered events. Traces that were recorded together are mostly dropped together. */
+/** The largest number of remembered events. Traces that were recorded together are mostly dropped together. */
 const EVENTS_MAX = 16;
 
-/** What the log `traces` says about dropped traces. */
+/** Looks up in the log `traces` what was dropped. */
 export class DropRecords {
   readonly #pool: Pool;
   readonly #tenantId: string;
@@ -20,7 +20,7 @@ export class DropRecords {
     this.#tenantId = tenantId;
   }
 
-  /** Returns the submissions that were dropped. The table of dropped traces only leads to the event, which is the proof. */
+  /** Returns those of these submissions that were dropped. The table of dropped traces only names the event; the event is the proof. */
   async find(submissions: readonly TraceSubmission[]): Promise<Set<TraceSubmission>> {
     const ids = [...new Set(submissions.map(({ id }) => id))];
     const places = await inTenantTransaction(this.#pool, this.#tenantId, (tx) => findDroppedTraces(tx, ids));

@@ -1,10 +1,10 @@
 import { ApiError } from '../errors/api-error.ts';
 
-/** A row that the action relies on differs from the log `evidence`. Nothing is stored. */
+/** A row that the request relies on differs from the log `evidence`. Nothing is stored. */
 export class EvidenceBrokenError extends ApiError {
   override name = 'EvidenceBrokenError';
 
-  /** @param message for the operator, with the row. The sender gets `SENDER_MESSAGE`. */
+  /** @param message for the operator; it names the row. The sender gets `SENDER_MESSAGE`. */
   constructor(message: string) {
     super('evidence_broken', [{ path: '', code: 'evidence_broken', message: SENDER_MESSAGE }], {
       'Retry-After': RETRY_AFTER_SECONDS,

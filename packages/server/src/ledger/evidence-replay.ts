@@ -1,4 +1,4 @@
-import { conflict } from '@countersign/core/domain/event-conflict';
+import { applyEvent } from '@countersign/core/domain/event-conflict';
 import { readEvidenceEvent } from '@countersign/core/domain/evidence-event';
 import { EvidenceState } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
@@ -26,7 +26,7 @@ export class EvidenceReplay {
     const size = decision.evidence_size;
     if (!Number.isSafeInteger(size)) return 'the decision names no evidence_size';
     if ((size as number) < this.#state.size)
-      return `evidence_size is ${size}, smaller than that of a decision before it, which is ${this.#state.size}`;
+      return `evidence_size is ${size}, smaller than in an earlier decision, where it is ${this.#state.size}`;
     if (size === this.#state.size) return this.#faultOfEvidence(evidence);
     return this.#readUpTo(size as number).then((fault) => fault ?? this.#faultOfEvidence(evidence));
   }
@@ -42,7 +42,7 @@ export class EvidenceReplay {
           digests,
         );
         if ('fault' in read) return `event ${row.seq} of the log of evidence: ${read.fault}`;
-        const conflicting = conflict(this.#state, read.event);
+        const conflicting = applyEvent(this.#state, read.event);
         if (conflicting !== undefined) return `event ${row.seq} of the log of evidence: ${conflicting}`;
       }
     }

@@ -25,7 +25,7 @@ export interface TableFinding {
 /** The number of agents that are compared in one transaction. */
 const AGENTS_PER_PAGE = 250;
 
-/** An ID below all IDs of a table. */
+/** An ID below all stored ones. */
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
@@ -33,10 +33,10 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
  * and the open re-certifications. Each page locks the head of the log, so that nothing changes meanwhile and there are no false findings.
  */
 export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerator<TableFinding> {
-  const page = <T>(look: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>
+  const page = <T>(compare: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>
     inTenantTransaction(pool, tenantId, async (tx) => {
       const { evidence } = await lockSealedHeads(tx, ['evidence']);
-      return look(tx, await evidenceStates.atHead(tx, evidence));
+      return compare(tx, await evidenceStates.atHead(tx, evidence));
     });
   for (let place = 0, isLast = false; !isLast; place += AGENTS_PER_PAGE) {
     const { findings, count } = await page(async (tx, state) => {
@@ -61,7 +61,7 @@ async function compareAgents(tx: Transaction, state: EvidenceState, agents: read
   const agentIds = agents.map(({ id }) => id);
   const evaluations = agents.flatMap(({ id }) => state.evaluationsOf(id));
   const evaluationIds = evaluations.map(({ id }) => id);
-  const [rows, stored, answers, open] = await Promise.all([
+  const [rows, stored, approvals, open] = await Promise.all([
     readAgentFacts(tx, agentIds),
     readEvaluationFacts(tx, evaluationIds),
     readApprovalFacts(tx, evaluationIds),
@@ -69,7 +69,7 @@ async function compareAgents(tx: Transaction, state: EvidenceState, agents: read
   ]);
   const byId = new Map(rows.map((row) => [row.id, row]));
   const evaluationRows = new Map(stored.map((row) => [row.id, row]));
-  const answerRows = new Map(answers.map((row) => [row.evaluationId, row]));
+  const approvalRows = new Map(approvals.map((row) => [row.evaluationId, row]));
   const findings: TableFinding[] = [];
   const add = (table: TableFinding['table'], id: string, fault: string | undefined) => {
     if (fault !== undefined) findings.push({ table, id, fault });
@@ -86,7 +86,7 @@ async function compareAgents(tx: Transaction, state: EvidenceState, agents: read
   }
   for (const evaluation of evaluations) {
     add('evaluations', evaluation.id, evaluationFault(evaluation, evaluationRows.get(evaluation.id)));
-    add('approvals', evaluation.id, approvalFault(evaluation, answerRows.get(evaluation.id)));
+    add('approvals', evaluation.id, approvalFault(evaluation, approvalRows.get(evaluation.id)));
   }
   for (const { table, id, fault } of openFaults(agents, open)) add(table, id, fault);
   return findings;
@@ -132,7 +132,7 @@ function approvalFault(
   row: { status: string; decidedAt: string | null } | undefined,
 ): string | undefined {
   if (approval === null) return row === undefined ? undefined : `it is ${row.status}, and the log has no such decision`;
-  if (row === undefined) return `the log says that it is ${approval.status}; the row is gone, or waits again`;
+  if (row === undefined) return `the log says that it is ${approval.status}; the row is gone or pending again`;
   if (row.status !== approval.status) return `it is ${row.status}, the log says ${approval.status}`;
   return row.decidedAt === approval.decidedAt
     ? undefined
@@ -150,12 +150,12 @@ function openFaults(agents: readonly KnownAgent[], rows: readonly { agentId: str
     ...missing.map((id) => ({
       table: 'recertifications' as const,
       id,
-      fault: 'the log says that it is open; the row is closed, gone or of another agent',
+      fault: 'the log says that it is open; the row is closed, gone or belongs to another agent',
     })),
     ...added.map((id) => ({
       table: 'recertifications' as const,
       id,
-      fault: 'it is open, and the log says that it is closed or has none',
+      fault: 'it is open, and the log says that it is closed or does not contain it',
     })),
   ];
 }

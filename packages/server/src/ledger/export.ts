@@ -30,7 +30,7 @@ export interface ExportRange {
 /**
  * Exports a tenant's log up to the last row at the start of the export. Documents are not parsed, so they are exported exactly as stored
  * (docs/formats.md, "Export", "Decisions export", "Key event").
- * @param reserve is called with the bytes of the first pages before they are read; it may throw to reject the export.
+ * @param reserve is called with the size of the first pages before they are read; it may throw to reject the export.
  */
 export function exportLog(
   pool: Pool,

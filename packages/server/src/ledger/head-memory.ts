@@ -24,12 +24,12 @@ export interface HeadStore {
   keep(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
 }
 
-/** A head that this process has seen, or that was stored. Its root is computed on demand. */
+/** A head that this process has seen, or that a HeadStore has. Its root is computed on demand. */
 export interface SeenHead {
   size: number;
-  /** The concatenated hashes of its frontier. Undefined for a stored head. */
+  /** The concatenated hashes of its frontier. Undefined for a head from a HeadStore. */
   frontier?: Uint8Array;
-  /** The number of further reads that also read the rows appended in between, because another writer appends to this log. */
+  /** For this many more reads, the rows appended since are read too, because another writer appends to this log. */
   sharedReads?: number;
   root: () => Uint8Array;
 }
@@ -41,7 +41,7 @@ interface Memory {
   /** Logs whose head was not valid when it was last read. */
   refused: Set<string>;
   /** The memory that outlives the process. */
-  kept: HeadStore | undefined;
+  store: HeadStore | undefined;
 }
 
 const memories = new WeakMap<Seals, Memory>();
@@ -49,27 +49,27 @@ const memories = new WeakMap<Seals, Memory>();
 function memoryOf(seals: Seals): Memory {
   let memory = memories.get(seals);
   if (memory === undefined) {
-    memory = { heads: new Map(), refused: new Set(), kept: undefined };
+    memory = { heads: new Map(), refused: new Set(), store: undefined };
     memories.set(seals, memory);
   }
   return memory;
 }
 
 /** Sets the memory for the logs of a pool's database that outlives this process. */
-export function setHeadStore(pool: Pool, kept: HeadStore | undefined): void {
+export function setHeadStore(pool: Pool, store: HeadStore | undefined): void {
   const seals = sealsOf(pool);
-  if (seals === undefined) throw new Error('a pool without seals remembers nothing');
-  memoryOf(seals).kept = kept;
+  if (seals === undefined) throw new Error('a pool without seals cannot have a head store');
+  memoryOf(seals).store = store;
 }
 
 /** Whether the logs of a pool's database have a memory that outlives this process. */
 export function hasHeadStore(pool: Pool): boolean {
   const seals = sealsOf(pool);
-  return seals !== undefined && memoryOf(seals).kept !== undefined;
+  return seals !== undefined && memoryOf(seals).store !== undefined;
 }
 
 /** The memory that outlives this process, for the logs of a transaction's database. */
-export const headStore = (tx: Transaction): HeadStore | undefined => memoryOf(tx.seals).kept;
+export const headStore = (tx: Transaction): HeadStore | undefined => memoryOf(tx.seals).store;
 
 /** Records whether a log's head was valid when it was read. */
 export function noteHeadState(tx: Transaction, log: LogName, isValid: boolean): void {
@@ -87,19 +87,20 @@ export function countRefusedLogs(pool: Pool): number {
 const keyOf = (tx: Transaction, log: LogName): string => `${tx.tenantId} ${log}`;
 
 /**
- * The last committed head of a log that this process has seen, at first the stored one. Call it before a statement that reads the head.
+ * The last committed head of a log that this process has seen; before that, the one in the HeadStore. Call it before a statement that reads
+ * the head.
  * Returns a promise only at the first use of a log, so that later statements of the same round trip are not delayed.
  */
 export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
-  const { heads, kept } = memoryOf(tx.seals);
+  const { heads, store } = memoryOf(tx.seals);
   const seen = heads.get(keyOf(tx, log));
-  if (seen !== undefined || kept === undefined) return seen;
-  return kept.latest(tx.tenantId, log).then((head) => head && { size: head.size, root: () => head.root });
+  if (seen !== undefined || store === undefined) return seen;
+  return store.latest(tx.tenantId, log).then((head) => head && { size: head.size, root: () => head.root });
 }
 
 /**
  * Remembers a committed head, unless a later one is remembered.
- * @param sharedReads as in SeenHead; undefined: as known.
+ * @param sharedReads as in SeenHead; undefined leaves it unchanged.
  */
 export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree, sharedReads?: number): void {
   const known = memoryOf(tx.seals).heads.get(keyOf(tx, log));
@@ -115,14 +116,14 @@ export function acceptHead(tx: Transaction, log: LogName, { size, frontier }: St
   if (heads.size > HEADS_MAX) heads.delete(heads.keys().next().value!);
 }
 
-/** The number of such reads after another writer has appended. */
+/** The `sharedReads` of a log to which another writer has just appended. */
 const SHARED_READS = 8;
 
-/** Whether another writer has appended to a log of a pool's database within the last few reads of its head. */
+/** Whether another writer has appended to a log of the tenant within the last SHARED_READS reads of its head. */
 export const isShared = (tx: Transaction, log: LogName): boolean =>
   (memoryOf(tx.seals).heads.get(keyOf(tx, log))?.sharedReads ?? 0) > 0;
 
-/** The next `sharedReads` of a log, when its head was read. */
+/** The `sharedReads` of a log after its head was read. */
 export function nextSharedReads(seen: SeenHead | undefined, { size }: StoredTree): number {
   if (seen === undefined) return 0;
   return size > seen.size ? SHARED_READS : Math.max(0, (seen.sharedReads ?? 0) - 1);
@@ -163,8 +164,8 @@ export async function continuityFault(
 const GROWTH_MAX = 256;
 
 /**
- * Whether the known tree with the rows that another server has appended since is the tree of the head. This takes one statement and, for
- * the usual batch, a tenth of the hashes of `storedRoot`. If it is not, `storedRoot` tells whether the known rows or the new ones differ.
+ * Whether the known tree, extended by the rows appended since, is the tree of the head. This takes one statement and, for the usual batch,
+ * a tenth of the hashes of `storedRoot`. If the trees differ, `storedRoot` shows whether the known rows or the new ones differ.
  */
 async function hasGrownInto(
   tx: Transaction,

@@ -21,10 +21,10 @@ export const keyStates = new LogFold<KeyEvent, KeyState>({
   weightMax: 200_000,
 });
 
-/** The value by which an event commits to a key's secret. @param secretSha256 the stored hash. */
+/** The hash of a key's secret in events: the SHA-256 of the stored hash. */
 export const credentialOf = (secretSha256: Uint8Array): string => hash('sha256', secretSha256, 'hex');
 
-/** The credentials of rows. The requests of one tick share the row of their key. */
+/** The results of `credentialOf` for rows. Requests of one tick with the same key share its row. */
 const credentials = new WeakMap<KeyRecord, string>();
 
 function credentialOfRow(record: KeyRecord): string {
@@ -38,12 +38,12 @@ function credentialOfRow(record: KeyRecord): string {
 
 /**
  * The key of a row, from the key audit trail. If the row differs from the trail, it is reported and undefined is returned. Returns a
- * promise only if the trail has events that this process has not read, or the row differs from it on Citus.
+ * promise only if the trail has events that this process has not read, or if the row differs on Citus.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const key = compareKey(pool, record);
-  if (key instanceof Promise) return key.then((read) => read ?? againOnCitus(pool, record));
-  return key ?? againOnCitus(pool, record);
+  if (key instanceof Promise) return key.then((read) => read ?? recheckOnCitus(pool, record));
+  return key ?? recheckOnCitus(pool, record);
 }
 
 function compareKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
@@ -70,7 +70,7 @@ const COMMIT_MS = 1_000;
  * On Citus a row and its trail are on two machines, which commit one after the other. A row that differs is read again, and is reported if
  * it still differs from the same trail.
  */
-function againOnCitus(pool: Pool, record: KeyRecord): undefined | Promise<KnownKey | undefined> {
+function recheckOnCitus(pool: Pool, record: KeyRecord): undefined | Promise<KnownKey | undefined> {
   if (isOnCitus(pool) === false) return undefined;
   return (async () => {
     await sleep(COMMIT_MS);

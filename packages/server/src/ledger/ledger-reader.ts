@@ -14,7 +14,7 @@ import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** A proof that the tree of `first` rows is a prefix of that of `second`, with the checkpoint of the second if one was signed. */
+/** A proof that the log of `second` rows begins with the `first` ones, with the checkpoint of size `second` if one was signed. */
 export interface ConsistencyProof {
   log: LogName;
   first: number;
@@ -69,7 +69,7 @@ export class LedgerReader {
 
   /**
    * The proof that row `seq` is in the tree of a checkpoint (C2SP tlog-proof); undefined if there is no such row. It uses the newest
-   * checkpoint if that covers the row, otherwise a new one: checkpoints are stored for ever, so frequent requests must not sign one each.
+   * checkpoint if that covers the row, otherwise a new one: checkpoints are stored forever, so frequent requests must not sign one each.
    */
   async inclusionProof(tenantId: string, log: LogName, seq: number): Promise<string | undefined> {
     const { size, root, note } = await this.#parts.checkpointOver(tenantId, log, seq);
@@ -83,7 +83,10 @@ export class LedgerReader {
     return formatLogProof({ index: seq - 1, hashes, checkpoint: note });
   }
 
-  /** The proof between two sizes; `second` defaults to the newest checkpoint. undefined if they are not sizes of this log. */
+  /**
+   * The proof between two sizes; `second` defaults to that of the newest checkpoint. undefined if `second` is smaller than `first`, or
+   * larger than the log.
+   */
   async consistencyProof(
     tenantId: string,
     log: LogName,

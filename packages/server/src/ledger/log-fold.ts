@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { conflict } from '@countersign/core/domain/event-conflict';
+import { applyEvent } from '@countersign/core/domain/event-conflict';
 import { Frontier } from '@countersign/core/domain/merkle-tree';
 import { sameBytes } from '@countersign/core/domain/signed-note';
 import { sha256 } from '../crypto/digests.ts';
@@ -10,7 +10,7 @@ import { noteHeadState } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** How often a head is read again while other transactions append. */
+/** The largest number of reads of a head while other transactions append. */
 const READS_MAX = 50;
 
 /** The state that results from the events of a log. `apply` throws EventConflictError for an event that contradicts the state. */
@@ -28,9 +28,9 @@ export interface FoldedLog<Event, State extends FoldedState<Event>> {
   read(tx: Transaction, after: number, last: number): Promise<{ seq: number; document: string }[]>;
   parse(value: unknown, place: { seq: number; tenantId: string }): { event: Event } | { fault: string };
   create(): State;
-  /** The share of a state in the memory for all states. */
+  /** The size of a state, in the unit of `weightMax`. */
   weight(state: State): number;
-  /** Above this weight the least recently used states are dropped, and read again when needed. */
+  /** Above this total weight, the least recently used states are dropped. They are read again when needed. */
   weightMax: number;
 }
 
@@ -38,7 +38,7 @@ export interface FoldedLog<Event, State extends FoldedState<Event>> {
 interface Fold<State> {
   state: State;
   tree: Frontier;
-  /** The number of events that were compared with a sealed head. */
+  /** The number of events that have been compared with a sealed head. */
   verifiedSize: number;
 }
 
@@ -145,7 +145,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   #apply(tx: Transaction, fold: Fold<State>, { seq, document }: { seq: number; document: string }): void {
     const read = this.#log.parse(parsed(document), { seq: fold.state.size + 1, tenantId: tx.tenantId });
     if ('fault' in read) throw this.#rewritten(tx, `event ${seq}: ${read.fault}`);
-    const conflicting = conflict(fold.state, read.event);
+    const conflicting = applyEvent(fold.state, read.event);
     if (conflicting !== undefined) throw this.#rewritten(tx, `event ${seq}: ${conflicting}`);
     fold.tree.append(hash('sha256', this.#log.domain + document, 'buffer'));
   }

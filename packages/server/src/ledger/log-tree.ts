@@ -43,7 +43,7 @@ export function openFrontier({ size, frontier }: StoredTree): Frontier {
 export const hashesIn = (bytes: Uint8Array): Uint8Array[] =>
   Array.from({ length: bytes.length / HASH_BYTES }, (_, place) => bytes.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES));
 
-/** Appends the leaf data of rows to a tree: O(1) hashes per row on average, for any size. */
+/** Appends the leaf data of rows to a tree, with O(1) hashes per row on average. */
 export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTree {
   const frontier = openFrontier(tree);
   const nodes: TreeNode[] = [];
@@ -88,7 +88,7 @@ type Run = ReturnType<typeof storedBelow>;
 
 const coversRun = (run: Run, { level, first, end }: Run): boolean => run.level === level && run.first <= first && end <= run.end;
 
-/** The largest gap within a run. Reading a few unneeded hashes reduces about twenty statements to five. */
+/** The largest gap within a run. Reading unneeded hashes in gaps reduces about twenty statements to five. */
 const GAP_MAX = 2 ** STORED_LEVEL_STEP;
 
 /** The runs to read for some places, as few as possible. */

@@ -7,7 +7,7 @@ import { readTraceSubmissions } from '../storage/trace-columns.ts';
 import type { SubmissionPlace } from '../storage/trace-rows.ts';
 import { parsedDocument } from './stored-document.ts';
 
-/** For each list of claims: the IDs of the agents that it names. */
+/** For each list of claims: the IDs of the stored agents that it names. */
 export async function namedAgents(tx: Transaction, lists: readonly (readonly AgentClaim[])[]): Promise<Set<string>[]> {
   const agents = await findAgents(tx, ...claimedAgents(lists.flat()));
   const byName = new Map(agents.map(({ id, name }) => [name, id]));

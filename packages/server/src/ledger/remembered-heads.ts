@@ -3,13 +3,13 @@ import type { LockedHead } from '../storage/log-heads.ts';
 /** A head is read again after this time, which also compares the two clocks again. */
 const REMEMBERED_MS = 60_000;
 
-/** The largest drift between wall clock and monotonic clock before a head is read again. More than NTP corrects gradually. */
+/** Above this drift between wall clock and monotonic clock, a head is read again. Gradual corrections by NTP stay below it. */
 const CLOCK_DRIFT_MAX_MS = 1_000;
 
-/** After a wrong guess, another process appends to this log too. Every batch then reads the head for this time. */
+/** A wrong guess shows that another process appends to this log too. For this long, every batch then reads the head. */
 const SHARED_MS = 1_000;
 
-/** The largest number of tenants. Above it, all are dropped. */
+/** The largest number of remembered tenants. Above it, all are dropped. */
 const TENANTS_MAX = 10_000;
 
 interface Memory {
@@ -22,15 +22,15 @@ interface Memory {
    */
   wallAhead: number;
   readAt: number;
-  /** Until when heads are read, because another process moves them too. */
+  /** Until then, the head is read for every batch, because another process moves it too. */
   sharedUntil: number;
 }
 
 /**
  * The last heads of one log that this process has written, by tenant. A remembered head is a guess that saves a batch the round trip of
- * reading it. It need not be right: if the database has another head, the statement that moves it fails (`moveGuessedHead`), the batch is
- * rolled back, and it is retried with the head read and locked. A head may be remembered before its batch is committed, because the
- * statement that moves it next waits for that commit.
+ * reading the head. The guess need not be right: if the database has another head, the statement that moves it fails (`moveGuessedHead`).
+ * The batch is then rolled back and retried, and reads and locks the head. A head may be remembered before its batch is committed, because
+ * the statement that moves it next waits for that commit.
  */
 export class RememberedHeads {
   readonly #memories = new Map<string, Memory>();
@@ -43,8 +43,8 @@ export class RememberedHeads {
     this.#wallClock = wallClock;
   }
 
-  /** The remembered head, if any, with the current time of the database. The next head is given to `remember`. */
-  take(tenantId: string): LockedHead | undefined {
+  /** The remembered head, if any, with the current time of the database. After moving it, the caller passes the next head to `remember`. */
+  get(tenantId: string): LockedHead | undefined {
     const memory = this.#memories.get(tenantId);
     if (memory === undefined) return undefined;
     const now = this.#clock();
@@ -52,11 +52,12 @@ export class RememberedHeads {
     if (head === undefined || now - readAt > REMEMBERED_MS) return undefined;
     if (Math.abs(this.#wallClock() - now - wallAhead) > CLOCK_DRIFT_MAX_MS) return undefined;
     const moment = new Date(now + clockAhead).toISOString();
-    if (moment < head.now) return undefined; // the head is read, and the clock waited for
+    // The caller then locks the head, and waits for the clock.
+    if (moment < head.now) return undefined;
     return { ...head, now: moment, guessed: { seq: head.seq, rowHash: head.rowHash } };
   }
 
-  /** Whether `take` may return a head. */
+  /** Whether `get` may return a head. */
   has(tenantId: string): boolean {
     return this.#memories.get(tenantId)?.head !== undefined;
   }
@@ -78,7 +79,7 @@ export class RememberedHeads {
     const now = this.#clock();
     const known = this.#memories.get(tenantId);
     if (guessed !== undefined) {
-      // Dropped meanwhile with all others: its clock reading is as old as the head.
+      // The heads of all tenants were dropped meanwhile, and with this one the reading of the clock that it needs.
       if (known === undefined) return;
       known.head = head;
       return;

@@ -32,20 +32,20 @@ const EMPTY = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8Array
 
 /**
  * Locks the heads of a tenant's logs, in the same order everywhere.
- * @param sendBehind sends a statement that runs after the locks, in the same round trip.
+ * @param sendAfterLocks sends a statement that runs after the locks, in the same round trip.
  * @throws LogRewrittenError if a head is missing, its seal is not valid, or it does not continue the log that this process has seen.
  */
 export async function lockSealedHeads<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
-  sendBehind?: () => void,
+  sendAfterLocks?: () => void,
 ): Promise<Record<L, LockedHead>> {
   const found = seenOf(tx, logs);
   const seen = found instanceof Map ? found : await found;
   const locking = lockHeads(tx, logs);
   const growths = readGrowths(tx, logs, seen);
-  sendBehind?.();
-  return verifiedLocked(tx, logs, seen, growths, await locking);
+  sendAfterLocks?.();
+  return verifyLocked(tx, logs, seen, growths, await locking);
 }
 
 /** The same, and reads the head of another log after the locks, in the same round trip. */
@@ -60,8 +60,8 @@ export async function lockAndReadSealedHeads<L extends LogName>(
   const growths = readGrowths(tx, [...logs, other], seen);
   const [stored, head] = await reading;
   return {
-    locked: await verifiedLocked(tx, logs, seen, growths, stored),
-    read: await verified(tx, other, seen.get(other), head, growths.get(other)),
+    locked: await verifyLocked(tx, logs, seen, growths, stored),
+    read: await verifyHead(tx, other, seen.get(other), head, growths.get(other)),
   };
 }
 
@@ -81,7 +81,7 @@ function seenOf(tx: Transaction, logs: readonly LogName[]): SeenHeads | Promise<
   return Promise.all(found.map(async ([log, seen]) => [log, await seen] as const)).then((known) => new Map(known));
 }
 
-async function verifiedLocked<L extends LogName>(
+async function verifyLocked<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
   seen: SeenHeads,
@@ -91,21 +91,21 @@ async function verifiedLocked<L extends LogName>(
   const locked = {} as Record<L, LockedHead>;
   for (const log of logs) {
     const head = stored.get(log);
-    const { seq, rowHash, tree } = await verified(tx, log, seen.get(log), head, growths.get(log));
+    const { seq, rowHash, tree } = await verifyHead(tx, log, seen.get(log), head, growths.get(log));
     const { now, clock } = head!;
     locked[log] = { seq, rowHash, tree, now, clock };
   }
   return locked;
 }
 
-/** The head of a log, without a lock. Throws LogRewrittenError in the same cases. */
+/** Reads the head of a log without a lock. Throws LogRewrittenError in the same cases. */
 export async function readSealedHead(tx: Transaction, log: LogName): Promise<ReadHead> {
   const found = lastSeen(tx, log);
   const seen = found instanceof Promise ? await found : found;
-  return verified(tx, log, seen, await readHead(tx, log));
+  return verifyHead(tx, log, seen, await readHead(tx, log));
 }
 
-/** Moves a locked or guessed head to the appended rows, and seals it. */
+/** Moves a locked or guessed head, and seals it. */
 export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & Pick<LockedHead, 'guessed'>): void {
   const seal = tx.seals.ofHead({ ...sealedOf(tx, log, head), lastMoment: head.now.replace('Z', '000Z') });
   tx.afterCommit(() => rememberSeen(tx, log, head.tree));
@@ -123,7 +123,7 @@ export function sealFault(tx: Transaction, log: LogName, head: StoredHead): stri
 }
 
 /** Returns the head if its seal is valid and it continues the log that this process has seen; otherwise throws. */
-async function verified<H extends StoredHead>(
+async function verifyHead<H extends StoredHead>(
   tx: Transaction,
   log: LogName,
   seen: SeenHead | undefined,

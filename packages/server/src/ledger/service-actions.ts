@@ -46,5 +46,5 @@ export const SERVICE_ACTIONS = {
 /** One of those actions. */
 export type ServiceAction = keyof typeof SERVICE_ACTIONS;
 
-/** What the metadata of an entry may hold; null where its action has none. */
+/** The metadata that an entry of an action may have; null if the action has none. */
 export type ServiceMetadata<A extends ServiceAction> = { [Member in (typeof SERVICE_ACTIONS)[A][number]]?: unknown } | null;

@@ -37,7 +37,7 @@ export class StoredHeads {
     return new StoredHeads(pool, selection, latest?.size ?? -1);
   }
 
-  /** The next checkpoints up to a size that were not returned yet, or the first invalid one. */
+  /** The next checkpoints up to a size that were not returned yet, as far as they are valid; and the fault of the first invalid one. */
   async upTo(size: number): Promise<{ heads: KeptHead[]; contradiction: Contradiction | undefined }> {
     const heads: KeptHead[] = [];
     for (;;) {
@@ -68,8 +68,8 @@ export class StoredHeads {
     if ('fault' in opened) return `${opened.fault}: this installation did not sign it`;
     const { head } = opened;
     if (head.origin !== originOf(tenantId, log))
-      return `it is of ${JSON.stringify(head.origin)}: the checkpoint of another tenant or log`;
-    if (head.size !== size || !sameBytes(head.root, root)) return 'its columns say otherwise than its note: they were altered';
+      return `its origin is ${JSON.stringify(head.origin)}: it is a checkpoint of another tenant or log`;
+    if (head.size !== size || !sameBytes(head.root, root)) return 'its columns differ from its note: they were altered';
     return undefined;
   }
 }

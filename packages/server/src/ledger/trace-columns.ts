@@ -24,14 +24,14 @@ export interface ColumnFinding {
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 const AFTER_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** A difference with the id of its trace. */
+/** A finding, and the id of its trace. */
 interface Difference extends ColumnFinding {
   trace: string;
 }
 
 /**
  * Compares the rows of all traces with their stored documents, page by page. The documents must have been compared with the log before. A
- * trace that differs is read again, because a log record may have joined it meanwhile.
+ * trace that differs is read again, because a log record may have joined it, or it may have been dropped, between two statements.
  */
 export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncGenerator<ColumnFinding[]> {
   for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
@@ -46,7 +46,7 @@ export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncG
   }
 }
 
-/** The ID directly before another one. A page that starts after it can contain that one alone. */
+/** The ID directly before another one, for a page that contains only that other one. */
 function idBefore(id: string): string {
   const digits = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0');
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
@@ -58,7 +58,7 @@ async function comparePage(
   after: string,
   upTo: string,
 ): Promise<{ differences: Difference[]; last: string | undefined }> {
-  // The rows first: submissions are only added, so all that a row counts exist when they are read.
+  // The rows are read before the submissions, so that every submission that a row counts is stored when the submissions are read.
   const rows = await inTenantTransaction(pool, tenantId, (tx) => listTraceColumns(tx, after, upTo));
   const last = rows.at(-1)?.id;
   if (last === undefined) return { differences: [], last };
@@ -72,7 +72,7 @@ async function comparePage(
     const document = parsedDocument(submission.document ?? '') as Trace | undefined;
     const name = submissionName(submission.id, submission.number);
     if (document === undefined || !hasSameSpans(document, submission)) {
-      const fault = 'the column spans is not what its document says';
+      const fault = 'the column spans differs from its document';
       differences.push({ table: 'trace_submissions', id: name, fault, trace: submission.id });
     }
     if (document === undefined) continue;
@@ -96,7 +96,7 @@ async function comparePage(
 }
 
 async function* submissionsOf(pool: Pool, tenantId: string, after: string, last: string): AsyncGenerator<StoredSubmission> {
-  // Numbers begin at 1, and none of the traces has this id.
+  // This number is above all others, so the submissions of the trace `after` are skipped.
   let place: SubmissionPlace = { id: after, number: 2 ** 31 - 1 };
   for (;;) {
     const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceSubmissions(tx, place, last));

@@ -8,21 +8,21 @@ import { awaitTurn, holdTurn } from '../storage/turns.ts';
 import { lockLogs, moveLog, type NextHead, nextHead } from './advance.ts';
 import type { RememberedHeads } from './remembered-heads.ts';
 
-/** An event of the log `traces` for all submissions of a transaction, before it is appended. */
+/** An event of the log `traces` for all submissions of a transaction, which is not appended yet. */
 export interface ReservedEvent {
-  /** The moment that the rows of the submissions must have. */
+  /** The time that the rows of the submissions must have. */
   receivedAt: string;
   /** Appends the event. Call it after the statements that write the rows. */
   append(): Promise<void>;
 }
 
 /**
- * The one way to append to a tenant's log `traces`. The head is moved after the rows are written: the rows are large, and another
- * transaction can write its rows at the same time. If this process remembers the head, the number of the event is known before the rows
- * are written, and no round trip is added. The transaction then holds the turn with that number, writes its rows, and waits for the turn
- * before it (storage/turns.ts).
- * @param heads where this process left the heads of the logs `traces`.
- * @param clock the database's clock, if it was read: the moment of the rows if the head is not remembered.
+ * Prepares the event of a transaction's submissions in a tenant's log `traces`. The head is moved after the rows are written: the rows are
+ * large, and another transaction can write its rows at the same time. If this process remembers the head, the number of the event is known
+ * before the rows are written, and no round trip is added. The transaction then takes the turn with that number, writes its rows, and waits
+ * for the previous turn (storage/turns.ts).
+ * @param heads the heads of the logs `traces` that this process remembers.
+ * @param clock the database's clock, if it was read: the time of the rows if the head is not remembered.
  */
 export async function reserveTraceEvent(
   tx: Transaction,
@@ -30,7 +30,7 @@ export async function reserveTraceEvent(
   clock: string | undefined,
   submissions: readonly TraceSubmission[],
 ): Promise<ReservedEvent> {
-  const guessed = heads.take(tx.tenantId);
+  const guessed = heads.get(tx.tenantId);
   if (guessed === undefined) {
     const receivedAt = clock ?? (await readClock(tx));
     return {
@@ -55,7 +55,7 @@ export async function reserveTraceEvent(
   };
 }
 
-/** An event with its canonical text and hash, and the head after it. */
+/** The canonical text and the hash of an event, and the head after it. */
 interface PreparedEvent {
   canonical: string;
   hash: string;

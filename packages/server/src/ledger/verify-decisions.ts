@@ -16,8 +16,8 @@ import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 export type DecisionKeyOf = (tenantId: string, keyId: string) => Uint8Array;
 
 /**
- * Verifies a tenant's decisions in the database: digest, signature and columns of each, gaps, head, tree and checkpoints, and that the log
- * `evidence` gives the evidence of each.
+ * Verifies a tenant's decisions in the database: digest, signature and columns of each, gaps, head, tree and checkpoints. The evidence of
+ * each must follow from the log `evidence`.
  */
 export async function verifyDecisions(
   pool: Pool,
@@ -59,7 +59,7 @@ function rowFault(
   if (typeof decision.key_id !== 'string') return 'key_id is not a string';
   const fault = signatureFault(decision, keyOf(decision.key_id));
   if (fault !== undefined) return fault;
-  // The signature covers the content of the text. This comparison finds duplicate members and other spellings.
+  // The signature covers the content of the text. This comparison finds duplicate members, and values in another notation.
   if (JSON.stringify(decision) !== row.document) return 'the stored document is not as it was written: its text was altered';
   const { decision_id: id, timestamp, asked_by: askedBy } = decision;
   // Older versions did not sign who asked, so that column cannot be checked.

@@ -1,6 +1,6 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
 import { RowTimes } from '@countersign/core/domain/clock-correction';
-import { conflict } from '@countersign/core/domain/event-conflict';
+import { applyEvent } from '@countersign/core/domain/event-conflict';
 import { readEvidenceEvent } from '@countersign/core/domain/evidence-event';
 import { EvidenceState, evaluationOfEvent } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
@@ -12,7 +12,7 @@ import { correctionsOf } from './stored-corrections.ts';
 import { readStoredEvent } from './stored-event.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
-/** Findings that a report names. */
+/** The largest number of findings in a report. */
 const FINDINGS_MAX = 20;
 
 /** The result of verifying a log of evidence and comparing the tables with it. */
@@ -33,7 +33,7 @@ export async function verifyEvidence(pool: Pool, tenantId: string, options: Walk
   const check = (row: StoredEvidenceEvent, seq: number): RowCheck | Promise<RowCheck> => {
     const read = readStoredEvent(row, { seq, tenantId }, readEvidenceEvent);
     if ('fault' in read) return read;
-    const fault = conflict(state, read.event) ?? moments.next(seq, read.event.recorded_at, 'recorded_at');
+    const fault = applyEvent(state, read.event) ?? moments.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
     if (read.event.action !== 'evaluation.recorded' || findings.length >= FINDINGS_MAX) return { hash: row.event_hash };
     const evaluation = evaluationOfEvent(read.event);
@@ -55,7 +55,7 @@ export async function verifyEvidence(pool: Pool, tenantId: string, options: Walk
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
 }
 
-/** Removes duplicates: both comparisons find an evaluation that promotion checks use. */
+/** Adds rows that differ from the log. An evaluation that promotion checks can use may have been found already. */
 async function addTableFindings(pool: Pool, tenantId: string, findings: TableFinding[]): Promise<void> {
   for await (const finding of compareTables(pool, tenantId)) {
     if (findings.length >= FINDINGS_MAX) return;

@@ -1,6 +1,6 @@
 import type { ChainReport } from '@countersign/core/domain/chain-report';
 import { RowTimes } from '@countersign/core/domain/clock-correction';
-import { conflict } from '@countersign/core/domain/event-conflict';
+import { applyEvent } from '@countersign/core/domain/event-conflict';
 import { readKeyEvent } from '@countersign/core/domain/key-event';
 import { KeyState, type KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
@@ -49,8 +49,8 @@ const keyRowFault = (pool: Pool, tenantId: string): Promise<string | undefined> 
 
 function differenceOf(row: KeyFacts, known: KnownKey | undefined): string | undefined {
   if (known === undefined) return 'the trail has no such key: the row was inserted outside the server';
-  if (row.id !== known.id || row.kind !== known.kind || row.name !== known.name) return 'its id, kind or name is another one';
-  if (credentialOf(row.secretSha256) !== known.credentialSha256) return 'the hash of its secret is another one';
+  if (row.id !== known.id || row.kind !== known.kind || row.name !== known.name) return 'its id, kind or name is different';
+  if (credentialOf(row.secretSha256) !== known.credentialSha256) return 'the hash of its secret is different';
   if (JSON.stringify(row.scopes) !== JSON.stringify(known.scopes))
     return `its scopes are ${row.scopes.join(', ')}, the trail says ${known.scopes.join(', ')}`;
   if (row.expiresAt !== known.expiresAt) return `it expires at ${row.expiresAt}, the trail says ${known.expiresAt}`;
@@ -60,7 +60,7 @@ function differenceOf(row: KeyFacts, known: KnownKey | undefined): string | unde
 function rowFault(row: StoredKeyEvent, seq: number, tenantId: string, state: KeyState): string | undefined {
   const read = readStoredEvent(row, { seq, tenantId }, readKeyEvent);
   if ('fault' in read) return read.fault;
-  return columnFault({ ...read.event }, row, COLUMNS) ?? conflict(state, read.event);
+  return columnFault({ ...read.event }, row, COLUMNS) ?? applyEvent(state, read.event);
 }
 
 /** The columns of a key event; searches and pages use them, so they must match the hashed document. */

@@ -11,8 +11,7 @@ import { verifyTraces } from './verify-traces.ts';
 import type { WalkOptions } from './walk-log.ts';
 
 /**
- * Verifies one log of a tenant in the database against everything that is known of it: its rows, head, tree and checkpoints, and the tables
- * that must match it.
+ * Verifies one log of a tenant in the database: its rows, head, tree and checkpoints, and the tables that must match it.
  * @param masterSecret verifies the signatures of decisions.
  */
 export function verifyLog(

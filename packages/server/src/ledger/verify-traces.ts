@@ -52,7 +52,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
   const moments = new RowTimes('traces', await correctionsOf(pool, tenantId));
   const findings: TraceFinding[] = [];
   const drops = new DropRecords(pool, tenantId);
-  let named = 0;
+  let logged = 0;
   let dropped: DroppedTraces | undefined;
   const check = (row: StoredTraceEvent, seq: number): RowCheck | Promise<RowCheck> => {
     const read = readStoredEvent(row, { seq, tenantId }, readTraceEvent);
@@ -60,7 +60,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
     const fault = moments.next(seq, read.event.recorded_at, 'recorded_at');
     if (fault !== undefined) return { fault };
     const { event } = read;
-    named += storedBy(event);
+    logged += storedBy(event);
     if (event.action === 'traces.dropped')
       dropped = { traces: (dropped?.traces ?? 0) + event.traces.length, lastAt: event.recorded_at };
     if (findings.length >= FINDINGS_MAX) return { hash: row.event_hash };
@@ -74,7 +74,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
   const report: ChainReport = dropped === undefined ? walked : { ...walked, dropped };
   // The rows cannot be compared with an invalid log.
   if (report.firstBad !== undefined || report.contradiction !== undefined) return { ...report, findings };
-  if (findings.length < FINDINGS_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, named)));
+  if (findings.length < FINDINGS_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, logged)));
   if (findings.length < FINDINGS_MAX) await addColumnFindings(pool, tenantId, findings, options.rest);
   const shown = findings.slice(0, FINDINGS_MAX);
   const [first] = shown;
@@ -91,9 +91,9 @@ async function addColumnFindings(
   findings: TraceFinding[],
   rest: WalkOptions['rest'],
 ): Promise<void> {
-  const named = new Set(findings.map(({ id }) => traceOf(id)));
+  const reported = new Set(findings.map(({ id }) => traceOf(id)));
   for await (const found of compareTraceColumns(pool, tenantId)) {
-    findings.push(...found.filter(({ id }) => !named.has(traceOf(id))));
+    findings.push(...found.filter(({ id }) => !reported.has(traceOf(id))));
     if (findings.length >= FINDINGS_MAX) return;
     await rest?.();
   }
@@ -110,7 +110,7 @@ const storedBy = (event: TraceLogEvent): number =>
     ? -event.traces.reduce((sum, { submissions }) => sum + submissions, 0)
     : event.submissions.length;
 
-/** The traces of an event that should be gone, and are not. */
+/** The traces of an event that were dropped and still have rows. */
 async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent): Promise<TraceFinding[]> {
   const ids = traces.map(({ id }) => id);
   const stored = await inTenantTransaction(pool, tenant_id, (tx) => findStoredTraces(tx, ids));
@@ -118,9 +118,9 @@ async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent)
   return stored.map((id) => ({ table: 'trace_submissions', id, fault }));
 }
 
-/** The submissions of an event whose rows differ from it. Rows that a later event dropped must be absent. */
+/** The submissions of an event whose rows differ from it. A row may be absent if a later event dropped it. */
 async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): Promise<TraceFinding[]> {
-  // One state, so that a row is not dropped between reading it and its document.
+  // All statements see one state, so that a row is not dropped between reading the row and its document.
   const rows = await inSnapshotTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
   const byName = new Map(rows.map((row) => [nameOf(row), row]));
   const gone = event.submissions.filter((logged) => !byName.has(nameOf(logged)));
@@ -135,7 +135,7 @@ async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): P
   return findings;
 }
 
-/** The row of a submission. If its export was erased with another run, it counts as the export of the log. */
+/** The row of a submission. If its export was erased with another run, the row gets the digest in the log, and so has no fault. */
 async function withErasedExport(
   drops: DropRecords,
   logged: TraceSubmission,
@@ -159,7 +159,7 @@ async function earlierAgentFault(
   if (isNamedAgent(logged.agent_id, await agentsNamedUpTo(pool, tenantId, logged))) return undefined;
   return {
     table: 'traces',
-    fault: `agent_id was ${logged.agent_id} when this submission was stored; no document up to it says so`,
+    fault: `the log says that agent_id was ${logged.agent_id} when this submission was stored; no document up to it names that agent`,
   };
 }
 
@@ -190,11 +190,12 @@ function rowFault(
 
 /**
  * Stored submissions that no event contains. The search runs only if there are more rows than submissions in the log.
- * @param walked the number of verified events; `named` is the number of their submissions.
+ * @param walked the number of verified events.
+ * @param logged the number of submissions that these events add, without those that they drop.
  */
-async function addedRows(pool: Pool, tenantId: string, walked: number, named: number): Promise<TraceFinding[]> {
+async function addedRows(pool: Pool, tenantId: string, walked: number, logged: number): Promise<TraceFinding[]> {
   const { rows, seq } = await inTenantTransaction(pool, tenantId, countSubmissions);
-  let expected = named;
+  let expected = logged;
   for await (const event of readTraceLog(pool, tenantId, walked, seq)) expected += storedBy(event);
   if (rows <= expected) return [];
   const known = new Set<string>();

@@ -14,12 +14,13 @@ import { sealFault } from './sealed-heads.ts';
 import { StoredHeads } from './stored-heads.ts';
 import { storedPages } from './stored-pages.ts';
 
-/** What a walk compares a log with, besides the database. */
+/** The options of a walk. */
 export interface WalkOptions {
   /** The keys of the stored checkpoints; without them, the signatures are not checked. */
   keys?: readonly NoteKey[] | undefined;
+  /** Heads kept outside the database, to be compared with the log. */
   kept?: readonly KeptHead[];
-  /** Called from time to time with the number of rows read. */
+  /** Called after each page with the number of checked rows. */
   progress?: ((rows: number) => void) | undefined;
   /** Awaited after each page, which limits the load on the database. */
   rest?: (() => Promise<void>) | undefined;
@@ -71,7 +72,7 @@ export async function walkLog<Row extends { seq: number }>(
       walked.hash = result.hash;
       leaf.write(result.hash, 'hex');
       tree.append(leaf, collect);
-      // The next page is being read meanwhile; PostgreSQL pauses while its output is not read.
+      // Lets this process receive the next page meanwhile: PostgreSQL pauses while its output is not read.
       if (walked.seq % ROWS_BETWEEN_READS === 0) await setImmediate();
     }
     await compareNodes(pool, tenantId, { log, tree, nodes, size: extent.head?.tree.size ?? 0 });
@@ -84,7 +85,7 @@ export async function walkLog<Row extends { seq: number }>(
   return { ...found(), contradiction: tree.end(log, tenantId) ?? sealContradiction(extent) };
 }
 
-/** Compares the tree stored with the head with the tree over the rows. */
+/** Adds the tree that is stored with the head, to be compared with the tree over the rows. */
 function addFrontier(tree: TreeVerifier, { head }: LogExtent): void {
   if (head === undefined) return;
   const { size } = head.tree;
@@ -134,7 +135,7 @@ async function compareNodes(
   }
 }
 
-/** Whether the head matches the last row. */
+/** How the head differs from the last row; undefined if it matches. */
 function headFault(
   walked: { seq: number; hash: string | null },
   head: LogExtent['head'],

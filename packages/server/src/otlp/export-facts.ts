@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import { recordedByKey } from '../ingest/ingest-request.ts';
 import type { ExportRequest, ReadExport } from './export.ts';
 
-/** The message about overwritten personal data. */
+/** The message to the sender about overwritten personal data. */
 export const REDACTED = 'A user id was an e-mail address or a telephone number and was overwritten; send an opaque identifier.';
 
 /**
- * Properties of all exports. An identical body with the same key within 24 hours is the same export, sent again because its response was
- * lost.
+ * The members that all exports have. An identical body with the same key within 24 hours is the same export, sent again because its
+ * response was lost.
  */
 export function exportFacts(request: ExportRequest, read: ReadExport<unknown>) {
   const bodySha256 = hash('sha256', read.body ?? request.document, 'hex');

@@ -11,7 +11,7 @@ const RECORD_BYTES = 300;
 const NOT_KEPT =
   'Only GenAI content, exceptions and evaluation results that belong to a span are stored; other log records are not.';
 
-/** Prepares an export of log records. Records that do not belong to a span are counted as rejected. */
+/** Prepares an export of log records. Records that are not stored (`NOT_KEPT`) are counted as rejected. */
 export function prepareLogExport(request: ExportRequest, read: ReadExport<LogRecord>): PreparedExport {
   const mapped = mapLogs(read.records);
   const rejected = read.records.length - mapped.length;

@@ -27,8 +27,8 @@ export function writeExports(
 }
 
 /**
- * Looks up the traces in the round trip that looks up stored responses. Not if log records report exceptions: their traces are locked
- * first, and all transactions must lock in the same order.
+ * Looks up the traces in the round trip that looks up stored responses. Not if log records report exceptions: the traces of these records
+ * are locked first, and all transactions must lock in the same order.
  */
 function lookUpEarly(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<StoredTraces> | undefined {
   const traces = items.flatMap((item) => item.traces);
@@ -40,7 +40,7 @@ function lookUpEarly(tx: Transaction, items: readonly QueuedExport[], heads: Rem
 interface BatchParts {
   documents: BatchDocuments;
   heads: RememberedHeads;
-  /** What was looked up of the traces of all exports; undefined if not yet. */
+  /** The stored traces and agents of all exports; undefined if they were not looked up yet. */
   before: Promise<StoredTraces> | undefined;
 }
 

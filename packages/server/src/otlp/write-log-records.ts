@@ -12,7 +12,7 @@ import {
 import { lockTraces } from '../storage/traces.ts';
 import type { QueuedExport } from './export.ts';
 
-/** The log records of exports that can be stored, and those rejected because too many records wait for their trace. */
+/** The log records of each export that can be stored. Those beyond WAITING_MAX waiting records are counted as rejected. */
 export async function withinWaitingLimit(
   tx: Transaction,
   items: readonly QueuedExport[],
@@ -55,9 +55,9 @@ export async function lockFailingTraces(
 
 /**
  * Stores log records, and joins those that waited for the traces of this transaction. A trace with an exception is marked, in any order of
- * arrival. Another transaction may be inserting an unknown trace. It moves the head of the log `traces` before it reads log records, so
- * this transaction locks the head before it marks traces.
- * @param written trace ids of the traces that this transaction writes, after the head was moved.
+ * arrival. Another transaction may be inserting a trace that this one does not see. It moves the head of the log `traces` before it reads
+ * log records, so this transaction locks that head before it marks traces.
+ * @param written trace_ids of the traces that this transaction has written. If there are any, it has moved the head already.
  */
 export async function writeLogRecords(
   tx: Transaction,

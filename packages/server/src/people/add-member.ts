@@ -12,9 +12,9 @@ import { type IssuedLink, issueLink } from './one-time-links.ts';
 import { isPersonName, PERSON_NAME_RULE } from './person-name.ts';
 
 /**
- * Makes a person a member without asking them, and returns a link that signs them in. Without an account they get one without a password,
- * which a link of `resetLinkByOperator` sets. Only for the operator. A person with a password is invited instead: an account does not prove
- * that its address belongs to the person, and an invitation needs both link and password.
+ * Makes a person a member without asking them, and returns a link that signs them in. A new account has no password; a link of
+ * `resetLinkByOperator` sets one. Only for the operator. A person with a password is invited instead: an account does not prove that its
+ * address belongs to the person, and an invitation needs both link and password.
  */
 export async function addMember(
   pool: Pool,
@@ -32,7 +32,7 @@ export async function addMember(
     if (!isNew && account === undefined) throw new BrokenSealError('people');
     if (account?.hasPassword === true)
       throw new RuleViolationError(
-        'the account with this e-mail address has a password; use `members invite` to make a link for it',
+        'the account with this e-mail address has a password; use `members invite` to create a link for it',
       );
     const personId = account?.id ?? newcomer.id;
     await makeMember(act, personId, role, { by });

@@ -8,7 +8,7 @@ export interface Argon2Cost {
   lanes: number;
 }
 
-/** argon2id (RFC 9106): `tagBytes` bytes of a message and a salt. */
+/** Derives `tagBytes` bytes from a message and a salt with argon2id (RFC 9106). */
 export type Argon2id = (message: Buffer, salt: Buffer, tagBytes: number, cost: Argon2Cost) => Promise<Buffer>;
 
 /** Node's own implementation since 24.7, on its thread pool. Older versions lack it, so it cannot be imported by name. */
@@ -17,7 +17,7 @@ const native = (crypto as Partial<typeof crypto>).argon2;
 const byNode: Argon2id = (message, nonce, tagLength, { memoryKiB: memory, passes, lanes: parallelism }) =>
   promisify(native!)('argon2id', { message, nonce, parallelism, tagLength, memory, passes });
 
-/** In JavaScript, for Node before 24.7: six times as slow, yielding to other requests. */
+/** In JavaScript, for Node before 24.7. It is six times as slow, and yields to other requests. */
 export const byJavaScript: Argon2id = async (message, salt, dkLen, { memoryKiB: m, passes: t, lanes: p }) => {
   const { argon2idAsync } = await import('@noble/hashes/argon2.js');
   return Buffer.from(await argon2idAsync(message, salt, { t, m, p, dkLen }));

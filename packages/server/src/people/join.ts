@@ -30,7 +30,7 @@ export interface LinkInput {
   password: string;
 }
 
-/** Creates the first admin: of a new workspace by the link for the instance, or of the workspace of the link. */
+/** Creates the first admin: of a new workspace if the link is for the instance, otherwise of the link's workspace. */
 export async function setUp(
   pool: Pool,
   input: LinkInput & { email: string; workspaceName?: string | undefined },
@@ -83,8 +83,8 @@ async function startMembership(
 }
 
 /**
- * Makes an account a member. The account is new, or locked here or by the foreign key of the membership. Pending links that reset the
- * person's password or sign them in become invalid, because their creator must not gain access to this workspace.
+ * Makes an account a member. The account is new, or locked by `claimAccount` or by the foreign key of the membership. Pending links that
+ * reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace.
  */
 export async function makeMember(
   { tx, record }: Pick<Act, 'record'> & { tx: Transaction },

@@ -34,7 +34,7 @@ export interface IssuedLink {
   expiresAt: string;
 }
 
-/** Makes a link. Its token is in the fragment, which browsers do not send to servers, in a Referer or into logs. */
+/** Creates a link. Its token is in the fragment, which browsers do not send to servers, in a Referer or into logs. */
 export async function issueLink(
   tx: Statements,
   made: Pick<LinkFor, 'purpose'> & Partial<LinkFor>,
@@ -47,7 +47,7 @@ export async function issueLink(
   return { id, path: `${LINK_PAGE}#${token}`, expiresAt };
 }
 
-/** The set-up link of the instance until the first admin exists; undefined after that. */
+/** A new set-up link of the instance; undefined after a person has set a password. */
 export async function setUpLink(pool: Pool): Promise<IssuedLink | undefined> {
   if (await isSetUp(pool)) return undefined;
   return inPersonTransaction(pool, newId(), (tx) => issueLink(tx, { purpose: 'set_up' }, 'operator'));
@@ -71,7 +71,7 @@ export interface UsableLink extends LiveLink {
   use(tx: Statements): Promise<void>;
 }
 
-/** The link of a token, of one purpose if given. @throws ApiError `link_not_valid` */
+/** The valid link with a token and, if given, a purpose. @throws ApiError `link_not_valid` */
 export async function requireLink(pool: Pool, token: string, purpose?: LinkPurpose): Promise<UsableLink> {
   const tokenSha256 = hashOfToken(token);
   const link = tokenSha256 === undefined ? undefined : await findLink(pool, tokenSha256);

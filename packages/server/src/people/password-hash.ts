@@ -18,7 +18,7 @@ const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Z
 
 /** The number of concurrent hashes: half of Node's threads for such work, and 19 MiB each. */
 const AT_ONCE = 2;
-/** The number of queued hashes, a second or two of work; beyond it 503. */
+/** The largest number of queued hashes, a second or two of work. Beyond it: 503. */
 const WAITING_MAX = 64;
 const slots = new Slots(AT_ONCE);
 let pending = 0;

@@ -12,9 +12,9 @@ import { type IssuedLink, issueLink } from './one-time-links.ts';
 const entry = (personId: string) => ({ action: 'member.password_reset' as const, subject: personName(personId) });
 
 /**
- * Makes a link by which a member sets a new password; undefined if there is no such member. A password opens all workspaces of the person,
- * so the admin must be admin of all of them. It is never for the admin's own account, because a stolen session must not be enough to take
- * over the account.
+ * Creates a link by which a member sets a new password; undefined if there is no such member. A password opens all workspaces of the
+ * person, so the admin must be admin of all of them. It is never for the admin's own account, because a stolen session must not be enough
+ * to take over the account.
  */
 export const resetLink = (pool: Pool, tenantId: string, personId: string, by: ActingMember): Promise<IssuedLink | undefined> =>
   governanceAct(pool, tenantId, by, async ({ tx, by: madeBy, record }) => {
@@ -39,7 +39,7 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
   );
   if (!theirs.every(({ workspaceId }) => own.has(workspaceId)))
     throw new RuleViolationError(
-      'this person belongs to other workspaces too, which their password opens as well; let the operator make the link: `countersign-server members reset-password`',
+      'this person also belongs to workspaces of which you are not an admin; ask the operator for a link: `countersign-server members reset-password`',
     );
 }
 

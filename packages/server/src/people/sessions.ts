@@ -11,6 +11,6 @@ const USER_AGENT_LENGTH_MAX = 300;
 /** A new session: its token for the cookie, its row for the database. */
 export function newSession(personId: string, userAgent: string | null): { token: string; row: NewSessionRow } {
   const { token, tokenSha256 } = newToken();
-  const shown = userAgent?.slice(0, USER_AGENT_LENGTH_MAX).toWellFormed().replaceAll('\u0000', '') ?? null;
-  return { token, row: { id: newId(), tokenSha256, personId, seconds: SESSION_SECONDS, userAgent: shown } };
+  const browser = userAgent?.slice(0, USER_AGENT_LENGTH_MAX).toWellFormed().replaceAll('\u0000', '') ?? null;
+  return { token, row: { id: newId(), tokenSha256, personId, seconds: SESSION_SECONDS, userAgent: browser } };
 }

@@ -16,10 +16,10 @@ const PER_ADDRESS_MAX = 50;
  * @throws ApiError `rate_limited`, without checking the password.
  */
 export async function countSignInAttempt(pool: Pool, email: string, address: string): Promise<{ takeBack(): Promise<unknown> }> {
-  const [place, account] = [subjectOf('address', networkOf(address)), subjectOf('account', email)];
-  await countAgainst(pool, place, PER_ADDRESS_MAX);
+  const [network, account] = [subjectOf('address', networkOf(address)), subjectOf('account', email)];
+  await countAgainst(pool, network, PER_ADDRESS_MAX);
   await countAgainst(pool, account, PER_ACCOUNT_MAX);
-  return { takeBack: () => takeBackAttempt(pool, [account, place]) };
+  return { takeBack: () => takeBackAttempt(pool, [account, network]) };
 }
 
 async function countAgainst(pool: Pool, subject: Buffer, most: number): Promise<void> {
@@ -27,7 +27,7 @@ async function countAgainst(pool: Pool, subject: Buffer, most: number): Promise<
   if (attempts > most) throw new ApiError('rate_limited', [], { 'Retry-After': String(secondsLeft) });
 }
 
-/** Hashed, because people sometimes type a password into the field of the address. */
+/** Hashed, because people sometimes type a password into the field for the e-mail address. */
 const subjectOf = (kind: 'account' | 'address', text: string): Buffer => hash('sha256', `${kind} ${text}`, 'buffer');
 
 /** The network of a client. An IPv6 client can use a whole /64, so it counts as one. Ports, which some proxies add, are ignored. */

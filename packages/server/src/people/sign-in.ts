@@ -42,7 +42,7 @@ export async function provenAccount(pool: Pool, { email, password }: Claim, { ad
 export async function signIn(pool: Pool, claim: Claim, caller: Caller): Promise<string> {
   const account = await provenAccount(pool, claim, caller);
   const { token, row } = newSession(account.id, caller.userAgent);
-  // The password was changed while it was being checked, so the old one is not valid any more.
+  // False if the password was changed while the old one was being checked.
   const isStarted = await insertSessionByPassword(pool, row, account.passwordChangedAt);
   if (!isStarted) throw signInFailed();
   return token;

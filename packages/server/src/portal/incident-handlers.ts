@@ -70,7 +70,7 @@ export const incidentHandlers = handlers({
 });
 
 async function closingOf(tx: Transaction, agent: { id: string; name: string }): Promise<IncidentDetail['closing']> {
-  const [known, evaluation, incident_ids] = await Promise.all([
+  const [fault, evaluation, incident_ids] = await Promise.all([
     evidenceStates.read(tx, (state, readAt) => {
       const found = state.agent(agent.id);
       return found === undefined ? 'this agent is not in the log of evidence' : closingObstacle(found, readAt);
@@ -78,11 +78,11 @@ async function closingOf(tx: Transaction, agent: { id: string; name: string }): 
     findLatestSummary(tx, agent.id),
     listOpenOfAgent(tx, agent.id),
   ]);
-  const obstacle = known ?? null;
+  const obstacle = fault ?? null;
   return { possible: obstacle === null, obstacle, evaluation: evaluation ?? null, incident_ids };
 }
 
-/** Other systems can write entries with this action too, with any metadata. */
+/** The violation in an entry. Other systems can write entries with this action too, with any metadata. */
 function violationOf({ seq, id, agent, trace_id, recorded_at, recorded_by, document }: PortalEntry): Violation {
   const { rationale, metadata } = JSON.parse(document) as { rationale: string | null; metadata: Record<string, unknown> | null };
   const textOf = (name: string): string | null => (typeof metadata?.[name] === 'string' ? metadata[name] : null);

@@ -13,7 +13,7 @@ function doneOr404(found: boolean): { ok: true } {
   return { ok: true };
 }
 
-const linkAnswer = ({ path, expiresAt }: IssuedLink) => ({ path, expires_at: expiresAt });
+const linkResponse = ({ path, expiresAt }: IssuedLink) => ({ path, expires_at: expiresAt });
 
 /** Members, their roles, and invitations. */
 export const memberHandlers = handlers({
@@ -35,7 +35,7 @@ export const memberHandlers = handlers({
   'members.reset_password': async ({ workspace, params, actor, parts }) => {
     const link = await resetLink(parts.pool, workspace, params.person, actor);
     if (link === undefined) throw new ApiError('not_found');
-    return linkAnswer(link);
+    return linkResponse(link);
   },
 
   'invitations.list': async ({ workspace, parts }) => {
@@ -53,7 +53,7 @@ export const memberHandlers = handlers({
   },
 
   'invitations.create': async ({ workspace, body, actor, parts }) =>
-    linkAnswer(await inviteMember(parts.pool, workspace, body, actor)),
+    linkResponse(await inviteMember(parts.pool, workspace, body, actor)),
 
   'invitations.withdraw': async ({ workspace, params, actor, parts }) =>
     doneOr404(await withdraw(parts.pool, workspace, params.invitation, actor)),

@@ -46,9 +46,9 @@ function parsed(cursor: string): unknown {
 
 /**
  * One page of a list. It reads one row more than the page has, which shows whether there is a next page.
- * @param read returns at most so many rows after the cursor.
+ * @param read returns at most `limit` rows after the cursor.
  * @param placeOf the content of the cursor after a row.
- * @param isLeftOut whether a row belongs to the next page although this one is not full; never the first row.
+ * @param isLeftOut whether the next page begins with a row although this page is not full. Must be false for the first row.
  */
 export async function pageOf<Row>(
   { limit }: { limit?: string | undefined },

@@ -130,7 +130,7 @@ async function compressed(reply: FastifyReply, text: string, { compressor }: Por
 
 /** A known path with an unsupported method is a 405, not a page. */
 function rejectUnsupportedMethods(app: FastifyInstance, routes: readonly PortalRoute[], { headers }: PortalParts): void {
-  const taken = new Map<string, string[]>();
-  for (const { path, method } of routes) taken.set(path, [...(taken.get(path) ?? []), method]);
-  for (const [url, methods] of taken) rejectOtherMethods(app, [url], methods, headers.api);
+  const methodsByPath = new Map<string, string[]>();
+  for (const { path, method } of routes) methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method]);
+  for (const [url, methods] of methodsByPath) rejectOtherMethods(app, [url], methods, headers.api);
 }

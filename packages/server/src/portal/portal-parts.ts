@@ -9,7 +9,7 @@ import type { SameOrigin } from './same-origin.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
-/** The parts of the portal; created in app/start-server.ts and passed to every handler. */
+/** The parts of the portal, which are created in app/open-portal.ts and passed to every handler. */
 export interface PortalParts {
   /** For actions. */
   pool: Pool;
@@ -20,7 +20,7 @@ export interface PortalParts {
   headers: SecurityHeaders;
   /** Rejects new records while the disk of the database is nearly full; undefined for an external database. */
   space: FreeSpace | undefined;
-  /** Reads the record with its proofs. */
+  /** Reads the logs with their proofs. */
   reader: LedgerReader;
   /** Rows that differ from the log of evidence. */
   evidenceFindings: Pick<RowFindings<RowFinding>, 'of'>;

@@ -2,7 +2,7 @@ import { parseDateTime } from '@countersign/core/domain/instant';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { TimeRange } from '../storage/portal/id-time.ts';
 
-/** The record with an ID; 404 if there is none, or it is of another workspace. */
+/** The requested record; 404 if there is none in this workspace. */
 export function found<T>(value: T | undefined): T {
   if (value === undefined) throw new ApiError('not_found');
   return value;

@@ -27,7 +27,7 @@ export function inputReader(route: PortalRoute, parts: PortalParts): (request: F
   });
 }
 
-/** A route without a query rejects parameters, so that a misspelt filter is not ignored. */
+/** A route without a query rejects parameters, so that a misspelled filter is not ignored. */
 const noQuery = (query: unknown): unknown => {
   const [name] = Object.keys(query as object);
   if (name === undefined) return {};

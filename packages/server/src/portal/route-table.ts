@@ -12,7 +12,7 @@ export function wrongRoutes(
   routes: Readonly<Record<string, PortalRoute>>,
   handlers: Readonly<Record<string, unknown>>,
 ): string[] {
-  const seen = new Set<string>();
+  const taken = new Set<string>();
   const wrong = Object.keys(handlers).flatMap((name) => (name in routes ? [] : [`${name} has a handler but no route`]));
   for (const [name, { method, path, access, compressed }] of Object.entries(routes)) {
     const place = `${method} ${path.replace(/:\w+/g, ':')}`;
@@ -21,8 +21,8 @@ export function wrongRoutes(
     if (typeof compressed !== 'boolean') wrong.push(`${name} does not say whether it is compressed`);
     if (isRole(access) !== path.startsWith(WORKSPACE_PATH))
       wrong.push(`${name} has a role and no workspace, or a workspace and no role`);
-    if (seen.has(place)) wrong.push(`${name} is at the place of another: ${place}`);
-    seen.add(place);
+    if (taken.has(place)) wrong.push(`${name} has the method and path of another route: ${place}`);
+    taken.add(place);
   }
   return wrong;
 }

@@ -18,13 +18,17 @@ const PAYLOAD_MEMBERS = ['input', 'output', 'messages', 'tool_arguments', 'tool_
 /** The members for which the page offers to open the payload. The row already shows the error. */
 const OPENED_MEMBERS = PAYLOAD_MEMBERS.filter((name) => name !== 'error');
 
-const NAMED = { span: new Set(Object.keys(SpanSchema.properties)), event: new Set(Object.keys(EventSchema.properties)) };
+/** The members that the contract names. */
+const CONTRACT_MEMBERS = {
+  span: new Set(Object.keys(SpanSchema.properties)),
+  event: new Set(Object.keys(EventSchema.properties)),
+};
 
-/** The payload of a step or an event. `null` means the same as not sent. */
-export function payloadOf(sent: object, kind: keyof typeof NAMED): Payload {
+/** The payload of a step or an event. A member that is `null` counts as not sent. */
+export function payloadOf(sent: object, kind: keyof typeof CONTRACT_MEMBERS): Payload {
   const members = Object.entries(sent).filter(([, value]) => value !== null);
   const named = members.filter(([name]) => (PAYLOAD_MEMBERS as readonly string[]).includes(name));
-  const others = members.filter(([name]) => !NAMED[kind].has(name));
+  const others = members.filter(([name]) => !CONTRACT_MEMBERS[kind].has(name));
   return { ...Object.fromEntries(named), ...(others.length > 0 ? { others: Object.fromEntries(others) } : {}) };
 }
 
@@ -46,8 +50,8 @@ export function differingRows(
   const unreadable = documents.flatMap(({ number, document }) =>
     document === undefined ? [{ table: 'trace_submissions', id: submissionName(trace, number), fault: UNREADABLE_DOCUMENT }] : [],
   );
-  const named = new Set(unreadable.map(({ id }) => id));
-  return [...unreadable, ...found.filter(({ id }) => id.startsWith(trace) && !named.has(id))];
+  const unreadableIds = new Set(unreadable.map(({ id }) => id));
+  return [...unreadable, ...found.filter(({ id }) => id.startsWith(trace) && !unreadableIds.has(id))];
 }
 
 /** The steps of the tree, from columns and documents. Each document is parsed once. */
@@ -70,7 +74,7 @@ export function spanRows(spans: readonly StoredSpan[], documents: readonly Submi
 const shortened = (text: string | null): string | null =>
   text === null || text.length <= ERROR_SHOWN ? text : [...text.slice(0, 2 * ERROR_SHOWN)].slice(0, ERROR_SHOWN).join('');
 
-/** The last detail, error and metadata in submissions, which are in order. */
+/** The last detail, error and metadata in submissions, which are given in their order. */
 export function lastReported(documents: readonly SubmissionDocument[]): Pick<TraceDetail, 'detail' | 'error' | 'metadata'> {
   const traces = documents.flatMap(({ document }) => (document === undefined ? [] : [JSON.parse(document) as Trace]));
   const last = <M extends 'detail' | 'error' | 'metadata'>(member: M): Trace[M] | null =>

@@ -99,11 +99,11 @@ export const runHandlers = handlers({
     const { submission, ordinal, document, records } = await inSnapshotTransaction(parts.readPool, workspace, async (tx) => {
       const span = found(await findSpan(tx, params.trace, query.span_id));
       memory.reserve(span.document_bytes);
-      const [[kept], records] = await Promise.all([
+      const [[stored], records] = await Promise.all([
         readDocuments(tx, params.trace, [span.submission]),
         listRecordsOfSpan(tx, params.trace, query.span_id),
       ]);
-      return { ...span, records, document: requireReadable(found(kept).document) };
+      return { ...span, records, document: requireReadable(found(stored).document) };
     });
     return { span_id: query.span_id, submission, payload: payloadOf(withRecords(spanIn(document, ordinal), records), 'span') };
   },
@@ -114,8 +114,8 @@ export const runHandlers = handlers({
       const file = found(await findSubmissionFile(tx, params.trace, number));
       memory.reserve(file.bytes);
       if (file.export !== null) return { file, content: found(await findExportBody(tx, file.export)) };
-      const [kept] = await readDocuments(tx, params.trace, [number]);
-      return { file, content: requireReadable(found(kept).document) };
+      const [stored] = await readDocuments(tx, params.trace, [number]);
+      return { file, content: requireReadable(found(stored).document) };
     });
     const isJson = file.media_type === 'application/json';
     const name = `trace-${params.trace}-${number}.${isJson ? 'json' : 'binpb'}`;

@@ -12,7 +12,7 @@ export function findingRow({ document, ...row }: StoredFinding): RunFinding {
   return { ...row, name, score, label, explanation };
 }
 
-/** Merges a step with its log records. Attributes of the step take precedence over them, and they over its events. */
+/** Merges a step with its log records. Attributes of the step take precedence over log records, and log records over events of the step. */
 export function withRecords(span: Span, records: readonly RecordOfSpan[]): Span {
   const events = records.filter(({ kind }) => kind === 'content').map(({ document }) => parseContentEvent(document));
   const messages = messagesOfEvents(events);

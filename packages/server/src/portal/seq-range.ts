@@ -5,8 +5,8 @@ import type { TimeRange } from '../storage/portal/id-time.ts';
 import { findSeqAt } from '../storage/portal/ledger.ts';
 
 /**
- * The numbers of a log's rows in a range of time before the end of the previous page. Rows with times in the future, from before a
- * correction of the clock, count as recorded at the correction, so that the numbers in a range have no gaps.
+ * The range of the numbers of a log's rows in a range of time, below the last row of the previous page. Rows with times in the future, from
+ * before a correction of the clock, count as recorded at the correction, so that the numbers in a range have no gaps.
  */
 export async function seqRange(
   tx: Transaction,

@@ -3,7 +3,7 @@ import { listDecisionKeys } from '../storage/decision-keys.ts';
 import { recordDecisionKeyShown, retireDecisionKey, rotateDecisionKey } from '../workspace/decision-keys.ts';
 import { handlers } from './handler.ts';
 
-/** The signing keys: public ones for everyone, the workspace's decision keys for its admins. */
+/** The signing keys: the public keys of the instance, and the workspace's decision keys, which only its admins can see or change. */
 export const signingHandlers = handlers({
   'signing.read': async ({ workspace, parts }) => {
     const [keys, { keys: publicKeys }] = await Promise.all([

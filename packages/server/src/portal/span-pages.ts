@@ -25,7 +25,10 @@ export interface SpanPageStart {
   position: number;
 }
 
-/** A page of a trace's merged steps. It may be empty and still have a next one. */
+/**
+ * A page of a trace's merged steps. It may be empty and still have a next page. A submission between two pages may move steps to later
+ * pages.
+ */
 export async function readSpanPage(
   tx: Transaction,
   trace: string,
@@ -45,7 +48,6 @@ export async function readSpanPage(
   }
   const items = withinDocumentBytes(found.slice(0, SPANS_MAX));
   const isCut = items.length < found.length;
-  // A concurrent submission may have replaced steps that are omitted above; the next page has them.
   const bytes = new Map(items.map(({ submission, document_bytes }) => [submission, document_bytes]));
   memory.reserve(sum(bytes.values()));
   const [documents, later, records] = await Promise.all([

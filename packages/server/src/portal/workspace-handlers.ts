@@ -20,7 +20,7 @@ import { evidenceOn, standingOf, summaryOf } from './standing.ts';
 
 const AGENTS_COUNTED_MAX = 1000;
 const AGENTS_SHOWN = 100;
-/** The number of promotable agents that are shown, besides blocked ones. */
+/** The places in the list that are reserved for promotable agents, because blocked ones come first. */
 const PROMOTABLE_SHOWN_MIN = 20;
 const WAITING_SHOWN = 5;
 const DECISIONS_SHOWN = 10;
@@ -120,7 +120,7 @@ async function countPromotable(tx: Transaction) {
   const promotable = standings.filter((each) => each.promotable);
   const blockedShown = AGENTS_SHOWN - Math.min(promotable.length, PROMOTABLE_SHOWN_MIN);
   const shown = [...blocked.slice(0, blockedShown), ...promotable].slice(0, AGENTS_SHOWN);
-  const seen = new Map(
+  const agentsById = new Map(
     (
       await findAgentsWithActivity(
         tx,
@@ -129,7 +129,7 @@ async function countPromotable(tx: Transaction) {
     ).map((agent) => [agent.id, agent]),
   );
   return {
-    agents: shown.flatMap(({ id, evidence }) => (seen.has(id) ? [summaryOf(seen.get(id)!, evidence)] : [])),
+    agents: shown.flatMap(({ id, evidence }) => (agentsById.has(id) ? [summaryOf(agentsById.get(id)!, evidence)] : [])),
     promotable: promotable.length,
     blocked: blocked.length,
   };

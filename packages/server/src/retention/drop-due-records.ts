@@ -11,7 +11,7 @@ import { dropTraces } from './drop-traces.ts';
 import type { DroppedBatch } from './dropped-batch.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
 
-/** What a run of retention did in one workspace. */
+/** What one run of retention dropped in a workspace, and what it left. */
 export interface DroppedRecords {
   traces: number;
   /** Telemetry requests. */
@@ -20,15 +20,15 @@ export interface DroppedRecords {
   exports: number;
   /** Traces and telemetry requests that are due and kept, because something names them. */
   held: number;
-  /** Segments of documents that could not be read. They were changed outside the server, and are left. */
+  /** IDs of segments that could not be read. They were changed outside the server, and are left. */
   unreadable: string[];
-  /** Set if records were left, because another process was dropping some. */
+  /** Whether records were left because another process was dropping records. */
   isBusy: boolean;
 }
 
 /** Options of a run. */
 export interface DropOptions {
-  /** Aborted: no further batch is started. */
+  /** When it is aborted, no further batch starts. */
   signal?: AbortSignal;
   /** Awaited after each batch. */
   rest?: () => Promise<void>;
@@ -44,17 +44,17 @@ export interface DropOptions {
  * @throws ClockUnsafeError while the clocks disagree.
  */
 export async function dropDueRecords(pool: Pool, tenantId: string, options: DropOptions = {}): Promise<DroppedRecords> {
-  const { periods, clock, may } = await inSnapshotTransaction(pool, tenantId, async (tx) => {
+  const { periods, clock, isAllowed } = await inSnapshotTransaction(pool, tenantId, async (tx) => {
     tx.clock.requireSafe();
     const before = tx.clock.read();
     const clock = await readClock(tx);
     tx.clock.requireAgreement(before, clock);
-    return { periods: await readRetentionPeriods(tx), clock, may: await mayDrop(tx) };
+    return { periods: await readRetentionPeriods(tx), clock, isAllowed: await mayDrop(tx) };
   });
   const now = options.now ?? clock;
   const result: DroppedRecords = { traces: 0, telemetry: 0, exports: 0, held: 0, unreadable: [], isBusy: false };
   if (periods.length === 0) return result;
-  if (!may) throw new MayNotDropError();
+  if (!isAllowed) throw new MayNotDropError();
   const today = now.slice(0, 10);
   const traces = dueRanges(periods, 'traceDays', Date.parse(now));
   const telemetry = dueRanges(periods, 'telemetryDays', Date.parse(now));

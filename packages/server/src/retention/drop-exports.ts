@@ -7,8 +7,8 @@ import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
 import { removeDocuments } from './remove-documents.ts';
 
 /**
- * Drops the next OpenTelemetry exports of a range, and records it in the audit ledger. An export is kept while a stored submission was
- * mapped from it.
+ * Drops the next OpenTelemetry exports of a range, and records the drop in the audit ledger. An export is kept while a submission that was
+ * mapped from it is stored.
  * @param ids the bounds of their IDs, the first excluded.
  */
 export async function dropExports(tx: Transaction, ids: readonly [string, string], range: DueRange): Promise<DroppedBatch> {

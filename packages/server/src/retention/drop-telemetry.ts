@@ -8,8 +8,8 @@ import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
 import { removeDocuments } from './remove-documents.ts';
 
 /**
- * Drops the next telemetry requests of a range with their events, and records it in the audit ledger. A request is kept if something names
- * one of its runs (storage/run-holds.ts).
+ * Drops the next telemetry requests of a range with their events, and records the drop in the audit ledger. A request is kept if something
+ * names one of its runs (storage/run-holds.ts).
  * @param ids the bounds of their IDs, the first excluded.
  */
 export async function dropTelemetry(

@@ -12,11 +12,11 @@ export interface DroppedBatch {
   dropped: number;
   /** The number of records that are kept because something names them. */
   held: number;
-  /** Segments that could not be read. */
+  /** IDs of segments that could not be read. */
   unreadable: readonly string[];
 }
 
-/** What a batch dropped, as in its entry. */
+/** The counts of what a batch dropped, as members of its entry in the audit ledger. */
 type DropCounts = Exclude<ServiceMetadata<'retention.dropped'>, null>;
 
 /** Appends the entry of the audit ledger for a batch. */

@@ -4,13 +4,13 @@ import { SEGMENT_BYTES_MAX } from '../documents/segment-layout.ts';
 import type { Segment, StoredDocument } from '../storage/document-segments.ts';
 import { deleteSegments, lockSegments, replaceSegment } from '../storage/segment-removal.ts';
 
-/** The number of segments in memory at once. Each can have about 512 KiB. */
+/** The largest number of segments in memory at once. Each has up to 512 KiB decompressed, or one longer document. */
 const SEGMENTS_AT_ONCE = 8;
 
 /**
  * Removes documents of deleted rows from their segments. Their bytes are replaced by zeros, so that the other documents keep their places.
  * A segment with only zeros is deleted, because every stored document contains other bytes.
- * @returns the segments that could not be decompressed. They are left, because they were changed outside the server.
+ * @returns the IDs of the segments that could not be decompressed. They were changed outside the server, and are left.
  */
 export async function removeDocuments(tx: Transaction, documents: readonly StoredDocument[]): Promise<string[]> {
   const bySegment = new Map<string, StoredDocument[]>();
@@ -26,17 +26,17 @@ export async function removeDocuments(tx: Transaction, documents: readonly Store
     const segments = await lockSegments(tx, ids.slice(at, at + SEGMENTS_AT_ONCE));
     const emptied: string[] = [];
     for (const segment of segments) {
-      const left = await blank(segment, bySegment.get(segment.id)!);
-      if (left === undefined) unreadable.push(segment.id);
-      else if (left.equals(Buffer.alloc(left.length))) emptied.push(segment.id);
-      else replaceSegment(tx, segment.id, await compress(left));
+      const remaining = await blank(segment, bySegment.get(segment.id)!);
+      if (remaining === undefined) unreadable.push(segment.id);
+      else if (remaining.equals(Buffer.alloc(remaining.length))) emptied.push(segment.id);
+      else replaceSegment(tx, segment.id, await compress(remaining));
     }
     deleteSegments(tx, emptied);
   }
   return unreadable;
 }
 
-/** The decompressed bytes of a segment without these documents. */
+/** The decompressed bytes of a segment with zeros in place of these documents; undefined if it cannot be decompressed. */
 async function blank({ bytes, compressed }: Segment, documents: readonly StoredDocument[]): Promise<Buffer | undefined> {
   const longest = documents.reduce((max, { length }) => Math.max(max, length!), SEGMENT_BYTES_MAX);
   const raw = bytes > longest ? undefined : await decompress(compressed, bytes).catch(() => undefined);

@@ -51,14 +51,14 @@ export async function openSigner(
   const listed = new Map((await listWith(pool, current.keyid)).map((key) => [key.kid, key]));
   const isCurrent = (key: SigningKey | undefined) => key !== undefined && listed.get(key.keyid)?.retiredAt === null;
   if (listed.get(current.keyid)?.retiredAt != null) {
-    throw new ExitError('wrong_secret', 'COUNTERSIGN_SIGNING_KEY was retired; give the one that followed it');
+    throw new ExitError('wrong_secret', 'COUNTERSIGN_SIGNING_KEY was retired; set it to the key that replaced it');
   }
   if (!listed.has(current.keyid)) {
     const mayFollow = listed.size > 0 ? isCurrent(previous) : fingerprints(secrets).signing === instance.signingFingerprint;
     if (!mayFollow) {
       throw new ExitError(
         'wrong_secret',
-        'COUNTERSIGN_SIGNING_KEY is not one of this database; give the right one, or the one before it as COUNTERSIGN_SIGNING_KEY_PREVIOUS; where the one before it is lost, see `signing-key reset --help`',
+        'COUNTERSIGN_SIGNING_KEY is not a key of this database; set the right key. For a new key, also set COUNTERSIGN_SIGNING_KEY_PREVIOUS to the key before it; if that key is lost, see `signing-key reset --help`',
       );
     }
     await insertSigningKey(pool, newSigningKey(instance.id, current, listed.size > 0 ? previous : undefined));
@@ -69,8 +69,8 @@ export async function openSigner(
 }
 
 /**
- * All listed keys. A key that is stored but not listed has a broken seal, unless another server has stored it since. So the list is read
- * again.
+ * All listed keys. A key that is stored but not listed has a broken seal, unless another server stored it after the list was read. So the
+ * list is read again.
  * @throws ExitError if the row of the key `kid` has a broken seal.
  */
 async function listWith(pool: Pool, kid: string): Promise<StoredSigningKey[]> {
@@ -90,8 +90,8 @@ function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, pre
 }
 
 /**
- * Lists a key in place of current ones whose private keys are lost, and retires those. If it is interrupted, the next call continues.
- * @throws ExitError if the key is listed already and is not from a reset.
+ * Lists a key in place of current keys whose private halves are lost, and retires those. If it is interrupted, the next call continues.
+ * @throws ExitError if no other key is current, or if the key is listed already and is not from a reset.
  */
 async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
   const listed = await listWith(pool, next.keyid);
@@ -100,7 +100,7 @@ async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
   if (lost.length === 0 || (own !== undefined && own.resetFrom === null))
     throw new ExitError(
       'refused',
-      `the signing key at hand, ${next.keyid}, is one of this database: it is not lost; nothing was changed`,
+      `the configured signing key, ${next.keyid}, belongs to this database already, so it is not lost; nothing was changed`,
     );
   const resetFrom = lost.at(-1)!.kid;
   if (own === undefined)
@@ -120,7 +120,7 @@ const brokenSigningKey = (kid: string): ExitError =>
     `the seal of the row of signing_keys with kid ${kid} is not valid: it was changed outside the server; restore it from a backup`,
   );
 
-/** The id of a signing key: the thumbprint of its public JWK. */
+/** The ID of a signing key: the thumbprint of its public JWK. */
 export const signingKeyId = (key: KeyObject): string => publicJwk(rawPublicKey(key), sha256).kid;
 
 /** A key with its ID. */
@@ -138,10 +138,10 @@ export interface PublishedKey extends PublicJwk {
   note_key: string;
   created_at: string;
   retired_at?: string;
-  /** Id of the predecessor, with its signature over this key in base64 (docs/formats.md, "Succession of signing keys"). */
+  /** ID of the predecessor, with its signature over this key in base64 (docs/formats.md, "Succession of signing keys"). */
   predecessor?: string;
   predecessor_signature?: string;
-  /** Id of the lost key that an operator replaced with it. The chain of signatures is broken here. */
+  /** ID of the lost key that an operator replaced with this one. The chain of signatures is broken here. */
   reset_from?: string;
 }
 

@@ -21,8 +21,8 @@ export interface Secrets {
 }
 
 /**
- * Reads the configured secrets. With the embedded database, missing ones are created beside the data (mode 0600) on the first start. With
- * an external database they must be configured, because all servers need the same ones.
+ * Reads the configured secrets. With the embedded database, missing ones are created in its data folder (mode 0600) on the first start.
+ * With an external database they must be configured, because all servers need the same ones.
  * @param mayCreate false if the database belongs to secrets already.
  * @throws ExitError if a secret is missing or malformed.
  */
@@ -32,8 +32,8 @@ export function loadSecrets(config: Config, mayCreate: boolean): Secrets {
     embedded ? ensureSecretFile(config.dataDir, name, mayCreate ? create : undefined) : undefined;
   const master = config.masterSecret ?? own('master-secret', createMasterSecret);
   const signing = config.signingKey ?? own('signing-key.pem', createSigningKey);
-  if (master === undefined) throw missing('COUNTERSIGN_MASTER_SECRET', '`openssl rand -base64 32` makes one');
-  if (signing === undefined) throw missing('COUNTERSIGN_SIGNING_KEY', '`openssl genpkey -algorithm ed25519` makes one');
+  if (master === undefined) throw missing('COUNTERSIGN_MASTER_SECRET', 'create one with `openssl rand -base64 32`');
+  if (signing === undefined) throw missing('COUNTERSIGN_SIGNING_KEY', 'create one with `openssl genpkey -algorithm ed25519`');
   const previous =
     config.previousSigningKey ?? (embedded ? readSecretFile(config.dataDir, 'signing-key-previous.pem') : undefined);
   return {
@@ -51,14 +51,14 @@ export function checkSecrets(config: Config): void {
   if (config.previousSigningKey !== undefined) parseSigningKey(config.previousSigningKey, 'COUNTERSIGN_SIGNING_KEY_PREVIOUS');
 }
 
-/** Fingerprints, by which the database recognises its secrets. They reveal nothing about them. */
+/** Fingerprints, by which the database recognizes its secrets. They reveal nothing about the secrets. */
 export const fingerprints = ({ masterSecret, signingKey }: Secrets): { master: string; signing: string } => ({
   master: Buffer.from(hkdfSync('sha256', masterSecret, '', 'countersign/master-secret-fingerprint/v1', 16)).toString('hex'),
   signing: hash('sha256', createPublicKey(signingKey).export({ type: 'spki', format: 'der' }), 'hex'),
 });
 
 const missing = (name: string, remedy: string): ExitError =>
-  new ExitError('wrong_secret', `${name} (or ${name}_FILE) must be set beside DATABASE_URL; ${remedy}`);
+  new ExitError('wrong_secret', `${name} (or ${name}_FILE) must be set together with DATABASE_URL; ${remedy}`);
 
 function parseMasterSecret(text: string): Uint8Array {
   const bytes = Buffer.from(text.trim(), 'base64');

@@ -14,7 +14,7 @@ export interface SecretTexts {
   previousSigningKey?: string;
 }
 
-/** Names of their files in a folder of secrets. */
+/** The names of the files in a folder of secrets. */
 const SECRET_FILES: Record<keyof SecretTexts, string> = {
   masterSecret: 'master-secret',
   signingKey: 'signing-key.pem',
@@ -33,7 +33,7 @@ export const signingKeyPem = (key: KeyObject): string => key.export({ type: 'pkc
 /**
  * Reads the file of a secret, or creates it.
  * @param create creates the secret; undefined if it must exist.
- * @throws ExitError if it is missing and must exist, or cannot be read or written.
+ * @throws ExitError if the file is missing and must exist, or cannot be read or written.
  */
 export function ensureSecretFile(dataDir: string, name: string, create: (() => string) | undefined): string {
   const folder = join(dataDir, 'secrets');
@@ -43,7 +43,7 @@ export function ensureSecretFile(dataDir: string, name: string, create: (() => s
       if (create === undefined)
         throw new ExitError(
           'wrong_secret',
-          `${path} is missing; restore it from your backup, because this database belongs to it`,
+          `${path} is missing; restore it from your backup, because this database cannot be used without it`,
         );
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       writeOnce(path, create());
@@ -51,7 +51,7 @@ export function ensureSecretFile(dataDir: string, name: string, create: (() => s
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof ExitError) throw error;
-    throw new ExitError('wrong_secret', `the secret ${path} cannot be read or made: ${(error as Error).message}`);
+    throw new ExitError('wrong_secret', `the secret ${path} cannot be read or created: ${(error as Error).message}`);
   }
 }
 
@@ -69,9 +69,9 @@ export function rotateSigningKeyFile(dataDir: string): void {
   const folder = join(dataDir, 'secrets');
   const [current, previous] = [join(folder, 'signing-key.pem'), join(folder, 'signing-key-previous.pem')];
   const key = readFileSync(current, 'utf8');
-  // The same key in both files is a rotation that was interrupted between the two writes. It is continued.
+  // The same key in both files means that a rotation was interrupted between the two writes. This call continues it.
   if (existsSync(previous) && readFileSync(previous, 'utf8') !== key)
-    throw new ExitError('refused', 'the key before the present one is still live; `signing-key retire` ends it');
+    throw new ExitError('refused', 'the previous signing key is not retired yet; run `signing-key retire` first');
   writeOnce(previous, key); // synced before its successor exists: the database accepts the new key only together with the previous one
   const temporary = `${current}.${randomBytes(6).toString('hex')}`;
   writeSyncedNow(temporary, createSigningKey(), SECRET_MODE);
@@ -88,7 +88,7 @@ export function replaceLostSigningKeyFile(dataDir: string): void {
   if (!existsSync(join(folder, 'master-secret')))
     throw new ExitError(
       'wrong_secret',
-      `${join(folder, 'master-secret')} is missing: this is not the data folder, or restore it first`,
+      `${join(folder, 'master-secret')} is missing: check COUNTERSIGN_DATA_DIR, or restore the file first`,
     );
   const path = join(folder, 'signing-key.pem');
   if (!existsSync(path)) writeOnce(path, createSigningKey());
@@ -96,7 +96,7 @@ export function replaceLostSigningKeyFile(dataDir: string): void {
 
 /**
  * Writes the secrets of a backup into a folder.
- * @throws ExitError if a file holds another secret.
+ * @throws ExitError if a file contains another secret.
  */
 export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -108,12 +108,12 @@ export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
   if (other !== undefined)
     throw new ExitError(
       'refused',
-      `${other.path} holds another secret than the backup; move it away first (nothing was changed)`,
+      `${other.path} contains another secret than the backup; move the file away first (nothing was changed)`,
     );
   for (const { path, text } of files) writeOnce(path, text);
 }
 
-/** Deletes the previous private key. It no longer signs after the next start. */
+/** Deletes the previous private key. A server that starts after that no longer signs with it. */
 export const deletePreviousSigningKeyFile = (dataDir: string): void =>
   rmSync(join(dataDir, 'secrets', 'signing-key-previous.pem'), { force: true });
 

@@ -31,7 +31,7 @@ export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 /** The state of an approval. */
 export interface StandingApproval {
   status: ApprovalStatus;
-  /** Whether it has a time in the future, because a clock was wrong. Then it grants nothing. */
+  /** Whether it was decided at a time in the future, because a clock was wrong. Then it grants nothing. */
   inFuture: boolean;
 }
 
@@ -65,12 +65,12 @@ const DECIDE = sql(
 );
 
 /**
- * Stores a decision. Without a request, the person who decides is stored as the requester. The caller holds the head of the audit log,
- * which promotion checks lock first, so the stored size of the decisions log is the one from which the approval counts.
+ * Stores a decision. Without a request, the person who decides is stored as the requester. The caller has locked the head of the audit
+ * log, which every promotion check locks first. So exactly the decisions after the stored size of the log `decisions` can use the approval.
  */
-export async function decideApproval(tx: Transaction, made: ApprovalDecision): Promise<void> {
+export async function decideApproval(tx: Transaction, decision: ApprovalDecision): Promise<void> {
   const decisionsSize = (await readHead(tx, 'decisions'))?.seq ?? null;
-  const { evaluationId, agentId, status, decidedAt, decidedBy, rationale } = made;
+  const { evaluationId, agentId, status, decidedAt, decidedBy, rationale } = decision;
   await tx.run(DECIDE, [tx.tenantId, evaluationId, agentId, status, decidedAt, decidedBy, rationale, decisionsSize]);
 }
 
@@ -106,7 +106,7 @@ const COUNT_APPROVED_AFTER = sql<{ count: number }>(
   `SELECT count(*) AS count FROM countersign.approvals WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
 );
 
-/** The number of approvals with a time after a given time. */
+/** The number of approvals that were granted after a time. */
 export const countApprovedAfter = async (tx: Transaction, moment: string): Promise<number> =>
   (await tx.run(COUNT_APPROVED_AFTER, [tx.tenantId, moment]))[0]!.count;
 
@@ -116,6 +116,6 @@ const REOPEN_AFTER = sql(
     WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
 );
 
-/** Makes evaluations pending again whose approval has a time after a given time. The caller has locked the head of the audit log. */
+/** Makes the approvals pending again that were granted after a time. The caller has locked the head of the audit log. */
 export const reopenApprovedAfter = (tx: Transaction, moment: string): Promise<unknown> =>
   tx.run(REOPEN_AFTER, [tx.tenantId, moment]);

@@ -1,12 +1,12 @@
 import { sql, type Transaction } from '../database/transaction.ts';
 import { PAGE_ROWS } from './ledger.ts';
 
-/** The largest total size of the documents of a page, in bytes. A longer document has its own page. */
+/** A page ends with the document that brings the total size to this many bytes. */
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 // A range of seq instead of a LIMIT (docs/decisions/0056). The page is cut by bytes before the documents are read: a thousand rows of one
-// megabyte each must not arrive at once. `octet_length` reads the stored size of a long text, not the text. The running sum, 2 us per row,
-// is computed only if the page is too long; the plain sum costs 0.6 us.
+// megabyte each must not arrive at once. `octet_length` reads the stored size of a long text, not the text. The running sum, 2 µs per row,
+// is computed only if the page is too long; the plain sum costs 0.6 µs.
 const RANGE = `tenant_id = $1 AND seq > $2::bigint AND seq <= least($3::bigint, $2::bigint + ${PAGE_ROWS})`;
 const PAGE = `FROM countersign.audit_entries
     WHERE tenant_id = $1 AND seq > $2::bigint AND seq <= CASE
@@ -39,14 +39,14 @@ const READ_PAGE = sql<StoredEntry>(
           agent_id, encode(prev_hash, 'hex') AS prev_hash, encode(row_hash, 'hex') AS row_hash, document ${PAGE}`,
 );
 
-/** The next PAGE_ROWS rows after `after`, up to `last`, in order, limited to 4 MiB. */
+/** The rows with the next PAGE_ROWS numbers after `after`, up to `last`, in order. Fewer if PAGE_BYTES_MAX ends the page. */
 export const readAuditPage = (tx: Transaction, after: number, last: number): Promise<StoredEntry[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 
-/** A stored row as one text for verification. Reading it column by column takes twice as long. */
+/** A stored row as one text for verification. Reading a row column by column takes twice as long. */
 export class EntryInOneText {
   readonly text: string;
-  /** The position of the document. */
+  /** The position of the document in the text: after row_hash, which has 64 hex digits. */
   static readonly DOCUMENT_AT = 64;
 
   /** @param text row_hash, document, and the result of columnsText. */
@@ -59,7 +59,7 @@ export class EntryInOneText {
   }
 
   get seq(): number {
-    return Number(this.text.slice(this.text.lastIndexOf(BETWEEN) + 1));
+    return Number(this.text.slice(this.text.lastIndexOf(SEPARATOR) + 1));
   }
 }
 
@@ -67,10 +67,11 @@ export class EntryInOneText {
 export type EntryColumns = Omit<StoredEntry, 'row_hash' | 'document'>;
 
 /**
- * Separators: before each column, and for null. Valid columns contain neither, because labels of the contract have no control characters.
+ * The separator before each column, and the sign for null. Valid columns contain neither, because labels of the contract have no control
+ * characters.
  */
-const [BETWEEN, NULL] = ['\u001f', '\u001e'];
-const EITHER = /[\u001e\u001f]/;
+const [SEPARATOR, NULL] = ['\u001f', '\u001e'];
+const SEPARATOR_OR_NULL = /[\u001e\u001f]/;
 
 const orNull = (column: string): string => `coalesce(${column}, E'\\x1e')`;
 const COLUMNS = [
@@ -100,26 +101,26 @@ export const readAuditTexts = async (tx: Transaction, after: number, last: numbe
  */
 export function columnsText(columns: EntryColumns): string | undefined {
   const { prev_hash, id, recorded_at, recorded_by, actor, action, trace_id, agent_id, seq } = columns;
-  if (EITHER.test(recorded_by + actor + action + trace_id)) return undefined;
+  if (SEPARATOR_OR_NULL.test(recorded_by + actor + action + trace_id)) return undefined;
   const seconds = `${Math.floor(Date.parse(recorded_at) / 1000)}.${recorded_at.slice(20, 23)}000`;
   return (
-    BETWEEN +
+    SEPARATOR +
     (prev_hash ?? NULL) +
-    BETWEEN +
+    SEPARATOR +
     id +
-    BETWEEN +
+    SEPARATOR +
     seconds +
-    BETWEEN +
+    SEPARATOR +
     recorded_by +
-    BETWEEN +
+    SEPARATOR +
     actor +
-    BETWEEN +
+    SEPARATOR +
     action +
-    BETWEEN +
+    SEPARATOR +
     (trace_id ?? NULL) +
-    BETWEEN +
+    SEPARATOR +
     (agent_id ?? NULL) +
-    BETWEEN +
+    SEPARATOR +
     seq
   );
 }

@@ -26,7 +26,7 @@ const LIST = sql<RawRow>(
   `SELECT ${sealedColumns(DECISION_KEYS, 'k')} FROM countersign.decision_keys AS k WHERE k.tenant_id = $1`,
 );
 
-/** The rows with valid seals, oldest first, with microseconds; and whether there are rows with invalid seals. */
+/** The rows with valid seals, oldest first, their times with microseconds; and whether the seals of all rows are valid. */
 async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecisionKey[]; areAllValid: boolean }> {
   const rows = await tx.run(LIST, [tx.tenantId]);
   const keys = rows.flatMap((raw) => tx.seals.openRow(DECISION_KEYS, tx.tenantId, raw) ?? []);
@@ -36,8 +36,8 @@ async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecision
 
 /**
  * The id of the signing key: the oldest current one. A second current key does not sign until the older one is retired, so that gates can
- * get it first. A workspace always has a key; throws if there is none.
- * @throws BrokenSealError if all rows were written outside the server.
+ * get it first. A workspace always has a current key; throws if there is none.
+ * @throws BrokenSealError if no current key has a valid seal, and some row was changed outside the server.
  */
 export async function findSigningKeyId(tx: Transaction): Promise<string> {
   const { keys, areAllValid } = await readDecisionKeys(tx);
@@ -73,7 +73,7 @@ const RETIRE = sql(
   `UPDATE countersign.decision_keys SET retired_at = $3, seal = $4 WHERE tenant_id = $1 AND key_id = $2`,
 );
 
-/** Retires a decision key. Under the audit log's locked head no other transaction changes it. */
+/** Retires a decision key. The caller has locked the head of the audit log, so no other transaction changes the key. */
 export async function markDecisionKeyRetired(tx: Transaction, keyId: string): Promise<void> {
   const key = (await readDecisionKeys(tx)).keys.find((each) => each.keyId === keyId && each.retiredAt === null);
   if (key === undefined) return;

@@ -30,7 +30,7 @@ const INSERT = sql(
                 reason, event, response_sha256, document, evidence_at)`,
 );
 
-/** Stores decisions, including allowed ones. A text of evidence that several have in common is sent once. */
+/** Stores decisions, including allowed ones. An evidence text that several decisions share is sent once. */
 export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): void {
   const places = new Map<string, number>();
   for (const { evidence } of rows) if (!places.has(evidence)) places.set(evidence, places.size + 1);
@@ -113,7 +113,7 @@ export interface DecisionColumns {
   evidence: string;
 }
 
-// The range of seq bounds the rows, and no LIMIT: see PAGE in audit-pages.ts.
+// A range of seq limits the rows instead of a LIMIT: see PAGE in audit-pages.ts.
 const READ_COLUMNS = sql<DecisionColumns>(
   'read_decision_columns_page',
   `SELECT seq, id, to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS recorded_at, recorded_by, agent_id, evaluation_id, allowed,

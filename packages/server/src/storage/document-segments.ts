@@ -12,7 +12,7 @@ export interface Segment {
   compressed: Buffer;
 }
 
-/** The range of a segment's decompressed bytes that is a document. */
+/** The place of a document: a range of the decompressed bytes of a segment. */
 export interface DocumentPlace {
   segment: string;
   offset: number;
@@ -35,10 +35,10 @@ export function insertSegments(tx: Transaction, segments: readonly Segment[]): v
   ]);
 }
 
-/** The columns of a table whose rows contain a document or refer to one in a segment. */
+/** The columns by which a row refers to its document in a segment. They are null if the row contains the document. */
 export const PLACE_COLUMNS = 'segment, segment_offset, segment_length';
 
-/** Parameters for the columns of `PLACE_COLUMNS`: `uuid[]`, `integer[]`, `integer[]`. */
+/** Parameters for PLACE_COLUMNS: `uuid[]`, `integer[]`, `integer[]`. */
 export const placeArrays = (places: readonly (DocumentPlace | null)[]): Buffer[] => [
   uuidArray(places.map((place) => place?.segment ?? null)),
   int4Array(places.map((place) => place?.offset ?? null)),
@@ -49,7 +49,7 @@ export const placeArrays = (places: readonly (DocumentPlace | null)[]): Buffer[]
 export const documentColumns = (row: string, column: 'document' | 'body' = 'document'): string =>
   `${row}.${column}, ${row}.segment, ${row}.segment_offset AS "offset", ${row}.segment_length AS length`;
 
-/** SQL for the length of a document in bytes. The document is not read. */
+/** SQL for the length of a document in bytes. It does not read the document. */
 export const documentBytes = (row: string, column: 'document' | 'body' = 'document'): string =>
   `coalesce(${row}.segment_length, octet_length(${row}.${column}))`;
 
@@ -65,7 +65,7 @@ const READ = sql<Segment>(
      JOIN countersign.document_segments AS s ON s.tenant_id = $1 AND s.id = input.id`,
 );
 
-/** Returns the document. Throws if it could not be read. */
+/** Returns the document. Throws if it is undefined, because its segment could not be read. */
 export function requireReadable<T extends Buffer | string>(document: T | undefined): T {
   if (document === undefined) throw new ApiError('log_rewritten', [{ path: '', code: 'log_rewritten', message: UNREADABLE }]);
   return document;
@@ -75,16 +75,16 @@ const UNREADABLE =
   'a stored document cannot be read: the database was changed outside the server. ' +
   'The operator finds its row with `countersign-server ledger verify --log traces`';
 
-/** The number of segments read by one statement. Each can have about 512 KiB. */
+/** The largest number of segments read by one statement. Each has up to 512 KiB decompressed, or one longer document. */
 const SEGMENTS_AT_ONCE = 8;
 
 /**
- * The documents of rows, in order; undefined if the segment is missing or damaged, which requires write access to the database. The caller
- * limits their bytes.
+ * The documents of rows, in order. A document is undefined if its segment is missing or damaged, which takes write access to the database.
+ * The caller limits the bytes of the documents.
  */
 export async function readDocumentsOf(tx: Transaction, rows: readonly StoredDocument[]): Promise<(Buffer | undefined)[]> {
   const documents = rows.map((row) => inRow(row));
-  // A segment that claims to be longer was not written by the server: it is not decompressed.
+  // A segment that is longer by its column `bytes` was not written by the server, so it is not decompressed.
   const longest = rows.reduce((max, { length }) => Math.max(max, length ?? 0), SEGMENT_BYTES_MAX);
   const ids = [...new Set(rows.flatMap(({ segment }) => (segment === null ? [] : [segment])))];
   for (let at = 0; at < ids.length; at += SEGMENTS_AT_ONCE) {

@@ -11,12 +11,12 @@ const MAY = sql<{ may: boolean }>('may_drop', `SELECT has_table_privilege('count
 /** Whether the role of this connection may delete runs. */
 export const mayDrop = async (tx: Transaction): Promise<boolean> => (await tx.run(MAY, []))[0]!.may;
 
-/** The number of the advisory lock of a run of retention: 'CSRETN'. */
+/** The number of the advisory lock that retention takes: the bytes of 'CSRETN'. */
 const RETENTION_LOCK = 0x43_53_52_45_54_4e;
 
 const LOCK = sql<{ locked: boolean }>('lock_retention', 'SELECT pg_try_advisory_xact_lock($1) AS locked');
 
-/** Locks retention until the transaction ends. False if another process is dropping records now. */
+/** Locks retention until the transaction ends. Returns false if another process is dropping records now. */
 export const lockRetention = async (tx: Transaction): Promise<boolean> => (await tx.run(LOCK, [RETENTION_LOCK]))[0]!.locked;
 
 const INSERT = sql(
@@ -24,7 +24,7 @@ const INSERT = sql(
   `INSERT INTO countersign.dropped_traces (tenant_id, trace, seq) SELECT $1, trace, $3 FROM unnest($2::uuid[]) AS sent (trace)`,
 );
 
-/** Records where the log `traces` says that traces were dropped. */
+/** Records the number of the event in the log `traces` that says that these traces were dropped. */
 export const insertDroppedTraces = (tx: Transaction, traces: readonly string[], seq: number): void =>
   tx.send(INSERT, [tx.tenantId, uuidArray(traces), seq]);
 
@@ -34,7 +34,7 @@ const FIND = sql<{ trace: string; seq: number }>(
      JOIN countersign.dropped_traces AS d ON d.tenant_id = $1 AND d.trace = input.trace`,
 );
 
-/** The events that are said to record that these traces were dropped. The caller compares them with the log. */
+/** For each of these traces in the table: the number of the event that dropped it. The caller checks the event in the log. */
 export const findDroppedTraces = (tx: Transaction, traces: readonly string[]): Promise<{ trace: string; seq: number }[]> =>
   tx.run(FIND, [tx.tenantId, uuidArray(traces)]);
 
@@ -45,6 +45,6 @@ const STORED = sql<{ trace: string }>(
        OR EXISTS (SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = input.trace)`,
 );
 
-/** Those of these traces of which rows are stored. */
+/** Those of these traces that still have stored rows. */
 export const findStoredTraces = async (tx: Transaction, traces: readonly string[]): Promise<string[]> =>
   (await tx.run(STORED, [tx.tenantId, uuidArray(traces)])).map(({ trace }) => trace);

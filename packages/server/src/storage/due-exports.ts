@@ -3,7 +3,7 @@ import { uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import type { StoredDocument } from './document-segments.ts';
 
-/** The number of OpenTelemetry exports that one transaction drops. */
+/** The largest number of OpenTelemetry exports that one transaction drops. */
 export const DROPPED_EXPORTS_MAX = 500;
 
 const RETURNING = `e.id, NULL::bytea AS body, e.segment, e.segment_offset AS "offset", e.segment_length AS length`;
@@ -22,7 +22,7 @@ const DELETE_DUE = sql<DeletedExport>(
    RETURNING ${RETURNING}`,
 );
 
-/** Deletes the next exports that were received in a range, by ID, unless a submission that is kept was mapped from them. */
+/** Deletes the next exports that were received in a range, by ID, except those from which a stored submission was mapped. */
 export const deleteDueExports = (
   tx: Transaction,
   [after, last]: readonly [string, string],
@@ -36,7 +36,7 @@ const LOCK = sql<StoredDocument & { id: string; isShared: boolean }>(
      FROM countersign.otlp_exports AS e WHERE e.tenant_id = $1 AND e.id = ANY ($2::uuid[]) ORDER BY e.id FOR UPDATE`,
 );
 
-/** The exports with these IDs, with their bodies or places; and whether submissions are mapped from them. */
+/** Locks the exports with these IDs. Returns their bodies or places, and whether a stored submission was mapped from them. */
 export const lockExportsToErase = (
   tx: Transaction,
   ids: readonly string[],

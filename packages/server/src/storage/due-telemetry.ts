@@ -4,7 +4,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { documentColumns, type StoredDocument } from './document-segments.ts';
 import { isHeld } from './run-holds.ts';
 
-/** The number of telemetry requests that one transaction drops. Each can have hundreds of events. */
+/** The largest number of telemetry requests that one transaction drops. Each can have 200 events. */
 export const DROPPED_SUBMISSIONS_MAX = 200;
 
 const FIND = sql<{ id: string; isHeld: boolean }>(
@@ -17,7 +17,7 @@ const FIND = sql<{ id: string; isHeld: boolean }>(
     ORDER BY due.id`,
 );
 
-/** The next telemetry requests that were received in a range, by ID; and whether something names one of their runs. */
+/** The next telemetry requests that were received in a range, by ID; and whether one of their runs must be kept (run-holds.ts). */
 export const findDueTelemetry = (
   tx: Transaction,
   [after, last]: readonly [string, string],
@@ -50,7 +50,7 @@ export type SubmissionOfRun = StoredDocument & {
   id: string;
   /** The positions of these events. */
   ordinals: number[];
-  /** Whether it has events of other runs too. */
+  /** Whether the request has events of other runs too. */
   hasOthers: boolean;
 };
 

@@ -5,18 +5,18 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import type { StoredDocument } from './document-segments.ts';
 import { isHeld } from './run-holds.ts';
 
-/** The number of traces that one transaction drops. */
+/** The largest number of traces that one transaction drops. */
 export const DROPPED_TRACES_MAX = 500;
 
 const LOCK = sql<{ id: string }>(
   'lock_due_traces',
-  // A trace that a sender is adding to now is left for the next run.
+  // A trace that is locked, because a submission is being added to it, is left for the next run.
   `SELECT id FROM countersign.traces
     WHERE tenant_id = $1 AND id > $2 AND id <= $3 AND received_at >= $4 AND received_at < $5
     ORDER BY id LIMIT ${DROPPED_TRACES_MAX} FOR UPDATE SKIP LOCKED`,
 );
 
-/** Locks the next traces that were received in a range, by ID. @param ids the bounds of their IDs, the first excluded. */
+/** Locks the next traces that were received in a range, by ID: those after the ID `after`, up to `last`. */
 export const lockDueTraces = async (
   tx: Transaction,
   [after, last]: readonly [string, string],
@@ -29,9 +29,9 @@ export interface DueTrace {
   traceId: string;
   /** The number of its submissions. */
   submissions: number;
-  /** A later submission is not due yet. */
+  /** Whether a later submission is not due yet. */
   isLate: boolean;
-  /** Something else names it (run-holds.ts). */
+  /** Whether something names the trace, so that it must be kept (run-holds.ts). */
   isHeld: boolean;
 }
 
@@ -46,11 +46,11 @@ const READ = sql<DueTrace>(
     ORDER BY t.id`,
 );
 
-/** What decides whether locked traces are dropped. @param today `YYYY-MM-DD`. */
+/** The facts that decide whether locked traces are dropped. @param before end of the due range. @param today `YYYY-MM-DD`. */
 export const readDueTraces = (tx: Transaction, ids: readonly string[], before: string, today: string): Promise<DueTrace[]> =>
   tx.run(READ, [tx.tenantId, uuidArray(ids), before, today]);
 
-/** A deleted row that referred to a document. */
+/** A deleted submission: the place of its document, and its export. */
 export type DeletedSubmission = StoredDocument & { export: string | null };
 
 const DELETE_SUBMISSIONS = sql<DeletedSubmission>(
@@ -72,7 +72,7 @@ const DELETE_LOG_RECORDS = sql<{ export: string | null }>(
 );
 const DELETE_TRACES = sql('delete_traces', 'DELETE FROM countersign.traces WHERE tenant_id = $1 AND id = ANY ($2::uuid[])');
 
-/** Deletes the rows of traces. Returns their submissions, and the exports of their log records. */
+/** Deletes the rows of traces. Returns their submissions, and the IDs of the exports of their log records. */
 export async function deleteTraces(
   tx: Transaction,
   traces: { ids: readonly string[]; traceIds: readonly string[] },

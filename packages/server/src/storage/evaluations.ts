@@ -15,14 +15,14 @@ export interface EvaluationRow {
   status: EvaluationStatus;
   passRate: number | null;
   severityThreshold: number | null;
-  /** The time of the run, given by its sender: microseconds since 1970. */
+  /** The time of the evaluation as sent: microseconds since 1970. */
   evaluatedAt: bigint | null;
   /** Name of the suite. */
   suite: string | null;
   completeness: Completeness | null;
   /** Digest of what was evaluated. */
   artifact: string | null;
-  /** The runs that were evaluated. */
+  /** The trace_ids of the runs that were evaluated. */
   traceIds: readonly string[];
   document: Buffer;
 }
@@ -40,8 +40,8 @@ const INSERT = sql(
 );
 
 /**
- * Stores evaluations with the time of their events, and their numbers in the order of records (record-order.ts). The caller has locked the
- * head of the log `evidence`.
+ * Stores evaluations with the time of their events in the log `evidence`, and with record numbers (record-order.ts). The caller has locked
+ * the head of that log.
  */
 export function insertEvaluations(
   tx: Transaction,

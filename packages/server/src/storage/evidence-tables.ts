@@ -3,7 +3,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { exactInstantText } from './instant-text.ts';
 import { PAGE_ROWS } from './ledger.ts';
 
-/** The row of an agent, to compare with the log `evidence`. Instants are UTC with six fraction digits. */
+/** The row of an agent, to be compared with the log `evidence`. */
 export interface AgentFacts {
   id: string;
   name: string;
@@ -30,11 +30,11 @@ const LIST_IDS = sql<{ id: string }>(
   `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT ${PAGE_ROWS}`,
 );
 
-/** The ids of the next PAGE_ROWS agents after one, in order. */
+/** The ids of the next PAGE_ROWS agents after an id, in order. */
 export const listAgentIds = async (tx: Transaction, after: string): Promise<string[]> =>
   (await tx.run(LIST_IDS, [tx.tenantId, after])).map(({ id }) => id);
 
-/** The row of an evaluation. */
+/** The row of an evaluation. Instants are UTC with six fraction digits. */
 export interface EvaluationFacts {
   seq: number;
   id: string;
@@ -75,7 +75,7 @@ const READ_EVALUATIONS_PAGE = sql<EvaluationFacts>(
 export const readEvaluationFactsPage = (tx: Transaction, after: number): Promise<EvaluationFacts[]> =>
   tx.run(READ_EVALUATIONS_PAGE, [tx.tenantId, after]);
 
-/** The row of an approval. */
+/** The row of a decided approval. */
 export interface ApprovalFacts {
   evaluationId: string;
   agentId: string;
@@ -90,7 +90,7 @@ const READ_APPROVALS = sql<ApprovalFacts>(
      JOIN countersign.approvals AS p ON p.tenant_id = $1 AND p.evaluation_id = input.id WHERE p.status <> 'pending'`,
 );
 
-/** The approvals of evaluations, by their ids. */
+/** The decided approvals of evaluations, by the ids of the evaluations. */
 export const readApprovalFacts = (tx: Transaction, evaluationIds: readonly string[]): Promise<ApprovalFacts[]> =>
   tx.run(READ_APPROVALS, [tx.tenantId, uuidArray(evaluationIds)]);
 

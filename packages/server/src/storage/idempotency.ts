@@ -10,9 +10,9 @@ export interface StoredAnswer {
   key: string;
   /** SHA-256 of the decompressed body, hex. */
   bodySha256: string;
-  /** JSON text of the answer's body. */
+  /** JSON text of the response's body. */
   answer: string;
-  /** JSON text of the answer's own headers. */
+  /** JSON text of the headers that the endpoint added to the response. */
   headers: string;
 }
 
@@ -90,8 +90,8 @@ const INSERT = sql(
 );
 
 /**
- * Stores responses. If another server is about to commit the same key, it waits and then fails with a unique violation. The batch is
- * retried and finds the response of that server.
+ * Stores responses. If another server is about to commit the same key, the statement waits and then fails with a unique violation. The
+ * batch is retried, and finds the response that the other server stored.
  */
 export function insertAnswers(tx: Transaction, path: string, answers: readonly StoredAnswer[]): void {
   if (answers.length === 0) return;

@@ -11,7 +11,7 @@ export interface NewIncident {
   openedAt: string;
 }
 
-// Its number comes from the sequence of the evaluations: those with a higher one were recorded after it.
+// Incidents and evaluations are numbered by one sequence: evaluations with a higher number were recorded after the incident.
 const INSERT = sql(
   'insert_incident',
   `INSERT INTO countersign.incidents (tenant_id, id, agent_id, severity, description, opened_by, opened_at)

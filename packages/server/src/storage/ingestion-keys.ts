@@ -33,7 +33,7 @@ export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise
 }
 
 /**
- * The keys are on the coordinator and the trails on the machines of their tenants, which no single statement reads. A key that changes
+ * The keys are on the coordinator, and the trails on the machines of their tenants. No single statement reads both. A key that changes
  * meanwhile does not match its trail, and is read again (ledger/key-states.ts).
  */
 async function findKeysOnCitus(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {

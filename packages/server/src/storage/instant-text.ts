@@ -5,12 +5,12 @@ export const instantText = (column: string): string => `to_char(${column} AT TIM
 export const exactInstantText = (column: string): string =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** Microseconds since 1970 in the same format, `2026-11-20T09:30:00.123456Z`. */
+/** Formats microseconds since 1970 in the same way. */
 export function exactText(micros: bigint): string {
   const milliseconds = micros / 1000n - (micros % 1000n < 0n ? 1n : 0n);
   const rest = String(micros - milliseconds * 1000n).padStart(3, '0');
   return new Date(Number(milliseconds)).toISOString().replace('Z', `${rest}Z`);
 }
 
-/** SQL that is true for a time further in the future than the clocks of two nodes may differ: a clock was wrong when it was written. */
+/** SQL that is true if a time is more than 5 seconds in the future: more than two clocks may differ, so a clock was wrong. */
 export const isInFuture = (column: string): string => `${column} > clock_timestamp() + interval '5 seconds'`;

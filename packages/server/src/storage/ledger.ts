@@ -11,7 +11,7 @@ const INSERT = sql(
        AS linked (seq, id, recorded_at, recorded_by, actor, action, trace_id, agent_id, prev_hash, row_hash, document)`,
 );
 
-/** Stores linked rows. Constraints prevent a fork whatever the code does. */
+/** Stores linked rows. The constraints of the table reject a fork. */
 export function insertAuditEntries(tx: Transaction, rows: readonly ChainedRow[]): void {
   const entries = rows.map(({ entry }) => entry);
   tx.send(INSERT, [
@@ -93,11 +93,11 @@ const SUM_DOCUMENT_BYTES = {
   traces: sumDocumentBytesOf('traces', 'trace_events'),
 } as const;
 
-/** Bytes of the documents of a log's rows from one number to another, both included. Does not read the documents. */
+/** The total size in bytes of the documents of a log's rows `first` to `last`. Does not read the documents. */
 export const sumDocumentBytes = async (tx: Transaction, log: LogName, first: number, last: number): Promise<number> =>
   (await tx.run(SUM_DOCUMENT_BYTES[log], [tx.tenantId, first, last]))[0]!.bytes;
 
-/** Reads both in one statement, because an append between two statements would look like tampering. */
+/** Reads the head and the range of rows in one statement, because an append between two statements would look like tampering. */
 export async function readLogExtent(tx: Transaction, log: LogName): Promise<LogExtent> {
   const [row] = await tx.run(READ_EXTENT[log], [tx.tenantId]);
   const { first_seq: firstSeq, last_seq: lastSeq } = row!;

@@ -18,22 +18,22 @@ export interface StoredHead extends ChainHead {
   tree: StoredTree;
   /** Time of the last row, UTC with microseconds; null if there is none. */
   lastMoment: string | null;
-  /** Key epoch and MAC; null if it was removed. */
+  /** Key epoch and MAC; null if the seal was removed. */
   seal: Uint8Array | null;
 }
 
 /** The clock at the time a head was read. */
 interface ReadClock {
-  /** The time of the rows that are appended: by the database's clock, never before the last row's. UTC with milliseconds. */
+  /** The time that appended rows get: the database's clock, but not before the time of the last row. UTC with milliseconds. */
   now: string;
   /** The database's clock in the same format. */
   clock: string;
 }
 
-/** A locked head with a valid seal, and the time of the rows that are appended. */
+/** A locked head with a valid seal, and the time that appended rows get. */
 export interface LockedHead extends ChainHead, ReadClock {
   tree: StoredTree;
-  /** Not locked but guessed: the expected head when it is moved (ledger/remembered-heads.ts). */
+  /** Set if the head is guessed and not locked: the head that the database must have when it is moved (ledger/remembered-heads.ts). */
   guessed?: ChainHead;
 }
 
@@ -63,7 +63,7 @@ export const storedHead = (row: HeadRow): StoredHead => ({
 
 const LOCK = sql<HeadRow & ReadClock & { log: LogName }>(
   'lock_log_heads',
-  // The outer query reads the clock after it got the lock. The inner one would read it before the wait.
+  // The outer query reads the clock after the inner one has got the lock. The inner query would read it before waiting for the lock.
   `SELECT head.log, ${HEAD_COLUMNS}, ${instantText('greatest(clock_timestamp(), head.last_recorded_at)')} AS now,
           ${instantText('clock_timestamp()')} AS clock
      FROM (SELECT log, seq, row_hash, tree_size, frontier, last_recorded_at, seal
@@ -71,8 +71,8 @@ const LOCK = sql<HeadRow & ReadClock & { log: LogName }>(
 );
 
 /**
- * Locks the heads of a tenant's logs and returns them. Must be the first statement of an appending transaction.
- * Reading the last entry instead (ORDER BY seq DESC ... FOR UPDATE) serialises nothing: two appends chain to one row.
+ * Locks the heads of a tenant's logs and returns them. An append calls it before it numbers rows, unless it guesses the head.
+ * Locking the last row instead (ORDER BY seq DESC ... FOR UPDATE) serializes nothing: two appends would chain to one row.
  */
 export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Promise<Map<LogName, StoredHead & ReadClock>> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...logs].sort())]);
@@ -85,10 +85,10 @@ const READ = sql<HeadRow & { read_at: string }>(
      FROM countersign.log_heads AS head WHERE head.tenant_id = $1 AND head.log = $2`,
 );
 
-/** A head with the database's clock when it was read, UTC with microseconds: later than every time in the log, unless a clock was wrong. */
+/** A head, and the database's clock when it was read, UTC with microseconds. The log has no later time, unless a clock was wrong. */
 export type ReadHead = StoredHead & { readAt: string };
 
-/** A log's head without a lock. Number, hash and tree are of the same time. */
+/** Reads a log's head without a lock. Number, hash and tree belong together. */
 export async function readHead(tx: Transaction, log: LogName): Promise<ReadHead | undefined> {
   const [row] = await tx.run(READ, [tx.tenantId, log]);
   return row === undefined ? undefined : { ...storedHead(row), readAt: row.read_at };
@@ -107,13 +107,13 @@ const MOVE = sql('move_log_head', `UPDATE countersign.log_heads ${SET} WHERE ten
 /** The new state of a head. */
 export type MovedHead = ChainHead & { tree: StoredTree; now: string };
 
-/** Moves a head to the rows just appended. `rowHash` is null for the logs whose rows are not chained to each other. */
+/** Moves a head to the rows just appended. `rowHash` is null for logs whose head does not contain the hash of the last row. */
 export function moveHead(tx: Transaction, log: LogName, head: MovedHead, seal: Uint8Array): void {
   tx.send(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now, head.tree.size, head.tree.frontier, seal]);
 }
 
-// Fails by a division by zero if the head is not the guessed one. A plain statement cannot fail in another way, and the rest of the
-// pipeline must not run.
+// Fails by a division by zero if the head is not the guessed one. The failure stops the statements that were sent after this one. A plain
+// UPDATE of no row would not fail.
 const MOVE_GUESSED = sql(
   'move_guessed_log_head',
   `WITH moved AS (

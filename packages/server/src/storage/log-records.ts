@@ -30,7 +30,7 @@ const KNOWN = sql<{ trace_id: string }>(
      SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = input.trace_id ${FENCE}) AS known`,
 );
 
-/** Those of these trace ids that are stored. */
+/** Those of these trace_ids whose traces are stored. */
 export const findKnownTraceIds = async (tx: Transaction, traceIds: readonly string[]): Promise<Set<string>> =>
   new Set((await tx.run(KNOWN, [tx.tenantId, textArray(traceIds)])).map(({ trace_id }) => trace_id));
 
@@ -72,7 +72,7 @@ export function insertLogRecords(tx: Transaction, records: readonly KeptLogRecor
   ]);
 }
 
-/** Marks the traces whose ids a query returns as having an error. */
+/** SQL that marks the traces whose trace_ids a query returns as having an error. */
 const markFailing = (traceIds: string): string =>
   `UPDATE countersign.traces AS kept SET has_error = true
      FROM (SELECT found.ctid AS place FROM (${traceIds}) AS failing CROSS JOIN LATERAL (
@@ -82,7 +82,7 @@ const markFailing = (traceIds: string): string =>
 
 const MARK = sql('mark_failing_traces', markFailing('SELECT trace_id FROM unnest($2::text[]) AS sent (trace_id)'));
 
-/** Marks those of these traces that are stored as having an error. */
+/** Marks these traces as having an error, if they are stored. */
 export function markFailingTraces(tx: Transaction, traceIds: readonly string[]): void {
   tx.send(MARK, [tx.tenantId, textArray(traceIds)]);
 }

@@ -64,7 +64,7 @@ const FIND_ROLE = sql<RawRow>(
   `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.person_id = $2`,
 );
 
-/** A person's role in the tenant; undefined for a non-member. Under the audit log's locked head it cannot change. */
+/** A person's role in the tenant; undefined for a non-member. It cannot change while the head of the audit log is locked. */
 export const findRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
   const [raw] = await tx.run(FIND_ROLE, [tx.tenantId, personId]);
   return raw === undefined ? undefined : roleIn(tx, raw, personId);
@@ -129,7 +129,7 @@ const DELETE = sql('delete_membership', `DELETE FROM countersign.memberships WHE
 /** Ends a membership: the person's next request to the workspace is refused. */
 export const deleteMembership = (tx: Transaction, personId: string): Promise<unknown> => tx.run(DELETE, [tx.tenantId, personId]);
 
-/** The workspaces of a person. */
+/** A workspace of a person, and their role in it. */
 export interface PersonWorkspace {
   workspaceId: string;
   workspaceName: string;
@@ -143,7 +143,7 @@ const OF_PERSON = sql<RawRow & { workspaceId: string }>(
     WHERE m.person_id = $1 ORDER BY t.name, t.id`,
 );
 
-/** The role in a raw row; undefined if its seal is invalid. If the workspace's name is not valid, its ID is used. */
+/** The workspace and role in a raw row; undefined if the membership's seal is invalid. If that of the workspace is, its name is its ID. */
 function workspaceIn(
   seals: Seals,
   { workspaceId, ...raw }: RawRow & { workspaceId: string },

@@ -27,7 +27,7 @@ const USAGE = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd']
 const USAGE_COLUMNS = USAGE.join(', ');
 const SUM_COLUMNS = USAGE.flatMap((member) => [member, `${member}_reported`]).join(', ');
 
-/** SQL of those traces that have no sums yet. The fence: they are found before their spans are read. */
+/** SQL for those traces that have no sums yet. The fence makes PostgreSQL find them before it reads their spans. */
 const UNMERGED = `(SELECT input.trace FROM unnest($2::uuid[]) AS input (trace)
   WHERE NOT EXISTS (SELECT FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = input.trace) ${FENCE}) AS input`;
 
@@ -62,7 +62,7 @@ export function initializeMergedSpans(tx: Transaction, traces: readonly string[]
   for (const statement of [INITIALIZE_SPANS, INITIALIZE_SUMS]) tx.send(statement, [tx.tenantId, uuidArray(traces)]);
 }
 
-// The fences keep the look-up of each span_id by the primary key.
+// The fences in SENT and SUM keep one look-up by the primary key for each submission, and for each span_id.
 const SENT = `SELECT input.trace, input.number, submission.tenant_id, span.fields ->> 0 AS span_id, (span.fields ->> 6)::bigint AS prompt_tokens,
             (span.fields ->> 7)::bigint AS completion_tokens, (span.fields ->> 8)::bigint AS total_tokens, (span.fields ->> 9)::numeric AS cost_usd
        FROM unnest($2::uuid[], $3::integer[]) AS input (trace, number)
@@ -110,8 +110,8 @@ const STORE = sql(
 );
 
 /**
- * Merges the spans of stored submissions into their traces, and returns the sums of each merged trace. The sums change first, by the
- * difference to the stored spans. The traces are locked.
+ * Merges the spans of stored submissions into their traces, and returns the sums of each merged trace. The sums are changed first, by the
+ * difference to the stored spans. The caller has locked the traces.
  */
 export function mergeSpans(tx: Transaction, submissions: readonly MergedSubmission[]): Promise<SpanSums[]> {
   const values = [
@@ -125,7 +125,7 @@ export function mergeSpans(tx: Transaction, submissions: readonly MergedSubmissi
 }
 
 /**
- * SQL of the SHA-256 over the stored steps of a trace in the order of their IDs; null without any. `digestOfSpans` computes the same, so
+ * SQL for the SHA-256 over the stored steps of a trace in the order of their IDs; null without any. `digestOfSpans` computes the same, so
  * that a trace with very many steps is compared without reading them.
  */
 export const digestOfStoredSpans = (trace: string): string =>

@@ -3,14 +3,15 @@ import { v7 as uuidV7 } from 'uuid';
 
 const ID_BYTES = 16;
 
-/** Random bytes drawn in advance, because a draw takes most of the time of an id. Each is used once. */
+/** Random bytes generated in advance, because a call of the generator takes most of the time of an id. Each byte is used once. */
 const bytes = Buffer.allocUnsafeSlow(256 * ID_BYTES);
 let used = bytes.length;
 /** After a larger step back of the clock, IDs use the new time. Half the tolerance of time ranges (storage/portal/id-time.ts). */
 const BACKWARD_STEP_MS = 30_000;
 let last = { msecs: 0, seq: 0 };
 
-/** A new identifier, a UUID of version 7. The ids of one process are in the order of their creation, which suits indexes. */
+/** A new identifier, a UUID of version 7. The ids of one process are in the order of their creation, except after a larger
+ * step back of the clock. */
 export function newId(): string {
   if (used === bytes.length) {
     randomFillSync(bytes);

@@ -111,7 +111,7 @@ const USE = sql<{ id: string }>(
   `DELETE FROM countersign.one_time_links WHERE token_sha256 = $1 AND expires_at > ${expiryClock(2)} RETURNING id`,
 );
 
-/** Deletes a link when it is used; false if it is gone. Of two concurrent calls only one succeeds. */
+/** Deletes a link when it is used; false if it is gone or expired. Of two concurrent calls only one succeeds. */
 export const useLink = async (tx: Statements, tokenSha256: Buffer): Promise<boolean> =>
   (await tx.run(USE, [tokenSha256, ...tx.clock.expiryBounds()])).length === 1;
 
@@ -160,7 +160,7 @@ const WITHDRAW = sql<{ id: string }>(
   'DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND id = $2 RETURNING id',
 );
 
-/** Ends an invitation of the tenant and returns its role; undefined if there is no pending one with this ID. */
+/** Deletes an invitation of the tenant and returns its role; undefined if there is no pending one with this ID. */
 export async function withdrawInvitation(tx: Transaction, id: string): Promise<Role | undefined> {
   const [raw] = await tx.run(FIND_INVITATION, [tx.tenantId, id, ...tx.clock.expiryBounds()]);
   if (raw === undefined || (await tx.run(WITHDRAW, [tx.tenantId, id])).length === 0) return undefined;
@@ -173,7 +173,7 @@ const VOID_INVITATIONS = sql(
   `DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND purpose = 'invitation' AND email = $2`,
 );
 
-/** Deletes the tenant's invitations of an address, because a newer one replaces them, or one was accepted. */
+/** Deletes the tenant's invitations for an address, because a newer one replaces them, or one was accepted. */
 export const voidInvitations = (tx: Transaction, email: string): Promise<unknown> =>
   tx.run(VOID_INVITATIONS, [tx.tenantId, email]);
 
@@ -183,7 +183,7 @@ const VOID_MADE_BY = sql(
 );
 
 /**
- * Deletes the links that a person has created in the tenant, after they stopped being an admin, so that they cannot return by one. Their
+ * Deletes the links that a person has created in the tenant. They are no longer an admin, and must not return through such a link. Their
  * links that reset passwords are deleted in all tenants, because a password gives access to this tenant too.
  */
 export const voidLinksMadeBy = (tx: Transaction, madeBy: string): Promise<unknown> => tx.run(VOID_MADE_BY, [tx.tenantId, madeBy]);
@@ -193,12 +193,12 @@ const VOID_OF_PERSON = sql('void_links_of_person', `DELETE FROM countersign.one_
 /** Deletes the links that reset a person's password or sign them in, after the password or their workspaces have changed. */
 export const voidLinksOf = (tx: Statements, personId: string): Promise<unknown> => tx.run(VOID_OF_PERSON, [personId]);
 
-/** Number of the advisory lock that a set-up of the instance holds: 'CSSTUP'. */
+/** Number of the advisory lock of `lockSetUp`: the bytes of 'CSSTUP'. */
 const SET_UP_LOCK = 0x43_53_53_54_55_50;
 
 const LOCK_SET_UP = sql('lock_set_up', `SELECT pg_advisory_xact_lock($1)`);
 
-/** Serialises the set-up of the instance. Two set-up links are two rows, so no row lock would do it. */
+/** Serializes the set-up of the instance. Two set-up links are two rows, so a row lock is not enough. */
 export const lockSetUp = (tx: Statements): Promise<unknown> => tx.run(LOCK_SET_UP, [SET_UP_LOCK]);
 
 /** Deletes expired links. */

@@ -18,7 +18,7 @@ export interface Person {
 export interface Account extends Person {
   /** argon2id in PHC string form; null for a person who has never set one. */
   password: string | null;
-  /** When it was set, with microseconds. It tells whether a checked password is still the current one. */
+  /** When the password was set, with microseconds. It shows whether a checked password is still the current one. */
   passwordChangedAt: string | null;
 }
 
@@ -53,7 +53,7 @@ function accountIn(seals: Seals, [raw]: readonly RawRow[], expected: Partial<Sea
   return person === undefined ? undefined : { ...person, hasPassword: person.password !== null };
 }
 
-/** The account of a normalized e-mail address. One with an invalid seal is ignored. */
+/** The account of a normalized e-mail address. An account with an invalid seal is ignored. */
 export async function findAccount(pool: Pool, email: string): Promise<Account | undefined> {
   const { rows } = await pool.query<RawRow>({ name: 'find_account', text: `${ACCOUNT} WHERE p.email = $1`, values: [email] });
   return accountIn(requireSeals(pool), rows, { email });
@@ -130,7 +130,7 @@ export const replaceHash = (pool: Pool, personId: string, from: string, to: stri
 export const renamePerson = (tx: Statements, personId: string, name: string): Promise<void> =>
   changePerson(tx, personId, () => ({ name }));
 
-/** Whether a person with a password exists: before that, the instance is not set up. */
+/** Whether a person with a password exists. Until then, the instance is not set up. */
 export async function isSetUp(pool: Pool): Promise<boolean> {
   const { rows } = await pool.query<{ found: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM countersign.people WHERE password IS NOT NULL) AS found`,

@@ -5,9 +5,10 @@ import { sql, type Transaction } from '../database/transaction.ts';
 const LAST_DAY = '9999-12-31';
 
 /**
- * SQL that is true for a run that must be kept: an evaluation, an incident, or an audit entry whose `retention_until` has not passed names
- * it. In canonical JSON the last member of this name is that of the entry itself; others can only be in `metadata`, which comes before it.
- * @param traceId SQL of its trace_id.
+ * SQL that is true for a run that must be kept, because one of these names it: an evaluation, an incident, or an audit entry whose
+ * `retention_until` has not passed. In canonical JSON the last member of this name is that of the entry itself. Others can only be in
+ * `metadata`, which comes before it.
+ * @param traceId SQL for the trace_id of the run.
  * @param today parameter with the current day, `YYYY-MM-DD`.
  */
 export const isHeld = (traceId: string, today: string): string =>

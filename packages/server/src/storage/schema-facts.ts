@@ -60,7 +60,7 @@ facts (kind, name, detail) AS (
 )
 SELECT kind, name, detail FROM facts ORDER BY kind COLLATE "C", name COLLATE "C"`;
 
-/** The current facts of the schema from the catalogue of the database, in a fixed order. */
+/** The current facts of the schema from the catalog of the database, in a fixed order. */
 export async function readSchemaFacts(queryable: Pick<pg.Pool, 'query'>): Promise<SchemaFact[]> {
   const { rows } = await queryable.query<SchemaFact>(FACTS);
   return rows;

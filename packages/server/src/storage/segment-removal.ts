@@ -7,7 +7,7 @@ const LOCK = sql<Segment>(
   'SELECT id, bytes, compressed FROM countersign.document_segments WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR UPDATE',
 );
 
-/** Locks and returns segments, by ID. */
+/** Locks and returns the segments with these IDs, in the order of the IDs. */
 export const lockSegments = (tx: Transaction, ids: readonly string[]): Promise<Segment[]> =>
   tx.run(LOCK, [tx.tenantId, uuidArray(ids)]);
 

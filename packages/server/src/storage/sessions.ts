@@ -49,10 +49,10 @@ export const SESSIONS: SealedTable<SealedSession> = {
 const LIVE = `${sealedColumns(SESSIONS, 's')}, ${sealedColumns(PEOPLE, 'p')},
   s.last_used_at < statement_timestamp() - interval '1 minute' AS "needsTouch"`;
 const FROM_LIVE = `FROM countersign.sessions AS s JOIN countersign.people AS p ON p.id = s.person_id`;
-/** Bounds are the parameters from `first` on (expiry-clock.ts). */
+/** @param first number of the first of two parameters, as for `expiryClock`. */
 const isLive = (first: number): string => `s.expires_at > ${expiryClock(first)}`;
 
-/** The session in a row of `LIVE`; undefined if a seal is invalid, or it has ended by our clock. */
+/** The session in a row of `LIVE`; undefined if a seal is invalid, or the session has ended by our clock. */
 function liveIn({ seals, clock }: { seals: Seals; clock: Clock }, raw: RawRow | undefined, tokenSha256: Buffer) {
   const session = raw === undefined ? undefined : seals.openRow(SESSIONS, '', raw, { tokenSha256 });
   if (raw === undefined || session === undefined || session.expiresAt <= sealedInstant(clock.now())) return undefined;
@@ -144,8 +144,8 @@ function sealedSession(
 }
 
 /**
- * Creates a session after a sign-in with the password that was set at this time; false if it was changed since. The row of the person is
- * share-locked, so a change of the password either waits and then ends this session too, or is detected here.
+ * Creates a session after a sign-in with the password that was set at `passwordChangedAt`; false if it was changed since. The row of the
+ * person is share-locked, so a change of the password either waits and then ends this session too, or is detected here.
  */
 export async function insertSessionByPassword(
   pool: Pool,

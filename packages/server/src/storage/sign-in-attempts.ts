@@ -34,7 +34,7 @@ export const takeBackAttempt = (pool: Pool, subjects: readonly Buffer[]): Promis
     values: [subjects],
   });
 
-/** Deletes attempts whose window ended long ago. */
+/** Deletes the counts of windows that began more than a day ago. */
 export const deletePastAttempts = (pool: Pool): Promise<unknown> =>
   pool.query(`DELETE FROM countersign.sign_in_attempts WHERE window_began_at < ${expiryClock(1)} - interval '1 day'`, [
     ...clockOf(pool).expiryBounds(),

@@ -10,16 +10,16 @@ export interface ChainedKey {
   publicKey: Uint8Array;
   /** Id of the key that signed for it; null for the first key of the installation and after a reset. */
   predecessor: string | null;
-  /** The predecessor's signature over both ids, 64 bytes. */
+  /** The predecessor's signature over the ids of the instance and of both keys, 64 bytes. */
   predecessorSignature: Uint8Array | null;
-  /** Id of the lost key that it replaced in a reset. */
+  /** Id of the lost key that this key replaced in a reset; null without a reset. */
   resetFrom: string | null;
 }
 
 /**
  * The keys that are accepted: the first key of the installation, keys that an accepted predecessor has signed for, and keys with which an
- * operator replaced an accepted one. A valid seal is not enough: with the master secret alone, a key can be added as a reset, which the
- * JWKS shows.
+ * operator replaced an accepted one. A valid seal is not enough, because it needs only the master secret. With that alone, a key can be
+ * added only as a reset, and the JWKS shows resets.
  */
 export function authenticSigningKeys<K extends ChainedKey>(instance: Instance, keys: readonly K[]): K[] {
   const authentic = new Map<string, K>();

@@ -8,9 +8,9 @@ import { authenticSigningKeys, type ChainedKey } from './signing-key-chain.ts';
 /** A public key of the instance. It belongs to no tenant, so there is no row-level security. */
 export interface StoredSigningKey extends ChainedKey {
   createdAt: string;
-  /** null while it is current. */
+  /** null while the key is current. */
   retiredAt: string | null;
-  /** Since when a server signs with it; null if none does yet. */
+  /** When a server began to sign with the key; null if none has yet. */
   signsSince: string | null;
 }
 
@@ -46,8 +46,8 @@ export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
 }
 
 /**
- * The rows with valid seals in the chain from the first key of the installation, with microseconds. The row of the installation names that
- * key, and has its own seal.
+ * The rows with valid seals in the chain from the first key of the installation. Times have microseconds. The row of the installation
+ * names its first key, and has its own seal.
  */
 async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   const { rows } = await pool.query<RawRow>(
@@ -70,7 +70,7 @@ export async function isSigningKeyStored(pool: Pool, kid: string): Promise<boole
   return rows.length > 0;
 }
 
-/** Lists a key; no effect if it is listed already. */
+/** Stores a key, which is then listed; no effect if it is stored already. */
 export async function insertSigningKey(pool: Pool, key: NewSigningKey): Promise<void> {
   const createdAt = sealedInstant(clockOf(pool).now());
   const seal = requireSeals(pool).ofRow(SIGNING_KEYS, '', { ...key, createdAt, retiredAt: null, signsSince: null });

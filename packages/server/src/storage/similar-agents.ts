@@ -18,7 +18,7 @@ export function skeletonDigests(name: string): SkeletonDigests {
 /** The largest number of similar agents that are named for one agent. */
 export const SIMILAR_MAX = 3;
 
-/** The number of agents with one skeleton that are compared by age. */
+/** The largest number of agents with one skeleton that are compared by age. */
 const COMPARED_MAX = 20;
 
 const alike = (column: string, digest: string, condition: string) =>
@@ -27,7 +27,7 @@ const alike = (column: string, digest: string, condition: string) =>
 
 /**
  * SQL of the agents whose name looks like one of these digests, the oldest first, as rows of `id` and `name`. One bounded lookup in
- * each index, however many agents have one skeleton. `condition` is SQL about them, as rows of `other`.
+ * each index, however many agents have one skeleton. `condition` is further SQL for the rows of `other`, starting with AND.
  */
 export const similarTo = (asWritten: string, caseless: string, condition = ''): string =>
   `SELECT id, name FROM (${alike('name_skeleton', asWritten, condition)} UNION ${alike('name_skeleton_caseless', caseless, condition)}) AS alike
@@ -66,11 +66,12 @@ const FILL = sql(
     WHERE a.tenant_id = $1 AND a.id = made.id`,
 );
 
-/** The number of skeletons computed at a time: less than 100 ms for the longest names. */
+/** The largest number of names whose skeletons are computed at a time. It takes less than 100 ms for the longest names. */
 export const FILLED_MAX = 1000;
 
 /**
- * Computes the skeletons of up to FILLED_MAX agents without one: those of a batch with more new agents than that. Returns their number.
+ * Computes the skeletons of up to FILLED_MAX agents that have none, because their batch registered more agents than that. Returns the
+ * number of these agents.
  */
 export async function fillSkeletons(tx: Transaction): Promise<number> {
   const agents = await tx.run(UNFILLED, [tx.tenantId, FILLED_MAX]);

@@ -13,7 +13,7 @@ import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segme
 
 /** The columns of a telemetry event for searching and summing; the rest is in the submission's document. */
 export interface TelemetryRow {
-  /** Its place in the batch, from 0. */
+  /** Its position in the request, from 0. */
   ordinal: number;
   traceId: string;
   outcome: string;

@@ -25,7 +25,7 @@ export const TENANTS: SealedTable<Tenant> = {
 
 const COLUMNS = sealedColumns(TENANTS, 't');
 
-/** A tenant with a verified name. */
+/** A tenant, and whether its name could be verified. */
 export interface VerifiedTenant extends Tenant {
   /** false if the row was changed outside the server. Then the name is the ID. */
   isSealed: boolean;
@@ -46,7 +46,7 @@ export function insertTenant(tx: Transaction, name: string): Promise<unknown> {
   return tx.run(INSERT, [tenant.id, name, tenant.createdAt, tx.seals.ofRow(TENANTS, '', tenant)]);
 }
 
-/** Number of the advisory lock that the operator's creation of a workspace holds: 'CSWKSP'. */
+/** Number of the advisory lock of `isTenantNameInUse`: the bytes of 'CSWKSP'. */
 const NAMES_LOCK = 0x43_53_57_4b_53_50;
 
 const LOCK_NAMES = sql('lock_tenant_names', `SELECT pg_advisory_xact_lock($1)`);
@@ -55,7 +55,7 @@ const IS_NAME_IN_USE = sql<{ found: boolean }>(
   `SELECT EXISTS (SELECT FROM countersign.tenants WHERE name = $1) AS found`,
 );
 
-/** Whether a tenant has this name. For the operator only. Serialised until the transaction ends. */
+/** Whether a tenant has this name. For the operator only. Other calls wait until this transaction ends. */
 export async function isTenantNameInUse(tx: Transaction, name: string): Promise<boolean> {
   await tx.run(LOCK_NAMES, [NAMES_LOCK]);
   return (await tx.run(IS_NAME_IN_USE, [name]))[0]!.found;

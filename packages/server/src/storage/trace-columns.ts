@@ -13,9 +13,9 @@ export interface StoredTrace extends TraceColumns {
   provisionalAgentName: string | null;
   /** Whether a log record reported an exception of one of its spans. */
   hasException: boolean;
-  /** `digestOfSpans` of its rows in `merged_spans`. */
+  /** The result of `digestOfStoredSpans`: the digest of its rows in `merged_spans`. */
   stepsDigest: string | null;
-  /** Whether its row in `merged_traces` has the sums over these rows. */
+  /** The result of `hasSumsOfSpans`: whether its row in `merged_traces` has the sums over its rows in `merged_spans`. */
   hasSumsOfSteps: boolean;
 }
 
@@ -49,7 +49,7 @@ const LIST = sql<Row>(
      FROM countersign.traces AS t WHERE tenant_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT ${PAGE_TRACES}`,
 );
 
-/** The rows of the next traces after an ID, up to another one, in order. */
+/** The rows of the next PAGE_TRACES traces after the ID `after`, up to `last`, in order. */
 export const listTraceColumns = async (tx: Transaction, after: string, last: string): Promise<StoredTrace[]> =>
   (await tx.run(LIST, [tx.tenantId, after, last])).map((row) => ({
     ...row,
@@ -93,7 +93,7 @@ const READ = sql<Omit<StoredSubmission, 'document'> & StoredDocument>(
     WHERE bytes_before < ${PAGE_BYTES} ORDER BY id, number`,
 );
 
-/** The next submissions after a place, up to a trace, in order; none if there are no more. */
+/** The next submissions after a place, up to the trace `last`, in order; none if there are no more. */
 export async function readTraceSubmissions(tx: Transaction, after: SubmissionPlace, last: string): Promise<StoredSubmission[]> {
   const rows = await tx.run(READ, [tx.tenantId, after.id, after.number, last]);
   const documents = await readDocumentsOf(tx, rows);

@@ -14,7 +14,7 @@ export interface SubmissionFacts {
   recordedBy: string;
   /** Null if the document cannot be read from its segment. */
   documentSha256: string | null;
-  /** Null if no export is named, it is missing, or its body cannot be read. */
+  /** Null if the submission names no export, or the export is missing or cannot be read. */
   exportSha256: string | null;
   /** Null if the trace is missing. */
   traceId: string | null;
@@ -83,6 +83,6 @@ const LIST = sql<SubmissionPlace>(
     WHERE tenant_id = $1 AND (trace, number) > ($2::uuid, $3::integer) ORDER BY trace, number LIMIT ${PAGE_ROWS}`,
 );
 
-/** The places of the next PAGE_ROWS submissions after one, in order. */
+/** The places of the next PAGE_ROWS submissions after a place, in order. */
 export const listSubmissionPlaces = (tx: Transaction, after: SubmissionPlace): Promise<SubmissionPlace[]> =>
   tx.run(LIST, [tx.tenantId, after.id, after.number]);

@@ -44,7 +44,7 @@ const LOCK = sql<{
        FROM countersign.traces AS kept WHERE kept.tenant_id = $1 AND kept.trace_id = input.trace_id FOR UPDATE) AS known`,
 );
 
-/** Locks and returns those of these traces that exist, in the same order everywhere. Call it before anything is written to them. */
+/** Locks and returns those of these traces that exist. Always locks in the same order. Call it before writing to the traces. */
 export async function lockTraces(tx: Transaction, traceIds: readonly string[]): Promise<KnownTrace[]> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...traceIds].sort())]);
   return rows.map((row) => ({
@@ -120,7 +120,7 @@ const INSERT = sql(
      FROM ${FACTS} ORDER BY trace_id`,
 );
 
-/** Inserts new traces. After a unique violation another batch was first; the retry merges into its trace. */
+/** Inserts new traces. A unique violation means that another batch stored one of them first; the retry merges into that trace. */
 export function insertTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
   if (traces.length > 0) tx.send(INSERT, [...factColumns(tx.tenantId, traces), receivedAt]);
 }
@@ -148,7 +148,8 @@ const UPDATE = sql(
 );
 
 /**
- * Merges submissions into traces that lockTraces has locked. Members that were not sent do not change. `supplied` and `totals` are merged.
+ * Merges submissions into traces that lockTraces has locked. Members that were not sent do not change. The caller has merged `supplied`,
+ * `totals` and `spanCount`.
  */
 export function updateTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
   if (traces.length > 0) tx.send(UPDATE, [...factColumns(tx.tenantId, traces), receivedAt]);
@@ -166,7 +167,7 @@ export interface TraceSubmission {
   place: DocumentPlace | null;
   /** The result of `spansText` for its spans. */
   spans: string;
-  /** `otlp_exports.id` of the export that it was mapped from; null if the document is the request body. */
+  /** `otlp_exports.id` of the export from which the document was mapped; null if the document is the request body. */
   export: string | null;
 }
 

@@ -4,7 +4,7 @@ import { digestArray, int4Array, int8Array } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import type { LogName } from './log-heads.ts';
 
-/** Of the nodes above the leaves, only every eighth level is stored. A proof computes the levels between. */
+/** Only every eighth level of the nodes above the leaves is stored. A proof computes the levels between. */
 export const STORED_LEVEL_STEP = 8;
 
 const INSERT_NODES = sql(
@@ -104,7 +104,7 @@ const READ_CHECKPOINTS = sql<{ size: number; root: Buffer; note: string }>(
   `SELECT size, root, note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 AND size > $3 AND size <= $4 ORDER BY size LIMIT 1000`,
 );
 
-/** The next 1,000 checkpoints of a log beyond a size, up to another, by size. */
+/** The next 1,000 checkpoints of a log above the size `after`, up to `last`, by size. */
 export const readCheckpointsPage = (
   tx: Transaction,
   log: LogName,
@@ -125,7 +125,7 @@ export const insertCheckpoint = async (
   { size, root, note }: { size: number; root: Uint8Array; note: string },
 ): Promise<boolean> => (await tx.run(INSERT_CHECKPOINT, [tx.tenantId, log, size, Buffer.from(root), note])).length === 1;
 
-/** The stored nodes at or below a position, which are needed to compute it. */
+/** The range of stored nodes, or leaves, from which the node at a position is computed. */
 export function storedBelow({ level, index }: NodePlace): { level: number; first: number; end: number } {
   const base = level - (level % STORED_LEVEL_STEP);
   const width = 2 ** (level - base);

@@ -4,8 +4,8 @@ const HOLD = sql('hold_turn', 'SELECT pg_advisory_xact_lock($1::integer, $2::int
 const AWAIT = sql('await_turn', 'SELECT pg_advisory_xact_lock_shared($1::integer, $2::integer)');
 
 /**
- * Takes a numbered turn of the tenant until the transaction ends. Turns only avoid needless failures and guarantee no order: two tenants
- * may share a number, and a turn without a holder is not awaited.
+ * Takes a numbered turn of the tenant, an advisory lock, until the transaction ends. Turns only avoid needless failures and guarantee no
+ * order: two tenants may share a lock, and `awaitTurn` does not wait for a turn that nothing holds yet.
  */
 export const holdTurn = (tx: Transaction, turn: number): void => tx.send(HOLD, [groupOf(tx), turn | 0]);
 

@@ -26,28 +26,33 @@ const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
 
 /**
  * Accepts that an older state of a workspace's logs was restored. One entry of the audit ledger names, for each log, the abandoned head and
- * the head that it continues from. Fails if no log is older than its remembered checkpoint, or if a head was not written by this
+ * the head that the log continues from. Fails if no log is older than its remembered checkpoint, or if a head was not written by this
  * installation. The caller's next checkpoints replace the remembered ones.
- * @param write false to return the entry without writing it.
+ * @param write false to return the heads without writing the entry.
  */
 export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
     if (headStore(tx) === undefined)
-      throw new RuleViolationError('no COUNTERSIGN_MEMORY_DIR is set, so nothing is remembered that a restore could contradict');
+      throw new RuleViolationError(
+        'COUNTERSIGN_MEMORY_DIR is not set, so there are no remembered checkpoints to compare the logs with',
+      );
     const logs: RestoredLogs = {};
     for (const log of LOG_NAMES) {
       const head = await sealedHead(tx, log);
-      const kept = await headStore(tx)!.latest(tenantId, log);
+      const remembered = await headStore(tx)!.latest(tenantId, log);
       if (
-        kept !== undefined &&
-        (await continuityFault(tx, log, { size: kept.size, root: () => kept.root }, head.tree)) !== undefined
+        remembered !== undefined &&
+        (await continuityFault(tx, log, { size: remembered.size, root: () => remembered.root }, head.tree)) !== undefined
       )
-        logs[log] = { abandoned: entryHead(kept), restored: entryHead({ size: head.seq, root: openFrontier(head.tree).root() }) };
+        logs[log] = {
+          abandoned: entryHead(remembered),
+          restored: entryHead({ size: head.seq, root: openFrontier(head.tree).root() }),
+        };
       if (write) acceptHead(tx, log, head.tree);
     }
     if (Object.keys(logs).length === 0)
       throw new RuleViolationError(
-        'every log of this workspace continues what is remembered of it, so there is no restore to accept',
+        'every log of this workspace continues from its remembered checkpoint, so there is no restore to accept',
       );
     if (!write) return logs;
     const { audit } = await lockLogs(tx, ['audit']);
@@ -59,7 +64,7 @@ export async function acceptRestore(pool: Pool, tenantId: string, { write }: { w
 
 async function sealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
   const head = await readHead(tx, log);
-  const fault = head === undefined ? 'it is gone' : sealFault(tx, log, head);
+  const fault = head === undefined ? 'it is missing' : sealFault(tx, log, head);
   if (head === undefined || fault !== undefined)
     throw new RuleViolationError(
       `the head of the log ${log}: ${fault}. This is not a restore; run \`ledger verify\` for details`,

@@ -30,5 +30,5 @@ export async function requireRoleStill(tx: Transaction, actor: Actor): Promise<v
   const role = await lockRole(tx, actor.personId);
   if (role === undefined) throw new RuleViolationError('you are no longer a member of this workspace');
   if (!mayActAs(role, actor.role))
-    throw new RuleViolationError(`this needs the role ${actor.role}; yours in this workspace is ${role} by now`);
+    throw new RuleViolationError(`this needs the role ${actor.role}; yours in this workspace is now ${role}`);
 }

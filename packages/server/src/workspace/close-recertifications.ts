@@ -60,16 +60,16 @@ export function closingObstacle({ name, latest, openRecertifications }: KnownAge
   const remedy = 'record a passing evaluation now, then close';
   if (latest === null) return `agent ${JSON.stringify(name)} has no evaluation at all; ${remedy}`;
   const { id, seq, recordedAt, evaluatedAt, status } = latest;
-  const it = `the latest evaluation of ${JSON.stringify(name)} (${id}, ${shownMoment(recordedAt)})`;
-  if (status !== 'passing') return `${it} is ${status}, not passing; ${remedy}`;
+  const evaluation = `the latest evaluation of ${JSON.stringify(name)} (${id}, ${shownMoment(recordedAt)})`;
+  if (status !== 'passing') return `${evaluation} is ${status}, not passing; ${remedy}`;
   const isBefore = ({ seq: openedSeq, openedAt }: KnownAgent['openRecertifications'][number]) =>
     seq < openedSeq || (evaluatedAt !== null && evaluatedAt <= openedAt);
   if (openRecertifications.some(isBefore)) {
-    const what = evaluatedAt === null ? 'was recorded' : `, run at ${shownMoment(evaluatedAt)}, was run or recorded`;
-    return `${it} ${what} before the incident was opened; ${remedy}`;
+    const event = evaluatedAt === null ? ' was recorded' : `, run at ${shownMoment(evaluatedAt)}, was run or recorded`;
+    return `${evaluation}${event} before the incident was opened; ${remedy}`;
   }
   if (Date.parse(recordedAt) > Date.parse(now) + CLOCK_DIFFERENCE_MAX_MS)
-    return `${it} has a time in the future: a clock was wrong; check the clock, ${remedy}`;
+    return `${evaluation} has a time in the future: a clock was wrong; check the clock, ${remedy}`;
   return undefined;
 }
 

@@ -9,7 +9,7 @@ import { countApprovedAfter, reopenApprovedAfter } from '../storage/approvals.ts
 import { LOG_NAMES, type LockedHead, type LogName } from '../storage/log-heads.ts';
 import { RuleViolationError } from './rule-violation.ts';
 
-/** What was written, or would be. */
+/** What was written, or would be written. */
 export interface CorrectedClock {
   /** The database's clock, from which the times of the logs continue. */
   now: string;
@@ -23,7 +23,7 @@ export interface CorrectedClock {
  * Makes the times of a workspace's logs continue from the database's clock after a clock was ahead. One entry of the audit ledger names
  * each log that is ahead, with the size at which its times may go back; verifiers permit the step only there. Throws ClockUnsafeError
  * while the clocks disagree, because the times must not continue from a wrong clock.
- * @param write false to return the entry without writing it.
+ * @param write false to return the correction without writing it.
  */
 export async function correctClock(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<CorrectedClock> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
@@ -44,13 +44,13 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
     for (const log of ['decisions', 'evidence', 'keys', 'traces'] as const)
       if (logs[log] !== undefined) moveSealedHead(tx, log, { ...heads[log], now });
     if (reopenedApprovals > 0) await reopenApprovedAfter(tx, now);
-    appendEvidence(tx, { ...heads.evidence, now }, await approvalsAfter(tx, heads.evidence, now));
+    appendEvidence(tx, { ...heads.evidence, now }, await withdrawalsAfter(tx, heads.evidence, now));
     return { now, logs, reopenedApprovals };
   });
 }
 
-/** Revokes, in the log `evidence`, the approvals with a time in the future. */
-async function approvalsAfter(tx: Transaction, head: LockedHead, now: string): Promise<NewFact[]> {
+/** The events for the log `evidence` that withdraw the approvals with a time in the future. */
+async function withdrawalsAfter(tx: Transaction, head: LockedHead, now: string): Promise<NewFact[]> {
   const approved = (await evidenceStates.atHead(tx, head)).approvedEvaluations();
   return approved
     .filter(({ approval }) => approval!.decidedAt > now.replace('Z', '000Z'))

@@ -22,7 +22,8 @@ export async function createWorkspace(pool: Pool, name: string): Promise<string>
 }
 
 /**
- * Creates a workspace for a person together with its first action, atomically. The name may be in use, because people must not learn it.
+ * Creates a workspace for a person together with its first action, atomically. The name may be in use, because an error would reveal the
+ * name of another workspace.
  */
 export async function createWorkspaceBy<T>(pool: Pool, name: string, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   requireName('the name', name);

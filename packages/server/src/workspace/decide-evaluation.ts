@@ -51,7 +51,7 @@ export async function decideEvaluation(
 export const canChangeTo = (standing: StandingApproval | undefined, status: EvaluationDecision['status']): boolean =>
   standing?.status !== 'rejected' && (standing?.status !== status || standing.inFuture);
 
-/** The agent of an evaluation, with the risk level from the log `evidence`. The evaluation's event must name the same agent. */
+/** The agent that the table names for an evaluation. It must be high-risk according to the log `evidence`. */
 async function requireHighRisk(
   tx: Transaction,
   evidence: EvidenceAct['evidence'],
@@ -63,7 +63,8 @@ async function requireHighRisk(
   }
   const { agentId: id } = found;
   const agent = id === null ? undefined : evidence.agent(id);
-  if (agent === undefined) throw new RuleViolationError(`evaluation ${evaluationId} is of no agent, so it needs no approval`);
+  if (agent === undefined)
+    throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
   if (agent.riskLevel !== 'high') {
     throw new RuleViolationError(
       `agent ${JSON.stringify(agent.name)} is not high-risk, so its evaluations need no approval; to require approvals, set its risk level to high first`,

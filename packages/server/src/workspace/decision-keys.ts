@@ -9,8 +9,8 @@ import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 export const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex')}`;
 
 /**
- * Adds a second live decision key and returns its ID. Operators give it to the gates now; it signs when the older one is retired, so that
- * no gate receives a signature that it cannot verify. Fails if there are two already.
+ * Adds a second live decision key and returns its ID. Operators give the key to the gates now. It signs after the older one is retired, so
+ * that no gate receives a signature that it cannot verify. Fails if there are two already.
  */
 export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Actor): Promise<string> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
@@ -38,7 +38,7 @@ export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: str
     if (key.retiredAt !== null) throw new RuleViolationError(`decision key ${keyId} was retired on ${key.retiredAt} already`);
     const next = keys.find((each) => each.retiredAt === null && each.keyId !== keyId);
     if (next === undefined)
-      throw new RuleViolationError(`${keyId} is the only live decision key; \`decision-key rotate\` makes the next one first`);
+      throw new RuleViolationError(`${keyId} is the only live decision key; run \`decision-key rotate\` first`);
     await markDecisionKeyRetired(tx, keyId);
     record({ action: 'decision_key.retired', subject: keyId, metadata: { key_id: keyId, signing: next.keyId } });
     return next.keyId;

@@ -5,7 +5,7 @@ import { RuleViolationError } from './rule-violation.ts';
 /** Tenants choose their names. A workspace whose name is the ID of another one must not be selected by that ID. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The number of workspaces of one name that a message lists. */
+/** The number of workspaces with the same name that a message lists. */
 const LISTED_MAX = 10;
 
 /**
@@ -22,7 +22,7 @@ export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> 
   // By its ID a workspace can still be examined, but its name is not shown.
   if (changed !== undefined && !UUID.test(given)) {
     throw new RuleViolationError(
-      `the seal of the row of tenants with id ${changed.id}, named ${quoted}, is not valid: it was changed outside the server, so it may be another workspace. Put the row back from a backup, or give the ID of the workspace`,
+      `the seal of the row of tenants with id ${changed.id}, named ${quoted}, is not valid: it was changed outside the server, so it may be another workspace. Restore the row from a backup, or give the ID of the workspace`,
     );
   }
   if (workspace === undefined)

@@ -38,7 +38,7 @@ export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Act
   });
 }
 
-/** Gives a key a new secret and returns the new text; the old secret stops with the next request. */
+/** Gives a key a new secret and returns the new text; the old secret stops working with the next request. */
 export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<string> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await liveKey(tx, keys, prefix, kind);
@@ -79,7 +79,7 @@ const sameScopes = (some: readonly string[], others: readonly string[]): boolean
   some.length === others.length && some.every((scope) => others.includes(scope));
 
 /**
- * A key that can be changed, of the expected kind: `tokens` changes no ingestion key, `keys` no read token. Its data is that of the key
+ * A key that can be changed, of the expected kind: `tokens` changes no ingestion key, `keys` no read token. Its data comes from the key
  * audit trail.
  */
 async function liveKey(tx: Transaction, keys: KeyState, prefix: string, kind?: KeyKind): Promise<KnownKey> {
@@ -91,7 +91,7 @@ async function liveKey(tx: Transaction, keys: KeyState, prefix: string, kind?: K
     );
   if (kind !== undefined && key.kind !== kind)
     throw new RuleViolationError(
-      `${prefix} is of ${key.kind === 'read' ? 'a read token: use `tokens`' : 'an ingestion key: use `keys`'}`,
+      `${prefix} is the prefix of ${key.kind === 'read' ? 'a read token: use `tokens`' : 'an ingestion key: use `keys`'}`,
     );
   if (key.isRevoked) {
     const when = row.revokedAt === null ? '' : ` on ${row.revokedAt}`;

@@ -22,7 +22,7 @@ export interface RetentionChange {
   isShortConfirmed: boolean;
 }
 
-/** The current period of a workspace, and its earlier ones, oldest first. */
+/** The current period of a workspace, and all its periods, oldest first. */
 export async function readRetention(
   pool: Pool,
   tenantId: string,

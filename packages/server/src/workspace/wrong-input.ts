@@ -13,7 +13,7 @@ function isLonger(text: string, max: number): boolean {
   return text.length > 2 * max || [...text].length > max;
 }
 
-/** Checks a name: 1 to 512 characters, no control characters, no lone surrogates. Returns it. */
+/** Checks a label: 1 to 512 characters, no control characters, no lone surrogates. Returns it. */
 export function requireLabel(what: string, text: string): string {
   if (text === '') throw new InvalidInputError(`${what} must not be empty`);
   if (isLonger(text, LABEL_LENGTH_MAX)) throw new InvalidInputError(`${what} must have at most ${LABEL_LENGTH_MAX} characters`);

@@ -49,13 +49,13 @@ describe('serve with an external database', () => {
 
   afterAll(() => outside?.remove());
 
-  test('exits with the code of a newer schema and changes nothing', async () => {
+  test('exits with its own code when a newer Countersign migrated the schema', async () => {
     await outside.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`, 'app');
     await expectRefusal(environment, 'schema_newer', /migrated by a newer Countersign/);
     await outside.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
   });
 
-  test('refuses a database from before 0.1.0, says what to do, and changes nothing', async () => {
+  test('refuses a database from before 0.1.0, says what to do, and says that it changed nothing', async () => {
     const rename = (from: string, to: string) =>
       outside.sql(`UPDATE countersign.migrations SET name = replace(name, '${from}', '${to}')`, 'app');
     await rename('000001_workspaces-people-and-keys', '000001_workspaces-and-keys');
@@ -66,7 +66,7 @@ describe('serve with an external database', () => {
     await rename('000001_workspaces-and-keys', '000001_workspaces-people-and-keys');
   });
 
-  test('exits with the code of an older schema and names the command that migrates it', async () => {
+  test('exits with its own code when the schema is older, and names the command that migrates it', async () => {
     const [last] = await outside.sql<{ name: string; run_on: Date }>(
       'DELETE FROM countersign.migrations WHERE id = (SELECT max(id) FROM countersign.migrations) RETURNING name, run_on',
       'app',
@@ -80,7 +80,7 @@ describe('serve with an external database', () => {
     ['another signing key', { COUNTERSIGN_SIGNING_KEY: signingKey() }, /COUNTERSIGN_SIGNING_KEY/],
     ['no master secret', { COUNTERSIGN_MASTER_SECRET: '' }, /COUNTERSIGN_MASTER_SECRET/],
     ['no signing key', { COUNTERSIGN_SIGNING_KEY: '' }, /COUNTERSIGN_SIGNING_KEY/],
-  ] as const)('exits with its own code and names the variable after %s', async ([, wrong, line]) => {
+  ] as const)('exits with the code of a wrong secret and names the variable when started with %s', async ([, wrong, line]) => {
     await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
   });
 
@@ -89,7 +89,7 @@ describe('serve with an external database', () => {
     await expectRefusal(
       { ...environment, COUNTERSIGN_SIGNING_KEY: signingKey() },
       'wrong_secret',
-      /COUNTERSIGN_SIGNING_KEY is not one/,
+      /COUNTERSIGN_SIGNING_KEY is not a key of this database/,
     );
     const server = await ServerProcess.start(environment);
     expect(await server.end('SIGTERM')).toBe(0);
@@ -106,7 +106,7 @@ describe('serve with an external database', () => {
       /ECONNREFUSED/,
     ],
     ['an unknown host', () => `postgres://app:${encodeURIComponent(PASSWORD)}@nowhere.invalid/app`, /nowhere\.invalid/],
-  ] as const)('exits with one line that contains no password after %s', async ([, url, line]) => {
+  ] as const)('exits with one line that contains no password when DATABASE_URL has %s', async ([, url, line]) => {
     await expectRefusal({ ...SECRETS, DATABASE_URL: await url() }, 'database_away', line);
   });
 
@@ -149,10 +149,10 @@ describe('serve with an external database', () => {
     ]);
     expect(await outside.sql(`SELECT FROM pg_namespace WHERE nspname = 'countersign'`, 'empty')).toEqual([]);
     const create = await runHere(['workspace', 'create', '--name', 'acme'], there);
-    expect([create.status, create.stderr]).toEqual([0, expect.stringMatching(/^made the tables in .*database empty\n/)]);
+    expect([create.status, create.stderr]).toEqual([0, expect.stringMatching(/^created the tables in .*database empty\n/)]);
   });
 
-  test('tells a role without rights which right to grant', async () => {
+  test('exits and names the right to grant when the role of a new database may not create tables', async () => {
     await outside.role('poor');
     await outside.sql('CREATE DATABASE poor');
     await expectRefusal({ ...SECRETS, DATABASE_URL: outside.url('poor', 'poor') }, 'database_away', /CREATE on the database/);
@@ -185,7 +185,7 @@ describe('serve with the embedded database', () => {
     expect(existsSync(folder.environment.COUNTERSIGN_DATA_DIR!)).toBe(false);
   });
 
-  test('exits with another master secret than the data has and leaves no database running', async () => {
+  test('exits when the master secret is not that of the data, and leaves no database running', async () => {
     const server = await ServerProcess.start(folder.environment);
     expect(await server.end('SIGTERM')).toBe(0);
     const environment = { ...folder.environment, COUNTERSIGN_MASTER_SECRET: masterSecret() };
@@ -255,7 +255,7 @@ describe('serve with a bad configuration', () => {
     ['COUNTERSIGN_SIGNING_KEY', generateKeyPairSync('x25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()],
   ];
 
-  test('covers every variable except those that accept any text', () => {
+  test('the table of bad values covers every variable except those that accept any text', () => {
     const tried = new Set(bad.map(([variable]) => variable.replace(/_FILE$/, '')));
     const untried = Object.values(VARIABLES).filter(({ name }) => !tried.has(name.replace(/_FILE$/, '')));
     expect(untried.map(({ name }) => name)).toEqual(['COUNTERSIGN_DATA_DIR']);
@@ -305,7 +305,7 @@ function namesInClient(): string[] {
   return [...names];
 }
 
-/** Runs a command line in this process. What fails before anything is opened needs no separate process. */
+/** Runs a command line in this process. A command that prints or fails early needs no process of its own. */
 async function runHere(args: string[], environment: Environment): Promise<{ status: number; stdout: string; stderr: string }> {
   const texts = { out: '', err: '' };
   const into = (name: 'out' | 'err') =>

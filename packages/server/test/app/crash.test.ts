@@ -13,7 +13,7 @@ let folder: DataFolder;
 let server: ServerProcess;
 let tenantId: string;
 let key: string;
-/** Of all rounds. */
+/** The acknowledged requests of all rounds. */
 const acknowledged: AcknowledgedRequest[] = [];
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ const rounds = Array.from({ length: 20 }, (_, index) => {
 
 describe('kill -9 during writes', () => {
   test.for(rounds)(
-    'round %i: keeps every acknowledged record once, on a whole chain, after kill -9 of %s',
+    'round %i: after kill -9 of %s, every acknowledged record is stored once and the chain is valid',
     async ([round, victim]) => {
       const callers = new Callers({ url: server.url, key }, CALLERS);
       const enough = CALLERS * 3;

@@ -48,10 +48,10 @@ async function ownedDatabase(name: string): Promise<Environment> {
   return { ...secrets, DATABASE_URL: outside.url(name, name) };
 }
 
-/** Sends requests of every kind and expects that all are answered. */
+/** Sends requests of every kind and expects that the server acknowledges all of them. */
 async function expectService(server: ServerProcess, key: string): Promise<AcknowledgedRequest[]> {
   const callers = new Callers({ url: server.url, key }, 4);
-  await until('all kinds of requests are answered', () => callers.acknowledged.length >= 40 || callers.unconfirmed.length > 0);
+  await until('40 requests are acknowledged', () => callers.acknowledged.length >= 40 || callers.unconfirmed.length > 0);
   await callers.stop();
   expect([...callers.unconfirmed, ...callers.faults, ...server.faults]).toEqual([]);
   return callers.acknowledged;
@@ -161,7 +161,7 @@ describe('an external PostgreSQL', () => {
     expect(await mayDelete('given_role')).toBe(false);
   });
 
-  test('a later start grants the rights that an interrupted start did not', async () => {
+  test('grants at a later start the rights that an interrupted start did not grant', async () => {
     await outside.role('cut_owner');
     await outside.role('cut_server');
     await outside.sql('CREATE DATABASE cut OWNER cut_owner');
@@ -180,7 +180,7 @@ describe('an external PostgreSQL', () => {
   });
 
   test.for(['SIGINT', 'SIGKILL'] as const)(
-    'stopped by %s under load: answers 503 with Retry-After, recovers by itself and loses nothing',
+    'when it is stopped by %s under load, the server responds 503 with Retry-After, recovers by itself and loses nothing',
     async (signal) => {
       const name = `stopped_${signal.toLowerCase()}`;
       const environment = await ownedDatabase(name);
@@ -214,7 +214,7 @@ describe('an external PostgreSQL', () => {
     },
   );
 
-  test('hanging: answers 503 with Retry-After within 40 seconds and recovers by itself', {
+  test('while it hangs, the server responds 503 with Retry-After within 40 seconds, and it recovers by itself', {
     timeout: 60_000,
   }, async () => {
     const environment = await ownedDatabase('hanging');

@@ -69,7 +69,7 @@ const CHAPTERS = [
 ];
 
 /** The decisions of the gate in a run of the demo, in order. */
-const ANSWERS = [
+const DECISIONS = [
   'BLOCKED no_recent_evaluation',
   'BLOCKED evaluation_not_passing',
   'BLOCKED pass_rate_below_threshold',
@@ -84,7 +84,7 @@ const ANSWERS = [
 /** Expects all chapters and all decisions, no secret, and no escape codes without a terminal. */
 function expectWholeTour(stdout: string): void {
   expect([...stdout.matchAll(/^\d+\. (.+)$/gm)].map(([, title]) => title)).toEqual(CHAPTERS);
-  expect([...stdout.matchAll(/ 200 ((?:ALLOWED|BLOCKED) \w+)/g)].map(([, answer]) => answer)).toEqual(ANSWERS);
+  expect([...stdout.matchAll(/ 200 ((?:ALLOWED|BLOCKED) \w+)/g)].map(([, decision]) => decision)).toEqual(DECISIONS);
   expect(stdout).not.toMatch(/aa_live_[0-9a-f]{12}\.[A-Za-z0-9_-]{43}/);
   expect(stdout).not.toContain('\u001b');
 }
@@ -162,7 +162,7 @@ describe('npm run demo', () => {
     });
     afterEach(() => void other.close());
 
-    test('exits with 2, names it and leaves it alone', async () => {
+    test('exits with 2 and says that the port belongs to another program', async () => {
       const { port } = other.address() as AddressInfo;
       const { code, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
       expect(code, stderr).toBe(2);

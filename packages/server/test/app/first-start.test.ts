@@ -47,7 +47,7 @@ test('a server and commands that start at once on an empty folder agree on the d
   }
 });
 
-test('reports a missing secret file, never replaces it, and works again after it is restored', async () => {
+test('commands and the server report a missing secret file, never replace it, and work again after it is restored', async () => {
   const folder = new DataFolder();
   const secrets = join(folder.path, 'secrets');
   try {
@@ -98,7 +98,7 @@ test('only `serve`, `migrate` and `workspace create` create a database; other co
   }
 });
 
-test.runIf(existsSync('/proc/self'))('exits with one line when the data folder cannot be created', async () => {
+test.runIf(existsSync('/proc/self'))('a command exits with one line when the data folder cannot be created', async () => {
   const command = new CommandProcess(['workspace', 'create', '--name', 'acme'], {
     COUNTERSIGN_DATA_DIR: '/proc/countersign/data',
   });

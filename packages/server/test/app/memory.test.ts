@@ -33,7 +33,7 @@ describe('a full queue', () => {
     const key = await server.key(id);
     const audit = (length: number) =>
       server.post(paths.audit, key, { actor: 'ci', action: 'test.queue', rationale: 'x'.repeat(length) });
-    return { id, key, audit, release: await holdLedger(database, id) };
+    return { id, key, audit, release: await lockHeads(database, id) };
   };
   const queuedBytes = async () =>
     Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
@@ -53,7 +53,7 @@ describe('a full queue', () => {
     expect(await queuedBytes()).toBe(0);
   });
 
-  test('keeps room for other tenants however many tenants flood it', async () => {
+  test('keeps room for other tenants while several tenants flood it', async () => {
     const flooders = [await tenant(), await tenant(), await tenant()];
     const flood = flooders.flatMap(({ audit }) => Array.from({ length: 40 }, () => audit(5_000)));
     await firstRefusals(flood);
@@ -68,7 +68,7 @@ describe('a full queue', () => {
     expect(await queuedBytes()).toBe(0);
   });
 
-  test('a tenant that floods does not delay or fail another tenant', async () => {
+  test('accepts the requests of a tenant without delay while another tenant floods it', async () => {
     const [flooder, polite] = [await tenant(), await tenant()];
     await flooder.release();
     await polite.release();
@@ -120,7 +120,7 @@ describe('64 bodies at once', () => {
     expect([...callers.unconfirmed, ...callers.faults]).toEqual([]);
   };
 
-  test('stores large bodies or answers 503 with bounded memory', { timeout: 90_000 }, async () => {
+  test('are stored or get 503 with Retry-After, with bounded memory, if they are large', { timeout: 90_000 }, async () => {
     const spans = Array.from({ length: 500 }, (_, n) => ({
       span_id: `${n}`,
       kind: 'llm',
@@ -136,7 +136,7 @@ describe('64 bodies at once', () => {
     await expectServing();
   });
 
-  test('rejects gzip bombs by their decompressed size with bounded memory', { timeout: 90_000 }, async () => {
+  test('are rejected by their decompressed size, with bounded memory, if they are gzip bombs', { timeout: 90_000 }, async () => {
     const bomb = await compressedSpaces(1024 * MIB);
     const { answers, peak } = await sendAtOnce(64, bomb, { 'content-encoding': 'gzip' });
     expect(answers.every(({ status }) => status === 413 || status === 503)).toBe(true);
@@ -146,8 +146,8 @@ describe('64 bodies at once', () => {
   });
 });
 
-/** Locks the head of a tenant's ledger so that its appends wait. Returns a function that releases the lock. */
-async function holdLedger(database: TestDatabase, tenantId: string): Promise<() => Promise<void>> {
+/** Locks the heads of a tenant's logs so that its appends wait. Returns a function that releases the locks. */
+async function lockHeads(database: TestDatabase, tenantId: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ ...inject('cluster').superuser, database: database.server.database });
   client.on('error', () => undefined);
   await client.connect();
@@ -156,13 +156,13 @@ async function holdLedger(database: TestDatabase, tenantId: string): Promise<() 
   return () => client.end();
 }
 
-/** The responses with 503 that arrive while the other requests wait. */
+/** The responses with 503 that arrive while the other requests wait: until no further one arrives within 300 ms. */
 async function firstRefusals<T extends { status: number }>(answers: readonly Promise<T>[]): Promise<T[]> {
   const refused: T[] = [];
   for (const answer of answers) void answer.then((each) => each.status === 503 && refused.push(each));
-  let seen = -1;
-  while (refused.length !== seen || seen === 0) {
-    seen = refused.length;
+  let previousCount = -1;
+  while (refused.length !== previousCount || previousCount === 0) {
+    previousCount = refused.length;
     await sleep(300);
   }
   return [...refused];
@@ -180,7 +180,7 @@ async function compressedSpaces(bytes: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** One connection per request. Keep-alive, because a connection that is to close may break before its response is read. */
+/** Concurrent requests use separate connections, with keep-alive: a closing connection may break before the response is read. */
 const agent = new Agent({ keepAlive: true });
 afterAll(() => agent.destroy());
 

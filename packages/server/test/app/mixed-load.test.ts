@@ -58,7 +58,7 @@ async function stopServers(): Promise<void> {
   }
 }
 
-/** Verifies every log and compares the tables with it while the load continues. */
+/** Expects that all logs verify and that each running server is ready without warnings, also while the load continues. */
 async function expectNoFinding(): Promise<void> {
   const command = new CommandProcess(['ledger', 'verify', '--workspace', 'mixed', '--log', 'all'], data.environment);
   expect([await command.ended, command.stdout]).toEqual([0, expect.not.stringContaining('warning')]);
@@ -96,21 +96,21 @@ async function load(durationMs: number, killsMin: number): Promise<AcknowledgedR
   for (const each of callers) await each.stop();
   faults.push(...acts.faults, ...callers.flatMap((each) => each.faults));
   for (const name of ['acts', 'keys', 'comparisons'] as const) totals[name] += acts.counts[name];
-  const settled = await resend(callers.flatMap(({ unconfirmed: unsettled }) => unsettled));
+  const resent = await resend(callers.flatMap(({ unconfirmed }) => unconfirmed));
   totals.requests += acknowledged().length;
   expect(new Set(acknowledged().map(({ kind }) => kind)).size).toBe(6);
-  return [...acknowledged(), ...settled];
+  return [...acknowledged(), ...resent];
 }
 
-/** Resends requests without a response to both servers in turn. Each must be recorded once, with one answer. */
-async function resend(unsettled: Callers['unconfirmed']): Promise<AcknowledgedRequest[]> {
-  const settled: AcknowledgedRequest[] = [];
-  for (const sent of unsettled.filter(({ kind }) => kind !== 'promotionCheck').slice(-20)) {
+/** Resends the last 20 unconfirmed requests to both servers. The second server must repeat the response of the first. */
+async function resend(unconfirmed: Callers['unconfirmed']): Promise<AcknowledgedRequest[]> {
+  const resent: AcknowledgedRequest[] = [];
+  for (const sent of unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(-20)) {
     const [first, second] = [await send(targets[0]!, sent), await send(targets[1]!, sent)];
     expect([first.status, second.status, second.isReplay, second.body]).toEqual([200, 200, true, first.body]);
-    settled.push({ ...sent, answer: first.body, ledgerSeq: first.ledgerSeq });
+    resent.push({ ...sent, answer: first.body, ledgerSeq: first.ledgerSeq });
   }
-  return settled;
+  return resent;
 }
 
 async function expectAllKept(acknowledged: readonly AcknowledgedRequest[]): Promise<void> {
@@ -136,7 +136,7 @@ const verifyAgainst = async (kept: string) => {
   return [await command.ended, command.stdout];
 };
 
-/** Verifies offline, where the entry of the restore explains the checkpoint that does not match. */
+/** Verifies an export, where the ledger entry about the restore explains why the checkpoint does not match. */
 async function verifyExportAgainst(kept: string) {
   const [file, vkey] = [join(folder, 'audit.ndjson'), join(folder, 'instance.vkey')];
   await run(['ledger', 'export', '--workspace', 'mixed', '--output', file], data.environment);
@@ -155,7 +155,7 @@ async function restore(backup: string): Promise<void> {
   for (const place of [0, 1]) await start(place);
 }
 
-test('two servers with mixed load, kills and a restore lose nothing acknowledged and report no finding', {
+test('two servers with mixed load, kills and a restore lose no acknowledged record and report no finding', {
   timeout: LOAD_MS * 3 + 600_000,
 }, async () => {
   const before = await load(LOAD_MS / 2, servers.length);

@@ -68,7 +68,7 @@ describe('endpoints for operators', () => {
     expect(text).not.toMatch(/counted-agent|aa_live|[0-9a-f]{8}-[0-9a-f]{4}-7/);
   });
 
-  test('/docs is a page without scripts that names every endpoint, member and error', async () => {
+  test('/docs is a page without scripts that names endpoints, members and errors', async () => {
     const { status, headers, text } = await get('/docs');
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -78,7 +78,7 @@ describe('endpoints for operators', () => {
       expect(text).toContain(word);
   });
 
-  test('rejects other methods with 405 and answers 404 to other paths', async () => {
+  test('reject other methods with 405, and other paths respond 404', async () => {
     for (const [method, path] of [
       ['POST', '/livez'],
       ['DELETE', '/metrics'],

@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 /** The number of responses with a status, according to the server's metrics. */
-async function answers(status: number): Promise<number> {
+async function countResponses(status: number): Promise<number> {
   const text = await (await fetch(`${server.url}/metrics`)).text();
   const found = text.matchAll(new RegExp(`^countersign_http_requests_total\\{[^}]*status="${status}"[^}]*\\} (\\d+)$`, 'gm'));
   return [...found].reduce((sum, [, count]) => sum + Number(count), 0);
@@ -46,7 +46,7 @@ const lines = (): Line[] => {
 const refusedLines = (kind: string): Line[] => lines().filter((line) => line.kind === kind);
 const refusedCount = (kind: string): number => refusedLines(kind).reduce((sum, line) => sum + line.refused!, 0);
 
-/** Sends a request many times on several connections and returns the seconds it took. */
+/** Sends a request many times on several connections and returns how many seconds that took. */
 async function flood(text: string, times: number): Promise<number> {
   const startedAt = performance.now();
   const last = text.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
@@ -101,16 +101,16 @@ describe('rejected requests in the log', () => {
         ),
     ],
   ] as const)('are counted once in the log and the metrics: %s', async (_what, kind, status, text) => {
-    const [before, metricBefore] = [refusedCount(kind), await answers(status)];
+    const [before, metricBefore] = [refusedCount(kind), await countResponses(status)];
     const [answer] = await sendRaw(server.url, typeof text === 'string' ? text : text());
     expect(answer!.status).toBe(status);
     await until('it is in the log', () => refusedCount(kind) > before);
-    await expect.poll(() => answers(status), { timeout: 10_000 }).toBe(metricBefore + 1);
+    await expect.poll(() => countResponses(status), { timeout: 10_000 }).toBe(metricBefore + 1);
     await sleep(1_500); // a second line would follow within a second
     expect(refusedCount(kind)).toBe(before + 1);
     const line = refusedLines(kind).at(-1)!;
     expect(line).toMatchObject({ status, reqId: answer!.headers.get('x-request-id') });
-    expect(await answers(status)).toBe(metricBefore + 1);
+    expect(await countResponses(status)).toBe(metricBefore + 1);
   });
 
   test('are written before the server exits', async () => {
@@ -123,7 +123,7 @@ describe('rejected requests in the log', () => {
   });
 });
 
-test('writes one line per rejected request at level debug', async () => {
+test('at level debug, the server logs one line per rejected request', async () => {
   const debugServer = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
   for (let time = 0; time < 3; time += 1) await fetch(`${debugServer.url}/api/nothing`);
   const answeredLines = () =>

@@ -87,7 +87,7 @@ describe('a fork: two readers see different histories', () => {
     for (const verdict of [file!, python!])
       expect(verdict).toMatchObject({
         status: 1,
-        output: expect.stringMatching(/second-audit.*the first 120 (are still as|rows match)/),
+        output: expect.stringMatching(/second-audit.*the first 120 rows match/),
       });
   });
 
@@ -103,15 +103,10 @@ describe('a fork: two readers see different histories', () => {
 });
 
 describe('swapped heads of two tenants', () => {
-  const swap = (columns: string) =>
-    scenario.insider.sql(
-      `UPDATE countersign.log_heads AS mine SET (${columns}) = (SELECT ${columns} FROM countersign.log_heads AS theirs
-         WHERE theirs.log = mine.log AND theirs.tenant_id <> mine.tenant_id) WHERE log = 'audit'`,
-      scenario.tenantId,
-    );
+  const swap = (...columns: string[]) => scenario.insider.swap('log_heads', columns, 'audit');
 
   test('the row hash of the head reveals swapped number, hash and tree', async () => {
-    await swap('seq, row_hash, tree_size, frontier');
+    await swap('seq', 'row_hash', 'tree_size', 'frontier');
     for (const workspace of ['victim', 'other'])
       expect(await scenario.run('ledger', 'verify', '--workspace', workspace), workspace).toEqual({
         status: 1,
@@ -120,7 +115,7 @@ describe('swapped heads of two tenants', () => {
   });
 
   test('the root reveals a swapped tree', async () => {
-    await swap('tree_size, frontier');
+    await swap('tree_size', 'frontier');
     for (const workspace of ['victim', 'other'])
       expect(await scenario.run('ledger', 'verify', '--workspace', workspace), workspace).toEqual({
         status: 1,
@@ -129,14 +124,8 @@ describe('swapped heads of two tenants', () => {
   });
 
   test('tenant_id in each hashed row reveals swapped ledgers, trees and checkpoints', async () => {
-    const temporaryId = '00000000-0000-4000-8000-000000000000';
-    const move = async (from: string, to: string) => {
-      for (const table of ['audit_entries', 'tree_nodes', 'checkpoints', 'log_heads'])
-        await scenario.insider.sql(`UPDATE countersign.${table} SET tenant_id = '${to}' WHERE $T`, from);
-    };
-    await move(scenario.tenantId, temporaryId);
-    await move(scenario.otherId, scenario.tenantId);
-    await move(temporaryId, scenario.otherId);
+    for (const table of ['audit_entries', 'tree_nodes', 'checkpoints', 'log_heads'] as const)
+      await scenario.insider.swap(table, ['tenant_id']);
     const { workspace, file, python } = await scenario.verdicts('audit');
     expect(workspace.output).toMatch(/^broken at seq 1: tenant_id is not .*: a row of another tenant/);
     expect(file!.output).toMatch(/first-audit: it is of .*: it proves nothing about this log/);
@@ -147,14 +136,20 @@ describe('swapped heads of two tenants', () => {
 describe('a stored checkpoint', () => {
   test('its origin reveals a checkpoint that belongs to another tenant', async () => {
     await scenario.run('ledger', 'checkpoint', '--workspace', 'other');
+    const [other] = await scenario.insider.sql<{ root: Buffer; note: string }>(
+      `SELECT root, note FROM countersign.checkpoints WHERE $T AND log = 'audit'`,
+      scenario.otherId,
+    );
     await scenario.insider.sql(
-      `UPDATE countersign.checkpoints AS mine SET (root, note) = (SELECT root, note FROM countersign.checkpoints
-         WHERE tenant_id = '${scenario.otherId}' AND log = 'audit') WHERE $T AND log = 'audit' AND size = ${ROWS.second}`,
+      `UPDATE countersign.checkpoints SET root = $1, note = $2 WHERE $T AND log = 'audit' AND size = ${ROWS.second}`,
       scenario.tenantId,
+      [other!.root, other!.note],
     );
     expect(await scenario.run('ledger', 'verify', '--workspace', 'victim')).toEqual({
       status: 1,
-      output: expect.stringMatching(new RegExp(`it is of "countersign/${scenario.otherId}": the checkpoint of another tenant`)),
+      output: expect.stringMatching(
+        new RegExp(`its origin is "countersign/${scenario.otherId}": it is a checkpoint of another tenant`),
+      ),
     });
   });
 

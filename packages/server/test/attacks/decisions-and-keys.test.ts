@@ -36,14 +36,14 @@ const putDecision = (seq: number, decision: Decision) =>
        FROM (SELECT $2::jsonb AS d) AS said WHERE $T AND seq = ${seq}`,
     [JSON.stringify(decision), JSON.stringify(decision)],
   );
-const digested = (decision: Decision): Decision => ({ ...decision, response_sha256: decisionDigest(decision, digests) });
+const withDigest = (decision: Decision): Decision => ({ ...decision, response_sha256: decisionDigest(decision, digests) });
 
-test('verifies as whole with every tool when nothing was changed', async () => {
+test('every tool finds the decisions and the key events whole when nothing was changed', async () => {
   for (const log of ['decisions', 'keys'] as const)
     for (const verdict of Object.values(await scenario.verdicts(log))) expect(verdict).toEqual(whole);
 });
 
-/** A different value for every member of a decision except its signature. */
+/** A different value for every member of a decision except its digest and its signature. */
 const OTHER = {
   allowed: true,
   reason: 'all_conditions_met',
@@ -68,7 +68,7 @@ const OTHER = {
 };
 
 describe('an altered decision', () => {
-  test('OTHER covers every member of a decision', async () => {
+  test('OTHER covers every member of a decision except its digest and its signature', async () => {
     const names = Object.keys(await decisionAt(2)).filter((name) => !/^(response_sha256|signature.*)$/.test(name));
     expect(Object.keys(OTHER).sort()).toEqual(names.sort());
   });
@@ -82,9 +82,9 @@ describe('an altered decision', () => {
       expect(first.workspace).toEqual(broken(/^broken at seq 2: response_sha256 is .* it was altered/));
       expect(first.file).toEqual(broken(/^broken at seq 2: response_sha256 is .* the decision was altered/));
       expect(first.python).toEqual(broken(/^broken at line 2/));
-      await putDecision(2, digested(altered));
+      await putDecision(2, withDigest(altered));
       const second = await scenario.verdicts('decisions');
-      expect(second.workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
+      expect(second.workspace).toEqual(broken(/^broken at seq 2: the signature is not by this key/));
       // A tenant_id that differs from the rows before is detected without a kept checkpoint.
       const isOfAnother = member === 'tenant_id';
       expect(second.file).toEqual(broken(isOfAnother ? OTHER_TENANT : /first-decisions: the first 6 rows make the root/));
@@ -103,14 +103,14 @@ describe('an altered decision', () => {
     ['id', 'gen_random_uuid()'],
     ['recorded_at', `recorded_at - interval '1 day'`],
     ['response_sha256', `sha256('x')`],
-  ])('reports a column %s that differs from the signed document', async (column, value) => {
+  ])('`ledger verify` reports a column %s that differs from the signed document', async (column, value) => {
     await sql(`UPDATE countersign.decisions SET ${column} = ${value} WHERE $T AND seq = 2`);
     expect((await scenario.verdicts('decisions')).workspace).toEqual(
       broken(new RegExp(`^broken at seq 2: the column ${column} says`)),
     );
   });
 
-  test('reports a document text in which a member is given twice', async () => {
+  test('every tool reports a document in which a member occurs twice', async () => {
     await sql(
       `UPDATE countersign.decisions SET document = replace(document, '{"allowed"', '{"allowed":true,"allowed"') WHERE $T AND seq = 2`,
     );
@@ -124,8 +124,8 @@ describe('an altered decision', () => {
     ['not JSON', 'gone'],
     ['deeply nested', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`],
     ['not an object', '[]'],
-    ['a lone surrogate', '{"key_id":"\\ud800","signature_alg":"HMAC-SHA256"}'],
-  ])('reports a document that is %s without a stack trace', async (_, text) => {
+    ['JSON with a lone surrogate', '{"key_id":"\\ud800","signature_alg":"HMAC-SHA256"}'],
+  ])('`ledger verify` reports a document that is %s without a stack trace', async (_, text) => {
     await sql('UPDATE countersign.decisions SET document = $1 WHERE $T AND seq = 2', [text]);
     expect((await scenario.verdicts('decisions')).workspace).toEqual(broken(/^broken at seq 2: /));
   });
@@ -159,7 +159,7 @@ describe("a signature made with another tenant's key", () => {
   test('the HMAC check rejects a decision of another tenant', async () => {
     await putDecision(2, await decisionAt(1, scenario.otherId));
     const { workspace, file } = await scenario.verdicts('decisions');
-    expect(workspace).toEqual(broken(/^broken at seq 2: the signature is not of this key/));
+    expect(workspace).toEqual(broken(/^broken at seq 2: the signature is not by this key/));
     expect(file).toEqual(broken(OTHER_TENANT));
   });
 
@@ -167,15 +167,15 @@ describe("a signature made with another tenant's key", () => {
     const [mine, theirs] = [await decisionAt(2), await decisionAt(1, scenario.otherId)];
     await putDecision(2, { ...mine, signature: theirs.signature });
     expect((await scenario.verdicts('decisions')).workspace).toEqual(
-      broken(/^broken at seq 2: the signature is not of this key/),
+      broken(/^broken at seq 2: the signature is not by this key/),
     );
   });
 });
 
 describe('an attestation', () => {
   const envelopes = async () => {
-    const asker = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
-    const token = await mintKey(scenario.server.open.pool, scenario.tenantId, asker, 'operator');
+    const reader = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
+    const token = await mintKey(scenario.server.open.pool, scenario.tenantId, reader, 'operator');
     const get = async (path: string) =>
       (await fetch(scenario.server.url + path, { headers: { authorization: `Bearer ${token}` } })).json();
     const blocked = (await decisionAt(2)).decision_id;
@@ -217,7 +217,7 @@ describe('an attestation', () => {
   });
 
   test('the server does not attest a decision that was altered in the database', async () => {
-    await putDecision(2, digested({ ...(await decisionAt(2)), allowed: true }));
+    await putDecision(2, withDigest({ ...(await decisionAt(2)), allowed: true }));
     const { blocked } = await envelopes();
     expect(blocked).toMatchObject({ error: 'log_rewritten' });
   });
@@ -267,7 +267,7 @@ describe('the key audit trail', () => {
     },
   );
 
-  test('the gap reveals a deleted event; after renumbering, a kept checkpoint reveals it', async () => {
+  test('the gap reveals a deleted event; the head, stored checkpoints and a kept checkpoint reveal a deleted last event', async () => {
     await sql('DELETE FROM countersign.key_events WHERE $T AND seq = 2');
     expect((await scenario.verdicts('keys')).workspace).toEqual(
       broken(/^broken at seq 2: seq is 3, expected 2: an event is missing/),

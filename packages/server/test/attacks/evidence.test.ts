@@ -7,7 +7,7 @@ import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
-let fresh: TestServer;
+let otherServer: TestServer;
 let tenantId = '';
 let key = '';
 let agent = '';
@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
   tenantId = await server.workspace('victim');
   key = await server.key(tenantId);
-  fresh = await testServer({ checkpointSeconds: undefined, database: server.database });
+  otherServer = await testServer({ checkpointSeconds: undefined, database: server.database });
   for (const table of ['evaluations', 'evidence_events', 'agents', 'approvals', 'recertifications', 'incidents'])
     await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
 });
@@ -37,15 +37,15 @@ const sql = (statement: string, values: unknown[] = []) =>
     values,
   );
 
-/** The decision of two servers: the one that recorded everything, and one that has not read the workspace yet. */
+/** The decisions of two servers: the one that recorded everything, and one that only reads the logs. */
 async function decisions(more: object = {}) {
-  const answers = [await check(server, more), await check(fresh, more)];
+  const answers = [await check(server, more), await check(otherServer, more)];
   return answers.map(({ status, body }) => [status, body.allowed, body.reason]);
 }
 
 const twice = (...decision: unknown[]) => [decision, decision];
 
-describe('rows changed outside the server do not affect a decision', () => {
+describe('the server, after rows were changed outside it (attacks A, B, C of docs/threat-model.md),', () => {
   test('A: ignores a changed pass rate and status of an evaluation', async () => {
     const { body } = await evaluate(12, { status: 'failing' });
     await sql(`UPDATE countersign.evaluations SET pass_rate = 99, status = 'passing' WHERE id = $1`, [body.id]);
@@ -159,7 +159,7 @@ describe('rows changed outside the server do not affect a decision', () => {
     expect([run.status, run.err]).toEqual([9, expect.stringContaining('is failing, not passing')]);
   });
 
-  test('the portal reports the agent as not promotable after its row was changed', async () => {
+  test('reports an agent in the portal as not promotable when the row of its failed evaluation was changed', async () => {
     const { body } = await evaluate(12);
     await sql('UPDATE countersign.evaluations SET pass_rate = 99 WHERE id = $1', [body.id]);
     const viewer = await portalClient(server, tenantId, 'viewer');
@@ -186,7 +186,7 @@ describe('an agent that exists only in the table or only in the log is not regis
   });
 });
 
-describe('an altered evidence log: the server makes no decision and `ledger verify` reports it', () => {
+describe('an altered evidence log: the server never decides from altered events, and `ledger verify` reports them', () => {
   const attacks: [string, (id: string) => Promise<unknown>][] = [
     [
       'a changed event',
@@ -345,12 +345,12 @@ describe('`ledger verify` names each row that differs from the evidence log', ()
     await check();
     expect(await verify('decisions')).toEqual([0, expect.stringMatching(/^whole: 2 entries/)]);
     // An attacker with the master secret signs a decision on evidence that was never recorded.
-    const [kept] = await server.database.sql<{ evidence: string; document: string }>(
+    const [stored] = await server.database.sql<{ evidence: string; document: string }>(
       'SELECT evidence, document FROM countersign.decisions WHERE id = $1',
       [body.decision_id],
     );
-    const evidence = kept!.evidence.replace('"pass_rate":92', '"pass_rate":99');
-    const claims = JSON.parse(kept!.document);
+    const evidence = stored!.evidence.replace('"pass_rate":92', '"pass_rate":99');
+    const claims = JSON.parse(stored!.document);
     const decision = {
       ...claims,
       actual_threshold: 99,

@@ -44,6 +44,27 @@ export class Insider {
     return this.#database.sql<Row>(statement.replaceAll('$T', `tenant_id = '${tenantId}'`), values);
   }
 
+  /**
+   * Swaps columns of a table between the two workspaces. It deletes and inserts rows, because on Citus the rows of two workspaces can be on
+   * two nodes.
+   * @param log swaps only the heads of this log. Without it, `columns` must be `tenant_id`.
+   */
+  async swap(table: (typeof TABLES)[number], columns: readonly string[], log?: LogName): Promise<void> {
+    const [theirs, condition] =
+      log === undefined
+        ? [`(SELECT DISTINCT tenant_id FROM before.${table})`, 'true']
+        : [`before.${table}`, `mine.log = '${log}' AND theirs.log = '${log}'`];
+    const all = await this.#database.sql<{ name: string }>(
+      `SELECT attname AS name FROM pg_attribute WHERE attrelid = 'before.${table}'::regclass AND attnum > 0 ORDER BY attnum`,
+    );
+    const values = all.map(({ name }) => `${columns.includes(name) ? 'theirs' : 'mine'}.${name}`);
+    await this.#database.sql(`DELETE FROM countersign.${table}${log === undefined ? '' : ` WHERE log = '${log}'`}`);
+    await this.#database.sql(
+      `INSERT INTO countersign.${table} SELECT ${values.join(', ')} FROM before.${table} AS mine
+         JOIN ${theirs} AS theirs ON theirs.tenant_id <> mine.tenant_id AND ${condition}`,
+    );
+  }
+
   /** Restores the saved state for the next attack. */
   async undo(): Promise<void> {
     for (const table of TABLES) {

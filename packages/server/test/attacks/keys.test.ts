@@ -64,7 +64,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     );
     await sql('UPDATE countersign.ingestion_keys SET secret_sha256 = $2 WHERE prefix = $1', [prefixOf(key), hashOf(SECRET)]);
     expect(await statuses(formatIngestionKey({ kind: 'live', prefix: prefixOf(key), secret: SECRET }))).toEqual([401, 401]);
-    expect(await verify()).toEqual([1, expect.stringContaining('the hash of its secret is another one')]);
+    expect(await verify()).toEqual([1, expect.stringContaining('the hash of its secret is different')]);
     await sql('UPDATE countersign.ingestion_keys SET secret_sha256 = $2 WHERE prefix = $1', [prefixOf(key), row!.secret_sha256]);
     expect(await statuses(key)).toEqual([200, 200]);
   });

@@ -56,7 +56,7 @@ export class LedgerUnderAttack {
     this.environment = environmentOf(server);
   }
 
-  /** Fills the workspaces and keeps two checkpoints of each log. */
+  /** Fills the workspaces and keeps two checkpoints of the first workspace's ledger, decisions and key events. */
   static async make(): Promise<LedgerUnderAttack> {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-attack-'));
     const scenario = new LedgerUnderAttack(await testServer({ checkpointSeconds: undefined }), folder);
@@ -87,7 +87,7 @@ export class LedgerUnderAttack {
     writeFileSync(this.kept('vkey'), (await this.run('signing-key', 'show', '--vkey')).output);
   }
 
-  /** Appends rows to a ledger, in a known order. */
+  /** Appends rows to a ledger, ten at a time. */
   async append(key: string, count: number): Promise<void> {
     for (let done = 0; done < count; done += 10)
       await Promise.all(
@@ -102,12 +102,12 @@ export class LedgerUnderAttack {
             retention_until: '2036-01-01',
             metadata: { place: done + index, owner: 'ops' },
           });
-          if (status !== 200) throw new Error(`an append was answered with ${status}`);
+          if (status !== 200) throw new Error(`an append got status ${status}`);
         }),
       );
   }
 
-  /** Makes two decisions each time: one allows; the other blocks and is also written to the ledger. */
+  /** Makes two decisions each time: one that allows, and one that blocks and is also written to the ledger. */
   async #decide(key: string, times: number): Promise<void> {
     for (let time = 0; time < times; time += 1) {
       const { body } = await this.server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 80 });
@@ -124,7 +124,7 @@ export class LedgerUnderAttack {
       );
   }
 
-  /** Restores the saved state for the next attack. */
+  /** Restores the saved state for the next attack and restarts the server. */
   async undo(): Promise<void> {
     await this.insider.undo();
     await this.restart();
@@ -176,9 +176,9 @@ export class LedgerUnderAttack {
     };
   }
 
-  /** Runs the independent verifier. */
-  python(question: string, file: string, ...options: string[]): Verdict {
-    const { status, stdout, stderr } = spawnSync('python3', ['-S', VERIFIER, question, file, ...options], { encoding: 'utf8' });
+  /** Runs a command of the independent verifier. */
+  python(command: string, file: string, ...options: string[]): Verdict {
+    const { status, stdout, stderr } = spawnSync('python3', ['-S', VERIFIER, command, file, ...options], { encoding: 'utf8' });
     return { status: status ?? -1, output: stdout || stderr };
   }
 }

@@ -15,8 +15,8 @@ afterEach(() => scenario.undo());
 const sql = (statement: string, values: unknown[] = []) => scenario.insider.sql(statement, scenario.tenantId, values);
 
 /**
- * Expects every tool to report `broken` for the given reason. `workspace` is the result of the database without kept
- * checkpoints.
+ * Expects these outputs of the tools, and that every tool with kept checkpoints fails. `workspace` is the output for the database
+ * without kept checkpoints.
  */
 async function expectDetected(expected: { workspace: RegExp; kept?: RegExp; file?: RegExp; python?: RegExp }): Promise<Verdicts> {
   const verdicts = await scenario.verdicts('audit');
@@ -49,7 +49,7 @@ const OTHER: Record<string, unknown> = {
   prev_hash: 'ab'.repeat(32),
 };
 
-/** Reported only where the seal of the head is the only evidence, which needs the master secret. */
+/** The finding when nothing but the seal of the head reveals an attack. Checking a seal needs the master secret. */
 const NOT_SEALED = /^broken: the stored head: its seal is not valid/;
 
 /** Changes row 150 in its document and in every column that repeats it. */
@@ -69,7 +69,7 @@ async function changeRow(change: object, rehash: boolean): Promise<void> {
   );
 }
 
-test('verifies as whole with every tool when nothing was changed', async () => {
+test('every tool finds the ledger whole when nothing was changed', async () => {
   const verdicts = await scenario.verdicts('audit');
   for (const verdict of Object.values(verdicts))
     expect(verdict).toMatchObject({ status: 0, output: expect.stringMatching(/^whole/) });
@@ -140,7 +140,7 @@ describe('moved rows', () => {
       ...entries.slice(150),
     ]);
     await scenario.insider.forgetCheckpoints(scenario.tenantId);
-    await expectDetected({ workspace: NOT_SEALED, kept: /second-audit.*the log was rewritten.*the first 120 are still as/ });
+    await expectDetected({ workspace: NOT_SEALED, kept: /second-audit.*the log was rewritten.*the first 120 rows match/ });
   });
 
   test('seq in the hashed text reveals two swapped rows', async () => {
@@ -160,10 +160,10 @@ describe('moved rows', () => {
     });
   });
 
-  test('the next row reveals a backdated row; after relinking the chain, the checkpoints reveal it', async () => {
+  test('the time of the row before reveals a backdated row; after relinking the chain, the checkpoints reveal it', async () => {
     await changeRow({ recorded_at: '2020-01-01T00:00:00.000Z' }, true);
     await expectDetected({
-      workspace: /^broken at seq 150: recorded_at .* is before that of the row before/,
+      workspace: /^broken at seq 150: recorded_at .* is earlier than that of the previous row/,
       python: /line 150 /,
     });
     await scenario.insider.undo();
@@ -228,9 +228,9 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
   test('the stored checkpoints do not match, and the largest matching one narrows the search', async () => {
     await rewrite(200);
     await expectDetected({
-      workspace: /the stored checkpoint of size 330: .*the first 120 are still as the stored checkpoint of size 120 has them/,
+      workspace: /the stored checkpoint of size 330: .*the first 120 rows match the stored checkpoint of size 120/,
       kept: /size 330|second-audit/,
-      file: /second-audit.*the first 120 are still as .*first-audit/,
+      file: /second-audit.*the first 120 rows match .*first-audit/,
       python: /does not match.*the first 120 rows match another kept head/,
     });
   });
@@ -248,7 +248,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     await rewrite(200);
     await sql(`UPDATE countersign.checkpoints SET root = sha256('x') WHERE $T AND log = 'audit' AND size = 330`);
     await expectDetected({
-      workspace: /the stored checkpoint of size 330: its columns say otherwise than its note/,
+      workspace: /the stored checkpoint of size 330: its columns differ from its note/,
       kept: /its columns say otherwise|second-audit/,
       file: /second-audit/,
     });
@@ -274,17 +274,17 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     });
   });
 
-  test('the server refuses to sign a checkpoint that contradicts an earlier one', async () => {
+  test('`ledger checkpoint` refuses to sign a checkpoint that contradicts an earlier one', async () => {
     await rewrite(200);
     await scenario.resealByInsider();
     await scenario.append(scenario.key, 1);
     expect(await scenario.run('ledger', 'checkpoint', '--workspace', 'victim')).toEqual({
       status: 1,
-      output: expect.stringMatching(/is not the one of its checkpoint of size 330; `ledger verify` says what is wrong/),
+      output: expect.stringMatching(/does not match its checkpoint of size 330; `ledger verify` says what is wrong/),
     });
   });
 
-  test('an unsigned head kept from a response header does not match either', async () => {
+  test('an unsigned head kept from a response header reveals it too', async () => {
     const { headers } = await scenario.server.post(paths.promotionCheck, scenario.key, { agent_name: 'bot' });
     await rewrite(200);
     await scenario.insider.forgetCheckpoints(scenario.tenantId);

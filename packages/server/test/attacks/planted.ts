@@ -5,7 +5,7 @@ const FORGED_SEAL = `'\\x01' || sha256('forged')`;
 
 /**
  * Inserts a row as an attacker does who owns the database and has no secret.
- * @param values SQL of each column's value; omitted columns get their defaults.
+ * @param values an SQL expression for the value of each column. Omitted columns get their defaults, and `seal` a forged seal.
  */
 export async function insertRow(database: TestDatabase, table: string, values: Readonly<Record<string, string>>): Promise<void> {
   const [sealed] = await database.sql<{ found: boolean }>(

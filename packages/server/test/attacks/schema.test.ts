@@ -3,38 +3,38 @@ import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 /**
- * Attack H: the owner of the database removes its protections. Each entry is an attack, the statement that undoes it, and the
- * expected finding and remedy.
+ * Attack H of docs/threat-model.md: the owner of the database removes its protections. Each entry has a statement of the attack, the
+ * statement that undoes it, and the expected finding and remedy.
  */
 const ACTS = [
   {
     act: 'ALTER TABLE countersign.decisions DISABLE TRIGGER append_only',
     undo: 'ALTER TABLE countersign.decisions ENABLE ALWAYS TRIGGER append_only',
-    named: /trigger decisions\.append_only is disabled/,
+    finding: /trigger decisions\.append_only is disabled/,
     remedy: /ALTER TABLE countersign\.decisions ENABLE ALWAYS TRIGGER append_only/,
   },
   {
     act: 'CREATE RULE vanish AS ON INSERT TO countersign.incidents DO INSTEAD NOTHING',
     undo: 'DROP RULE vanish ON countersign.incidents',
-    named: /rule incidents\.vanish is not part of this schema/,
+    finding: /rule incidents\.vanish is not part of this schema/,
     remedy: /DROP RULE "vanish" ON countersign\.incidents/,
   },
   {
     act: `CREATE TRIGGER steer BEFORE INSERT ON countersign.evaluations FOR EACH ROW EXECUTE FUNCTION pg_catalog.suppress_redundant_updates_trigger()`,
     undo: 'DROP TRIGGER steer ON countersign.evaluations',
-    named: /trigger evaluations\.steer is not part of this schema/,
+    finding: /trigger evaluations\.steer is not part of this schema/,
     remedy: /DROP TRIGGER "steer" ON countersign\.evaluations/,
   },
   {
     act: 'ALTER TABLE countersign.agents NO FORCE ROW LEVEL SECURITY',
     undo: 'ALTER TABLE countersign.agents FORCE ROW LEVEL SECURITY',
-    named: /table agents is .*forced f/,
+    finding: /table agents is .*forced f/,
     remedy: /restore a backup/,
   },
   {
     act: 'ALTER TABLE countersign.sessions RENAME COLUMN expires_at TO expired_at',
     undo: 'ALTER TABLE countersign.sessions RENAME COLUMN expired_at TO expires_at',
-    named: /column sessions\.expires_at is missing/,
+    finding: /column sessions\.expires_at is missing/,
     remedy: /restore a backup/,
   },
 ];
@@ -44,34 +44,37 @@ const warnings = async () =>
   ((await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] }).warnings?.join(' ') ?? '';
 const metric = async () =>
   Number(/^countersign_schema_findings (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
-const verified = () => runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', 'acme');
+const verify = () => runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', 'acme');
 
 beforeAll(async () => {
   server = await testServer();
   await server.workspace('acme');
 });
 
-describe('a schema changed by the owner of the database', () => {
-  test('reports no finding for the schema that the migrations make', async () => {
+describe('the comparison of the schema with that of the migrations', () => {
+  test('reports no finding when nothing was changed', async () => {
     await server.compareSchema();
     expect([await warnings(), await metric()]).toEqual([expect.not.stringContaining('schema'), 0]);
-    expect(await verified()).toMatchObject({ status: 0, out: expect.not.stringContaining('schema') });
+    expect(await verify()).toMatchObject({ status: 0, out: expect.not.stringContaining('schema') });
   });
 
-  test.each(ACTS)('/readyz, metrics and ledger verify name $act and its remedy', async ({ act, undo, named, remedy }) => {
-    await server.database.sql(act);
-    await server.compareSchema();
-    expect(await warnings()).toContain('the schema of the database was changed');
-    expect(await metric()).toBeGreaterThan(0);
-    const { status, out, err } = await verified();
-    expect([status, out + err]).toEqual([0, expect.stringMatching(named)]);
-    expect(out + err).toMatch(remedy);
-    await server.database.sql(undo);
-    await server.compareSchema();
-    expect([await warnings(), await metric()]).toEqual([expect.not.stringContaining('schema'), 0]);
-  });
+  test.each(ACTS)(
+    '`ledger verify` names a remedy for $act, and /readyz and the metrics report a change until it is undone',
+    async ({ act, undo, finding, remedy }) => {
+      await server.database.sql(act);
+      await server.compareSchema();
+      expect(await warnings()).toContain('the schema of the database was changed');
+      expect(await metric()).toBeGreaterThan(0);
+      const { status, out, err } = await verify();
+      expect([status, out + err]).toEqual([0, expect.stringMatching(finding)]);
+      expect(out + err).toMatch(remedy);
+      await server.database.sql(undo);
+      await server.compareSchema();
+      expect([await warnings(), await metric()]).toEqual([expect.not.stringContaining('schema'), 0]);
+    },
+  );
 
-  test('ledger verify names a replaced function and a dropped policy', async () => {
+  test('makes `ledger verify` name a replaced function and a dropped policy', async () => {
     const [policy] = await server.database.sql<{ name: string; definition: string }>(
       `SELECT polname AS name FROM pg_policy WHERE polrelid = 'countersign.approvals'::regclass`,
     );
@@ -82,7 +85,7 @@ describe('a schema changed by the owner of the database', () => {
     await server.database.sql(
       `CREATE OR REPLACE FUNCTION ${refusing!.name} RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'`,
     );
-    const { status, out, err } = await verified();
+    const { status, out, err } = await verify();
     expect(status).toBe(0);
     expect(out + err).toMatch(new RegExp(`policy approvals\\.${policy!.name} is missing`));
     expect(out + err).toMatch(/function refuse_change\(\) is .*source/);

@@ -43,7 +43,7 @@ const freshServer = () => testServer({ checkpointSeconds: undefined, database: s
 
 const refused = { status: 500, body: { error: 'log_rewritten' } };
 
-/** Expects that this server appends, decides, signs and proves nothing. */
+/** Expects that a server appends nothing and decides nothing, and that the commands sign and prove nothing. */
 async function expectNothingSigned(on: TestServer): Promise<void> {
   expect(await append(key, on)).toMatchObject(refused);
   expect(await check(key, on)).toMatchObject(refused);
@@ -151,13 +151,13 @@ describe('a decision forged with the decision key and inserted into the table', 
   }
 
   const attestationOf = async (on: TestServer, decision: string) => {
-    const asker = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
-    const token = await mintKey(on.open.pool, tenantId, asker, 'operator');
+    const reader = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
+    const token = await mintKey(on.open.pool, tenantId, reader, 'operator');
     const headers = { authorization: `Bearer ${token}` };
     return (await fetch(`${on.url}/api/ledger/decisions/${decision}/attestation`, { headers })).status;
   };
 
-  test('is not attested after the head, nor with a moved head', async () => {
+  test('is not attested beyond the head, nor after the head was moved', async () => {
     const id = await forge();
     const [genuine] = await insider.sql<{ id: string }>('SELECT id FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
     const fresh = await freshServer();
@@ -179,12 +179,12 @@ describe('an older state restored with its valid seals', () => {
     tenantId = await server.workspace('restored');
     key = await server.key(tenantId);
     await fill(key);
-    // As a backup contains it.
+    // A backup contains the heads in this state.
     await server.database.sql('CREATE TABLE backup AS SELECT * FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
     for (let count = 0; count < 4; count += 1) await append(key);
   });
 
-  test('is refused by a server that has seen more, as is a longer log that continues differently', async () => {
+  test('is refused by a server that has read more rows, as is a longer log that continues differently', async () => {
     await insider.sql(
       `DELETE FROM countersign.audit_entries WHERE $T AND seq > (SELECT seq FROM backup WHERE log = 'audit')`,
       tenantId,
@@ -210,7 +210,7 @@ describe('a log to which two servers append', () => {
     await fill(key);
   });
 
-  /** Both servers append in turn, so that each expects rows of the other. */
+  /** Lets both servers append in turn, so that each reads rows from the other. */
   async function appendInTurn(times: number): Promise<void> {
     for (let count = 0; count < times; count += 1)
       for (const on of [server, second]) expect((await append(key, on)).status).toBe(200);

@@ -34,10 +34,10 @@ const membersOf = (browser: Browser) => browser.call('GET', `/workspaces/${tenan
 const tokenOf = (path: string) => path.slice(path.indexOf('#') + 1);
 const linkFor = (token: string) => new Browser(server).call('POST', '/links/show', { token });
 
-/** The log names the row, the metric counts it, and /readyz warns. */
-async function expectReport(table: string, named: string): Promise<void> {
+/** Expects that the log names the row by its primary key, the metric counts it, and /readyz warns. */
+async function expectReport(table: string, rowKey: string): Promise<void> {
   const reports = lines.map((line) => JSON.parse(line)).filter((line) => line.table === table);
-  expect(reports.map(({ key }) => JSON.stringify(key)).join(' ')).toContain(named);
+  expect(reports.map(({ key }) => JSON.stringify(key)).join(' ')).toContain(rowKey);
   expect(reports[0]!.level).toBe(50);
   expect(await (await fetch(`${server.url}/metrics`)).text()).toMatch(
     new RegExp(`countersign_broken_seals_total\\{table="${table}"\\} [1-9]`),
@@ -70,9 +70,9 @@ describe('a session not started by the server gives no access', () => {
       `token_sha256 = ${bytes(tokenSha256)}`,
       `seal = (SELECT seal FROM countersign.sessions WHERE person_id = '${other.id}')`,
     ]) {
-      const again = await createPerson(server);
-      await sql(`UPDATE countersign.sessions SET ${set} WHERE person_id = $1`, [again.id]);
-      expect([set, (await show(again.browser)).status]).toEqual([set, 401]);
+      const victim = await createPerson(server);
+      await sql(`UPDATE countersign.sessions SET ${set} WHERE person_id = $1`, [victim.id]);
+      expect([set, (await show(victim.browser)).status]).toEqual([set, 401]);
     }
     expect((await show(browserOf(token))).status).toBe(401);
     expect((await show(mine.browser)).status).toBe(200);
@@ -182,7 +182,7 @@ describe('a membership not written by the server grants nothing', () => {
     expect((await last.browser.call('DELETE', `/workspaces/${own}/membership`)).status).toBe(409);
   });
 
-  test('rejects a raised role inside an act that has already begun', async () => {
+  test('rejects a raised role when an act reads the role again in its transaction', async () => {
     const { requireRoleStill } = await import('../../src/workspace/actor.ts');
     const raised = await createPerson(server, { [tenantId]: 'viewer' });
     await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [raised.id]);

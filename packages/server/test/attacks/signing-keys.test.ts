@@ -12,7 +12,8 @@ import { resealRows } from '../harness/sealed.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 import { bytes, insertRow, text } from './planted.ts';
 
-/** Attack G: the owner of the database inserts a row into `signing_keys`. */
+/** Attack G of docs/threat-model.md: the owner of the database inserts a row into `signing_keys`. */
+
 const lines: string[] = [];
 const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
 
@@ -34,30 +35,30 @@ const publicKeyOf = (key: KeyObject) => new Uint8Array(Buffer.from(key.export({ 
 const kidOf = (key: KeyObject) => publicJwk(publicKeyOf(key), sha256).kid;
 
 /** Inserts a row with members that the attacker chose. */
-async function plantKey(key: KeyObject, members: Record<string, string> = {}): Promise<string> {
+async function insertKey(key: KeyObject, members: Record<string, string> = {}): Promise<string> {
   const row = { kid: text(kidOf(key)), public_key: bytes(publicKeyOf(key)), created_at: 'clock_timestamp()', ...members };
   await insertRow(server.database, 'signing_keys', row);
   return kidOf(key);
 }
 
-/** The signature by which one key endorses another. */
-const crossSigned = (by: KeyObject, predecessor: string, successor: KeyObject, instance = instanceId) => ({
+/** The columns with the signature by which one key endorses another. */
+const crossSignature = (by: KeyObject, predecessor: string, successor: KeyObject, instance = instanceId) => ({
   predecessor: text(predecessor),
   predecessor_signature: bytes(new Uint8Array(sign(null, successionMessage(instance, predecessor, kidOf(successor)), by))),
 });
 
 describe.each(['without a secret', 'with the master secret, and not the signing key'])('attack G, %s', (who) => {
-  const planted: [string, (key: KeyObject) => Record<string, string>][] = [
+  const insertedKeys: [string, (key: KeyObject) => Record<string, string>][] = [
     ['alone', () => ({})],
-    ['with a cross-signature by another key', (key) => crossSigned(newKey(), genuine, key)],
-    ['with a cross-signature by itself', (key) => crossSigned(key, genuine, key)],
-    ['that names itself as its predecessor', (key) => crossSigned(key, kidOf(key), key)],
-    ['with a predecessor that is not listed', (key) => crossSigned(key, 'nobody', key)],
+    ['with a cross-signature by another key', (key) => crossSignature(newKey(), genuine, key)],
+    ['with a cross-signature by itself', (key) => crossSignature(key, genuine, key)],
+    ['that names itself as its predecessor', (key) => crossSignature(key, kidOf(key), key)],
+    ['with a predecessor that is not listed', (key) => crossSignature(key, 'nobody', key)],
     ['with a predecessor and no signature', () => ({ predecessor: text(genuine) })],
   ];
-  test.each(planted)('does not publish or sign with a key %s, and names it', async (_what, membersOf) => {
+  test.each(insertedKeys)('does not publish or sign with a key %s, and names it', async (_what, membersOf) => {
     const key = newKey();
-    const kid = await plantKey(key, membersOf(key));
+    const kid = await insertKey(key, membersOf(key));
     if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid = $1', [kid]);
     expect(await kids()).toEqual([genuine]);
     expect(lines.join('')).toContain(kid);
@@ -72,8 +73,8 @@ describe.each(['without a secret', 'with the master secret, and not the signing 
 
   test('does not publish two keys that endorse each other', async () => {
     const [one, other] = [newKey(), newKey()];
-    await plantKey(one, crossSigned(other, kidOf(other), one));
-    await plantKey(other, crossSigned(one, kidOf(one), other));
+    await insertKey(one, crossSignature(other, kidOf(other), one));
+    await insertKey(other, crossSignature(one, kidOf(one), other));
     if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid <> $1', [genuine]);
     expect(await kids()).toEqual([genuine]);
   });

@@ -100,7 +100,7 @@ describe('the log `traces`', () => {
       `recorded_by = 'key:abcdefabcdef'`,
       /recorded_by is key:abcdefabcdef, the log says key:/,
     ],
-    ['another moment', 'trace_submissions', `received_at = received_at - interval '1 day'`, /received_at is .*, the log says/],
+    ['another time', 'trace_submissions', `received_at = received_at - interval '1 day'`, /received_at is .*, the log says/],
     ['another trace_id', 'traces', `trace_id = 'run-2'`, /trace_id is not what the log says/],
     ['no agent', 'traces', 'agent_id = NULL', /agent_id is null, the log says/],
     ['another count of submissions', 'traces', 'submission_count = 0', /submission_count is 0, the log has submission 1/],
@@ -224,19 +224,22 @@ describe('the log `traces`', () => {
   test.each([
     ['another agent', agentNamed('other')],
     ['no agent', 'NULL'],
-  ])('`ledger verify` names %s set while a submission without an agent arrives, restored or not', async (_, id) => {
-    await send('run-0', { agent_name: 'other' });
-    await send('run-1');
-    const setAgent = (to: string) =>
-      sql(`UPDATE countersign.traces SET agent_id = ${to} WHERE tenant_id = $1 AND trace_id = 'run-1'`, [tenantId]);
-    await setAgent(id);
-    expect((await send('run-1', { agent_name: undefined })).status).toBe(200);
-    expect(await verify()).toEqual([1, expect.stringMatching(/agent_id is .*, its documents name /)]);
-    await setAgent(agentNamed('bot'));
-    expect(await verify()).toEqual([1, expect.stringMatching(/submission 2 differs from the log: agent_id is/)]);
-    expect((await send('run-1')).status).toBe(200);
-    expect(await verify()).toEqual([1, expect.stringMatching(/submission 2 differs .*agent_id was .* when this submission/)]);
-  });
+  ])(
+    '`ledger verify` names %s that was set while a submission without an agent arrived, also after it was undone',
+    async (_, id) => {
+      await send('run-0', { agent_name: 'other' });
+      await send('run-1');
+      const setAgent = (to: string) =>
+        sql(`UPDATE countersign.traces SET agent_id = ${to} WHERE tenant_id = $1 AND trace_id = 'run-1'`, [tenantId]);
+      await setAgent(id);
+      expect((await send('run-1', { agent_name: undefined })).status).toBe(200);
+      expect(await verify()).toEqual([1, expect.stringMatching(/agent_id is .*, its documents name /)]);
+      await setAgent(agentNamed('bot'));
+      expect(await verify()).toEqual([1, expect.stringMatching(/submission 2 differs from the log: agent_id is/)]);
+      expect((await send('run-1')).status).toBe(200);
+      expect(await verify()).toEqual([1, expect.stringMatching(/submission 2 differs .*agent_id was .* when this submission/)]);
+    },
+  );
 
   test('`ledger verify` accepts an agent that a later submission names or OpenTelemetry corrects', async () => {
     await send('run-1', { agent_name: undefined });
@@ -255,7 +258,7 @@ describe('the log `traces`', () => {
   test('the running server names the row in its log, /readyz, a metric and the portal until it is restored', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
-    // A separate database: otherwise every comparison would include the workspaces of the other tests.
+    // A separate database: otherwise every verification would include the workspaces of the other tests.
     const watching = await testServer({ checkpointSeconds: undefined, log });
     const watched = await watching.workspace();
     const itsKey = await watching.key(watched, ['telemetry']);
@@ -315,7 +318,7 @@ describe('the log `traces`', () => {
     expect(await verify()).toEqual([1, expect.stringMatching(/submission 1 differs from the log: the row is gone/)]);
   });
 
-  test('the server stores no trace after an event and its rows were deleted', async () => {
+  test('the server stores no trace after the events were deleted and the head was reset', async () => {
     await send('run-1');
     await sql(`UPDATE countersign.log_heads SET seq = 0, tree_size = 0, frontier = '' WHERE tenant_id = $1 AND log = 'traces'`, [
       tenantId,

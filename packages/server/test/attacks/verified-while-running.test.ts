@@ -29,7 +29,7 @@ async function reportedFindings() {
   const { warnings = [] } = (await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] };
   const metrics = await (await fetch(`${server.url}/metrics`)).text();
   return {
-    warnings: warnings.filter((warning) => warning.includes('as their log says')),
+    warnings: warnings.filter((warning) => warning.includes('differ from their log')),
     metric: /^countersign_log_findings (\d+)$/m.exec(metrics)?.[1],
     overview: (await viewer.get('overview.read')).differing_rows,
   };
@@ -63,7 +63,7 @@ const ATTACKS: Attack[] = [
     findings: [{ table: 'decisions', id: '1', fault: expect.stringContaining('response_sha256') }],
   },
   {
-    what: 'an event of the log of evidence, and the decision made on it,',
+    what: 'an event of the log of evidence, and the decision made on it',
     at: ['evidence_events', 'document', 'seq = 2'],
     change: (document) => document.replace('"pass_rate":91', '"pass_rate":19'),
     findings: [
@@ -79,14 +79,14 @@ const ATTACKS: Attack[] = [
       {
         table: 'key_events',
         id: 'the table ingestion_keys',
-        fault: expect.stringMatching(/its id, kind or name is another one/),
+        fault: expect.stringMatching(/its id, kind or name is different/),
       },
     ],
   },
 ];
 
 describe('the periodic verification of the logs', () => {
-  test.each(ATTACKS)('names $what that was changed until it is restored', async ({ at, change, findings }) => {
+  test.each(ATTACKS)('after a change, names $what until the change is undone', async ({ at, change, findings }) => {
     const [table, column, condition] = at;
     const where = `FROM countersign.${table} WHERE tenant_id = $1 AND ${condition}`;
     const [row] = await server.database.sql<{ value: string }>(`SELECT ${column}::text AS value ${where}`, [tenantId]);
@@ -107,7 +107,7 @@ describe('the periodic verification of the logs', () => {
     expect(await reportedFindings()).toEqual(nothing);
   });
 
-  test('reports the other logs when one cannot be verified, and keeps what it reported of that one', async () => {
+  test('reports the other logs when one log cannot be verified, and keeps its earlier findings about that log', async () => {
     const warned: Record<string, unknown>[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => void warned.push(JSON.parse(line)) });
     const broken = (seq: number): LogReport => ({ tenantId, entries: 0, head: null, firstBad: { seq, reason: 'altered' } });

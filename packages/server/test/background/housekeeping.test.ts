@@ -8,10 +8,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('deletes expired idempotent answers every ten minutes and continues after a workspace that fails', async () => {
+test('housekeeping deletes expired responses of idempotency keys every ten minutes, also if one workspace fails', async () => {
   const server = await testServer();
   const { sql } = server.database;
-  const keptOf = async (workspace: string) =>
+  const keysOf = async (workspace: string) =>
     (
       await sql<{ key: string }>('SELECT key FROM countersign.idempotency_keys WHERE tenant_id = $1 ORDER BY key', [workspace])
     ).map(({ key }) => key);
@@ -28,7 +28,7 @@ test('deletes expired idempotent answers every ten minutes and continues after a
     );
     return workspace;
   };
-  const [failing, whole] = [await workspaceWithAnswers('a first one'), await workspaceWithAnswers('the next')];
+  const [failing, working] = [await workspaceWithAnswers('a first one'), await workspaceWithAnswers('the next')];
   await sql(`CREATE FUNCTION refuse_deletion() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'the disk is odd'; END $$`);
   await sql(`CREATE TRIGGER odd BEFORE DELETE ON countersign.idempotency_keys FOR EACH ROW
                WHEN (OLD.tenant_id = '${failing}') EXECUTE FUNCTION refuse_deletion()`);
@@ -39,10 +39,10 @@ test('deletes expired idempotent answers every ten minutes and continues after a
   const housekeeping = startHousekeeping(server.open, { merge: async () => undefined }, log);
   vi.advanceTimersByTime(10 * 60_000 - 1);
   await sleep(100);
-  expect(await keptOf(whole)).toEqual(['new', 'old']);
+  expect(await keysOf(working)).toEqual(['new', 'old']);
   vi.advanceTimersByTime(1);
-  await vi.waitUntil(async () => (await keptOf(whole)).length === 1, { timeout: 10_000 });
+  await vi.waitUntil(async () => (await keysOf(working)).length === 1, { timeout: 10_000 });
   housekeeping.stop();
-  expect([await keptOf(whole), await keptOf(failing)]).toEqual([['new'], ['new', 'old']]);
+  expect([await keysOf(working), await keysOf(failing)]).toEqual([['new'], ['new', 'old']]);
   expect(lines).toEqual([expect.objectContaining({ what: `answers of ${failing}`, reason: 'the disk is odd' })]);
 });

@@ -24,7 +24,7 @@ async function workspaceWithTrace(): Promise<string> {
 const traces = async (tenantId: string) =>
   (await server.database.sql('SELECT id FROM countersign.traces WHERE tenant_id = $1', [tenantId])).length;
 
-test('drops what is due in every workspace, and logs it once per workspace', async () => {
+test('the schedule drops the due records of every workspace and logs this once per workspace', async () => {
   const tenants = [await workspaceWithTrace(), await server.workspace(), await workspaceWithTrace()];
   const schedule = startRetention(server.open, log);
   await schedule.round();
@@ -37,7 +37,7 @@ test('drops what is due in every workspace, and logs it once per workspace', asy
   );
 });
 
-test('goes on after a workspace whose periods were changed in the database', async () => {
+test('the schedule continues after a workspace whose periods were changed in the database', async () => {
   const tenants = [await workspaceWithTrace(), await workspaceWithTrace()];
   await server.database.sql('ALTER TABLE countersign.retention_periods DISABLE TRIGGER append_only');
   await server.database.sql('UPDATE countersign.retention_periods SET trace_days = 1 WHERE tenant_id = $1', [tenants[0]]);
@@ -52,7 +52,7 @@ test('goes on after a workspace whose periods were changed in the database', asy
   });
 });
 
-test('says what to do if the server may not delete records', async () => {
+test('the schedule logs the command to run if the server may not delete records', async () => {
   const tenantId = await workspaceWithTrace();
   const schedule = startRetention({ ...server.open, owner: server.database.server }, log);
   await schedule.round(LATER);

@@ -23,7 +23,7 @@ async function send(server: TestServer, workspace: string, runs: number): Promis
   return ids.sort();
 }
 
-test('merges the run id segments of a workspace after 512 batches and leaves other workspaces alone', async () => {
+test('the server merges the run ID segments of a workspace after 512 batches, and not those of other workspaces', async () => {
   const server = await testServer();
   const [busy, idle] = [await server.workspace(), await server.workspace()];
   const ids = await send(server, busy, 20);
@@ -52,7 +52,7 @@ test('servers that merge at once lose no run and duplicate none', async () => {
   expect(segments.flatMap(({ runs }) => runs)).toHaveLength(40);
 });
 
-test('adds no segment for a repeated or rejected run', async () => {
+test('the server adds no segment for a repeated or rejected run', async () => {
   const server = await testServer();
   const workspace = await server.workspace();
   const key = await server.key(workspace);

@@ -15,18 +15,20 @@ const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Accepts every file except one. */
+/** Accepts every file except this one, for which it throws. */
 const failsFor = (file: string) => async (name: string) => {
   if (name === file) throw new Error('no space left');
 };
 
-test('rows longer than a part and tables of many parts are restored byte for byte', { timeout: 120_000 }, async () => {
+test('rows longer than a part and tables of many parts are restored byte for byte, and a full disk fails a backup', {
+  timeout: 120_000,
+}, async () => {
   const warnings: string[] = [];
   const collectWarning = ({ message }: Error) => void warnings.push(message);
   process.on('warning', collectWarning);
   const server = await testServer();
   const tenantId = await server.workspace('acme');
-  // Sizes below, at and several times the size of a part. Random, because documents that compress well are short rows.
+  // Sizes below, near and several times the size of a part. The bytes are random, so the files of the parts are large, too.
   const sizes = [1000, PART_BYTES / 2, PART_BYTES - 200, PART_BYTES + 200, 3 * PART_BYTES, 10];
   for (const size of sizes)
     await server.database.sql(
@@ -47,8 +49,8 @@ test('rows longer than a part and tables of many parts are restored byte for byt
   client.on('error', () => undefined);
   await client.connect();
   const full = { add: failsFor(parts[1]!.file), finish: async () => undefined, discard: async () => undefined };
-  const demand = { madeAt: new Date().toISOString(), madeBy: 'test', sealSecrets: undefined, progress: undefined };
-  await expect(writeBackup(client, full, demand)).rejects.toThrow('no space left');
+  const parameters = { madeAt: new Date().toISOString(), madeBy: 'test', sealSecrets: undefined, progress: undefined };
+  await expect(writeBackup(client, full, parameters)).rejects.toThrow('no space left');
   await client.end();
 
   const target = await emptyDatabase();

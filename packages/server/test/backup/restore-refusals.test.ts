@@ -53,9 +53,14 @@ const environment = () => {
   };
 };
 
-const restore = (input: string, other: Record<string, string | undefined> = {}, ...options: string[]): Promise<CommandResult> => {
-  const given = Object.entries({ ...environment(), ...other }).filter(([, value]) => value !== undefined);
-  return runCommand(Object.fromEntries(given) as Record<string, string>, 'restore', '--input', input, ...options);
+/** @param changes of the environment; undefined removes a variable. */
+const restore = (
+  input: string,
+  changes: Record<string, string | undefined> = {},
+  ...options: string[]
+): Promise<CommandResult> => {
+  const variables = Object.entries({ ...environment(), ...changes }).filter(([, value]) => value !== undefined);
+  return runCommand(Object.fromEntries(variables) as Record<string, string>, 'restore', '--input', input, ...options);
 };
 
 /** A copy of the backup that a test can damage. */
@@ -70,7 +75,7 @@ const writeManifest = (path: string, manifest: object) => writeFileSync(join(pat
 const countTables = async () =>
   (await target.sql<{ n: number }>(`SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'countersign'`))[0]!.n;
 
-test('restores the same rows, rights and schema and reports success as JSON', async () => {
+test('restore writes the same ledger rows and schema, and reports success as JSON', async () => {
   const report = await runForJson(environment(), 'restore', '--input', folder);
   expect(report).toMatchObject({ result: 'ok', older_than_remembered: [], verified: { logs: 5, faults: [] } });
   const hashes = `SELECT seq, encode(row_hash, 'hex') AS hash FROM countersign.audit_entries ORDER BY seq`;
@@ -80,14 +85,14 @@ test('restores the same rows, rights and schema and reports success as JSON', as
   expect(verified).not.toHaveProperty('schema_findings');
 });
 
-test('refuses a database that is not empty and changes nothing in it', async () => {
+test('restore refuses a database that is not empty and changes nothing in it', async () => {
   expect(await restore(folder)).toMatchObject({ status: 0 });
   await target.sql(`UPDATE countersign.tenants SET name = 'kept'`);
   expect(await restore(folder)).toMatchObject({ status: 9, err: expect.stringMatching(/not empty .*Nothing was changed/) });
   expect(await target.sql('SELECT name FROM countersign.tenants')).toEqual([{ name: 'kept' }]);
 });
 
-test('names a damaged part before anything is written', async () => {
+test('restore names a damaged or missing part before it writes anything', async () => {
   const { path, manifest } = copyOfBackup('damaged');
   const { file } = manifest.tables.find(({ name }) => name === 'audit_entries')!.parts[0]!;
   const bytes = readFileSync(join(path, file));
@@ -99,7 +104,7 @@ test('names a damaged part before anything is written', async () => {
   expect(await countTables()).toBe(0);
 });
 
-test('refuses a truncated file and a file that is not a backup', async () => {
+test('restore refuses a truncated file, a file that is not a backup, and a missing file', async () => {
   const file = join(scratch, 'whole.backup');
   expect(await backup(file)).toMatchObject({ status: 0 });
   truncateSync(file, 4096);
@@ -110,7 +115,7 @@ test('refuses a truncated file and a file that is not a backup', async () => {
   expect(await countTables()).toBe(0);
 });
 
-test('refuses a manifest with an invalid member and reads no file outside the backup', async () => {
+test('restore refuses a manifest with an invalid member or a file outside the backup', async () => {
   const { path, manifest } = copyOfBackup('manifest');
   const [table, ...others] = manifest.tables;
   const outside = { ...table!, rows: 1, parts: [{ file: '../secret', rows: 1, bytes: 1, rawBytes: 1, sha256: '' }] };
@@ -122,7 +127,7 @@ test('refuses a manifest with an invalid member and reads no file outside the ba
   expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining('has no table') });
 });
 
-test('leaves no row after a failed load, and the next restore succeeds', async () => {
+test('restore leaves no row after a failed load, and the next restore succeeds', async () => {
   const { path, manifest } = copyOfBackup('half');
   const table = manifest.tables.find(({ name }) => name === 'tree_nodes' || name === 'log_heads')!;
   table.columns = [...table.columns].reverse();
@@ -132,19 +137,19 @@ test('leaves no row after a failed load, and the next restore succeeds', async (
   expect(await restore(folder)).toMatchObject({ status: 0 });
 });
 
-test('refuses a backup of a newer schema', async () => {
+test('restore refuses a backup of a newer schema', async () => {
   const { path, manifest } = copyOfBackup('newer');
   writeManifest(path, { ...manifest, migrations: [...manifest.migrations, '999999_from-the-future'] });
   expect(await restore(path)).toMatchObject({ status: 6, err: expect.stringContaining('999999_from-the-future') });
 });
 
-test('refuses a backup from before 0.1.0', async () => {
+test('restore refuses a backup from before 0.1.0', async () => {
   const { path, manifest } = copyOfBackup('unreleased');
   writeManifest(path, { ...manifest, migrations: ['000001_workspaces-and-keys', '000002_runs-and-evaluations'] });
   expect(await restore(path)).toMatchObject({ status: 9, err: expect.stringContaining('before 0.1.0') });
 });
 
-test('restores a backup of an older schema and then migrates it', async () => {
+test('restore loads a backup of an older schema and then migrates it', async () => {
   const known = knownMigrations();
   await migrate(target.owner, { count: known.length - 1 });
   for (const table of ['instance', 'signing_keys']) {
@@ -157,8 +162,8 @@ test('restores a backup of an older schema and then migrates it', async () => {
   const path = join(scratch, 'older.backup');
   const client = new pg.Client(target.owner);
   await client.connect();
-  const demand = { madeAt: new Date().toISOString(), madeBy: 'test', sealSecrets: undefined, progress: undefined };
-  const { migrations } = await writeBackup(client, await createBackup(path, new Date()), demand);
+  const parameters = { madeAt: new Date().toISOString(), madeBy: 'test', sealSecrets: undefined, progress: undefined };
+  const { migrations } = await writeBackup(client, await createBackup(path, new Date()), parameters);
   await client.end();
   expect(migrations).toEqual(known.slice(0, -1));
   await target.drop();
@@ -167,7 +172,7 @@ test('restores a backup of an older schema and then migrates it', async () => {
   expect(await target.sql('SELECT count(*)::int AS n FROM countersign.migrations')).toEqual([{ n: known.length }]);
 });
 
-test('the verification finds an altered row whose SHA-256 was recomputed', async () => {
+test('the verification after a restore finds an altered row in a part whose SHA-256 was recomputed', async () => {
   const { path, manifest } = copyOfBackup('forged');
   const part = manifest.tables.find(({ name }) => name === 'audit_entries')!.parts[0]!;
   const raw = zlib.zstdDecompressSync(readFileSync(join(path, part.file)));
@@ -185,14 +190,14 @@ test('the verification finds an altered row whose SHA-256 was recomputed', async
   });
 });
 
-test('the verification finds a log shorter than the head in the manifest', async () => {
+test('the verification after a restore finds a log shorter than its head in the manifest', async () => {
   const { path, manifest } = copyOfBackup('short');
   manifest.workspaces[0]!.logs.audit!.size += 1;
   writeManifest(path, manifest);
   expect(await restore(path)).toMatchObject({ status: 1, out: expect.stringContaining('the head in the backup of') });
 });
 
-test('requires the passphrase for the secrets and never overwrites secrets', async () => {
+test('restore requires the passphrase for the secrets and never overwrites other secrets', async () => {
   const secrets = join(scratch, 'secrets');
   const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   const withSecrets = ['--with-secrets', '--secrets-output', secrets];
@@ -203,7 +208,7 @@ test('requires the passphrase for the secrets and never overwrites secrets', asy
   expect(await restore(folder, none, ...withSecrets)).toMatchObject({ status: 3 });
   expect(await restore(folder, { ...none, COUNTERSIGN_BACKUP_PASSPHRASE: 'short' }, ...withSecrets)).toMatchObject({ status: 3 });
   expect(await restore(folder, { ...none, ...right }, '--with-secrets')).toMatchObject({ status: 2 });
-  expect(await restore(folder, none)).toMatchObject({ status: 7, err: expect.stringContaining('by --with-secrets') });
+  expect(await restore(folder, none)).toMatchObject({ status: 7, err: expect.stringContaining('with --with-secrets') });
   expect(await countTables()).toBe(0);
   expect(await restore(folder, { ...none, ...right }, ...withSecrets)).toMatchObject({ status: 0 });
   expect(readFileSync(join(secrets, 'master-secret'), 'utf8').trim()).toBe(environmentOf(server).COUNTERSIGN_MASTER_SECRET);
@@ -213,11 +218,11 @@ test('requires the passphrase for the secrets and never overwrites secrets', asy
   expect(await backup(bare)).toMatchObject({ status: 0 });
   expect(await restore(bare, right, ...withSecrets)).toMatchObject({
     status: 7,
-    err: expect.stringContaining('holds no secrets'),
+    err: expect.stringContaining('contains no secrets'),
   });
 });
 
-test('refuses other secrets than those of the backup before anything is written', async () => {
+test('restore refuses other secrets than those of the backup before it writes anything', async () => {
   const other = Buffer.alloc(32, 7).toString('base64');
   expect(await restore(folder, { COUNTERSIGN_MASTER_SECRET: other })).toMatchObject({ status: 7 });
   expect(await restore(folder, { COUNTERSIGN_SIGNING_KEY: undefined })).toMatchObject({ status: 7 });
@@ -234,7 +239,7 @@ test('backup overwrites no file and no filled folder, and leaves no file when it
   expect(readdirSync(scratch).filter((name) => name.endsWith('.partial'))).toEqual([]);
 });
 
-test('backup writes a log that is not valid and exits with 1', async () => {
+test('backup reports a log that is not valid and exits with 1', async () => {
   await server.database.sql('ALTER TABLE countersign.audit_entries DISABLE TRIGGER append_only');
   await server.database.sql(`UPDATE countersign.audit_entries SET document = replace(document, '"three"', '"other"')`);
   await server.database.sql('ALTER TABLE countersign.audit_entries ENABLE ALWAYS TRIGGER append_only');

@@ -93,7 +93,7 @@ export const LISTS: RejectedRequest[] = [
       new RegExp(`${member}\\[1\\] must be a string`),
     ),
   ]),
-  telemetry('neither form', {}, ['/trace_id required', '/outcome required']),
+  telemetry('neither an event nor a list of events', {}, ['/trace_id required', '/outcome required']),
 ];
 
 /** Members that the contract does not name, at endpoints that ignore no member. */
@@ -183,7 +183,10 @@ export const CONTRADICTIONS: RejectedRequest[] = [
 const MAX = Number.MAX_SAFE_INTEGER;
 const half = 2 ** 52;
 
-/** Sums too large for JSON numbers. The trace `full` already holds 2^53-1 tokens in its span `big`. */
+/**
+ * Sums too large for JSON numbers. The trace `full` already has 2^53-1 tokens in its span `big`, and the trace `half` one supplied
+ * prompt token.
+ */
 export const SUMS: RejectedRequest[] = [
   trace('total_tokens of two spans', { spans: [span('a', { total_tokens: MAX }), span('b', { total_tokens: 1 })] }, [
     '/total_tokens sum_too_large',

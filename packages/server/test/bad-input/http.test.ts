@@ -24,33 +24,33 @@ describe.each([
 });
 
 describe('a path accepts the same methods in every spelling and names them in Allow', () => {
-  const ask = async (method: string, path: string) => {
+  const request = async (method: string, path: string) => {
     const [answer] = await sendRaw(target.server.url, httpText(`${method} ${path} HTTP/1.1`, ALL).replaceAll('KEY', target.key));
     return [answer!.status, answer!.headers.get('allow')];
   };
 
   test.each(SPELLINGS)('%s', async (path) => {
-    expect(await ask('POST', path)).toEqual([422, null]);
+    expect(await request('POST', path)).toEqual([422, null]);
     for (const method of ['GET', 'OPTIONS', 'PROPFIND'])
-      expect([method, await ask(method, path)]).toEqual([method, [405, 'POST']]);
+      expect([method, await request(method, path)]).toEqual([method, [405, 'POST']]);
   });
 
   test.each(['/livez', '/readyz', '/metrics', '/openapi.json', '/docs', '/.well-known/jwks.json', '/%6civez'])(
     '%s accepts only GET and HEAD',
     async (path) => {
       for (const method of ['POST', 'DELETE', 'OPTIONS', 'MKCOL']) {
-        expect([method, await ask(method, path)]).toEqual([method, [405, 'GET, HEAD']]);
+        expect([method, await request(method, path)]).toEqual([method, [405, 'GET, HEAD']]);
       }
     },
   );
 
   test('answers 404 to an unknown path for every method, and 405 to POST under /api/ledger/', async () => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'PROPFIND']) {
-      expect([method, await ask(method, '/api/ledger/nope')]).toEqual([method, [404, null]]);
-      expect([method, await ask(method, '/api/public/nope')]).toEqual([method, [404, null]]);
+      expect([method, await request(method, '/api/ledger/nope')]).toEqual([method, [404, null]]);
+      expect([method, await request(method, '/api/public/nope')]).toEqual([method, [404, null]]);
     }
     for (const path of ['/api/ledger/audit/entries', '/api/ledger/decisions/x/attestation'])
-      expect([path, await ask('POST', path)]).toEqual([path, [405, 'GET']]);
+      expect([path, await request('POST', path)]).toEqual([path, [405, 'GET']]);
   });
 });
 

@@ -149,7 +149,7 @@ export const MISSING_OR_TWICE = [
   ),
 ];
 
-/** Every other method that Node's parser knows. */
+/** Other methods that Node's parser knows. */
 export const METHODS = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'MKCOL', 'LINK'].map(
   (method) => requestCase(method, 'method_not_allowed', httpText(AUDIT.replace('POST', method), [...ALL, LENGTH], BODY)),
 );

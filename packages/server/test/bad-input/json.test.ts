@@ -6,9 +6,9 @@ import { setUpRejections, testRejections } from './rejections.ts';
 const target = setUpRejections();
 
 testRejections('answers invalid_json to text that is not JSON', target, BROKEN);
-testRejections('rejects deep nesting at any depth', target, DEEP);
-testRejections('rejects JSON that readers would change silently, where every byte counts', target, LOSSY);
-testRejections('rejects numbers beyond the range of JSON in members that need a number', target, TRAPS);
+testRejections('rejects bodies that are nested too deep', target, DEEP);
+testRejections('rejects JSON that readers would change silently, at endpoints that must lose nothing', target, LOSSY);
+testRejections('rejects numbers out of range, and a duplicate member by its last value', target, TRAPS);
 testRejections('treats members named like properties of every object as data', target, PROTOTYPES);
 
 test('the message for broken JSON gives the position and repeats nothing of the body', async () => {
@@ -17,7 +17,7 @@ test('the message for broken JSON gives the position and repeats nothing of the 
   expect(JSON.stringify(body)).not.toMatch(/secret|oops/);
 });
 
-test('reports a truncated body as cut off at any length, and a broken one not', async () => {
+test('the message for a truncated body of any length says that it is cut off, and the one for other broken JSON does not', async () => {
   const reason = async (text: string) => {
     const { body } = await target.server.post(paths.audit, target.key, text);
     return body.issues[0].message;
@@ -28,14 +28,14 @@ test('reports a truncated body as cut off at any length, and a broken one not', 
   for (const broken of ['{"actor":"a"}}', '{"actor":"a";', '{,', 'x']) expect(await reason(broken)).not.toContain('cut off');
 });
 
-test('accepts the deepest allowed nesting', async () => {
+test('the server accepts the deepest allowed nesting', async () => {
   const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
   const audit = await target.server.post(paths.audit, target.key, `{"actor":"a","action":"b","metadata":{"a":${nested(98)}}}`);
   const trace = await target.server.post(paths.traces, target.key, `{"trace_id":"deep","metadata":{"a":${nested(998)}}}`);
   expect([audit.status, trace.status]).toEqual([200, 200]);
 });
 
-test('leaves Object.prototype unchanged', () => {
+test('the requests of this file leave Object.prototype unchanged', () => {
   expect(Object.keys(Object.prototype)).toEqual([]);
   expect(({} as { subject?: unknown }).subject).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { setUpRejections, testRejections } from './rejections.ts';
 const target = setUpRejections();
 
 for (const place of PLACES) {
-  testRejections(`reports a wrong member of a ${place.name} and stores nothing`, target, wrongMembers(place));
+  testRejections(`reports a wrong member and stores nothing (${place.name})`, target, wrongMembers(place));
 
   test(`${place.name}: null in an optional member equals leaving it out`, async () => {
     const optional = Object.entries(place.members).filter(([, kind]) => !kind.endsWith('!'));

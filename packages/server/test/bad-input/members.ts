@@ -240,16 +240,18 @@ export const PLACES: readonly Place[] = [
   },
 ];
 
-/** Every member of a position with every value that it rejects. */
+/** Every member of a position with every wrong value of its kind. */
 export const wrongMembers = ({ path, prefix, body, members }: Place): RejectedRequest[] =>
-  Object.entries(members).flatMap(([member, marked]) => {
+  Object.entries(members).flatMap(([member, markedKind]) => {
     const refusal = (what: string, value: unknown, code: string): RejectedRequest => ({
       what: `${member}: ${what}`,
       path,
       body: body({ [member]: value }),
       issues: [`${prefix}/${member} ${code}`],
     });
-    const wrong: WrongValues = KINDS[marked.replace('!', '') as keyof typeof KINDS];
-    const required = marked.endsWith('!') ? [refusal('absent', undefined, 'required'), refusal('null', null, 'wrong_type')] : [];
+    const wrong: WrongValues = KINDS[markedKind.replace('!', '') as keyof typeof KINDS];
+    const required = markedKind.endsWith('!')
+      ? [refusal('absent', undefined, 'required'), refusal('null', null, 'wrong_type')]
+      : [];
     return [...required, ...wrong.map(([what, value, code]) => refusal(what, value, code))];
   });

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Answer } from '../harness/test-server.ts';
 
-/** How a raw request is sent and how the client ends the connection. */
+/** How the client of a raw request ends the connection, and how long it waits. */
 export interface RawSendOptions {
   /** Closes the sending side after the last byte. */
   hangsUp?: boolean;
@@ -37,7 +37,7 @@ export function parseAnswers(bytes: Buffer): Answer[] {
   const answers: Answer[] = [];
   for (let rest = bytes; rest.length > 0; ) {
     const headEnd = rest.indexOf('\r\n\r\n');
-    if (headEnd < 0) throw new Error(`no answer: ${rest.toString('latin1')}`);
+    if (headEnd < 0) throw new Error(`not an HTTP response: ${rest.toString('latin1')}`);
     const [statusLine = '', ...lines] = rest.subarray(0, headEnd).toString('latin1').split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
     const headers = new Headers(lines.map((line): [string, string] => [line.split(':', 1)[0]!, line.replace(/^[^:]*: ?/, '')]));

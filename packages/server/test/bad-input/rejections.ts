@@ -31,13 +31,13 @@ export interface RejectedRequest {
   headers?: Record<string, string>;
   /** Default: `validation_failed`. */
   error?: RejectionCode;
-  /** All of its issues as "<JSON Pointer> <code>", in any order. */
+  /** All issues of the response as "<JSON Pointer> <code>", in any order. */
   issues: readonly string[];
   /** A pattern that one of the messages must match. */
   says?: string | RegExp;
 }
 
-/** One valid body for each endpoint. Every rejected body is one of these with a single fault. */
+/** One valid body for each endpoint. Most rejected bodies are one of these with a single fault. */
 export const GOOD = {
   trace: { trace_id: 'run-1', agent_name: 'support-bot', spans: [{ span_id: 's1', kind: 'llm', name: 'plan' }] },
   event: { trace_id: 'run-2', outcome: 'success', agent_name: 'support-bot' },
@@ -62,7 +62,7 @@ export function setUpRejections(): RejectionTarget {
     target.server = await testServer({ checkpointSeconds: undefined });
     target.tenantId = await target.server.workspace();
     target.key = await target.server.key(target.tenantId);
-    const before = await digestOf(target.server.database);
+    let before = await digestOf(target.server.database);
     for (const [path, body] of [
       [paths.traces, GOOD.trace],
       [paths.telemetry, GOOD.event],
@@ -73,13 +73,15 @@ export function setUpRejections(): RejectionTarget {
       [paths.promotionCheck, GOOD.check],
     ] as const) {
       expect((await target.server.post(path, target.key, body)).status).toBe(200);
-      expect(await digestOf(target.server.database)).not.toEqual(before);
+      const after = await digestOf(target.server.database);
+      expect(after).not.toEqual(before);
+      before = after;
     }
   });
   return target;
 }
 
-/** Adds one test per request: the response must match the table exactly, and the database must not change. */
+/** Adds one test per request: the response must be exactly the expected rejection, and the database must not change. */
 export function testRejections(title: string, target: RejectionTarget, refusals: readonly RejectedRequest[]): void {
   describe(title, () => {
     test.each(refusals)('$what', async ({ path, body, headers, error = 'validation_failed', issues, says }) => {
@@ -93,7 +95,7 @@ export function testRejections(title: string, target: RejectionTarget, refusals:
   });
 }
 
-/** Compares a response with the table: status, code, issues, request id, media type. */
+/** Expects a rejection with this code, its status in the table, exactly these issues, a request ID and the media type of JSON. */
 export function expectRefused({ status, headers, body }: Answer, error: RejectionCode, issues: readonly string[] = []): void {
   const found = (body.issues as { path: string; code: string }[]).map((issue) => `${issue.path} ${issue.code}`);
   expect({ status, error: body.error, issues: found.sort() }).toEqual({

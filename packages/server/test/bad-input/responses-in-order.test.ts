@@ -16,7 +16,7 @@ const BODY = JSON.stringify(GOOD.entry);
 const good = (): string => httpText(`POST ${paths.audit} HTTP/1.1`, [...headers, `Content-Length: ${BODY.length}`], BODY);
 const statusesOf = async (bytes: string) => (await sendRaw(server.url, bytes)).map(({ status }) => status);
 
-describe('answers the stored request before it rejects unreadable bytes behind it on the same connection (RFC 9112, section 9.3.2)', () => {
+describe('the server answers a stored request before it rejects unreadable bytes after it (RFC 9112, section 9.3.2)', () => {
   test.each([
     ['one byte too many', () => `${good()}}`, [200, 400]],
     ['bytes that are not a request', () => `${good()}garbage\r\n\r\n`, [200, 400]],
@@ -33,7 +33,7 @@ describe('answers the stored request before it rejects unreadable bytes behind i
     expect(await statusesOf(bytes())).toEqual(expected);
   });
 
-  test('answers nothing after a request with Connection: close', async () => {
+  test('the server sends no response after a request with Connection: close', async () => {
     const last = httpText(
       `POST ${paths.audit} HTTP/1.1`,
       [...headers, 'Connection: close', `Content-Length: ${BODY.length}`],
@@ -43,7 +43,7 @@ describe('answers the stored request before it rejects unreadable bytes behind i
   });
 });
 
-test('answers a rejected request once when its body is invalid too', async () => {
+test('the server sends one response to a rejected request whose body is invalid too', async () => {
   const refused = httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', 'Transfer-Encoding: chunked'], 'x');
   expect(await statusesOf(good() + refused)).toEqual([200, 401]);
 });

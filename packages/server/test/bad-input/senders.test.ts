@@ -17,7 +17,7 @@ describe('bodies whose length differs from the announced one', () => {
   const text = (length: number) =>
     httpText(AUDIT, [...ALL.slice(0, -1), `Content-Length: ${length}`], BODY).replace('KEY', target.key);
 
-  test('rejects a body longer than its Content-Length, and the rest is not a request', async () => {
+  test('the server rejects a body longer than its Content-Length and does not read the rest as a request', async () => {
     const before = await digestOf(target.server.database);
     const answers = await sendRaw(target.server.url, text(10));
     expect(answers.at(-1)).toMatchObject({ status: 400, body: { error: 'bad_request', issues: [] } });
@@ -25,14 +25,14 @@ describe('bodies whose length differs from the announced one', () => {
     expect(await digestOf(target.server.database)).toEqual(before);
   });
 
-  test('stores nothing when the client ends before its Content-Length is reached', async () => {
+  test('the server stores nothing when the client ends before its Content-Length is reached', async () => {
     const before = await digestOf(target.server.database);
     const [answer] = await sendRaw(target.server.url, text(BODY.length + 1), { hangsUp: true });
     expectRefused(answer!, 'bad_request');
     expect(await digestOf(target.server.database)).toEqual(before);
   });
 
-  test('counts no 5xx and logs no warning when clients disconnect', async () => {
+  test('the server counts no 5xx and logs no warning when clients disconnect', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
     const running = await startServer({ ...readConfig({}), port: 0 }, target.server.open, log);
@@ -57,7 +57,7 @@ describe('bodies whose length differs from the announced one', () => {
 });
 
 describe('slow clients and clients that do not close', () => {
-  test('answers 408 when headers or a body do not arrive in time', async () => {
+  test('get 408 when headers or a body do not arrive in time', async () => {
     const server = createServer({ requestTimeout: 200, headersTimeout: 200, connectionsCheckingInterval: 50 }, () => undefined);
     server.on('clientError', answerClientError);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -69,7 +69,7 @@ describe('slow clients and clients that do not close', () => {
     server.close();
   });
 
-  test('disconnects a client that never closes its side after a rejection', async () => {
+  test('are disconnected after a rejection when they never close their side', async () => {
     const server = createServer(() => undefined);
     server.on('clientError', answerClientError);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -57,7 +57,7 @@ testRejections('applies the body limit to the decompressed size', target, [
   tooLarge('1,000 MiB in a gzip bomb', paths.traces, bomb, GZIP),
   tooLarge('1,000 MiB in a gzip bomb for the ledger', paths.audit, bomb.subarray(0, MIB), GZIP),
   tooLarge('50 MB in a deflate bomb', paths.telemetry, deflateSync(Buffer.alloc(50_000_000, 0x20)), DEFLATE),
-  tooLarge('one byte too large once unpacked', paths.audit, gzipSync(padBody(GOOD.entry, MIB + 1)), GZIP),
+  tooLarge('one byte too large after decompression', paths.audit, gzipSync(padBody(GOOD.entry, MIB + 1)), GZIP),
 ]);
 
 testRejections('rejects a body that does not match its Content-Encoding', target, [
@@ -71,7 +71,7 @@ testRejections('rejects a body that does not match its Content-Encoding', target
   refusal('gzip truncated in its data', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -12), GZIP),
   refusal('gzip truncated in its checksum', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, -4), GZIP),
   refusal('gzip truncated in its header', paths.audit, 'invalid_json', gzipSync(ENTRY).subarray(0, 4), GZIP),
-  refusal('gzip with a wrong checksum', paths.audit, 'invalid_json', withoutChecksum(gzipSync(ENTRY)), GZIP),
+  refusal('gzip with a wrong checksum', paths.audit, 'invalid_json', withWrongChecksum(gzipSync(ENTRY)), GZIP),
   refusal('an empty gzip body', paths.audit, 'invalid_json', gzipSync(''), GZIP),
   refusal('no bytes sent as gzip', paths.audit, 'invalid_json', '', GZIP),
   refusal(
@@ -112,7 +112,7 @@ testRejections('accepts only JSON in UTF-8, plain, gzip or deflate', target, [
 test.each([
   ['50 MB', Buffer.alloc(50_000_000, 0x20), {}],
   ['a gzip bomb', bomb, GZIP],
-])('rejects %s without Content-Length with 413 and bounded memory', async (_what, body, headers) => {
+])('the server rejects %s without Content-Length with 413 and bounded memory', async (_what, body, headers) => {
   const before = await digestOf(target.server.database);
   const rss = process.memoryUsage().rss;
   const answers = await Promise.all(Array.from({ length: 3 }, () => postChunked(paths.audit, body, headers)));
@@ -121,7 +121,7 @@ test.each([
   expect(await digestOf(target.server.database)).toEqual(before);
 });
 
-test('accepts a body of exactly the limit, also chunked and compressed', async () => {
+test('the server accepts a body of exactly the limit, also chunked and compressed', async () => {
   const body = padBody(GOOD.entry, MIB);
   expect((await target.server.post(paths.audit, target.key, body)).status).toBe(200);
   expect((await postChunked(paths.audit, Buffer.from(body))).status).toBe(200);
@@ -134,7 +134,7 @@ test('accepts a body of exactly the limit, also chunked and compressed', async (
     expect((await target.server.post(paths.audit, target.key, compressed, { 'content-encoding': encoding })).status).toBe(200);
 });
 
-test('accepts the media type in any case and with UTF-8', async () => {
+test('the server accepts the media type in any case and with UTF-8', async () => {
   for (const type of [
     'APPLICATION/JSON',
     'application/json;charset=UTF-8',
@@ -166,7 +166,7 @@ function postChunked(path: string, body: Buffer, headers: Record<string, string>
   });
 }
 
-function withoutChecksum(gzipped: Buffer): Buffer {
+function withWrongChecksum(gzipped: Buffer): Buffer {
   gzipped.writeUInt32LE(7, gzipped.length - 8);
   return gzipped;
 }

@@ -43,7 +43,7 @@ const LEAVES: Record<LogName, string> = {
 /** Helpers that append to a server and read its checkpoints. */
 function serverHelpers(server: TestServer) {
   const { sql } = server.database;
-  const fresh = async (tenantId: string, log: LogName = 'audit') => {
+  const signedHead = async (tenantId: string, log: LogName = 'audit') => {
     const { note } = await inTenantTransaction(server.open.lookupPool, tenantId, (tx) =>
       checkpointOf(tx, server.open.signer.keys, { log }),
     );
@@ -52,7 +52,7 @@ function serverHelpers(server: TestServer) {
     return opened.head;
   };
   return {
-    fresh,
+    signedHead,
     append: async (key: string, count: number) => {
       const answers = await Promise.all(
         Array.from({ length: count }, () => server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })),
@@ -67,9 +67,9 @@ function serverHelpers(server: TestServer) {
         ])
       ).map(({ size }) => Number(size)),
     /** Expects the log's newest checkpoint to have the root that `naiveRoot` computes over all of its rows. */
-    expectRight: async (tenantId: string, log: LogName) => {
+    expectCorrectRoot: async (tenantId: string, log: LogName) => {
       const leaves = (await sql<{ data: Buffer }>(LEAVES[log], [tenantId])).map(({ data }) => data);
-      const head = await fresh(tenantId, log);
+      const head = await signedHead(tenantId, log);
       expect(head).toMatchObject({ origin: originOf(tenantId, log), size: leaves.length });
       expect(toBase64(head.root)).toBe(toBase64(naiveRoot(leaves)));
     },
@@ -158,23 +158,23 @@ describe('the checkpoint folder', () => {
     await sleep(300);
     expect(readdirSync(join(place, tenantId, 'audit'))).toEqual(['0000000000000002.checkpoint', '0000000000000004.checkpoint']);
     expect(readFileSync(file(place, tenantId, 'audit', 4), 'utf8')).toBe('somebody else was here first');
-    const [kept] = await server.database.sql<{ note: string }>(
+    const [stored] = await server.database.sql<{ note: string }>(
       `SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = 'audit' AND size = 2`,
       [tenantId],
     );
-    expect(readFileSync(file(place, tenantId, 'audit', 2), 'utf8')).toBe(kept!.note);
+    expect(readFileSync(file(place, tenantId, 'audit', 2), 'utf8')).toBe(stored!.note);
     expect(readdirSync(join(place, tenantId)).sort()).toEqual(['audit', 'keys']);
     await server.stop();
   });
 
-  test('receives new checkpoints without a query when there are none', async () => {
+  test('is kept up to date without a query when it has the newest checkpoint', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append, fresh } = serverHelpers(server);
+    const { append, signedHead } = serverHelpers(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
-    const kept: number[] = [];
+    const written: number[] = [];
     const sink = {
-      keep: async (_tenant: string, _log: LogName, { size }: { size: number }) => void kept.push(size),
+      keep: async (_tenant: string, _log: LogName, { size }: { size: number }) => void written.push(size),
       sizes: async () => [],
     };
     const anchoring = new Anchoring(server.open.ledgerPool, sink, capturedLog().log);
@@ -185,15 +185,15 @@ describe('the checkpoint folder', () => {
       return connected.mock.calls.length > 0;
     };
     await append(key, 2);
-    await fresh(tenantId);
-    expect([await queriesDatabase(2), kept]).toEqual([true, [2]]);
-    expect([await queriesDatabase(2), await queriesDatabase(1), kept]).toEqual([false, false, [2]]);
+    await signedHead(tenantId);
+    expect([await queriesDatabase(2), written]).toEqual([true, [2]]);
+    expect([await queriesDatabase(2), await queriesDatabase(1), written]).toEqual([false, false, [2]]);
     await append(key, 1);
-    await fresh(tenantId);
-    expect([await queriesDatabase(), kept]).toEqual([true, [2, 3]]);
+    await signedHead(tenantId);
+    expect([await queriesDatabase(), written]).toEqual([true, [2, 3]]);
   });
 
-  test('logs a failed write, continues, and writes all missing checkpoints later', async () => {
+  test('receives all missing checkpoints after failed writes, which the server logs', async () => {
     const place = join(folder, 'later'); // does not exist, like an unmounted volume: the server must not create it
     const { log, lines } = capturedLog();
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: place, log });
@@ -249,7 +249,7 @@ describe('a rewritten log', () => {
 });
 
 describe('two servers on one database', () => {
-  test('sign one checkpoint per size and keep the trees correct', async () => {
+  test('sign one checkpoint for a size that both have, and keep the trees correct', async () => {
     const here = await testServer({ checkpointSeconds: 1 });
     const other = await testServer({ checkpointSeconds: 1, database: here.database });
     const tenantId = await here.workspace();
@@ -261,13 +261,13 @@ describe('two servers on one database', () => {
         ...Array.from({ length: 5 }, () => server.key(tenantId)),
       ]),
     );
-    const heads = await Promise.all([here, other, here, other].map((server) => serverHelpers(server).fresh(tenantId)));
+    const heads = await Promise.all([here, other, here, other].map((server) => serverHelpers(server).signedHead(tenantId)));
     expect(new Set(heads.map(({ size, root }) => `${size} ${toBase64(root)}`))).toEqual(
       new Set([`540 ${toBase64(heads[0]!.root)}`]),
     );
     expect((await serverHelpers(here).sizes(tenantId)).filter((size) => size === 540)).toEqual([540]);
     for (const log of ['audit', 'decisions', 'keys'] as const) {
-      await serverHelpers(other).expectRight(tenantId, log);
+      await serverHelpers(other).expectCorrectRoot(tenantId, log);
       const { status, out } = await runCommand(environmentOf(here), 'ledger', 'verify', '--workspace', tenantId, '--log', log);
       expect([status, out], log).toEqual([0, expect.stringMatching(/^whole/)]);
     }
@@ -278,11 +278,11 @@ describe('two servers on one database', () => {
 describe('a head whose tree is not that of its rows', () => {
   test('is not signed', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
-    const { append, fresh, sizes, tamper } = serverHelpers(server);
+    const { append, signedHead, sizes, tamper } = serverHelpers(server);
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     await append(key, 3);
-    await fresh(tenantId);
+    await signedHead(tenantId);
     await tamper(
       'log_heads',
       `UPDATE countersign.log_heads SET frontier = sha256('x') || sha256('y') WHERE $T AND log = 'audit'`,
@@ -292,7 +292,7 @@ describe('a head whose tree is not that of its rows', () => {
     await reseal(server.open.pool, tenantId);
     const restarted = await testServer({ checkpointSeconds: undefined, database: server.database });
     await serverHelpers(restarted).append(key, 1);
-    await expect(serverHelpers(restarted).fresh(tenantId)).rejects.toThrow('does not match the tree of its rows');
+    await expect(serverHelpers(restarted).signedHead(tenantId)).rejects.toThrow('does not match the tree of its rows');
     expect(await sizes(tenantId)).toEqual([3]);
   });
 });

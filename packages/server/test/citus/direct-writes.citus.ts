@@ -87,13 +87,13 @@ async function directWorkspace(): Promise<{ tenant: string; key: string }> {
   return { tenant, key };
 }
 
-const WHERE = sql<{ port: number }>('where_am_i', 'SELECT inet_server_port() AS port');
-const whereOf = async (tx: Transaction): Promise<number> => (await tx.run(WHERE, []))[0]!.port;
+const READ_PORT = sql<{ port: number }>('where_am_i', 'SELECT inet_server_port() AS port');
+const portOf = async (tx: Transaction): Promise<number> => (await tx.run(READ_PORT, []))[0]!.port;
 
 /** Waits until transactions of a tenant run on its node. */
 async function untilDirect(nodes: TenantNodes, tenant: string): Promise<void> {
   const { here } = await placementsOf(tenant);
-  await until('transactions run on the node', async () => (await nodes.inTransaction(tenant, whereOf)) === here.nodeport);
+  await until('transactions run on the node', async () => (await nodes.inTransaction(tenant, portOf)) === here.nodeport);
 }
 
 test('records of all kinds are stored once and verified, whichever node runs their batches', async () => {
@@ -135,7 +135,7 @@ test('a batch for a node that no longer has the rows is written to the new node'
 
 const INSERT_AGENT = sql('insert_test_agent', 'INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, $3)');
 
-test('a move waits for a transaction on the node, and takes its rows along', async () => {
+test('a move waits for a transaction on the node, and moves its rows, too', async () => {
   const tenant = await server.workspace();
   const nodes = openNodes();
   await untilDirect(nodes, tenant);
@@ -154,20 +154,20 @@ test('a move waits for a transaction on the node, and takes its rows along', asy
     { name: 'moved along' },
   ]);
   // The old node is still known. The work is refused there, and runs on the coordinator when it is repeated.
-  await expect(nodes.inTransaction(tenant, whereOf)).rejects.toMatchObject({ name: 'CoordinatorNeededError', code: '40001' });
-  expect(await nodes.inTransaction(tenant, whereOf)).toBe(inject('cluster').citus!.coordinator.port);
+  await expect(nodes.inTransaction(tenant, portOf)).rejects.toMatchObject({ name: 'CoordinatorNeededError', code: '40001' });
+  expect(await nodes.inTransaction(tenant, portOf)).toBe(inject('cluster').citus!.coordinator.port);
 });
 
-test('the coordinator writes while a node cannot be reached, which is reported once', async () => {
+test('transactions run on the coordinator while a node cannot be reached, and the server reports this once', async () => {
   const tenant = await server.workspace();
   const nodes = openNodes(({ host }) => ({ host, port: 1 }));
   const { here } = await placementsOf(tenant);
   const coordinator = inject('cluster').citus!.coordinator.port;
   await until('the node is reported', async () => {
-    expect(await nodes.inTransaction(tenant, whereOf)).toBe(coordinator);
+    expect(await nodes.inTransaction(tenant, portOf)).toBe(coordinator);
     return reports.length > 0;
   });
-  for (let number = 0; number < 5; number += 1) expect(await nodes.inTransaction(tenant, whereOf)).toBe(coordinator);
+  for (let number = 0; number < 5; number += 1) expect(await nodes.inTransaction(tenant, portOf)).toBe(coordinator);
   expect(reports).toEqual([`lost ${here.nodename}:${here.nodeport}`]);
 });
 
@@ -194,9 +194,9 @@ test('row-level security holds on the shards, and append-only tables refuse chan
     `SELECT relname AS name FROM pg_dist_partition JOIN pg_class ON oid = logicalrelid WHERE partmethod = 'h'`,
   );
   for (const { name } of tables) {
-    const rest = name === 'log_heads' ? `${name} WHERE log <> 'keys'` : name;
-    const seen = await run(`SELECT DISTINCT tenant_id FROM countersign.${rest}`);
-    expect([name, seen.filter(({ tenant_id }) => tenant_id !== own)]).toEqual([name, []]);
+    const source = name === 'log_heads' ? `${name} WHERE log <> 'keys'` : name;
+    const visible = await run(`SELECT DISTINCT tenant_id FROM countersign.${source}`);
+    expect([name, visible.filter(({ tenant_id }) => tenant_id !== own)]).toEqual([name, []]);
   }
   expect(await run('SELECT DISTINCT tenant_id FROM countersign.traces')).toEqual([{ tenant_id: own }]);
   await expect(nodes.inTransaction(own, (tx) => tx.run(INSERT_AGENT, [other, randomUUID(), 'smuggled']))).rejects.toMatchObject({

@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node';
-import { closeAsTemplate, createCitusDatabase, createRoles, OWNER, SERVER } from '../../../../scripts/citus/databases.ts';
+import { createCitusDatabase, createRoles, disallowConnections, OWNER, SERVER } from '../../../../scripts/citus/databases.ts';
 import { openCitusNodes } from '../../../../scripts/citus/nodes.ts';
 import { migrate } from '../../src/database/migrate.ts';
 
@@ -15,7 +15,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const settings = (user: string) => ({ ...nodes.coordinator, user, database: TEMPLATE });
     for (const name of [TEMPLATE, EMPTY]) await createCitusDatabase(nodes, name);
     await migrate(settings(OWNER), { serverRole: SERVER, citus: true });
-    for (const name of [TEMPLATE, EMPTY]) await closeAsTemplate(nodes, name);
+    for (const name of [TEMPLATE, EMPTY]) await disallowConnections(nodes, name);
     project.provide('cluster', {
       superuser: settings(nodes.coordinator.user),
       owner: settings(OWNER),

@@ -62,10 +62,10 @@ test('every table of tenants is distributed with row-level security on each shar
 test.each(['server', 'owner'])('the role of the %s sees only the rows of its tenant', async (role) => {
   for (const table of await distributedTables()) {
     // The size of the key audit trail is read before the tenant is known.
-    const rest = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
-    const own = await as(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${rest}`);
+    const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
+    const own = await as(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
     expect([table, own.rows.filter(({ tenant_id }) => tenant_id !== tenants[1])]).toEqual([table, []]);
-    const none = await as(role, undefined, `SELECT 1 FROM countersign.${rest} LIMIT 1`);
+    const none = await as(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
     expect([table, none.rowCount]).toEqual([table, 0]);
   }
   expect((await as(role, tenants[1], 'SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
@@ -80,7 +80,7 @@ test('the role of the server writes no row of another tenant', async () => {
   expect((await as('server', tenants[0], update, [tenants[0]])).rowCount).toBe(1);
 });
 
-test('append-only tables refuse changes by both roles on every shard', async () => {
+test('the append-only table audit_entries refuses changes by both roles on every shard', async () => {
   for (const role of ['server', 'owner'])
     for (const change of ['UPDATE countersign.audit_entries SET actor = actor', 'DELETE FROM countersign.audit_entries'])
       await expect(as(role, tenants[0], change)).rejects.toMatchObject({ code: role === 'server' ? '42501' : '23001' });

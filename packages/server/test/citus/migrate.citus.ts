@@ -34,7 +34,7 @@ test('the schema of a distributed database has no finding, and its logs verify',
   expect(await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', tenant)).toMatchObject({ status: 0 });
 });
 
-test('migrate --citus moves existing rows to the machines of their workspaces, and servers continue', async () => {
+test('migrate --citus distributes existing rows, and servers continue with them', async () => {
   const database = await emptyDatabase();
   try {
     await migrate(database.owner, { serverRole: database.server.user });
@@ -79,7 +79,7 @@ test('migrate --citus refuses a database without the extension', async () => {
   }
 });
 
-test('backup refuses distributed tables, because their machines have no common snapshot', async () => {
+test('backup refuses distributed tables, because their nodes have no common snapshot', async () => {
   const server = await testServer();
   const { status, err } = await runCommand(
     ownerEnvironmentOf(server),

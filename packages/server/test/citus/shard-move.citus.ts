@@ -23,8 +23,8 @@ async function placements(tenantId: string): Promise<{ shard: Placement; other: 
 }
 
 /**
- * Moves the rows of a workspace to the other worker. The roles of logical replication must not be subject to row-level security, so it is
- * not forced for the owner of the tables meanwhile (docs/scaling.md).
+ * Moves the rows of a workspace to the other worker. The roles of logical replication must not be subject to row-level security, so
+ * the owner of the tables is exempt from it during such a move (docs/scaling.md).
  */
 async function move(tenantId: string, mode: 'force_logical' | 'block_writes'): Promise<void> {
   const { shard, other } = await placements(tenantId);
@@ -37,7 +37,7 @@ async function move(tenantId: string, mode: 'force_logical' | 'block_writes'): P
   expect((await placements(tenantId)).shard.nodeport).toBe(other.nodeport);
 }
 
-/** One table at a time: a transaction that locks several would be in a deadlock with those of the servers. */
+/** Changes one table at a time: a transaction that locks several tables would deadlock with those of the servers. */
 async function setRowSecurity(state: 'FORCE' | 'NO FORCE'): Promise<void> {
   const tables = await server.database.sql<{ name: string }>(
     `SELECT logicalrelid::text AS name FROM pg_dist_partition WHERE partmethod = 'h' ORDER BY 1`,

@@ -26,7 +26,7 @@ const TENANT = '01890a5d-ac96-774b-bcce-b302099a8057';
 /** A value of each type. Plans depend on the tenant alone, which is the only uuid that selects a shard. */
 const VALUES: Record<string, string> = {
   uuid: TENANT,
-  text: 'aa', // of a hash too
+  text: 'aa', // also valid as hexadecimal digits of a hash
   bytea: '\\x00',
   boolean: 'true',
   'timestamp with time zone': '2026-01-01T00:00:00Z',
@@ -143,6 +143,6 @@ test('each statement of the server can run on the shards of a tenant, without Ci
   expect(planned).toBeGreaterThan(100);
 });
 
-test('a statement without the tenant is found', async () => {
+test('faultOf reports a statement without the tenant', async () => {
   expect(faultOf(await planOf('SELECT count(*) FROM countersign.traces'))).toMatch(/Citus Adaptive with 4 tasks/);
 });

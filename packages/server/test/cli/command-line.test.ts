@@ -105,13 +105,13 @@ describe('workspaces and keys', () => {
     }
   });
 
-  test('finds a workspace by its id and refuses an unknown one', async () => {
+  test('`--workspace` finds a workspace by its ID and refuses an unknown one', async () => {
     expect((await run('keys', 'list', '--workspace', id.toUpperCase())).status).toBe(0);
     const { status, err } = await run('keys', 'list', '--workspace', 'nowhere');
     expect([status, err]).toEqual([9, expect.stringMatching(/no workspace "nowhere"; `workspace list` shows/)]);
   });
 
-  test('does not repeat a whole key that was given as a prefix', async () => {
+  test('`keys revoke` does not print a whole key that was passed as a prefix', async () => {
     const { status, err } = await run('keys', 'revoke', '--workspace', 'acme', 'aa_live_0123456789ab.topsecrettopsecret');
     expect(status).toBe(2);
     expect(err).not.toContain('topsecret');
@@ -210,7 +210,7 @@ describe('ledger', () => {
     expect((await run('ledger', 'verify', '--workspace', 'empty')).out).toBe('whole: 0 entries\n');
   });
 
-  test('exits with 2 and one line for a file that cannot be read or written and leaves nothing behind', async () => {
+  test('commands exit with 2 and one line if a file cannot be read or written, and leave no file', async () => {
     for (const args of [
       ['verify', '--file', join(folder, 'absent')],
       ['verify', '--file', folder],

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 /** Runs a command in its own process, as a user does. */
-const process_ = (args: string[], more: Record<string, string> = {}): CommandResult => {
+const runInOwnProcess = (args: string[], more: Record<string, string> = {}): CommandResult => {
   const env = processEnvironment({ ...environment, ...more });
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env });
   return { status: status ?? -1, out: stdout, err: stderr };
@@ -34,35 +34,35 @@ const process_ = (args: string[], more: Record<string, string> = {}): CommandRes
 
 describe('a command in its own process', () => {
   test('prints only data on stdout and exits with the exit code', () => {
-    const { status, out, err } = process_(['decision-key', 'show', '--workspace', 'acme']);
+    const { status, out, err } = runInOwnProcess(['decision-key', 'show', '--workspace', 'acme']);
     expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f]{64}\n$/)]);
     expect(err).toMatch(/key_id/);
-    expect(process_(['keys', 'list', '--workspace', 'nowhere'])).toMatchObject({ status: 9, out: '' });
+    expect(runInOwnProcess(['keys', 'list', '--workspace', 'nowhere'])).toMatchObject({ status: 9, out: '' });
   });
 
   test('exits with its own code and one line for a bad variable, a wrong secret and an unreachable database', () => {
     const list = ['workspace', 'list'];
     const one = /^countersign-server: [^\n]+\n$/;
-    const port = process_(list, { COUNTERSIGN_PORT: 'x' });
+    const port = runInOwnProcess(list, { COUNTERSIGN_PORT: 'x' });
     expect(port).toEqual({ status: 3, out: '', err: expect.stringMatching(/COUNTERSIGN_PORT/) });
-    const secret = process_(list, { COUNTERSIGN_MASTER_SECRET: Buffer.alloc(32).toString('base64') });
+    const secret = runInOwnProcess(list, { COUNTERSIGN_MASTER_SECRET: Buffer.alloc(32).toString('base64') });
     expect(secret).toEqual({ status: 7, out: '', err: expect.stringMatching(/COUNTERSIGN_MASTER_SECRET/) });
-    const away = process_(list, { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/x' });
+    const away = runInOwnProcess(list, { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/x' });
     expect(away).toMatchObject({ status: 8, out: '' });
     for (const { err } of [port, secret, away]) expect(err).toMatch(one);
-    const json = process_([...list, '--json'], { COUNTERSIGN_PORT: 'x' });
+    const json = runInOwnProcess([...list, '--json'], { COUNTERSIGN_PORT: 'x' });
     expect(JSON.parse(json.err)).toEqual({ error: 'bad_configuration', message: expect.stringMatching(/COUNTERSIGN_PORT/) });
-    expect(process_(['--help'], { COUNTERSIGN_PORT: 'x' }).status).toBe(0);
+    expect(runInOwnProcess(['--help'], { COUNTERSIGN_PORT: 'x' }).status).toBe(0);
   });
 
   test('prints one line for an internal error, and a stack only at log level debug', async () => {
     const broken = await run('workspace', 'create', '--name', 'headless');
     await server.database.sql(`DELETE FROM countersign.decision_keys WHERE tenant_id = $1`, [broken.out.trim()]);
     const show = ['decision-key', 'show', '--workspace', 'headless'];
-    const quiet = process_(show);
+    const quiet = runInOwnProcess(show);
     expect(quiet).toEqual({ status: 70, out: '', err: expect.stringMatching(/^countersign-server: internal error [^\n]+\n$/) });
-    expect(process_(show, { COUNTERSIGN_LOG_LEVEL: 'debug' }).err).toMatch(/\n\s+at /);
-    expect(JSON.parse(process_([...show, '--json']).err)).toMatchObject({ error: 'fault' });
+    expect(runInOwnProcess(show, { COUNTERSIGN_LOG_LEVEL: 'debug' }).err).toMatch(/\n\s+at /);
+    expect(JSON.parse(runInOwnProcess([...show, '--json']).err)).toMatchObject({ error: 'fault' });
   });
 
   test('exits quietly when its reader disconnects, and with an error on a full disk', async () => {

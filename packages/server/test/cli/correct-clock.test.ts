@@ -103,7 +103,7 @@ describe('ledger correct-clock', () => {
     }
   });
 
-  test('lets decisions and keys continue too, and the gate allows again', async () => {
+  test('lets decisions and key events continue too, and a promotion check allows again', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const evaluate = () =>
@@ -200,7 +200,7 @@ test('ledger correct-clock is refused while the clocks disagree and writes nothi
 
 describe('verifiers reject an export whose times go backwards', () => {
   /** Links and hashes the rows again, as an attacker with access to the database can. */
-  const relinked = (rows: Record<string, unknown>[]): string => {
+  const relink = (rows: Record<string, unknown>[]): string => {
     let prev_hash: string | null = null;
     return rows
       .map(({ row_hash: _, ...entry }) => {
@@ -221,13 +221,13 @@ describe('verifiers reject an export whose times go backwards', () => {
       ({ metadata: { logs } }) => ({ metadata: { logs: { audit: { ...logs.audit, size: 2 } } } }),
     ],
     [
-      'with an entry that names another earlier time',
+      'with an entry that names another time before the correction',
       ({ metadata: { logs } }) => ({
         metadata: { logs: { audit: { ...logs.audit, before: '2026-01-01T00:00:00.000Z' } } },
       }),
     ],
     [
-      'with an entry that names a later time',
+      'with an entry that names another time after the correction',
       ({ metadata: { logs } }) => ({
         metadata: { logs: { audit: { ...logs.audit, after: logs.audit.before } } },
       }),
@@ -241,11 +241,11 @@ describe('verifiers reject an export whose times go backwards', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as Row);
-    expect((await verifiedExport(relinked(rows))).firstBad).toBeUndefined();
-    const bad = relinked([rows[0]!, { ...rows[1]!, ...change(rows[1]!) }]);
+    expect((await verifiedExport(relink(rows))).firstBad).toBeUndefined();
+    const bad = relink([rows[0]!, { ...rows[1]!, ...change(rows[1]!) }]);
     expect((await verifiedExport(bad)).firstBad).toEqual({
       seq: 2,
-      reason: expect.stringMatching(/is before that of the row before/),
+      reason: expect.stringMatching(/is earlier than that of the previous row/),
     });
     const verify = new URL('../../../../examples/verify/verify.py', import.meta.url).pathname;
     const run = spawnSync('python3', [verify, 'ledger', '-'], { encoding: 'utf8', input: bad });

@@ -99,20 +99,20 @@ describe('checkpoints and proofs', () => {
     expect(await again()).toMatchObject({ status: 0 });
     const second = readFileSync(at('kept-again'), 'utf8');
     expect(second).not.toBe(first);
-    for (const [heldText, args, status, why] of [
+    for (const [existingText, args, status, why] of [
       [second, ['--log', 'decisions'], 9, /not a checkpoint of this log/],
       [second.replace(/^— .*$/m, '— somebody AAAAAAA='), [], 9, /not a checkpoint of this log/],
       ['notes of mine\n', [], 9, /choose another name/],
     ] as const) {
-      writeFileSync(at('kept-again'), heldText);
+      writeFileSync(at('kept-again'), existingText);
       expect(await again(...args)).toEqual({ status, out: '', err: expect.stringMatching(why) });
-      expect(readFileSync(at('kept-again'), 'utf8')).toBe(heldText);
+      expect(readFileSync(at('kept-again'), 'utf8')).toBe(existingText);
     }
     const [signer] = server.open.signer.keys;
     for (const size of [20, 4000]) {
       const other = signCheckpoint({ origin: originOf(tenantId, 'audit'), size, root: new Uint8Array(32) }, [signer!], sha256);
       writeFileSync(at('kept-again'), other);
-      expect(await again()).toEqual({ status: 1, out: '', err: expect.stringMatching(/is not the one of the checkpoint in/) });
+      expect(await again()).toEqual({ status: 1, out: '', err: expect.stringMatching(/does not continue the checkpoint in/) });
       expect(readFileSync(at('kept-again'), 'utf8')).toBe(other);
     }
     const nowhere = await ledger('checkpoint', '--output', at('nowhere/kept'));
@@ -138,9 +138,9 @@ describe('offline verification', () => {
   test('an export matches every kept checkpoint and head, with the key as text, vkey file or JWKS', async () => {
     const [, size, root] = readFileSync(at('kept'), 'utf8').split('\n');
     const head = unsignedHeadText('audit', Number(size), Buffer.from(root!, 'base64'));
-    for (const given of [readFileSync(at('vkey'), 'utf8').trim(), at('vkey'), at('jwks.json')]) {
+    for (const keyOption of [readFileSync(at('vkey'), 'utf8').trim(), at('vkey'), at('jwks.json')]) {
       const { status, out } = await verifyFile(
-        ...['--checkpoint', at('kept'), '--checkpoint', at('kept-later'), '--head', head, '--key', given],
+        ...['--checkpoint', at('kept'), '--checkpoint', at('kept-later'), '--head', head, '--key', keyOption],
       );
       expect([status, out]).toEqual([
         0,
@@ -166,11 +166,11 @@ describe('offline verification', () => {
     expect(await run('ledger', 'verify', '--file', at('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
   });
 
-  test('reports a checkpoint of another tenant or key and an altered one as broken, and other input as wrong use', async () => {
+  test('`ledger verify` reports an altered checkpoint or that of another tenant or key as broken, other input as wrong use', async () => {
     const other = (await run('workspace', 'create', '--name', 'other')).out.trim();
     const { publicKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
-    const stranger = noteVerifierKey(
+    const otherKey = noteVerifierKey(
       { name: parseNoteVerifierKey(readFileSync(at('vkey'), 'utf8'), sha256)!.name, publicKey: raw },
       sha256,
     );
@@ -191,14 +191,14 @@ describe('offline verification', () => {
     }
     const cases: [string, string, RegExp][] = [
       ['foreign', at('vkey'), new RegExp(`it is of "countersign/${other}", not of countersign/${tenantId}`)],
-      ['kept', stranger, /none of the known keys has signed it/],
+      ['kept', otherKey, /none of the known keys has signed it/],
       ['altered', at('vkey'), /the signature of countersign\/\S+ is wrong/],
     ];
-    for (const [name, given, reason] of cases) {
-      const { status, out, err } = await verifyFile('--checkpoint', at(name), '--key', given);
+    for (const [name, keyOption, reason] of cases) {
+      const { status, out, err } = await verifyFile('--checkpoint', at(name), '--key', keyOption);
       expect([status, err], name).toEqual([1, '']);
       expect(out, name).toMatch(reason);
-      const report = JSON.parse((await verifyFile('--checkpoint', at(name), '--key', given, '--json')).out);
+      const report = JSON.parse((await verifyFile('--checkpoint', at(name), '--key', keyOption, '--json')).out);
       expect(report, name).toMatchObject({
         result: 'broken',
         not_met: { source: at(name), reason: expect.stringMatching(reason) },
@@ -269,7 +269,7 @@ test('both verifiers accept an export of the key audit trail against a kept chec
 });
 
 describe('a file that is not a complete export', () => {
-  const given = (name: string, content: string | Uint8Array) => {
+  const verifyContent = (name: string, content: string | Uint8Array) => {
     writeFileSync(at(name), content);
     return run('ledger', 'verify', '--file', at(name), '--checkpoint', at('kept'), '--key', at('vkey'));
   };
@@ -294,8 +294,8 @@ describe('a file that is not a complete export', () => {
     ['a list', () => `[${lines().join(',')}]\n`, /^broken at seq 1: the row is not an object/],
     ['unclosed brackets', () => '['.repeat(1_000_000), /^broken at seq 1: the line is nested deeper/],
     ['a checkpoint', () => readFileSync(at('kept')), /^broken at seq 1: the line is not JSON/],
-  ])('reports where it is broken: %s', async (_, content, reason) => {
-    const { status, out, err } = await given('altered', content());
+  ])('makes `ledger verify` report where it is broken: %s', async (_, content, reason) => {
+    const { status, out, err } = await verifyContent('altered', content());
     expect([status, err]).toEqual([1, '']);
     expect(out).toMatch(reason);
     expect(out.trimEnd()).not.toContain('\n');
@@ -310,7 +310,7 @@ describe('a file that is not a complete export', () => {
     ['null', /the line is not/],
     ['{"seq":1,"decision":{"a":1e999}}', /has no exact value|not JSON/],
     ['{"seq":1,"decision":{"a":"\\ud800"}}', /half of a surrogate pair/],
-  ])('reports the line %s of an export of decisions', async (line, reason) => {
+  ])('makes `ledger verify` report the invalid line %s of an export of decisions', async (line, reason) => {
     writeFileSync(at('altered'), `${line}\n`);
     const { status, out, err } = await run('ledger', 'verify', '--file', at('altered'), '--log', 'decisions');
     expect([status, err]).toEqual([1, '']);
@@ -329,7 +329,7 @@ describe('a file that is not a complete export', () => {
     expect(audit).toEqual({ status: 2, out: '', err: expect.stringMatching(/export of the log audit.*--log audit\n$/) });
   });
 
-  test('rejects a line of a gigabyte at the length limit without keeping it', async () => {
+  test('is rejected at the length limit if it has a line of a gigabyte', async () => {
     const file = openSync(at('sparse'), 'w');
     ftruncateSync(file, 1024 ** 3);
     closeSync(file);

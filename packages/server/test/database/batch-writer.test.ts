@@ -5,9 +5,9 @@ import { BatchWriter, type Item } from '../../src/database/batch-writer.ts';
 import { Slots } from '../../src/database/slots.ts';
 
 const item: Item = { bytes: 1, foldKeys: [] };
-const named = (key: string): Item => ({ bytes: 1, foldKeys: [key] });
+const itemWithKey = (key: string): Item => ({ bytes: 1, foldKeys: [key] });
 
-test('splits 64 waiting requests into two batches and writes 16 in one', async () => {
+test('a writer splits 64 waiting requests into two batches and writes 16 in one', async () => {
   const sizes: number[] = [];
   const writer = new BatchWriter<Item, true>({
     name: 'test',
@@ -27,7 +27,7 @@ test('splits 64 waiting requests into two batches and writes 16 in one', async (
   expect(sizes).toEqual([16]);
 });
 
-test('a batch that waits takes what has arrived meanwhile, up to its maximum and without a key twice', async () => {
+test('a batch that waits also takes requests that arrived meanwhile, up to its maximum and no key twice', async () => {
   const batches: Item[][] = [];
   const waiting = Promise.withResolvers<void>();
   const writer = new BatchWriter<Item, number>({
@@ -43,7 +43,7 @@ test('a batch that waits takes what has arrived meanwhile, up to its maximum and
       return items.map((_, index) => index);
     },
   });
-  const sent = [named('a'), named('b'), named('a'), named('c'), named('d'), named('e')];
+  const sent = ['a', 'b', 'a', 'c', 'd', 'e'].map(itemWithKey);
   const first = writer.submit('tenant', sent[0]!);
   await new Promise(setImmediate);
   await new Promise(setImmediate);
@@ -56,7 +56,7 @@ test('a batch that waits takes what has arrived meanwhile, up to its maximum and
   ]);
 });
 
-test('a batch that fails after it has taken more is retried with all of its items', async () => {
+test('a batch that fails after it took more requests is retried with all of them', async () => {
   const sizes: number[] = [];
   const writer = new BatchWriter<Item, number>({
     name: 'test',

@@ -38,7 +38,7 @@ beforeAll(async () => {
 
 const readStatus = async () =>
   (await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${readToken}` } })).status;
-const keptAnswers = async () =>
+const storedAnswers = async () =>
   (await inTenantTransaction(server.open.pool, tenantId, (tx) => findAnswers(tx, paths.audit, ['one']))).size;
 const countOf = async (table: string) =>
   (await database.sql<{ count: number }>(`SELECT count(*)::int AS count FROM countersign.${table}`))[0]!.count;
@@ -54,7 +54,7 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
   await database.shiftClock('20 years');
   for (const isNoticed of [false, true]) {
     if (isNoticed) await vi.waitUntil(() => server.open.clock.fault() !== undefined, { timeout: 20_000 });
-    expect(await keptAnswers()).toBe(1);
+    expect(await storedAnswers()).toBe(1);
     expect(await readStatus()).toBe(200);
     expect((await member.get('keys.list')).items.map(({ state }) => state)).toEqual(['active', 'active']);
     expect(await findLink(pool, link)).toMatchObject({ purpose: 'set_up' });

@@ -49,7 +49,7 @@ describe('the database clock', () => {
     });
 
   test.for(['20 years', '-1 hour'])(
-    'records no time after a jump of %s until it is correct again',
+    'stops the server from recording any time after a jump of %s until the clock is correct again',
     { timeout: 60_000 },
     async (by) => {
       const before = await rowsOf(database);
@@ -72,7 +72,7 @@ describe('the database clock', () => {
   );
 });
 
-test('signs no checkpoint while the clocks are wrong and still returns earlier ones', async () => {
+test('the server signs no checkpoint while the clocks are wrong and still returns earlier ones', async () => {
   const database = await databaseWithShiftedClock();
   const server = await testServer({ database, checkpointSeconds: undefined });
   const tenantId = await server.workspace();
@@ -135,7 +135,7 @@ describe('a log whose last entry is ahead of the clock', () => {
       runCommand(environmentOf(server), ...command!.split(' '), '--workspace', tenantId, ...args);
     expect((await run()).status).toBe(0);
     expect((await check()).status).toBe(503);
-    expect(await run('--yes')).toMatchObject({ status: 0, out: expect.stringContaining('decisions: behind row 0') });
+    expect(await run('--yes')).toMatchObject({ status: 0, out: expect.stringContaining('decisions: after row 0') });
     const { status: after, body: decision } = await check();
     expect([after, decision.allowed]).toEqual([200, true]);
     expect(Math.abs(Date.parse(decision.timestamp) - Date.now())).toBeLessThan(60_000);
@@ -146,7 +146,7 @@ describe('a log whose last entry is ahead of the clock', () => {
   });
 
   test.for(['audit', 'decisions'])(
-    'by 20 years in %s: checks are refused with that command, and other workspaces are not affected',
+    'by 20 years in %s: checks are refused with the command to run, and other workspaces are not affected',
     async (log) => {
       const [tenantId, other] = [await server.workspace(), await server.workspace()];
       const [key, otherKey] = [await server.key(tenantId), await server.key(other)];

@@ -73,7 +73,7 @@ describe('the clock of a server process', () => {
     );
 
   test.for([20 * YEAR_MS, -3_600_000])(
-    'shifted by %i ms: the server writes and deletes nothing until it is correct again',
+    'shifted by %i ms: the server writes and deletes nothing until the clock is correct again',
     { timeout: 120_000 },
     async (shiftMs) => {
       for (const [path, body] of WRITES) expect((await post(path, body)).status).toBe(200);

@@ -35,13 +35,13 @@ test('the time of a head is read after waiting for its lock', async () => {
     await waitForBlockedStatements(server.database);
     const [row] = await server.database.sql<{ now: Date }>(`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`);
     before = row!.now.toISOString();
-    throw new Error('rolled back'); // the row does not change, so a stale time could be kept
+    throw new Error('rolled back'); // the row does not change, so PostgreSQL does not evaluate the waiting statement again
   });
   await expect(holding).rejects.toThrow('rolled back');
   expect((await waited!) >= before).toBe(true);
 });
 
-test('ids follow the clock of the process when it is set back by more than a little', () => {
+test('IDs follow the clock of the process when it is set back by an hour, but not by a second', () => {
   const msOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
   const now = Date.now();
   vi.spyOn(Date, 'now').mockReturnValue(now + 3_600_000);

@@ -35,7 +35,7 @@ const incident = (agent: string) =>
 const close = (agent: string) => closeRecertifications(server.open.pool, tenantId, { agent, rationale: 'trained' }, 'operator');
 const approve = (evaluationId: string) =>
   decideEvaluation(server.open.pool, tenantId, { evaluationId, status: 'approved', rationale: 'looked at it' }, 'operator');
-const approvedAt = (evaluationId: string, moment: string) =>
+const setApprovalTime = (evaluationId: string, moment: string) =>
   server.database.sql(`UPDATE countersign.approvals SET decided_at = ${moment} WHERE evaluation_id = $1`, [evaluationId]);
 
 describe('after a clock was temporarily 20 years ahead', () => {
@@ -80,7 +80,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     await setRiskLevel(server.open.pool, tenantId, { agent, level: 'high' }, 'operator');
     await approve(evaluationId);
     expect(await check(agent)).toMatchObject({ allowed: true });
-    await approvedAt(evaluationId, IN_TWENTY_YEARS);
+    await setApprovalTime(evaluationId, IN_TWENTY_YEARS);
     const withdrawn = withdrawApproval(server.open.pool, tenantId, { evaluationId, rationale: 'no' }, 'operator');
     await expect(withdrawn).rejects.toThrow(/was used by decision/);
   });
@@ -103,7 +103,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     await server.database.sql('ALTER TABLE countersign.incidents ENABLE ALWAYS TRIGGER append_only');
     await setRiskLevel(server.open.pool, workspace, { agent, level: 'high' }, 'operator');
     await approve(first);
-    await approvedAt(first, IN_TWENTY_YEARS);
+    await setApprovalTime(first, IN_TWENTY_YEARS);
     const second = await evaluate(agent);
     await approve(second);
     const secondIncident = await incident(agent);

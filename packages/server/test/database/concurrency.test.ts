@@ -116,7 +116,7 @@ describe('two servers on one database', () => {
     [paths.evaluations, 'evaluations', () => ({ name: 'keyed', agent_name: `keyed-${randomUUID()}` })],
     [paths.audit, 'audit_entries', () => ({ actor: 'ci', action: 'test.keyed' })],
   ] as const)(
-    '%s: concurrent requests with one key are stored once and get the same response',
+    '%s: concurrent requests with one Idempotency-Key are stored once and get the same response',
     async ([path, table, makeBody]) => {
       const count = async () =>
         (
@@ -139,7 +139,7 @@ describe('two servers on one database', () => {
     },
   );
 
-  test('of two concurrent bodies with one Idempotency-Key, one is stored and the other rejected', async () => {
+  test('of concurrent bodies with one Idempotency-Key, one is stored and the others are rejected', async () => {
     const idempotencyKey = randomUUID();
     const answers = await atOnce(16, (caller) =>
       post(caller, paths.evaluations, { name: `body ${caller % 4}` }, { 'idempotency-key': idempotencyKey }),
@@ -217,7 +217,7 @@ describe('two servers on one database', () => {
     });
   });
 
-  test('registers a new agent name once when it arrives concurrently, and every record refers to it', async () => {
+  test('register a new agent name once when it arrives concurrently, and every event refers to it', async () => {
     const names = Array.from({ length: 12 }, () => `new-${randomUUID()}`);
     const answers = await atOnce(96, (caller) => {
       const name = names[caller % 12]!;
@@ -236,14 +236,14 @@ describe('two servers on one database', () => {
     );
     expect(agents).toHaveLength(12);
     expect(agents.every(({ n }) => n === 1)).toBe(true);
-    const strays = await database.sql(
+    const wronglyAssigned = await database.sql(
       `SELECT 1 FROM countersign.telemetry_events AS e LEFT JOIN countersign.agents AS a ON a.tenant_id = e.tenant_id AND a.id = e.agent_id
         WHERE e.session_id = 'registers' AND a.name IS DISTINCT FROM e.trace_id`,
     );
-    expect(strays).toEqual([]);
+    expect(wronglyAssigned).toEqual([]);
   });
 
-  test('assigns an agent to a known run while the other server registers its name', async () => {
+  test('accept an agent for a known run while the other server registers its name', async () => {
     const runs = Array.from({ length: 24 }, () => ({ trace_id: randomUUID(), agent_name: `late-${randomUUID()}` }));
     allOk(
       await atOnce(24, (n) =>
@@ -256,7 +256,7 @@ describe('two servers on one database', () => {
     }
   });
 
-  test('concurrent promotion checks and audit entries keep the ledger whole and every decision', async () => {
+  test('concurrent promotion checks and audit entries leave the ledger whole and lose no decision', async () => {
     await post(0, paths.evaluations, { name: 'nightly', agent_name: 'mixed', pass_rate: 90 });
     const answers = await atOnce(120, (caller) =>
       caller % 3 === 0
@@ -269,13 +269,13 @@ describe('two servers on one database', () => {
       all_conditions_met: { length: 40 },
       pass_rate_below_threshold: { length: 40 },
     });
-    const kept = await database.sql<{ seq: number; document: string }>(
+    const stored = await database.sql<{ seq: number; document: string }>(
       'SELECT seq, document FROM countersign.decisions WHERE tenant_id = $1 ORDER BY seq',
       [tenantId],
     );
-    expect(kept.map(({ seq }) => seq)).toEqual(kept.map((_, index) => index + 1));
-    const keptById = new Map(kept.map(({ document }) => [JSON.parse(document).decision_id, JSON.parse(document)]));
-    for (const body of decided) expect(keptById.get(body.decision_id)).toEqual(body);
+    expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, index) => index + 1));
+    const storedById = new Map(stored.map(({ document }) => [JSON.parse(document).decision_id, JSON.parse(document)]));
+    for (const body of decided) expect(storedById.get(body.decision_id)).toEqual(body);
     const ledgered = await database.sql<{ id: string }>(
       `SELECT document::json #>> '{metadata,decision_id}' AS id FROM countersign.audit_entries WHERE tenant_id = $1 AND actor = 'promotion-gate'`,
       [tenantId],
@@ -314,7 +314,7 @@ describe('two servers on one database', () => {
     expect(stored).toEqual({ spans: 1, submissions: 2 });
   });
 
-  test('a check on one server decides on an evaluation that the other has just answered', async () => {
+  test('a check on one server uses an evaluation that the other one has just acknowledged', async () => {
     await atOnce(8, async (agent) => {
       for (let turn = 0; turn < 6; turn += 1) {
         const [passRate, name] = [(agent * 7 + turn * 31) % 100, `checked-${agent}`];

@@ -16,9 +16,9 @@ beforeAll(async () => {
 const LOCK = sql('test_lock_head', 'SELECT 1 FROM countersign.log_heads WHERE tenant_id = $1 AND log = $2 FOR UPDATE');
 const lock = (tx: Transaction, log: string) => tx.run(LOCK, [tenantId, log]);
 
-/** Two transactions that lock two rows in opposite orders, each after the other one has its first row. */
+/** Runs two transactions that lock two rows in opposite orders. Each locks its second row after both have locked their first. */
 function crossing(run: (work: () => Promise<string>) => Promise<string>): Promise<PromiseSettledResult<string>[]> {
-  const both = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const firstLocks = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const orders = [
     ['audit', 'keys'],
     ['keys', 'audit'],
@@ -28,8 +28,8 @@ function crossing(run: (work: () => Promise<string>) => Promise<string>): Promis
       run(() =>
         inTenantTransaction(server.open.pool, tenantId, async (tx) => {
           await lock(tx, first);
-          both[index]!.resolve();
-          await Promise.all(both.map(({ promise }) => promise));
+          firstLocks[index]!.resolve();
+          await Promise.all(firstLocks.map(({ promise }) => promise));
           await lock(tx, second);
           return first;
         }),
@@ -39,7 +39,7 @@ function crossing(run: (work: () => Promise<string>) => Promise<string>): Promis
 }
 
 describe('two transactions that block each other', () => {
-  test('one succeeds, and the other one is answered with 503', async () => {
+  test('one succeeds, and the other one fails with an error that becomes a 503', async () => {
     const results = await crossing((work) => work());
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const { reason } = results.find((result) => result.status === 'rejected')!;

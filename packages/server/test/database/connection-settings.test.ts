@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** The settings of a connection of a new pool after the given settings of the database. */
+/** Changes settings of the database. Returns those of a new pool's connection. */
 async function settingsWhere(changes: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   for (const [name, value] of Object.entries(changes))
     await database.sql(`ALTER DATABASE ${database.server.database} SET ${name} = '${value}'`);
@@ -28,7 +28,7 @@ async function settingsWhere(changes: Readonly<Record<string, string>>): Promise
   }
 }
 
-test('overrides database settings: commits wait for the disk, isolation is read committed, waits have a timeout', async () => {
+test('a connection overrides the settings of the database for commits, isolation, plans and timeouts', async () => {
   const settings = await settingsWhere({
     synchronous_commit: 'off',
     default_transaction_isolation: 'serializable',
@@ -49,6 +49,6 @@ test('overrides database settings: commits wait for the disk, isolation is read 
   });
 });
 
-test('keeps a synchronous_commit that is stricter than on', async () => {
+test('a connection keeps a synchronous_commit that is stricter than on', async () => {
   expect(await settingsWhere({ synchronous_commit: 'remote_apply' })).toMatchObject({ synchronous_commit: 'remote_apply' });
 });

@@ -77,10 +77,10 @@ describe('rules that the database enforces itself', () => {
     ['a second first row', '1', 'NULL', '23505'],
     ['a later row without a predecessor', 'seq + 1000', 'NULL', '23514'],
     ['a first row with a predecessor', '1', 'sha256(row_hash)', '23514'],
-    ['a second row with one number', 'seq', 'sha256(row_hash)', '23505'],
+    ['a second row with the same number', 'seq', 'sha256(row_hash)', '23505'],
     ['a row with number 0', '0', 'sha256(row_hash)', '23514'],
     ['a hash of another length', 'seq + 1000', `'\\x00'`, '23514'],
-  ])('rejects a fork: %s', async (_what, seq, prevHash, expected) => {
+  ])('reject a fork: %s', async (_what, seq, prevHash, expected) => {
     await actAs(asServer, tenants[0]!.id);
     const insert = `INSERT INTO countersign.audit_entries (tenant_id, seq, id, recorded_at, recorded_by, actor, action, prev_hash, row_hash, document)
       SELECT tenant_id, ${seq}, gen_random_uuid(), recorded_at, recorded_by, actor, action, ${prevHash}, sha256(row_hash), document

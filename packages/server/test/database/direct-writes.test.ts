@@ -85,7 +85,7 @@ test('the address of a node can be one of IPv6', () => {
   expect(onNode(settings, { host: 'fd00::7', port: 5433 })).toEqual({ ...settings, host: 'fd00::7', port: 5433 });
 });
 
-test('a node is used once a connection has succeeded, and its failure is reported once', async () => {
+test('a node is used after a connection has succeeded, and its failure is reported once', async () => {
   const reports: string[] = [];
   const listen = { unreachable: (name: string) => void reports.push(name), reachable: () => void reports.push('again') };
   const there: NodeAddress = server.database.server;
@@ -101,7 +101,7 @@ test('a node is used once a connection has succeeded, and its failure is reporte
   await closed.end();
 });
 
-test.skipIf(inject('cluster').citus !== undefined)('one PostgreSQL is written to by its pool for writing', async () => {
+test.skipIf(inject('cluster').citus !== undefined)('the server opens no nodes of tenants for a single PostgreSQL', async () => {
   const config = { directWrites: true, databaseConnections: 2 };
   expect(await openTenantNodes(config, server.open, pino({ level: 'silent' }))).toBeUndefined();
 });

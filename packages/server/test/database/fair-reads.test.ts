@@ -20,7 +20,7 @@ describe('blocked reads of one tenant', () => {
   test('do not affect reads of another tenant, in the portal and in exports', { timeout: 60_000 }, async () => {
     const [busy, polite] = [await server.workspace(), await server.workspace()];
     const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
-    const release = await holdReadsOf(server, busy);
+    const release = await blockReadsOf(server, busy);
     let stopped = false;
     const statuses: number[] = [];
     const viewers = Array.from({ length: VIEWERS }, async (_, turn) => {
@@ -30,7 +30,7 @@ describe('blocked reads of one tenant', () => {
         statuses.push(status);
       }
     });
-    while ((await heldReads(server)) < 2) await sleep(50);
+    while ((await blockedReads(server)) < 2) await sleep(50);
     for (let turn = 0; turn < 10; turn += 1) {
       const reads = await Promise.all([
         other.callRoute('ledger.list'),
@@ -53,7 +53,7 @@ test('blocked session look-ups delay no sender and no other workspace', async ()
   const [busy, polite] = [await server.workspace(), await server.workspace()];
   const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
   const key = await server.key(busy);
-  const release = await holdSessionsOf(server, busy);
+  const release = await blockSessionsOf(server, busy);
   const waiting = Array.from({ length: 20 }, () => viewer.callRoute('overview.read'));
   await sleep(300);
   expect((await server.post(paths.audit, key, { actor: 'ci', action: 'test.ran' })).status).toBe(200);
@@ -63,7 +63,7 @@ test('blocked session look-ups delay no sender and no other workspace', async ()
 });
 
 /** Blocks session look-ups for members of a tenant. Returns a function that releases them. */
-async function holdSessionsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
+async function blockSessionsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
     `CREATE POLICY heavy ON countersign.memberships AS RESTRICTIVE FOR SELECT
       USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${HEAVY}) IS NOT NULL)`,
@@ -72,7 +72,7 @@ async function holdSessionsOf({ database }: TestServer, tenant: string): Promise
 }
 
 /** Blocks every read of a tenant's entries on a lock that the test holds. Returns a function that releases them. */
-async function holdReadsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
+async function blockReadsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
     `INSERT INTO countersign.log_heads (tenant_id, log, seq, seal) VALUES ('${tenant}', 'audit', 1, decode(repeat('00', 33), 'hex')) ON CONFLICT DO NOTHING`,
   );
@@ -92,7 +92,7 @@ async function holdLock(database: TestDatabase): Promise<() => Promise<void>> {
   return () => holder.end();
 }
 
-const heldReads = async ({ database }: TestServer): Promise<number> =>
+const blockedReads = async ({ database }: TestServer): Promise<number> =>
   (
     await database.sql(
       `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory' AND application_name LIKE 'countersign-%'`,
@@ -112,20 +112,20 @@ describe('FairTurns', () => {
     expect(turns.waiting).toBe(1);
   });
 
-  test('gives a free turn to the owner with the fewest, regardless of the queue', async () => {
+  test('gives a free turn to the owner with the fewest turns, regardless of the order in the queue', async () => {
     const turns = new FairTurns(bounds);
-    const held = await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
+    const releases = await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
     const order: string[] = [];
     const queued = ['a', 'a', 'a', 'b', 'c'].map((name) => turns.take(name).then(() => order.push(name)));
-    for (const release of held) release();
+    for (const release of releases) release();
     await sleep(10);
-    // c holds none. By then a and b hold none either, and a's last turn is older.
+    // The first free turn goes to c, which has none. Then a and b have released theirs, so each gets one.
     expect(order).toHaveLength(3);
     expect(new Set(order)).toEqual(new Set(['a', 'b', 'c']));
     expect(queued).toHaveLength(5);
   });
 
-  test('rejects the owner who fills the queue and admits the others', async () => {
+  test('rejects the owner that fills the queue and admits the others', async () => {
     const turns = new FairTurns(bounds);
     await Promise.all([turns.take('a'), turns.take('a'), turns.take('b')]);
     const ofA = Array.from({ length: 5 }, () => stateOf(turns.take('a')));
@@ -135,7 +135,7 @@ describe('FairTurns', () => {
     expect(turns.waiting).toBe(6);
   });
 
-  test('rejects an owner who waits too long and frees their place', async () => {
+  test('rejects a read that waits too long and frees its place', async () => {
     const turns = new FairTurns({ ...bounds, waitMs: 20 });
     const release = await turns.take('a');
     await turns.take('a');

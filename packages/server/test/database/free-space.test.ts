@@ -25,7 +25,7 @@ function observedDisk() {
   return { space, changes, read };
 }
 
-test('refuses growth below the floor, accepts it again a quarter above, and reports each change once', async () => {
+test('FreeSpace refuses growth below the floor, accepts it again a quarter above the floor, and reports each change once', async () => {
   const { space, changes, read } = observedDisk();
   expect(await read(100)).toBe(false);
   expect(() => space.requireSpace()).not.toThrow();
@@ -45,8 +45,8 @@ test('the floor covers the write-ahead log and the bodies, and at most a fifth o
 });
 
 test('below the floor, the portal still accepts changes that revoke rights, sign people in or hold agents back', () => {
-  const kept = Object.entries(PORTAL_ROUTES).filter(([, route]) => 'usesReserve' in route);
-  expect(kept.map(([name]) => name).sort()).toEqual([
+  const usingReserve = Object.entries(PORTAL_ROUTES).filter(([, route]) => 'usesReserve' in route);
+  expect(usingReserve.map(([name]) => name).sort()).toEqual([
     ...['account.change_password', 'approvals.reject', 'approvals.withdraw', 'decision_keys.retire', 'decision_keys.rotate'],
     ...['incidents.open', 'invitations.withdraw', 'keys.change_scopes', 'keys.revoke', 'keys.rotate'],
     ...['links.reset_password', 'links.show', 'links.sign_in', 'members.change_role', 'members.leave', 'members.remove'],

@@ -133,15 +133,15 @@ group.runIf(mayMount)('a full disk', () => {
   });
 
   /**
-   * Fills the disk until PostgreSQL refuses connections. PostgreSQL may then exit, or recover in the space of its old files and
-   * meet the full disk again.
+   * Fills the disk until PostgreSQL refuses connections. PostgreSQL may then exit, or recover in the space of its old files until
+   * the disk is full again.
    */
   async function fillUntilDown(disk: SmallDisk): Promise<void> {
     filling = setInterval(() => disk.fill(), 10);
     await until('PostgreSQL refuses connections', async () => !(await writeUntilRefused(disk)));
   }
 
-  /** Each switch needs a new file of the write-ahead log. Returns false when no connection was possible. */
+  /** Writes until PostgreSQL refuses: each switch needs a new file of the write-ahead log. Returns false if no connection was possible. */
   async function writeUntilRefused(disk: SmallDisk): Promise<boolean> {
     const superuser = await superuserOf(disk).catch(() => undefined);
     if (superuser === undefined) return false;
@@ -160,7 +160,7 @@ group.runIf(mayMount)('a full disk', () => {
     await until('PostgreSQL has died', () => !processesOf(disk.dataDir).postmasters.some(({ pid }) => pids.includes(pid)));
   }
 
-  /** What a person needs to know why the server has not recovered. */
+  /** What a person needs to find out why the server has not recovered. */
   async function describeOutage(disk: SmallDisk, server: ServerProcess): Promise<string> {
     const ready = await fetch(`${server.url}/readyz`).then((response) => response.text(), String);
     const { keepers, postmasters } = processesOf(disk.dataDir);
@@ -180,7 +180,7 @@ group.runIf(mayMount)('a full disk', () => {
   }
 
   test.for(['stopped', 'ended'] as const)(
-    'recovers within 10 seconds of free space, loses nothing acknowledged and exits on SIGTERM (PostgreSQL %s)',
+    'the server recovers within 10 seconds of free space, loses no acknowledged record and exits on SIGTERM (PostgreSQL %s)',
     {
       timeout: 180_000,
       // The cause of one outage of more than 15 seconds in some hundred runs is not known. A failed first try is reported in the output.
@@ -236,7 +236,7 @@ group.runIf(mayMount)('a full disk', () => {
     },
   );
 
-  test('nearly full: refuses growth early with the reason, still serves checks, revocation and reads, and recovers', {
+  test('when it is nearly full, the server refuses growth with the reason, still serves checks, revocation and reads, and recovers', {
     timeout: 120_000,
   }, async () => {
     disk = SmallDisk.mount(400)!;
@@ -258,7 +258,7 @@ group.runIf(mayMount)('a full disk', () => {
     const get = async (path: string) => (await fetch(server.url + path)).text();
     expect((await post(paths.audit, key, entry)).status).toBe(200);
 
-    // The floor is a fifth of the disk. It starts slightly above it, and the records fill the rest.
+    // The floor is a fifth of the disk. The free space starts slightly above the floor, and the records fill the rest.
     disk.fill(84 * 1024 * 1024);
     const refusal = { status: 503, retryAfter: '10', body: { error: 'unavailable', issues: [{ code: 'disk_space' }] } };
     const refusesGrowth = async () => {
@@ -293,7 +293,7 @@ group.runIf(mayMount)('a full disk', () => {
     await untilNothingRuns(disk!.dataDir);
   });
 
-  test('read-only: the error says what to do and suggests no removal', { timeout: 60_000 }, async () => {
+  test('when it is read-only, a command says what to do and suggests no removal', { timeout: 60_000 }, async () => {
     disk = SmallDisk.mount(400)!;
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     await run(['workspace', 'create', '--name', 'acme'], environment);

@@ -57,7 +57,7 @@ const tablesOfTenants = async () =>
   ).map(({ name }) => name);
 
 describe('two workspaces with the same names and ids', () => {
-  test('share no trace, total, agent, evaluation, ledger or idempotent answer', async () => {
+  test('share no trace, total, agent, evaluation, ledger or stored response', async () => {
     const [first, second] = tenants as [(typeof tenants)[0], (typeof tenants)[0]];
     for (const [number, { id, key }] of tenants.entries()) {
       expect((await server.post(paths.traces, key, { trace_id: 'twin' })).body.tokens).toBe(100 + number);
@@ -106,11 +106,11 @@ describe('row-level security', () => {
     for (const table of tables) {
       await actAs(client(), undefined);
       // Before the workspace is known, a request looks up its key and the size of the workspace's key audit trail.
-      const rest = table === 'log_heads' ? `log_heads WHERE log <> 'keys'` : table;
+      const source = table === 'log_heads' ? `log_heads WHERE log <> 'keys'` : table;
       if (table !== 'ingestion_keys')
-        expect([table, (await client().query(`SELECT 1 FROM countersign.${rest} LIMIT 1`)).rowCount]).toEqual([table, 0]);
+        expect([table, (await client().query(`SELECT 1 FROM countersign.${source} LIMIT 1`)).rowCount]).toEqual([table, 0]);
       await actAs(client(), tenants[1]!.id);
-      const { rows } = await client().query(`SELECT DISTINCT tenant_id FROM countersign.${rest}`);
+      const { rows } = await client().query(`SELECT DISTINCT tenant_id FROM countersign.${source}`);
       expect([table, rows.filter(({ tenant_id }) => tenant_id !== tenants[1]!.id)]).toEqual([table, []]);
     }
     await actAs(client(), tenants[1]!.id);

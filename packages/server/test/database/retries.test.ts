@@ -6,13 +6,13 @@ import { resealRows } from '../harness/sealed.ts';
 import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
-let there: TestServer;
+let otherServer: TestServer;
 let tenantId: string;
 let key: string;
 
 beforeAll(async () => {
   server = await testServer();
-  there = await testServer({ database: server.database });
+  otherServer = await testServer({ database: server.database });
   tenantId = await server.workspace();
   key = await server.key(tenantId);
 });
@@ -37,13 +37,13 @@ const seq = ({ headers }: Answer) => headers.get('countersign-ledger-seq');
 
 describe('Idempotency-Key', () => {
   test.each(ENDPOINTS)(
-    '%s: a repeated key and body get the first answer from any server and store nothing',
+    '%s: a repeated key and body get the first response from any server and store nothing',
     async (path, table, body) => {
       const id = randomUUID();
       const before = await count(table);
       const first = await send(path, body, id);
       expect([first.status, replayedHeader(first)]).toEqual([200, null]);
-      for (const from of [server, there, server]) {
+      for (const from of [server, otherServer, server]) {
         const again = await send(path, body, id, from);
         expect([again.status, replayedHeader(again), seq(again)]).toEqual([200, 'true', seq(first)]);
         expect(again.body).toEqual(first.body);
@@ -55,14 +55,14 @@ describe('Idempotency-Key', () => {
   test.each(ENDPOINTS)('%s: concurrent requests to two servers are stored once', async (path, table, body) => {
     const id = randomUUID();
     const before = await count(table);
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => send(path, body, id, n % 2 ? server : there)));
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => send(path, body, id, n % 2 ? server : otherServer)));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(new Set(answers.map(({ body: answer }) => JSON.stringify(answer))).size).toBe(1);
     expect(answers.filter((answer) => replayedHeader(answer) === null)).toHaveLength(1);
     expect(await count(table)).toBe(before + 1);
   });
 
-  test('rejects the same key with another body and keeps the first answer', async () => {
+  test('is rejected with another body, and the first response stays stored', async () => {
     const id = randomUUID();
     const first = await send(paths.audit, AUDIT, id);
     for (const other of [{ ...AUDIT, subject: 'x' }, JSON.stringify(AUDIT, null, 1), `${JSON.stringify(AUDIT)}\n`]) {
@@ -73,7 +73,7 @@ describe('Idempotency-Key', () => {
     expect((await send(paths.audit, AUDIT, id)).body).toEqual(first.body);
   });
 
-  test('compares bodies after decompression', async () => {
+  test('belongs to a body after decompression, whatever its encoding', async () => {
     const id = randomUUID();
     const text = JSON.stringify(AUDIT);
     const first = await send(paths.audit, text, id);
@@ -107,7 +107,7 @@ describe('Idempotency-Key', () => {
       expect(replayedHeader(await send(paths.audit, AUDIT, id))).toBeNull();
   });
 
-  test('a rejection is not kept: the same key works with a corrected body', async () => {
+  test('a rejection is not stored: the same key works with a corrected body', async () => {
     const id = randomUUID();
     const refused = [{ actor: 'ci' }, '{"actor":', { ...AUDIT, agent_id: randomUUID() }, { ...AUDIT, subject: 7 }];
     for (const body of refused) expect((await send(paths.audit, body, id)).status).toBe(422);
@@ -116,7 +116,7 @@ describe('Idempotency-Key', () => {
     expect([good.status, replayedHeader(good)]).toEqual([200, null]);
   });
 
-  test("a rejection due to the workspace's records is not kept either", async () => {
+  test("a rejection due to the workspace's records is not stored either", async () => {
     const [id, agent] = [randomUUID(), randomUUID()];
     const evaluation = { name: 'n', agent_id: agent };
     expect((await send(paths.evaluations, evaluation, id)).status).toBe(422);
@@ -143,7 +143,7 @@ describe('Idempotency-Key', () => {
     expect((await send(paths.audit, { ...AUDIT, subject: 'x' }, id)).body).toEqual(fresh.body);
   });
 
-  test('a replay returns the original answer after later changes', async () => {
+  test('a replay returns the original response after later changes', async () => {
     const id = randomUUID();
     const body = { trace_id: randomUUID(), spans: [{ span_id: 'a', kind: 'llm', name: 'n', total_tokens: 1 }] };
     const first = await send(paths.traces, body, id);

@@ -65,7 +65,7 @@ describe.each(golden.cases as Case[])('a row of $table: $values', (each) => {
   });
 });
 
-test('values cannot move between neighbouring columns', () => {
+test('a seal distinguishes values that were moved between adjacent columns', () => {
   const messageOf = (...values: SealedValue[]) =>
     Buffer.from(rowSealMessage({ table: 't', tenantId: '', version: 1, values })).toString('hex');
   const messages = [messageOf('ab', 'c'), messageOf('a', 'bc'), messageOf('abc', ''), messageOf('abc', null), messageOf('abc')];

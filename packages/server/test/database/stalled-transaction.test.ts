@@ -22,7 +22,7 @@ async function waiting(): Promise<number> {
   return rows.length;
 }
 
-describe.concurrent('an idle transaction that holds the head of a ledger', () => {
+describe.concurrent('an idle transaction that locks the head of a ledger', () => {
   test("loses the lock when it is the server's own, and the next request succeeds", async () => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);
@@ -36,7 +36,7 @@ describe.concurrent('an idle transaction that holds the head of a ledger', () =>
     expect(appended.status).toBe(200);
   });
 
-  test("answers 503 for its tenant and leaves no waiting connection when it is another client's", async () => {
+  test("makes the server answer 503 for its tenant, and no connection waits afterwards, when it is another client's", async () => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);
     const otherClient = new pg.Client({ ...inject('cluster').superuser, database: server.database.server.database });

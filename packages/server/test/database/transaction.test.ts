@@ -49,7 +49,7 @@ describe('statements of a transaction', () => {
     client.release();
     const writes = vi.spyOn(stream, '_writev');
     await inTransaction(async (tx) => {
-      await settled([tx.run(ECHO, ['a']), tx.run(ECHO, ['b'])]); // with BEGIN and the owner
+      await settled([tx.run(ECHO, ['a']), tx.run(ECHO, ['b'])]); // with BEGIN and the setting of the tenant
       await settled([tx.run(ECHO, ['c']), tx.commit()]);
     });
     expect(writes).toHaveBeenCalledTimes(2);

@@ -55,8 +55,8 @@ const verify = async () => {
   return [status, out];
 };
 const segments = () =>
-  server.database.sql<{ id: string; bytes: number; stored: number }>(
-    `SELECT id, bytes, octet_length(compressed) AS stored FROM countersign.document_segments WHERE tenant_id = $1 ORDER BY id`,
+  server.database.sql<{ id: string; bytes: number; compressed: number }>(
+    `SELECT id, bytes, octet_length(compressed) AS compressed FROM countersign.document_segments WHERE tenant_id = $1 ORDER BY id`,
     [tenantId],
   );
 
@@ -71,8 +71,8 @@ describe('documents in compressed segments', () => {
       answers.map(({ body }) => viewer.file('runs.submission', { params: { trace: (body as { id: string }).id, number: '1' } })),
     );
     expect(files.map(({ text }) => text)).toEqual(bodies);
-    const kept = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
-    expect(kept.map(String).toSorted()).toEqual(bodies.toSorted());
+    const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
+    expect(stored.map(String).toSorted()).toEqual(bodies.toSorted());
     const inRows = await server.database.sql(
       'SELECT FROM countersign.trace_submissions WHERE tenant_id = $1 AND document IS NOT NULL',
       [tenantId],
@@ -99,14 +99,14 @@ describe('documents in compressed segments', () => {
       chatRun(traceId).map((span) => ({ ...span, attributes: { ...span.attributes, 'input.value': SYSTEM } })),
     );
     expect((await exporting.sendJson(body)).status).toBe(200);
-    const [kept] = await storedDocuments(server.database.sql, 'otlp_exports', tenantId);
-    expect(JSON.parse(kept!.toString())).toEqual(JSON.parse(JSON.stringify(body)));
+    const [stored] = await storedDocuments(server.database.sql, 'otlp_exports', tenantId);
+    expect(JSON.parse(stored!.toString())).toEqual(JSON.parse(JSON.stringify(body)));
     const { items } = await viewer.get('runs.list', { query: { text: traceId } });
     const file = await viewer.file('runs.submission', { params: { trace: items[0]!.id, number: '1' } });
-    expect(file.text).toBe(kept!.toString());
+    expect(file.text).toBe(stored!.toString());
     const sizes = await segments();
     expect(sizes).toHaveLength(2);
-    for (const { bytes, stored } of sizes) expect(stored * 8).toBeLessThan(bytes);
+    for (const { bytes, compressed } of sizes) expect(compressed * 8).toBeLessThan(bytes);
     expect(await verify()).toEqual([0, expect.stringMatching(/^whole/)]);
   });
 
@@ -119,10 +119,10 @@ describe('documents in compressed segments', () => {
     const mixed = ['a', 'b', 'c', 'd'].map((id) => server.post(paths.traces, key, runOf(id)));
     const answers = await Promise.all([...mixed, server.post(paths.traces, key, runOf('taken')), repeat()]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 422, 200]);
-    const kept = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
+    const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
     const bytes = (await segments()).reduce((sum, segment) => sum + segment.bytes, 0);
-    expect(kept).toHaveLength(6);
-    expect(bytes).toBe(kept.reduce((sum, { length }) => sum + length, 0));
+    expect(stored).toHaveLength(6);
+    expect(bytes).toBe(stored.reduce((sum, { length }) => sum + length, 0));
   });
 });
 
@@ -180,11 +180,11 @@ describe('a segment that was changed outside the server', () => {
 
   test('the portal does not show a segment of another workspace', async () => {
     const { id } = await send('run-1');
-    const stranger = await server.workspace();
-    await server.post(paths.traces, await server.key(stranger, ['telemetry']), runOf('secret'));
+    const otherWorkspace = await server.workspace();
+    await server.post(paths.traces, await server.key(otherWorkspace, ['telemetry']), runOf('secret'));
     const [theirs] = await server.database.sql<{ id: string }>(
       'SELECT id FROM countersign.document_segments WHERE tenant_id = $1',
-      [stranger],
+      [otherWorkspace],
     );
     await server.database.sql('UPDATE countersign.trace_submissions SET segment = $2 WHERE tenant_id = $1', [
       tenantId,

@@ -25,7 +25,7 @@ describe('segment layout', () => {
     );
   });
 
-  test('decompresses exactly what was compressed', async () => {
+  test('decompress returns exactly what was compressed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 100_000 }), async (bytes) => {
         const raw = Buffer.from(bytes);
@@ -34,7 +34,7 @@ describe('segment layout', () => {
     );
   });
 
-  test('rejects damaged and truncated bytes and any other length than stated', async () => {
+  test('decompress rejects damaged and truncated bytes, and any other length than the stated one', async () => {
     const raw = Buffer.from(JSON.stringify({ messages: 'a message '.repeat(1000) }));
     const compressed = await compress(raw);
     await expect(decompress(compressed.subarray(0, -1), raw.length)).rejects.toThrow();

@@ -9,13 +9,13 @@ import { STATUS } from '../bad-input/rejections.ts';
 const page = readFileSync(fileURLToPath(new URL('../../../../docs/errors.md', import.meta.url)), 'utf8');
 
 /** The rows of the table under a heading, without its header. */
-function rowsBehind(heading: string): string[][] {
+function rowsUnder(heading: string): string[][] {
   const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const lines = section.split('\n').filter((line) => line.startsWith('| '));
   return lines.slice(2).map((line) => line.slice(2, -2).split(' | '));
 }
 
-/** The additional errors of the portal's API, written by hand for the same reason. */
+/** The additional errors of the portal's API, also written by hand so that a change of the server's table fails a test. */
 const PORTAL_STATUS = {
   not_signed_in: 401,
   sign_in_failed: 401,
@@ -27,14 +27,14 @@ const PORTAL_STATUS = {
 
 describe('docs/errors.md', () => {
   test('lists every error code with status and condition, and no other code', () => {
-    const documented = rowsBehind('Codes').map(([code, status, when]) => [code, Number(status), when]);
+    const documented = rowsUnder('Codes').map(([code, status, when]) => [code, Number(status), when]);
     const known = Object.entries(ERRORS).map(([code, { status, when }]) => [`\`${code}\``, status, when]);
     expect(documented.toSorted()).toEqual(known.toSorted());
   });
 
   test('lists every issue code with its meaning, and no other code', () => {
     const known = Object.entries(ISSUE_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]);
-    expect(rowsBehind('Codes of issues').toSorted()).toEqual(known.toSorted());
+    expect(rowsUnder('Codes of issues').toSorted()).toEqual(known.toSorted());
   });
 });
 

@@ -4,11 +4,11 @@ import type { TestServer } from './test-server.ts';
 /**
  * Gives the evaluations of an agent another time, as if time had passed or a clock was wrong, and rewrites the evidence log
  * from the tables. Evaluations are append-only, so this needs the superuser.
- * @param moment SQL of the new `recorded_at`.
+ * @param moment an SQL expression for the new `recorded_at`.
  */
 export async function setEvaluationTime({ database, open }: TestServer, agentName: string, moment: string): Promise<void> {
   await database.sql('ALTER TABLE countersign.evaluations DISABLE TRIGGER append_only');
-  // Computed beforehand: Citus takes no such expression in an UPDATE.
+  // Computed before the UPDATE, in which Citus rejects such an expression.
   const times = await database.sql<{ tenant_id: string; id: string; moment: string }>(
     `SELECT tenant_id, id, (${moment})::timestamptz::text AS moment FROM countersign.evaluations
       WHERE agent_id = (SELECT id FROM countersign.agents WHERE name = $1)`,

@@ -11,7 +11,7 @@ interface ShardGroup {
   isOfTenant: boolean;
 }
 
-/** Tables without a range are on the node as a whole: on every node, or on the coordinator only. */
+/** Tables without a range of hashes have one shard: on every node, or on the coordinator only. */
 const SHARD_GROUPS = `
   WITH placed AS (
     SELECT relname, shardid, shardminvalue::bigint AS first, shardmaxvalue::bigint AS last, nodename, nodeport
@@ -28,8 +28,8 @@ const SHARD_GROUPS = `
 export const isNotOnCitus = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '0A000';
 
 /**
- * Runs a statement on the shards themselves, as a superuser could: on those of one tenant if it names one by a parameter, else on all.
- * Joins need no `tenant_id` then, and functions such as now() may be used in UPDATE.
+ * Runs a statement directly on shards, as a superuser could. If a parameter of the statement is a tenant's id, it runs on the shards of
+ * this tenant, otherwise on all shards. There, joins need no `tenant_id`, and UPDATE may use functions such as now().
  */
 export async function runOnShards<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
@@ -40,23 +40,26 @@ export async function runOnShards<Row extends pg.QueryResultRow>(
   const { rows } = await pool.query<ShardGroup>(SHARD_GROUPS, [parameter === undefined ? null : values[Number(parameter) - 1]]);
   const tables = [...text.matchAll(/\bcountersign\.(\w+)/g)].map(([, table]) => table!);
   const hasAll = ({ shards }: ShardGroup) => tables.every((table) => table in shards);
-  const found: Row[] = [];
-  const named = new Set<string>();
+  const result: Row[] = [];
+  const executed = new Set<string>();
   for (const group of rows.filter((each) => each.isOfTenant && hasAll(each))) {
     const { host, port, shards } = group;
     const onShard = text.replace(/\bcountersign\.(\w+)/g, (_name, table: string) => `countersign.${shards[table]}`);
-    if (named.has(`${host}:${port} ${onShard}`)) continue;
-    named.add(`${host}:${port} ${onShard}`);
+    if (executed.has(`${host}:${port} ${onShard}`)) continue;
+    executed.add(`${host}:${port} ${onShard}`);
     const run = async (client: pg.Client) => {
       await client.query('SET citus.enable_manual_changes_to_shards = on');
       return (await client.query<Row>(onShard, values)).rows;
     };
-    found.push(...(await onNode(nodes.find((node) => node.host === host && node.port === port)!, database, run)));
+    result.push(...(await onNode(nodes.find((node) => node.host === host && node.port === port)!, database, run)));
   }
-  return found;
+  return result;
 }
 
-/** Switches the triggers of a table's shards, which have names of their own: Citus switches only those of the table. */
+/**
+ * Disables or enables the triggers of a table's shards if a statement does so for the table. Citus changes only the table's own triggers,
+ * and the triggers of a shard have other names.
+ */
 export async function switchTriggersOfShards(pool: pg.Pool, text: string): Promise<void> {
   const [, table, verb] = /^ALTER TABLE (\S+) (DISABLE|ENABLE)(?: ALWAYS)? TRIGGER/.exec(text) ?? [];
   if (table === undefined) return;

@@ -10,41 +10,41 @@ import type { TestServer } from './test-server.ts';
 /** Runs SQL as the superuser. */
 type RunSql = <Row extends Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>;
 
-const EXACT = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-const MOMENT = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const MICROSECONDS = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+const MILLISECONDS = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Every fact of the tables as the members of its event, in the order of recording. */
+/** Every fact of the tables as the members of its event. Agents come first, and decisions of people come last. */
 const FACTS = `
   SELECT fact FROM (
     SELECT 0 AS round, created_at AS at, 0 AS place, jsonb_build_object('action', 'agent.registered', 'agent_id', id, 'agent_name', name,
-           'recorded_at', ${MOMENT('created_at')}) AS fact FROM countersign.agents WHERE tenant_id = $1
+           'recorded_at', ${MILLISECONDS('created_at')}) AS fact FROM countersign.agents WHERE tenant_id = $1
     UNION ALL
     SELECT 1, created_at, 0, jsonb_build_object('action', 'agent.risk_set', 'agent_id', id, 'risk_level', risk_level,
-           'recorded_at', ${MOMENT('created_at')}) FROM countersign.agents WHERE tenant_id = $1 AND risk_level <> 'low'
+           'recorded_at', ${MILLISECONDS('created_at')}) FROM countersign.agents WHERE tenant_id = $1 AND risk_level <> 'low'
     UNION ALL
     SELECT 2, NULL, seq, jsonb_build_object('action', 'evaluation.recorded', 'agent_id', agent_id, 'category', category,
-           'document_sha256', encode(sha256(convert_to(document, 'UTF8')), 'hex'), 'evaluated_at', ${EXACT('evaluated_at')}, 'evaluation_id', id,
-           'harness_id', harness_id, 'name', name, 'pass_rate', pass_rate, 'status', status, 'suite', suite,
-           'recorded_at', ${MOMENT('recorded_at')}, 'recorded_by', recorded_by)
+           'document_sha256', encode(sha256(convert_to(document, 'UTF8')), 'hex'), 'evaluated_at', ${MICROSECONDS('evaluated_at')},
+           'evaluation_id', id, 'harness_id', harness_id, 'name', name, 'pass_rate', pass_rate, 'status', status, 'suite', suite,
+           'recorded_at', ${MILLISECONDS('recorded_at')}, 'recorded_by', recorded_by)
       FROM countersign.evaluations WHERE tenant_id = $1 AND agent_id IS NOT NULL
     UNION ALL
     SELECT 2, NULL, i.seq, jsonb_build_object('action', 'incident.opened', 'agent_id', i.agent_id, 'incident_id', i.id,
-           'recertification_required', r.incident_id IS NOT NULL, 'recorded_at', ${MOMENT('i.opened_at')})
+           'recertification_required', r.incident_id IS NOT NULL, 'recorded_at', ${MILLISECONDS('i.opened_at')})
       FROM countersign.incidents AS i
       LEFT JOIN countersign.recertifications AS r ON r.tenant_id = i.tenant_id AND r.incident_id = i.id WHERE i.tenant_id = $1
     UNION ALL
     SELECT 3, decided_at, 0, jsonb_build_object('action', 'approval.decided', 'agent_id', agent_id, 'evaluation_id', evaluation_id, 'status', status,
-           'recorded_at', ${MOMENT('decided_at')}) FROM countersign.approvals WHERE tenant_id = $1 AND status <> 'pending'
+           'recorded_at', ${MILLISECONDS('decided_at')}) FROM countersign.approvals WHERE tenant_id = $1 AND status <> 'pending'
     UNION ALL
     SELECT 3, closed_at, 0, jsonb_build_object('action', 'recertifications.closed', 'agent_id', agent_id, 'evaluation_id', evaluation_id,
-           'incident_ids', jsonb_build_array(incident_id), 'recorded_at', ${MOMENT('closed_at')})
+           'incident_ids', jsonb_build_array(incident_id), 'recorded_at', ${MILLISECONDS('closed_at')})
       FROM countersign.recertifications WHERE tenant_id = $1 AND closed_at IS NOT NULL) AS facts
    ORDER BY round, at, place`;
 
 /**
  * Rewrites a workspace's evidence log from its tables and seals it. For tests that insert by SQL what a server could have
  * recorded, or that act as a holder of the master secret.
- * @param pool a pool of a database whose seals are known.
+ * @param pool a pool that was given the database's seals (`shareSeals`).
  */
 export async function rebuildEvidence(run: RunSql, pool: Pool, tenantId: string): Promise<void> {
   const facts = await run<{ fact: object }>(FACTS, [tenantId]);
@@ -74,7 +74,7 @@ export async function rebuildEvidence(run: RunSql, pool: Pool, tenantId: string)
       index,
       Buffer.from(hash),
     ]);
-  // The time is not that of the last event: a test may move that into the future, and then nothing could be recorded after it.
+  // The head gets the current time: a test may move the last event into the future, and then the server could record nothing after it.
   await moveHead(run, pool, { tenantId, tree, lastMoment: new Date().toISOString() });
 }
 

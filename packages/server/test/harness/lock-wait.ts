@@ -4,10 +4,10 @@ import type { TestDatabase } from './test-database.ts';
 
 const WAITING = `SELECT count(*)::integer AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
-/** On Citus, a statement waits on the machine of its rows. */
+/** On Citus, a statement waits on the node that stores its rows. */
 const WAITING_ON_NODES = `SELECT sum(result::integer)::integer AS n FROM run_command_on_all_nodes($$${WAITING}$$)`;
 
-/** Resolves when `count` statements wait for a lock of another transaction. */
+/** Resolves when at least `count` statements wait for a lock of another transaction. */
 export async function waitForBlockedStatements(database: TestDatabase, count = 1): Promise<void> {
   const waiting = inject('cluster').citus === undefined ? WAITING : WAITING_ON_NODES;
   while ((await database.sql<{ n: number }>(waiting))[0]!.n < count) await sleep(5);

@@ -9,7 +9,7 @@ import { insertPerson } from '../../src/storage/people.ts';
 import { insertSession } from '../../src/storage/sessions.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
-/** The password of everyone that `createPerson` creates. It is hashed once, which saves time. */
+/** The password of every person that `createPerson` creates. Each test file hashes it once, to save time. */
 export const PASSWORD = 'correct horse battery staple';
 let passwordHash: Promise<string> | undefined;
 
@@ -24,8 +24,8 @@ export class Browser {
   }
 
   /**
-   * Calls the portal's API with a path after `/api/portal`. The given headers replace the browser's own; an empty one is left
-   * out.
+   * Calls the portal's API with a path after `/api/portal`. The given headers replace the browser's own headers; an empty value
+   * removes a header.
    */
   async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const own: Record<string, string> = {
@@ -62,15 +62,15 @@ export async function createPerson(
 ): Promise<Person> {
   passwordHash ??= hashPassword(PASSWORD);
   const { pool } = server.open;
-  const made = { id: newId(), email, name: email.split('@')[0]!, password: await passwordHash };
-  const { token, row } = newSession(made.id, null);
+  const person = { id: newId(), email, name: email.split('@')[0]!, password: await passwordHash };
+  const { token, row } = newSession(person.id, null);
   const anyTenant = '00000000-0000-0000-0000-000000000000';
   await inTenantTransaction(pool, anyTenant, async (tx) => {
-    await insertPerson(tx, made);
+    await insertPerson(tx, person);
     await insertSession(tx, row);
   });
   for (const [workspace, role] of Object.entries(roles)) {
-    await inTenantTransaction(pool, workspace, (tx) => insertMembership(tx, made.id, role));
+    await inTenantTransaction(pool, workspace, (tx) => insertMembership(tx, person.id, role));
   }
-  return { id: made.id, email, browser: new Browser(server, `countersign=${token}`) };
+  return { id: person.id, email, browser: new Browser(server, `countersign=${token}`) };
 }

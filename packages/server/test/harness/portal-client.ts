@@ -28,8 +28,8 @@ export interface PortalClient {
 
 /** Expects a body to match the route's schema. */
 function expectSchemaOf(name: RouteName, body: unknown): void {
-  const { response: answer } = PORTAL_ROUTES[name] as PortalRoute;
-  expect({ name, issues: findIssues(answer!, body) }).toEqual({ name, issues: [] });
+  const { response: schema } = PORTAL_ROUTES[name] as PortalRoute;
+  expect({ name, issues: findIssues(schema!, body) }).toEqual({ name, issues: [] });
 }
 
 /** Signs in a new person with a role in a workspace. */

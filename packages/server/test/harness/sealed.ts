@@ -13,7 +13,7 @@ const SEAL = sql('reseal_log_head', 'UPDATE countersign.log_heads SET seal = $3 
 /**
  * Seals the current heads of a tenant's logs. For tests that write by SQL what a server could have written, or that act as a
  * holder of the master secret.
- * @param pool a pool of a database whose seals are known.
+ * @param pool a pool that was given the database's seals (`shareSeals`).
  */
 export const reseal = (pool: Pool, tenantId: string): Promise<void> =>
   inTenantTransaction(pool, tenantId, async (tx) => {
@@ -27,7 +27,7 @@ export const reseal = (pool: Pool, tenantId: string): Promise<void> =>
   });
 
 /** Tables whose seals use a key of the tenant. */
-const TABLES_OF_TENANTS = new Set(['memberships', 'decision_keys', 'idempotency_keys']);
+const TABLES_OF_TENANTS = new Set(['memberships', 'decision_keys', 'idempotency_keys', 'retention_periods']);
 
 /**
  * Seals rows as they are. For tests that write by SQL what a server could have written: an expired link, an older hash.

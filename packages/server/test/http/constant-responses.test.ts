@@ -31,11 +31,11 @@ describe.each(['/openapi.json', '/docs'])('%s', (path) => {
   });
 });
 
-test('renders /metrics once within its maximum age', async () => {
+test('the server renders /metrics once within its maximum age', async () => {
   const [first, second] = [await (await get('/metrics')).text(), await (await get('/metrics')).text()];
   expect(second).toBe(first);
-  const fresh = await testServer({ database: server.database });
-  const countedRequests = async () => (await (await fetch(`${fresh.url}/metrics`)).text()).match(/status="200"} \d+/)?.[0];
+  const uncached = await testServer({ database: server.database });
+  const countedRequests = async () => (await (await fetch(`${uncached.url}/metrics`)).text()).match(/status="200"} \d+/)?.[0];
   expect([await countedRequests(), await countedRequests()]).toEqual([undefined, 'status="200"} 1']);
 });
 

@@ -55,7 +55,7 @@ describe('bodies that cost more than their size', () => {
     /\d{4,}|300/.exec(body.issues[0].message)?.[0],
   ];
 
-  test('rejects six million objects by their expansion or their number', async () => {
+  test('are rejected by their expansion or by the number of values if they have six million objects', async () => {
     const objects = (count: number) => `{"trace_id":"a","metadata":{"a":[${'{},'.repeat(count)}{}]}}`;
     const packed = gzipSync(objects(6_000_000));
     expect(refused(await server.post(paths.traces, key, packed, { 'content-encoding': 'gzip' }))).toEqual([
@@ -72,7 +72,7 @@ describe('bodies that cost more than their size', () => {
     ]);
   });
 
-  test('rejects more than a million different names at each kind of endpoint', async () => {
+  test('are rejected at each kind of endpoint if they have too many different names', async () => {
     const trace = `{"trace_id":"a","metadata":${names(1_200_000, (index) => index.toString(36))}}`;
     expect(refused(await server.post(paths.traces, key, trace))).toEqual([422, 'validation_failed', 'too_many_names', '100000']);
     const entry = `{"actor":"a","action":"b","metadata":${names(60_000, (index) => index.toString(36))}}`;
@@ -80,7 +80,7 @@ describe('bodies that cost more than their size', () => {
   });
 });
 
-/** A realistic trace of this size: 500 steps with conversations, tool calls and rows. */
+/** A realistic large trace: 500 steps with conversations, tool calls and rows. */
 const realisticTrace = (traceId: string) => ({
   trace_id: traceId,
   spans: Array.from({ length: 500 }, (_, index) => ({
@@ -242,8 +242,8 @@ describe('the worker thread for large bodies', () => {
 });
 
 /**
- * Sends the head of a request with a body of a megabyte. Returns the text received until the connection ends or `enough`
- * accepts it.
+ * Sends only the head of a request with a body of a megabyte. Returns the text received until the connection ends or `enough`
+ * returns true.
  */
 function receive(head: string[], enough: (text: string) => boolean, from = server): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -264,8 +264,8 @@ function receive(head: string[], enough: (text: string) => boolean, from = serve
   });
 }
 
-describe('declared room that is not used', () => {
-  test('sends 100 Continue only when there is room for the body', async () => {
+describe('a body of a declared length', () => {
+  test('gets 100 Continue only when there is room for it', async () => {
     const small = await testServer({ database: server.database, readingBytesMax: 1_200_000 });
     const expecting = ['Expect: 100-continue'];
     const holder = connect(Number(new URL(small.url).port), '127.0.0.1');
@@ -281,7 +281,7 @@ describe('declared room that is not used', () => {
     holder.destroy();
   });
 
-  test('answers 408 after ten seconds to a megabyte that arrives byte by byte and frees its room', async () => {
+  test('gets 408 if it does not arrive in time, and its room is freed', async () => {
     const answer = await receive([], (text) => text.includes('request_timeout'));
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     await until('the room is freed', async () => /^countersign_reading_bytes 0$/m.test(await metricsOf(server.url)));

@@ -32,7 +32,7 @@ describe('the order of checks', () => {
     expect(outcome(await server.post(paths.audit, 'aa_live_0', BROKEN_JSON))).toBe('401 unauthorized');
   });
 
-  test('answers to a bad key before the body is sent', async () => {
+  test('rejects a request without a key before the body is sent', async () => {
     const headers = ['Host: x', 'Content-Type: application/json', 'Content-Length: 1000'];
     expect((await firstAnswer(httpText(`POST ${paths.audit} HTTP/1.1`, headers))).body.error).toBe('unauthorized');
   });
@@ -116,7 +116,7 @@ describe('the limit of requests per minute and key', () => {
   });
 });
 
-test('gives every request a unique id that the client cannot choose', async () => {
+test('the server gives every request a unique ID that the client cannot choose', async () => {
   const ids = await Promise.all(
     Array.from({ length: 20 }, async (_, index) => {
       const { headers } = await server.post(index % 2 ? paths.audit : '/nowhere', key, {}, { 'x-request-id': 'mine' });

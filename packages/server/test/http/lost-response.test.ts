@@ -68,7 +68,7 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
     return { requests, answers };
   }
 
-  test('after COMMIT: answers 503, has stored once, and replays the first answer for the same key', async () => {
+  test('after COMMIT: the server answers 503, has stored once, and replays the first response for the same key', async () => {
     const before = await count();
     const { requests } = await cutOff('after COMMIT');
     await expect.poll(count).toBe(before + 10);
@@ -80,7 +80,7 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
     expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
   });
 
-  test('before COMMIT: answers 503, stores nothing, and stores with the same key later', async () => {
+  test('before COMMIT: the server answers 503, stores nothing, and stores with the same key later', async () => {
     const before = await count();
     const { requests } = await cutOff('before COMMIT');
     expect(await count()).toBe(before);
@@ -116,7 +116,7 @@ describe('isDatabaseAway', () => {
     expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(false),
   );
 
-  test("recognises the driver's messages and no error of this project's code", () => {
+  test("recognizes the driver's messages and no error of this project's code", () => {
     expect(isDatabaseAway(new Error('Query read timeout'))).toBe(true);
     expect(isDatabaseAway(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(isDatabaseAway(new TypeError("Cannot read properties of undefined (reading 'appended')"))).toBe(false);

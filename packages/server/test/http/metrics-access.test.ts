@@ -23,8 +23,8 @@ test.each([
   ['a public listener with a token', { port: undefined, token: TOKEN, isPublic: true }, { token: TOKEN }],
   ['loopback with a token', { port: undefined, token: TOKEN, isPublic: false }, { token: TOKEN }],
   ['any listener beside a port for metrics', { port: 9300, token: TOKEN, isPublic: false }, 'absent'],
-] as const)('metricsAccess for %s', (_where, given, access) => {
-  expect(metricsAccess(given)).toEqual(access);
+] as const)('metricsAccess returns what is configured or safe for %s', (_where, config, access) => {
+  expect(metricsAccess(config)).toEqual(access);
 });
 
 test.each([
@@ -39,16 +39,16 @@ test.each([
   ['loopback with the name of a service', { COUNTERSIGN_ALLOWED_HOSTS: 'localhost,countersign.internal' }, true],
   ['loopback behind a proxy', { COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
   ['every address', { COUNTERSIGN_HOST: '0.0.0.0', COUNTERSIGN_BEHIND_PROXY: 'true' }, true],
-])('isPublic for a listener on %s (%j): %s', (_where, environment, expected) => {
+])('isPublic for a listener on %s (%j) is %s', (_where, environment, expected) => {
   expect(isPublic(readConfig(environment as Record<string, string>))).toBe(expected);
 });
 
 test('on loopback with a public URL elsewhere, /metrics is 404 unless configured, because a proxy forwards requests', async () => {
   const database = (await testServer()).database;
-  const given = { database, publicUrl: 'https://countersign.example.com' };
-  const { url } = await testServer(given);
+  const settings = { database, publicUrl: 'https://countersign.example.com' };
+  const { url } = await testServer(settings);
   for (const method of ['GET', 'HEAD', 'POST']) expect([method, await status(url, undefined, method)]).toEqual([method, 404]);
-  const { url: withToken } = await testServer({ ...given, metricsToken: TOKEN });
+  const { url: withToken } = await testServer({ ...settings, metricsToken: TOKEN });
   expect([await status(withToken), await status(withToken, TOKEN)]).toEqual([401, 200]);
 });
 
@@ -107,7 +107,7 @@ test('a metrics port in use stops the start and names the variable', async () =>
   occupant.close();
 });
 
-test('reads a token that ends with a line break and does not repeat an invalid one', () => {
+test('readConfig accepts a metrics token that ends with a line break and does not print an invalid one', () => {
   expect(readConfig({ COUNTERSIGN_METRICS_TOKEN: `${TOKEN}\n` }).metricsToken).toBe(TOKEN);
   expect(() => readConfig({ COUNTERSIGN_METRICS_TOKEN: 'too-short' })).toThrow(/^(?!.*too-short).*COUNTERSIGN_METRICS_TOKEN/);
   expect(() => readConfig({ COUNTERSIGN_METRICS_TOKEN_FILE: '/dev/null' })).toThrow('COUNTERSIGN_METRICS_TOKEN');

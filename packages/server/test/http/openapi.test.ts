@@ -32,7 +32,7 @@ const readingsOf = (): [string, Json][] =>
   Object.entries<Json>(document.paths).flatMap(([path, { get }]) => (get === undefined ? [] : [[path, get]]));
 
 /** Follows a reference within the document. */
-function resolved(schema: Json): Json {
+function resolve(schema: Json): Json {
   return schema.$ref === undefined ? schema : document.components.schemas[schema.$ref.replace('#/components/schemas/', '')];
 }
 
@@ -59,7 +59,7 @@ describe('the OpenAPI document', () => {
     const referred = new Set<string>();
     for (const [at, node] of nodes(document)) {
       if (typeof node.$ref === 'string') {
-        expect([at, resolved(node)]).toEqual([at, expect.objectContaining({ type: 'object' })]);
+        expect([at, resolve(node)]).toEqual([at, expect.objectContaining({ type: 'object' })]);
         referred.add(node.$ref.split('/').at(-1));
       }
       expect([at, Object.hasOwn(node, '$id')]).toEqual([at, false]);
@@ -72,9 +72,9 @@ describe('the OpenAPI document', () => {
     for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
       for (const [member, property] of Object.entries<Json>(schema.properties)) {
         const at = `${name}.${member}`;
-        expect([at, typeof (property.description ?? resolved(property).description)]).toEqual([at, 'string']);
+        expect([at, typeof (property.description ?? resolve(property).description)]).toEqual([at, 'string']);
         for (const type of [property.type ?? []].flat()) expect(known).toContain(type);
-        for (const bad of property.enum ?? []) expect([at, typeof bad]).toEqual([at, bad === null ? 'object' : 'string']);
+        for (const value of property.enum ?? []) expect([at, typeof value]).toEqual([at, value === null ? 'object' : 'string']);
       }
       for (const member of schema.required ?? []) expect(Object.keys(schema.properties)).toContain(member);
     }
@@ -110,13 +110,13 @@ describe('the OpenAPI document', () => {
     expect(readingsOf().length).toBeGreaterThan(10);
     for (const [path, get] of readingsOf()) {
       const requestPath = path.replace('{seq}', '1').replace('{id}', decision) + (/consistency/.test(path) ? '?first=0' : '');
-      const ask = (bearer?: string) =>
+      const read = (bearer?: string) =>
         fetch(server.url + requestPath, { headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` } });
-      const answer = await ask(token);
+      const answer = await read(token);
       expect([path, answer.status]).toEqual([path, 200]);
       expect(answer.headers.get('content-type')).toContain(Object.keys(get.responses[200].content)[0]);
       const isOpen = get.security.length === 0;
-      expect([path, (await ask(key)).status, (await ask()).status]).toEqual([path, ...(isOpen ? [200, 200] : [401, 401])]);
+      expect([path, (await read(key)).status, (await read()).status]).toEqual([path, ...(isOpen ? [200, 200] : [401, 401])]);
       expect([path, isOpen]).toEqual([path, path === '/.well-known/jwks.json']);
       for (const { name, description } of get.parameters ?? []) expect([name, description.length > 10]).toEqual([name, true]);
     }
@@ -124,11 +124,11 @@ describe('the OpenAPI document', () => {
     for (const [path] of readingsOf()) expect(page).toContain(path);
   });
 
-  test('lists each response header exactly where the server sends it', () => {
+  test('lists each response header exactly for the statuses that have it', () => {
     for (const [path, operation] of [...postsOf(), ...readingsOf()]) {
       const isOpen = operation.security?.length === 0;
       for (const [status, { headers }] of Object.entries<Json>(operation.responses)) {
-        const bears = (name: string) => [path, status, name, Object.hasOwn(headers, name)];
+        const listed = (name: string) => [path, status, name, Object.hasOwn(headers, name)];
         const isCounted = !isOpen && !['400', '401', '405', '408', '421', '431'].includes(status);
         const expected = {
           'WWW-Authenticate': status === '401',
@@ -138,7 +138,7 @@ describe('the OpenAPI document', () => {
           'RateLimit-Policy': isCounted,
           'Preference-Applied': path === paths.promotionCheck && status === '200',
         };
-        for (const [name, has] of Object.entries(expected)) expect(bears(name)).toEqual([path, status, name, has]);
+        for (const [name, has] of Object.entries(expected)) expect(listed(name)).toEqual([path, status, name, has]);
       }
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['200', '400', '405', '408', '431', '500', '503']));
     }
@@ -229,7 +229,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-test('the server accepts every example request and answers with the members, types and constant values shown', async () => {
+test('the server accepts every example request, and its response has the members, types and constant values of the example', async () => {
   const key = await server.key(await server.workspace());
   for (const [path, post] of operationsOf()) {
     const requests = post.requestBody.content['application/json'].examples;
@@ -240,8 +240,8 @@ test('the server accepts every example request and answers with the members, typ
       expect([path, name, status, body.error]).toEqual([path, name, 200, undefined]);
       expect(shape(body)).toEqual(shape(shown));
       expect(constantValues(body)).toEqual(constantValues(shown));
-      for (const member of resolved(answers.schema).required) expect(Object.keys(body)).toContain(member);
-      expect(Object.keys(resolved(answers.schema).properties)).toEqual(expect.arrayContaining(Object.keys(body)));
+      for (const member of resolve(answers.schema).required) expect(Object.keys(body)).toContain(member);
+      expect(Object.keys(resolve(answers.schema).properties)).toEqual(expect.arrayContaining(Object.keys(body)));
       expect(headers.get('countersign-ledger-seq')).toBe(path === paths.audit ? '1' : null);
     }
   }

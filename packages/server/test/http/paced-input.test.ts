@@ -19,7 +19,7 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-/** Starts a server that leaves requests unanswered. Returns the responses of those that have begun. */
+/** Starts a server that leaves requests unanswered. Returns the list of their responses, which grows with each new request. */
 async function listen(prepare: (server: Server) => void): Promise<ServerResponse[]> {
   const responses: ServerResponse[] = [];
   server = createServer((_request, response) => responses.push(response));
@@ -39,10 +39,10 @@ async function send(text: string): Promise<Socket> {
   return socket;
 }
 
-const never = (missing: string) => expect.fail(`unpaced: ${missing}`);
+const failUnpaced = (missing: string) => expect.fail(`unpaced: ${missing}`);
 
-test('ends the connections with the most waiting bytes beyond the limit and answers the others', async () => {
-  const responses = await listen((server) => paceRequests(server, 'connection', never, 512 * 1024));
+test('beyond the limit of waiting bytes, the server ends the connections with the most of them and answers the others', async () => {
+  const responses = await listen((server) => paceRequests(server, 'connection', failUnpaced, 512 * 1024));
   const polite = await send(REQUEST.repeat(ACTIVE_REQUESTS_MAX + 2));
   await expect.poll(() => responses.length).toBe(ACTIVE_REQUESTS_MAX);
   const greedy: Socket[] = [];
@@ -63,7 +63,7 @@ test('ends the connections with the most waiting bytes beyond the limit and answ
     .toBe(ACTIVE_REQUESTS_MAX + 2);
 });
 
-test('keeps the bytes of connections apart that send in turn', async () => {
+test('the server never mixes the bytes of connections that send in turn', async () => {
   const received = new Map<string, string>();
   await listen((server) => {
     server.removeAllListeners('request');
@@ -73,7 +73,7 @@ test('keeps the bytes of connections apart that send in turn', async () => {
       received.set(request.url!, body);
       response.end('done');
     });
-    paceRequests(server, 'connection', never);
+    paceRequests(server, 'connection', failUnpaced);
   });
   const letters = ['a', 'b', 'c', 'd', 'e', 'f'];
   const head = (name: string, bytes: number) => httpText(`POST /${name} HTTP/1.1`, ['Host: x', `Content-Length: ${bytes}`]);
@@ -91,7 +91,7 @@ test('keeps the bytes of connections apart that send in turn', async () => {
   for (const [url, body] of received) expect(body).toBe(url[1]!.repeat(url.length === 2 ? 300_000 : 3));
 });
 
-test('reads connections into one buffer', async () => {
+test('the server reads all connections into one buffer', async () => {
   const reads: Buffer[] = [];
   await listen((server) => {
     server.on('connection', (socket) => {
@@ -102,7 +102,7 @@ test('reads connections into one buffer', async () => {
         return execute.call(parser, bytes);
       };
     });
-    paceRequests(server, 'connection', never);
+    paceRequests(server, 'connection', failUnpaced);
   });
   for (let number = 0; number < 3; number += 1) await send(REQUEST);
   await expect.poll(() => reads.length).toBe(3);
@@ -112,7 +112,7 @@ test('reads connections into one buffer', async () => {
 test.each([
   ['socket._paused', '_paused'],
   ['socket.parser', 'parser'],
-])('answers requests without pacing when Node lacks %s and reports it once', async (named, property) => {
+])('the server answers requests without pacing when Node lacks %s, and reports this once', async (name, property) => {
   const missing: string[] = [];
   const responses = await listen((server) => {
     server.on('connection', (socket) => Object.defineProperty(socket, property, { get: () => undefined, set: () => undefined }));
@@ -120,12 +120,12 @@ test.each([
   });
   for (const text of [REQUEST, REQUEST.repeat(20), REQUEST]) await send(text);
   await expect.poll(() => responses.length).toBe(22);
-  expect(missing).toEqual([named]);
+  expect(missing).toEqual([name]);
   for (const response of responses) response.end('done');
   await expect.poll(() => sockets.every(({ bytesRead }) => bytesRead > 0)).toBe(true);
 });
 
-test('ends a connection that never reads when Node does not report the write queue', async () => {
+test('the server ends a connection that never reads, even if Node does not report the write queue', async () => {
   const connections = new Connections({ connectionsMax: 10, perAddressMax: undefined, sendTimeoutMs: 300 });
   const responses = await listen((server) => {
     connections.watch(server, false);

@@ -10,8 +10,8 @@ import { GOOD } from '../bad-input/rejections.ts';
 import { TLS_CERTIFICATE } from '../fixtures/tls-certificate.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-/** The number of concurrent requests for /held. */
-const heldRequests = { now: 0, most: 0 };
+/** The number of requests for /held in progress: now, and the largest of a test. */
+const activeRequests = { now: 0, most: 0 };
 
 let server: TestServer;
 let authorized: string[];
@@ -19,10 +19,10 @@ let authorized: string[];
 const options: StartOptions = {
   alsoRegister: (app) =>
     app.get('/held/:number', async ({ params }) => {
-      heldRequests.now += 1;
-      heldRequests.most = Math.max(heldRequests.most, heldRequests.now);
+      activeRequests.now += 1;
+      activeRequests.most = Math.max(activeRequests.most, activeRequests.now);
       await sleep(1);
-      heldRequests.now -= 1;
+      activeRequests.now -= 1;
       return params;
     }),
 };
@@ -44,13 +44,13 @@ describe('pipelined requests on one connection', () => {
     const text = Array.from({ length: count - 1 }, (_, number) => get(`/held/${number}`)).join('');
     const answers = await sendRaw(server.url, text + get(`/held/${count - 1}`, LAST), { patienceMs: 50_000 });
     expect(answers.map(({ body }) => Number(body.number))).toEqual(Array.from({ length: count }, (_, number) => number));
-    expect(heldRequests.most).toBeGreaterThan(1);
-    expect(heldRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
+    expect(activeRequests.most).toBeGreaterThan(1);
+    expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
   });
 
   test('run a few at a time with TLS too', async () => {
     const secured = await testServer({ database: server.database, tls: TLS_CERTIFICATE, options });
-    heldRequests.most = 0;
+    activeRequests.most = 0;
     const socket = connectTls({
       port: Number(new URL(secured.url).port),
       host: '127.0.0.1',
@@ -64,7 +64,7 @@ describe('pipelined requests on one connection', () => {
     socket.write(get('/held/1').repeat(299) + get('/held/1', LAST));
     await once(socket, 'close');
     expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(300);
-    expect(heldRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
+    expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
   });
 
   test.each([

@@ -11,47 +11,49 @@ import { jsonExport } from '../otlp/exporter.ts';
 /** Texts in the records of the other workspace. Requests contain the first one, and never the second. */
 const MARK = `other-${randomBytes(6).toString('hex')}`;
 const SECRET = `secret-${randomBytes(6).toString('hex')}`;
-/** In the place of MARK in requests that name nothing. */
+/** Replaces MARK in requests that name no record. */
 const NOBODY = `nobody-${randomBytes(6).toString('hex')}`;
 
 let server: TestServer;
 let own: { tenantId: string; key: string; readToken: string };
 let otherTenantId: string;
-/** Values that name records of the other workspace, and values of the same forms that name nothing. */
+/** Values that name records of the other workspace, and values of the same forms that name no record. */
 let theirs: Record<string, string>;
-let nothing: Record<string, string>;
+let absentValues: Record<string, string>;
 let rowsQuery: string;
 /** Identifiers of the other workspace's records. */
 let identifiers: string[];
 
 beforeAll(async () => {
-  server = await testServer({ checkpointSeconds: 0 });
+  server = await testServer({ checkpointSeconds: undefined });
   const workspaces = [await server.workspace(), await server.workspace(MARK)] as const;
-  const filled = async (tenantId: string, mark: string) => {
+  const fill = async (tenantId: string, mark: string) => {
     const { browser } = await createPerson(server, { [tenantId]: 'admin' }, `admin-${mark}@example.com`);
     const key = await server.key(tenantId);
     return { key, values: await oneOfEach({ url: server.url, tenantId, key, cookie: browser.cookie! }, mark) };
   };
-  const { values: secret } = await filled(workspaces[1], SECRET);
-  const [mine, other] = [await filled(workspaces[0], 'own'), await filled(workspaces[1], MARK)];
+  const { values: secret } = await fill(workspaces[1], SECRET);
+  const [mine, other] = [await fill(workspaces[0], 'own'), await fill(workspaces[1], MARK)];
   own = { tenantId: workspaces[0], key: mine.key, readToken: mine.values.read_token! };
   otherTenantId = workspaces[1];
   theirs = { ...other.values, email: `admin-${MARK}@example.com`, password: 'not the password of anybody' };
   rowsQuery = await queryOfRows();
   identifiers = [...Object.values(other.values), ...Object.values(secret)].filter((value) => IDENTIFIER.test(value));
-  nothing = Object.fromEntries(Object.entries(theirs).map(([name, value]) => [name, name in EVERYWHERE ? value : absent(value)]));
+  absentValues = Object.fromEntries(
+    Object.entries(theirs).map(([name, value]) => [name, name in EVERYWHERE ? value : absent(value)]),
+  );
 });
 
 const IDENTIFIER = /^([0-9a-f]{12}$|[0-9a-f]{8}-|aa_read_)/;
 
-/** A value of the same form that names nothing. */
+/** A value of the same form that names no record. */
 const absent = (value: string): string => {
   if (value.includes(MARK)) return value.replace(MARK, NOBODY);
   if (/^[0-9a-f]{8}-/.test(value)) return randomUUID();
   return value.replace(/[0-9a-f]{12}/, randomBytes(6).toString('hex'));
 };
 
-/** A request that names the records of these values, wherever its route lets it. */
+/** A request that names records by given values, wherever its route accepts such values. */
 interface NamingRequest {
   path: string;
   body?: unknown;
@@ -139,10 +141,10 @@ const withoutNames = (text: string, values: Record<string, string>): string =>
     .reduce((rest, value) => rest.replaceAll(value, 'NAME'), text);
 
 describe('every route, called for the own workspace with the names of the records of another one', () => {
-  test.each(EVERY_ROUTE)('$method $path: reveals nothing and changes nothing of the other', async (route) => {
+  test.each(EVERY_ROUTE)('$method $path reveals nothing of the other and changes nothing in it', async (route) => {
     const before = await otherRows();
     const named = requestsOf(route, own.tenantId, theirs);
-    const control = requestsOf(route, own.tenantId, nothing);
+    const control = requestsOf(route, own.tenantId, absentValues);
     expect(named.length).toBeGreaterThan(0);
     for (const [index, request] of named.entries()) {
       const answer = await send(route, request);
@@ -152,14 +154,14 @@ describe('every route, called for the own workspace with the names of the record
       if (JSON.stringify(request) === JSON.stringify(control[index])) continue;
       const expected = await send(route, control[index]!);
       expect({ request, status: answer.status }).toEqual({ request, status: expected.status });
-      if (answer.status >= 400) expect(withoutNames(answer.text, theirs)).toBe(withoutNames(expected.text, nothing));
+      if (answer.status >= 400) expect(withoutNames(answer.text, theirs)).toBe(withoutNames(expected.text, absentValues));
     }
     expect(await otherRows()).toEqual(before);
   });
 });
 
 describe('every route of the other workspace itself', () => {
-  test.each(EVERY_ROUTE.filter(({ path }) => path.includes(':workspace')))('$method $path: 404', async (route) => {
+  test.each(EVERY_ROUTE.filter(({ path }) => path.includes(':workspace')))('$method $path responds 404', async (route) => {
     const before = await otherRows();
     for (const request of requestsOf(route, otherTenantId, theirs)) {
       const { status, text } = await send(route, request);
@@ -183,7 +185,7 @@ test('members of the other workspace get its identifiers from these routes, so t
 describe('cursors of lists of the other workspace', () => {
   const lists = EVERY_ROUTE.filter(({ query }) => query?.properties.cursor !== undefined);
 
-  test.each(lists)('$method $path: return nothing of the other workspace', async (route) => {
+  test.each(lists)('$method $path returns nothing of the other workspace for one', async (route) => {
     const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
     const [request] = requestsOf(route, otherTenantId, theirs);
     const limit = route.query.properties.limit === undefined ? '' : '?limit=1';
@@ -199,7 +201,7 @@ describe('cursors of lists of the other workspace', () => {
 
 describe('idempotency keys of the other workspace', () => {
   test.each(Object.values(operations).filter(({ replayable }) => replayable))(
-    '$path: replay nothing',
+    '$path replays nothing for them',
     async ({ path, bodies }) => {
       const otherKey = await server.key(otherTenantId);
       const choice = { valueOf: () => undefined, includes: () => false };
@@ -214,7 +216,7 @@ describe('idempotency keys of the other workspace', () => {
 
 describe('the visible part of a key of the other workspace', () => {
   test.each(EVERY_ROUTE.filter(({ credential }) => credential === 'key' || credential === 'token'))(
-    '$method $path: with the own secret is no credential',
+    '$method $path does not accept it with the own secret',
     async (route) => {
       const key = (route.credential === 'key' ? own.key : own.readToken).replace(/[0-9a-f]{12}/, theirs.prefix!);
       const [request] = requestsOf(route, own.tenantId, theirs);

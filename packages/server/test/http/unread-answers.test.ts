@@ -42,7 +42,7 @@ describe('clients that send requests and never read', () => {
     Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
   /** Opens connections that send a request and read nothing. */
-  function neverRead(count: number, text: string): void {
+  function sendWithoutReading(count: number, text: string): void {
     for (let socket = 0; socket < count; socket += 1) {
       const opened = connect(Number(new URL(server.url).port), '127.0.0.1', () => opened.write(text));
       opened.on('error', () => undefined);
@@ -53,8 +53,8 @@ describe('clients that send requests and never read', () => {
 
   test('use bounded memory, delay no other client and are disconnected', { timeout: 100_000 }, async () => {
     const before = residentBytes(server.pid);
-    neverRead(60, httpText('GET /api/ledger/audit/entries HTTP/1.1', ['Host: x', `Authorization: Bearer ${token}`]));
-    await until('responses are held', async () => (await metric('countersign_answering_bytes')) > 0);
+    sendWithoutReading(60, httpText('GET /api/ledger/audit/entries HTTP/1.1', ['Host: x', `Authorization: Bearer ${token}`]));
+    await until('responses wait in memory', async () => (await metric('countersign_answering_bytes')) > 0);
     for (let turn = 0; turn < 10; turn += 1) {
       expect((await append('others are served')).status).toBe(200);
       expect(residentBytes(server.pid) - before).toBeLessThan(700 * MIB);
@@ -68,7 +68,7 @@ describe('clients that send requests and never read', () => {
 
   test('do not make the server hold all documents of one connection in memory', async () => {
     const before = residentBytes(server.pid);
-    neverRead(20, httpText('GET /openapi.json HTTP/1.1', ['Host: x']).repeat(1_700));
+    sendWithoutReading(20, httpText('GET /openapi.json HTTP/1.1', ['Host: x']).repeat(1_700));
     await sleep(1_500);
     expect((await append('others are served')).status).toBe(200);
     expect(residentBytes(server.pid) - before).toBeLessThan(300 * MIB);

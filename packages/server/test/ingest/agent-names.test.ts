@@ -36,7 +36,7 @@ const evaluate = (agent_name: string, headers: Record<string, string> = {}, othe
 const check = (question: object, otherKey = key) => server.post(paths.promotionCheck, otherKey, question);
 const agents = () =>
   server.database.sql<{ name: string }>('SELECT name FROM countersign.agents WHERE tenant_id = $1', [tenantId]);
-/** Stores an agent like a server did before the rule existed. */
+/** Stores an agent as a server did before the rule existed. */
 const registerBefore = async (name: string, tenant = tenantId) => {
   await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
     tenant,
@@ -161,7 +161,7 @@ describe('a new name that resembles a known one', () => {
     expect(warning(await server.post(path, key, body(lookAlike)))).toBeNull();
   });
 
-  test('the warning is replayed with the stored answer', async () => {
+  test('the warning is replayed with the stored response', async () => {
     await evaluate('replayed');
     const headers = { 'idempotency-key': randomUUID() };
     const [first, again] = [await evaluate('Replayed', headers), await evaluate('Replayed', headers)];

@@ -12,7 +12,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** The three endpoints that register agents, each with a record. */
+/** Three of the endpoints that register agents, each with a record. */
 const RECORDS = [
   ['a trace', paths.traces, () => ({ trace_id: randomUUID() })],
   ['a telemetry event', paths.telemetry, () => ({ trace_id: randomUUID(), outcome: 'success' })],
@@ -49,7 +49,7 @@ describe('agents', () => {
     expect(rows).toEqual([{ n: 3 }]);
   });
 
-  test('matches names exactly', async () => {
+  test('are found by their exact name only', async () => {
     const names = ['Letter', 'letter', 'l\u0435tter', 'letter\u00e9', 'lettere', '\u{1F600}'.repeat(512)];
     for (const agent_name of names)
       expect(statusAndIssues(await server.post(paths.evaluations, key, { name: 'n', agent_name }))).toEqual([200]);
@@ -78,7 +78,7 @@ describe('agents', () => {
     },
   );
 
-  test('rejects an unknown id without a name, with a remedy that the endpoint accepts', async () => {
+  test('an unknown id without a name is rejected with a remedy that the endpoint accepts', async () => {
     const id = randomUUID();
     const remedyOf = async (path: string, record: object) => {
       const { status, body } = await server.post(path, key, { ...record, agent_id: id });

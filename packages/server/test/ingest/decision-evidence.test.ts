@@ -43,9 +43,9 @@ describe('the signed decision', () => {
     ['too short', 'a'.repeat(15)],
     ['too long', 'a'.repeat(65)],
     ['empty', ''],
-    ['other characters', `${'a'.repeat(16)}+/=`],
-    ['given twice', `${'a'.repeat(16)}, ${'b'.repeat(16)}`],
-  ])('rejects a nonce that is %s with the cause and remedy and decides nothing', async (_what, nonce) => {
+    ['of other characters', `${'a'.repeat(16)}+/=`],
+    ['two nonces', `${'a'.repeat(16)}, ${'b'.repeat(16)}`],
+  ])('is not made for a nonce that is %s, and the response explains the fault', async (_what, nonce) => {
     const before = await server.database.sql('SELECT count(*) FROM countersign.decisions');
     const answer = await server.post(paths.promotionCheck, key, { agent_name: 'named' }, { 'countersign-nonce': nonce });
     expect(answer.status).toBe(422);
@@ -58,7 +58,7 @@ describe('the signed decision', () => {
     expect(await server.database.sql('SELECT count(*) FROM countersign.decisions')).toEqual(before);
   });
 
-  test('rejects two nonces in two headers', async () => {
+  test('is not made for two nonces in two headers', async () => {
     const headers = new Headers({ 'content-type': 'application/json', authorization: `Bearer ${key}` });
     headers.append('countersign-nonce', 'a'.repeat(16));
     headers.append('countersign-nonce', 'b'.repeat(16));
@@ -225,6 +225,6 @@ describe('ledger verify', () => {
 });
 
 async function operate(...args: string[]): Promise<void> {
-  const ran = await runCommand(environmentOf(server), ...args);
-  if (ran.status !== 0) throw new Error(ran.err);
+  const { status, err } = await runCommand(environmentOf(server), ...args);
+  if (status !== 0) throw new Error(err);
 }

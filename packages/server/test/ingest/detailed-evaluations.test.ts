@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { closeRecertifications } from '../../src/workspace/close-recertifications.ts';
 import { openIncident } from '../../src/workspace/open-incident.ts';
-import { setEvaluationTime as recordedAt } from '../harness/backdate.ts';
+import { setEvaluationTime } from '../harness/backdate.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -59,7 +59,7 @@ describe('POST /api/v1/evaluations', () => {
     expect(await check({ agent_name: 'both' })).toMatchObject({ allowed: true, evaluation_id: plain.id });
   });
 
-  test('replays the first answer for an Idempotency-Key, separately from the public endpoint', async () => {
+  test('replays the first response for an Idempotency-Key, separately from the public endpoint', async () => {
     const body = { agent_name: 'again', cases: { total: 4, passed: 3, failed: 1 } };
     const first = await record(body, { 'idempotency-key': 'k' });
     const again = await record(body, { 'idempotency-key': 'k' });
@@ -122,7 +122,7 @@ describe('the age of an evaluation', () => {
   test('counts from the time of recording when that is earlier or evaluated_at is absent', async () => {
     await record({ agent_name: 'ahead', evaluated_at: hoursAgo(-0.05), ...passing });
     await record({ agent_name: 'silent', ...passing });
-    for (const agent_name of ['ahead', 'silent']) await recordedAt(server, agent_name, `recorded_at - interval '5 hours'`);
+    for (const agent_name of ['ahead', 'silent']) await setEvaluationTime(server, agent_name, `recorded_at - interval '5 hours'`);
     for (const agent_name of ['ahead', 'silent']) {
       const decision = await check({ agent_name, max_age_hours: 4 });
       expect([decision.reason, Math.floor(decision.evaluation_age)]).toEqual(['no_recent_evaluation', 5]);
@@ -138,7 +138,7 @@ describe('the age of an evaluation', () => {
 
   test('an evaluation recorded in the future allows nothing, whatever its evaluated_at', async () => {
     await record({ agent_name: 'jumped', evaluated_at: hoursAgo(1), ...passing });
-    await recordedAt(server, 'jumped', `clock_timestamp() + interval '20 years'`);
+    await setEvaluationTime(server, 'jumped', `clock_timestamp() + interval '20 years'`);
     expect(await check({ agent_name: 'jumped' })).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });
   });
 

@@ -19,7 +19,7 @@ describe('telemetry', () => {
       [traceIds],
     );
 
-  test('stores one event and a batch of 200, each event separately and in order', async () => {
+  test('is stored as single events in order, whether it arrives as one event or as a batch of 200', async () => {
     const one = {
       trace_id: randomUUID(),
       outcome: 'any label',
@@ -44,14 +44,14 @@ describe('telemetry', () => {
     expect(rows.map(({ has_error }) => has_error)).toEqual(ids.map((_, index) => index % 2 === 1));
   });
 
-  test('stores repeated events of one trace_id without merging them', async () => {
+  test('is not merged when events of one trace_id are repeated', async () => {
     const event = { trace_id: randomUUID(), outcome: 'success' };
     await server.post(paths.telemetry, key, { events: [event, event] });
     await server.post(paths.telemetry, key, event);
     expect(await events([event.trace_id])).toHaveLength(3);
   });
 
-  test('keeps a batch byte for byte', async () => {
+  test('is stored byte for byte as a batch', async () => {
     const document = `{"events" :[ {"trace_id":"t","outcome":"ok","input":"\\u0000\\ud800","x":{"a":1,"a":2}} ]}\n`;
     await server.post(paths.telemetry, key, document);
     expect(
@@ -61,7 +61,7 @@ describe('telemetry', () => {
 });
 
 describe('evaluations', () => {
-  test('stores each as a separate record, without an agent if none is named, passing by default, as sent', async () => {
+  test('are stored as separate records as sent, without an agent if none is named, and passing by default', async () => {
     const document = '{"name":"lonely", "notes":"\\u0000 and \u{1F600}", "severity_threshold":-1.5e3}';
     const ids = [];
     for (let time = 0; time < 2; time += 1) ids.push((await server.post(paths.evaluations, key, document)).body.id);
@@ -100,7 +100,7 @@ describe('the audit ledger', () => {
     ' {\n"action" : "b", "metadata":{"deep":{"b":[{}],"a":[[]]}},\t"actor":"a" } ',
   ];
 
-  test('each entry links to the one before, has the hash of docs/formats.md, and the answer proves it', async () => {
+  test('has entries that link to the one before, with the hash of docs/formats.md, and the response contains both', async () => {
     const answers: Answer[] = [];
     for (const body of BODIES) answers.push(await server.post(paths.audit, key, body));
     const rows = await server.database.sql<{ seq: number; document: string; row_hash: string; prev_hash: string | null }>(

@@ -92,7 +92,7 @@ test('the sum is unknown and not zero after the only span with a value is replac
   expect(await send('unknown', [{ ...step, total_tokens: 0, cost_usd: 0 }])).toMatchObject({ tokens: 0, cost_usd: 0 });
 });
 
-test('rejects a submission whose sum is too large and changes nothing', async () => {
+test('a submission whose sum is too large is rejected and changes nothing', async () => {
   const large = (span_id: string) => ({ span_id, kind: 'llm', name: 'step', total_tokens: Number.MAX_SAFE_INTEGER });
   await send('large', [large('a')]);
   const { status, body } = await server.post(paths.traces, key, { trace_id: 'large', spans: [large('b')] });

@@ -62,10 +62,10 @@ describe('promotion check', () => {
     expect(await server.database.sql(stored)).toEqual([{ pass_rate: '0', severity_threshold: '0' }]);
     const { status, body } = await server.post(paths.promotionCheck, key, '{"agent_name":"minus zero","min_pass_rate":-0}');
     expect([status, body.allowed, body.threshold, body.actual_threshold]).toEqual([200, true, 0, 0]);
-    const [kept] = await server.database.sql<{ document: string }>('SELECT document FROM countersign.decisions WHERE id = $1', [
+    const [row] = await server.database.sql<{ document: string }>('SELECT document FROM countersign.decisions WHERE id = $1', [
       body.decision_id,
     ]);
-    expect(kept!.document).not.toMatch(/[^0-9a-f]-0/);
+    expect(row!.document).not.toMatch(/[^0-9a-f]-0/);
   });
 
   test('the latest evaluation counts whatever its status, so a running one suspends the old result', async () => {
@@ -161,7 +161,7 @@ describe('promotion check', () => {
       decisionFault(body, deriveDecisionKey(server.open.secrets.masterSecret, tenantId, body.key_id), digests),
     ).toBeUndefined();
     expect(decisionFault(body, deriveDecisionKey(server.open.secrets.masterSecret, randomUUID(), body.key_id), digests)).toBe(
-      'the signature is not of this key',
+      'the signature is not by this key',
     );
     expect(
       decisionFault(
@@ -172,14 +172,14 @@ describe('promotion check', () => {
     ).toContain('was altered');
   });
 
-  test('keeps every decision as signed; the gate writes only blocked ones to the ledger', async () => {
+  test('stores every decision as signed, and writes only blocked ones to the ledger', async () => {
     const allowed = (await check({ agent_name: 'at' })).body;
     const blocked = (await check({ agent_name: 'at', min_pass_rate: 99 })).body;
-    const kept = await server.database.sql<{ id: string; document: string }>(
+    const stored = await server.database.sql<{ id: string; document: string }>(
       'SELECT id, document FROM countersign.decisions WHERE id = ANY ($1::uuid[])',
       [[allowed.decision_id, blocked.decision_id]],
     );
-    expect(kept.map(({ document }) => JSON.parse(document))).toEqual(expect.arrayContaining([allowed, blocked]));
+    expect(stored.map(({ document }) => JSON.parse(document))).toEqual(expect.arrayContaining([allowed, blocked]));
     const entries = await server.database.sql<{ document: string }>(
       `SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND document LIKE '%' || $2 || '%'`,
       [tenantId, blocked.decision_id],
@@ -201,9 +201,9 @@ describe('promotion check', () => {
     ).toEqual([]);
   });
 
-  test('ignores an Idempotency-Key on a promotion check', async () => {
-    const ask = () => server.post(paths.promotionCheck, key, { agent_name: 'at' }, { 'idempotency-key': 'same' });
-    const [first, second] = [await ask(), await ask()];
+  test('ignores an Idempotency-Key', async () => {
+    const send = () => server.post(paths.promotionCheck, key, { agent_name: 'at' }, { 'idempotency-key': 'same' });
+    const [first, second] = [await send(), await send()];
     expect(first.body.decision_id).not.toBe(second.body.decision_id);
     expect(second.headers.get('idempotent-replayed')).toBeNull();
   });
@@ -214,7 +214,7 @@ describe('promotion check', () => {
   });
 
   test('parses the preference with parameters and ignores it inside another value', async () => {
-    const asks = async (prefer: string) =>
+    const isAttested = async (prefer: string) =>
       (await server.post(paths.promotionCheck, key, { agent_name: 'ghost' }, { prefer })).headers.has('countersign-attestation');
     for (const prefer of [
       'countersign-attestation; foo=1',
@@ -222,7 +222,7 @@ describe('promotion check', () => {
       'a="\\", countersign-attestation',
       'countersign-attestation=""',
     ])
-      expect([prefer, await asks(prefer)]).toEqual([prefer, true]);
+      expect([prefer, await isAttested(prefer)]).toEqual([prefer, true]);
     for (const prefer of [
       'a="x, countersign-attestation"',
       'a; countersign-attestation',
@@ -231,7 +231,7 @@ describe('promotion check', () => {
       'countersign-attestations',
       '',
     ])
-      expect([prefer, await asks(prefer)]).toEqual([prefer, false]);
+      expect([prefer, await isAttested(prefer)]).toEqual([prefer, false]);
   });
 
   test('returns the attestation in a header only when it is preferred', async () => {

@@ -134,7 +134,7 @@ describe('imported runs in the format of τ-bench', () => {
     expect(spans.filter(({ kind }) => kind === 'tool')).toHaveLength(ofRole('tool'));
   });
 
-  test('the stored documents contain every message, argument and answer of the runs', async () => {
+  test('the stored documents contain every message, tool argument and tool result of the runs', async () => {
     const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
     const documents = new Map(stored.map((document) => JSON.parse(document.toString())).map((trace) => [trace.trace_id, trace]));
     for (const run of runs) {

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 const span = (id: string, members: object = {}) => ({ span_id: id, kind: 'llm', name: 'step', ...members });
-/** Sends a trace and returns the body of the answer. */
+/** Sends a trace and returns the body of the response. */
 const trace = async (traceId: string, members: object = {}) => {
   const { status, body } = await server.post(paths.traces, key, { trace_id: traceId, ...members });
   expect([status, body.issues]).toEqual([200, undefined]);
@@ -59,7 +59,7 @@ describe('the totals of a trace', () => {
       { tokens: 23, cost_usd: null },
     ],
     [
-      'only one of them makes no total',
+      'a supplied number of prompt tokens alone makes no total',
       { prompt_tokens: 20, spans: [span('a', { total_tokens: 50 })] },
       { tokens: 50, cost_usd: null },
     ],
@@ -198,14 +198,14 @@ describe('a trace sent again', () => {
     ];
     for (const document of documents) expect((await server.post(paths.traces, key, document)).status).toBe(200);
     expect((await server.post(paths.traces, key, gzipSync(documents[0]!), { 'content-encoding': 'gzip' })).status).toBe(200);
-    const kept = await server.database.sql<{ document: string; recorded_by: string; received_at: Date }>(
+    const submissions = await server.database.sql<{ document: string; recorded_by: string; received_at: Date }>(
       `SELECT document, recorded_by, received_at FROM countersign.trace_submissions WHERE trace = $1 ORDER BY number`,
       [(await stored('kept')).id],
     );
-    expect(kept.map(({ document }) => document)).toEqual([...documents, documents[0]]);
-    expect(new Set(kept.map(({ recorded_by }) => recorded_by))).toEqual(new Set([`key:${key.slice(8, 20)}`]));
-    expect(kept.map(({ received_at }) => +received_at)).toEqual(
-      kept.map(({ received_at }) => +received_at).toSorted((a, b) => a - b),
+    expect(submissions.map(({ document }) => document)).toEqual([...documents, documents[0]]);
+    expect(new Set(submissions.map(({ recorded_by }) => recorded_by))).toEqual(new Set([`key:${key.slice(8, 20)}`]));
+    expect(submissions.map(({ received_at }) => +received_at)).toEqual(
+      submissions.map(({ received_at }) => +received_at).toSorted((a, b) => a - b),
     );
   });
 });
@@ -246,7 +246,7 @@ test('a batch finds its traces by their keys and does not scan a workspace that 
       );
       expect(await mergeSpans(tx, merged)).toHaveLength(3);
     });
-    const merging = await costOf(async () => updateTraces(tx, '2026-11-20T09:30:00.000Z', known.map(finished)));
+    const merging = await costOf(async () => updateTraces(tx, '2026-11-20T09:30:00.000Z', known.map(failedFacts)));
     const rows = { locking, summing, merging };
     for (const [what, read] of Object.entries(rows)) expect([what, read]).toEqual([what, Math.min(read, 20)]);
     const outcomes = await tx.run(
@@ -257,10 +257,10 @@ test('a batch finds its traces by their keys and does not scan a workspace that 
   });
 });
 
-const nothing: Usage = { promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null };
+const NO_USAGE: Usage = { promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null };
 
 /** The facts of a known trace after a submission without spans that ended in failure. */
-const finished = ({ id, traceId }: KnownTrace): TraceFacts => ({
+const failedFacts = ({ id, traceId }: KnownTrace): TraceFacts => ({
   id,
   traceId,
   agentId: null,
@@ -275,7 +275,7 @@ const finished = ({ id, traceId }: KnownTrace): TraceFacts => ({
   hasError: false,
   startedAt: null,
   endedAt: null,
-  supplied: nothing,
-  totals: nothing,
+  supplied: NO_USAGE,
+  totals: NO_USAGE,
   spanCount: 0,
 });

@@ -132,7 +132,7 @@ describe('proofs', () => {
     expect(head).toMatchObject({ origin: originOf(tenantId, 'audit'), size: Number(count) });
   });
 
-  test('every row has a valid inclusion proof, also at the edges of stored subtrees', async () => {
+  test('rows have valid inclusion proofs, also at the edges of stored subtrees', async () => {
     const rows = (await get('/api/ledger/audit/entries')).text
       .trim()
       .split('\n')
@@ -172,7 +172,7 @@ describe('proofs', () => {
 });
 
 describe('decisions and attestations', () => {
-  test('a decision is read exactly as answered and is attested by a published key', async () => {
+  test('a decision is read exactly as the check returned it, and a published key attests it', async () => {
     const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
     expect(await getJson(`/api/ledger/decisions/${body.decision_id}`)).toEqual(body);
     const envelope = await getJson(`/api/ledger/decisions/${body.decision_id}/attestation`);

@@ -62,7 +62,7 @@ describe('verifyDatabase', () => {
     ['action', row(`action = 'agent.blocked'`), 3, /the column action says/],
     ['trace_id', row(`trace_id = 'run-9'`), 3, /the column trace_id says "run-9"/],
     [
-      'actor, run together with action as they are read',
+      'actor, joined with action as the query joins them',
       row(`actor = actor || E'\\x1f' || action, action = ''`),
       3,
       /the column actor/,

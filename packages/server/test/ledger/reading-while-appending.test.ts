@@ -34,7 +34,7 @@ test('a log that grows after the first statement of a reading transaction is not
   expect(status).toBe(200);
 });
 
-test('the page of a workspace is answered while its evidence grows', async () => {
+test('a reading transaction can read the evidence when it grew after the first statement', async () => {
   await inReadTransaction(server.open.readPool, workspace, async (tx) => {
     await findOwnTenant(tx);
     await appendEvent();

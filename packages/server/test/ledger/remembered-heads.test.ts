@@ -27,13 +27,13 @@ describe('RememberedHeads', () => {
   });
 
   test('returns nothing before a head was remembered', () => {
-    expect(heads.take('t')).toBeUndefined();
+    expect(heads.get('t')).toBeUndefined();
   });
 
   test("returns the head with the time of the database's clock and the expected stored head", () => {
     heads.remember('t', head(7));
     now += 1_500;
-    expect(heads.take('t')).toMatchObject({
+    expect(heads.get('t')).toMatchObject({
       seq: 7,
       now: '2026-11-21T08:00:01.500Z',
       guessed: { seq: 7, rowHash: 'ab'.repeat(32) },
@@ -42,25 +42,25 @@ describe('RememberedHeads', () => {
 
   test("returns nothing while the last row's time is ahead of the clock, so the head is read and the writer waits", () => {
     heads.remember('t', head(8, { now: '2026-11-21T08:00:01.800Z', guessed: { seq: 7, rowHash: null } }));
-    expect(heads.take('t')).toBeUndefined();
+    expect(heads.get('t')).toBeUndefined();
     now += 300;
-    expect(heads.take('t')).toMatchObject({ seq: 8, now: '2026-11-21T08:00:01.800Z', guessed: { seq: 8 } });
+    expect(heads.get('t')).toMatchObject({ seq: 8, now: '2026-11-21T08:00:01.800Z', guessed: { seq: 8 } });
   });
 
   test('drops a head after a wrong guess and trusts heads again after one second', () => {
     heads.drop('t', true);
-    expect(heads.take('t')).toBeUndefined();
+    expect(heads.get('t')).toBeUndefined();
     heads.remember('t', head(9));
-    expect(heads.take('t')).toBeUndefined();
+    expect(heads.get('t')).toBeUndefined();
     now += 1_001;
     heads.remember('t', head(10));
-    expect(heads.take('t')).toMatchObject({ seq: 10 });
+    expect(heads.get('t')).toMatchObject({ seq: 10 });
     heads.remember('t', head(11, { guessed: { seq: 10, rowHash: null } }));
   });
 
   test('returns nothing after a minute, so that the clocks are compared again', () => {
     now += 60_001;
-    expect(heads.take('t')).toBeUndefined();
+    expect(heads.get('t')).toBeUndefined();
   });
 });
 
@@ -72,36 +72,36 @@ describe('RememberedHeads after a failed batch', () => {
     return heads;
   };
 
-  test('reads the head once when the guess was not the reason', () => {
+  test('lets one batch read the head when a wrong guess was not the reason', () => {
     const heads = headsAfterOneBatch();
     heads.drop('t', false);
-    expect(heads.take('t')).toBeUndefined();
+    expect(heads.get('t')).toBeUndefined();
     heads.remember('t', head(2));
-    expect(heads.take('t')).toMatchObject({ seq: 2 });
+    expect(heads.get('t')).toMatchObject({ seq: 2 });
   });
 
-  test('does not suspect another process when the next batch fails with it', () => {
+  test('does not suspect another process when the wrong guess came from the failed batch', () => {
     const heads = headsAfterOneBatch();
     heads.drop('t', false);
     heads.drop('t', true);
     heads.remember('t', head(2));
-    expect(heads.take('t')).toMatchObject({ seq: 2 });
+    expect(heads.get('t')).toMatchObject({ seq: 2 });
   });
 });
 
-test('does not remember a head whose reading was evicted in the meantime', () => {
+test('RememberedHeads does not remember a head if it dropped the memory of the tenant in the meantime', () => {
   let now = START;
   const clock = () => now;
   const heads = new RememberedHeads(clock, clock);
   heads.remember('t', head(1));
-  const { guessed } = heads.take('t')!;
+  const { guessed } = heads.get('t')!;
   for (let other = 0; other < 10_000; other += 1) heads.remember(`other-${other}`, head(1));
   now += 30_000;
   heads.remember('t', head(2, { guessed: guessed! }));
-  expect(heads.take('t')).toBeUndefined();
+  expect(heads.get('t')).toBeUndefined();
 });
 
-test.for([-3_600_000, 3_600_000])('drops the head when the wall clock is set by %i ms', (step) => {
+test.for([-3_600_000, 3_600_000])('RememberedHeads returns no head after the wall clock was set by %i ms', (step) => {
   let wall = START;
   const heads = new RememberedHeads(
     () => 1_000,
@@ -109,9 +109,9 @@ test.for([-3_600_000, 3_600_000])('drops the head when the wall clock is set by 
   );
   heads.remember('t', head(1));
   wall += step;
-  expect(heads.take('t')).toBeUndefined();
+  expect(heads.get('t')).toBeUndefined();
   heads.remember('t', head(2, { clock: new Date(wall).toISOString(), now: new Date(wall).toISOString() }));
-  expect(heads.take('t')).toMatchObject({ seq: 2 });
+  expect(heads.get('t')).toMatchObject({ seq: 2 });
 });
 
 describe('appending after a remembered head', () => {

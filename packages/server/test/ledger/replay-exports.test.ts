@@ -68,7 +68,7 @@ test('every decision of the server follows from the exported evidence log', asyn
   for (const verdict of await replayWithBoth(evidence)) expect(verdict).toEqual([0, expect.stringMatching(/^whole: 10 /)]);
 });
 
-test('names the decision whose evidence event was changed', async () => {
+test('both verifiers name the decision whose evidence event was changed', async () => {
   const text = readFileSync(evidence, 'utf8');
   expect(text).toContain('"status":"approved"');
   const changed = join(folder, 'changed.ndjson');
@@ -80,7 +80,7 @@ test('names the decision whose evidence event was changed', async () => {
     expect(verdict).toEqual([1, expect.stringMatching(/^broken at .*seq 8\)?: /)]);
 });
 
-test('exits with 2 for an unreadable export and for --replay with another log', async () => {
+test('both verifiers exit with 2 for an unreadable export, and the command also for --replay with another log', async () => {
   const missing = join(folder, 'missing.ndjson');
   const [ours, theirs] = await replayWithBoth(missing);
   expect([ours![0], theirs![0]]).toEqual([2, 2]);

@@ -25,7 +25,7 @@ const countRows = async () =>
 
 const INVALID_ARGUMENT = 3;
 const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
-describe('answers google.rpc.Status to an unacceptable export and stores nothing', () => {
+describe('the server answers google.rpc.Status to an unacceptable export and stores nothing', () => {
   test.each<[string, () => Promise<ExportAnswer>, number, RegExp]>([
     ['random bytes', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
     ['truncated protobuf', () => good.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
@@ -100,7 +100,7 @@ describe('answers google.rpc.Status to an unacceptable export and stores nothing
     expect(await countRows()).toEqual(before);
   });
 
-  test('answers 401 in the media type of the request to a missing or unknown key or one without the scope', async () => {
+  test('the server answers 401 in the media type of the request to a missing or unknown key or one without the scope', async () => {
     const other = await server.key(workspace, ['audit']);
     for (const key of [undefined, 'aa_live_nothing', other]) {
       const answer = await exporter(server, key).send(trace(), PROTOBUF);
@@ -110,7 +110,7 @@ describe('answers google.rpc.Status to an unacceptable export and stores nothing
     }
   });
 
-  test('answers 405 with Allow: POST to another method', async () => {
+  test('the server answers 405 with Allow: POST to another method', async () => {
     for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
       const response = await fetch(server.url + path);
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
@@ -118,7 +118,7 @@ describe('answers google.rpc.Status to an unacceptable export and stores nothing
   });
 });
 
-test('answers 503 with Retry-After when the queue has no room for an export', async () => {
+test('the server answers 503 with Retry-After when the queue has no room for an export', async () => {
   const full = await testServer({ queueBytesMax: 1000 });
   const { send } = exporter(full, await full.key(await full.workspace()));
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(trace(), PROTOBUF)));
@@ -128,7 +128,7 @@ test('answers 503 with Retry-After when the queue has no room for an export', as
     expect([answer.status, answer.headers.get('retry-after'), statusOf(answer).code]).toEqual([503, '1', 14]);
 });
 
-test('answers 429 with Retry-After to a key that sends too much, and stores nothing', async () => {
+test('the server answers 429 with Retry-After to a key that sends too much, and stores nothing', async () => {
   const limited = await testServer({ rateLimitPerMinute: 2 });
   const { send } = exporter(limited, await limited.key(await limited.workspace()));
   const answers = [];

@@ -11,7 +11,7 @@ import { type ExportAnswer, exporter, PROTOBUF, partialSuccessOf, statusOf } fro
 /** COUNTERSIGN_FUZZ_RUNS sets another number of requests, COUNTERSIGN_FUZZ_SEED repeats those of an earlier run. */
 const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 4000);
 const SEED = Number(process.env.COUNTERSIGN_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
-/** Requests of one workspace. */
+/** The largest number of requests to one workspace. */
 const ROUND = 1000;
 const SENDERS = 16;
 const RPC_CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 413: 3, 415: 3, 503: 14 };
@@ -90,14 +90,14 @@ function otherSender(send: ReturnType<typeof exporter>['send']) {
   };
 }
 
-test(`answers fuzzed exports with the error of OTLP and stores only accepted ones (seed ${SEED})`, {
+test(`the server answers fuzzed exports with errors of OTLP and stores only accepted ones (seed ${SEED})`, {
   timeout: 3_600_000,
 }, async () => {
   const workspace = await server.workspace();
   const other = otherSender(exporter(server, await server.key(workspace)).send);
   for (let sent = 0; sent < RUNS; sent += ROUND) await runRound(SEED + sent, Math.min(ROUND, RUNS - sent));
   const latencies = await other.stop();
-  // All outcomes occurred, so the checks above were not empty.
+  // All statuses except 503 occurred, so the checks above were not empty.
   expect([...statuses.keys()].sort()).toEqual(expect.arrayContaining([200, 400, 401, 413, 415]));
   expect(latencies.at(-1)).toBeLessThan(5000);
   const [row] = await server.database.sql('SELECT count(*)::int AS n FROM countersign.traces WHERE tenant_id = $1', [workspace]);

@@ -167,5 +167,5 @@ const KINDS: fc.Arbitrary<FuzzedExport> = fc.oneof(
   { arbitrary: valid, weight: 50 },
 );
 
-/** Requests of a seed. */
+/** The first requests that a seed produces. */
 export const fuzzedExports = (seed: number, count: number): FuzzedExport[] => fc.sample(KINDS, { seed, numRuns: count });

@@ -57,8 +57,8 @@ const MESSAGES = [
 /** A run whose chat span has no messages. */
 const runWithoutMessages = (traceId: string) => {
   const [chat, root] = chatRun(traceId);
-  const kept = Object.entries(chat!.attributes!).filter(([name]) => !name.endsWith('messages'));
-  return jsonExport([{ ...chat!, attributes: Object.fromEntries(kept) }, root!]);
+  const attributes = Object.entries(chat!.attributes!).filter(([name]) => !name.endsWith('messages'));
+  return jsonExport([{ ...chat!, attributes: Object.fromEntries(attributes) }, root!]);
 };
 const postLogs = async (body: unknown) => {
   const { status, bytes } = await sendJson(body, '/v1/logs');

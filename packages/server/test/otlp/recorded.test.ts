@@ -52,7 +52,7 @@ const STEPS: Record<string, unknown[][]> = {
     answeredCall('chat gpt-4o', OPENAI, 'openai'),
     failedCall('chat broken', 'openai'),
   ],
-  // It omits the failed call.
+  // This instrumentation omits the failed call.
   'openinference-openai': [
     answeredCall('OpenAI Chat Completions', OPENAI, 'openai'),
     answeredCall('OpenAI Chat Completions', OPENAI, 'openai'),
@@ -66,7 +66,7 @@ const STEPS: Record<string, unknown[][]> = {
     clientCall('success', CLAUDE),
     clientCall('error', 'broken'),
   ],
-  // It omits the failed call.
+  // This instrumentation omits the failed call.
   'openllmetry-openai': [answeredCall('chat gpt-4o', OPENAI, 'openai'), answeredCall('chat gpt-4o', OPENAI, 'openai')],
   'openinference-langchain': [
     answeredCall('ChatOpenAI', 'gpt-4o', null),
@@ -79,7 +79,7 @@ const STEPS: Record<string, unknown[][]> = {
     answeredCall('chat gpt-4o', OPENAI, 'openai'),
     failedCall('chat broken', 'openai'),
   ],
-  // It names no model for a failed call.
+  // This instrumentation names no model for a failed call.
   'python-openinference-openai': [
     answeredCall('ChatCompletion', OPENAI, 'openai'),
     answeredCall('ChatCompletion', OPENAI, 'openai'),

@@ -44,7 +44,7 @@ export function statusOf({ headers, bytes }: ExportAnswer): { code: number; mess
   return status;
 }
 
-/** Decodes the response to an export in the media type of its response: the number of rejected records, and the message. */
+/** Decodes the response to an export in its media type. Returns the number of rejected records, and the message. */
 export function partialSuccessOf({ headers, bytes }: ExportAnswer): { rejected: number; message: string } {
   if (headers.get('content-type')!.includes('json')) {
     const { partialSuccess: { errorMessage = '', ...counts } = {} } = JSON.parse(bytes.toString());

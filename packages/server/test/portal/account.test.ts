@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 const NEW = 'another good password';
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
-const signedIn = async (email: string, password = PASSWORD, at = server) => {
+const signIn = async (email: string, password = PASSWORD, at = server) => {
   const browser = new Browser(at);
   return { browser, outcome: outcome(await browser.call('POST', '/session', { email, password })) };
 };
@@ -34,15 +34,15 @@ const change = (browser: Browser, current: string, to: string) =>
 
 describe("changing one's own password", () => {
   test("ends every session on every server except the caller's new one, and the old password stops working", async () => {
-    const elsewhere = (await signedIn(ada.email, PASSWORD, other)).browser;
+    const elsewhere = (await signIn(ada.email, PASSWORD, other)).browser;
     const before = ada.browser.cookie;
     expect(outcome(await change(ada.browser, PASSWORD, NEW))).toBe('200 ok');
     expect(ada.browser.cookie).not.toBe(before);
     expect(await sessionOutcome(ada.browser)).toBe('200 ok');
     expect(await sessionOutcome(elsewhere)).toBe('401 not_signed_in');
     expect(await sessionOutcome(new Browser(server, before))).toBe('401 not_signed_in');
-    expect((await signedIn(ada.email)).outcome).toBe('401 sign_in_failed');
-    expect((await signedIn(ada.email, NEW)).outcome).toBe('200 ok');
+    expect((await signIn(ada.email)).outcome).toBe('401 sign_in_failed');
+    expect((await signIn(ada.email, NEW)).outcome).toBe('200 ok');
   });
 
   test('requires the current password and a long enough new one, and changes nothing when rejected', async () => {
@@ -53,13 +53,13 @@ describe("changing one's own password", () => {
       [{ path: '/new_password', code: 'too_short', message: 'new_password must have at least 12 characters' }],
     ]);
     expect(await sessionOutcome(ada.browser)).toBe('200 ok');
-    expect((await signedIn(ada.email)).outcome).toBe('200 ok');
+    expect((await signIn(ada.email)).outcome).toBe('200 ok');
   });
 
   test('leaves no session of the old password, even with concurrent sign-ins', async () => {
     for (let round = 0; round < 3; round += 1) {
       const [from, to] = round % 2 === 0 ? [PASSWORD, NEW] : [NEW, PASSWORD];
-      const signingIn = Array.from({ length: 6 }, (_, index) => signedIn(ada.email, from, index % 2 === 0 ? server : other));
+      const signingIn = Array.from({ length: 6 }, (_, index) => signIn(ada.email, from, index % 2 === 0 ? server : other));
       const changed = await change(ada.browser, from, to);
       expect(outcome(changed)).toBe('200 ok');
       await Promise.all(signingIn);
@@ -71,12 +71,12 @@ describe("changing one's own password", () => {
 
   test('makes a concurrent sign-in with the old password wait and then rejects it', async () => {
     const hash = await hashPassword(NEW);
-    let signingIn: ReturnType<typeof signedIn> | undefined;
+    let signingIn: ReturnType<typeof signIn> | undefined;
     await inPersonTransaction(server.open.pool, ada.id, async (tx) => {
       await lockAccount(tx, ada.id);
       await setPassword(tx, ada.id, hash);
       await deleteSessionsOf(tx, ada.id);
-      signingIn = signedIn(ada.email);
+      signingIn = signIn(ada.email);
       await Promise.race([signingIn, waitForBlockedStatements(server.database)]);
     });
     expect((await signingIn!).outcome).toBe('401 sign_in_failed');
@@ -84,7 +84,7 @@ describe("changing one's own password", () => {
   });
 
   test('succeeds once when two changes run at once', async () => {
-    const second = (await signedIn(ada.email)).browser;
+    const second = (await signIn(ada.email)).browser;
     const outcomes = await Promise.all([change(ada.browser, PASSWORD, NEW), change(second, PASSWORD, `${NEW} 2`)]);
     expect(outcomes.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);
   });
@@ -92,7 +92,7 @@ describe("changing one's own password", () => {
 
 describe("one's own sessions", () => {
   test('are listed with the current one marked, and one can be ended without the others', async () => {
-    const elsewhere = (await signedIn(ada.email)).browser;
+    const elsewhere = (await signIn(ada.email)).browser;
     const { items } = (await ada.browser.call('GET', '/account/sessions')).body;
     expect(items).toHaveLength(2);
     expect(items.map(({ current }: { current: boolean }) => current)).toEqual([false, true]);
@@ -109,7 +109,7 @@ describe("one's own sessions", () => {
   });
 
   test('expire after twelve hours regardless of use', async () => {
-    const { browser } = await signedIn(ada.email);
+    const { browser } = await signIn(ada.email);
     const { body } = await browser.call('GET', '/session');
     expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(12 * 60);
     await server.database.sql('UPDATE countersign.sessions SET expires_at = clock_timestamp() WHERE person_id = $1', [ada.id]);

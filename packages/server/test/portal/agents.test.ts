@@ -83,14 +83,14 @@ describe('the list of agents', () => {
 
   test('returns each agent once over all pages', async () => {
     for (const name of ['p-1', 'p-2', 'p-3', 'p-4', 'p-5']) await evaluate(name);
-    const seen: string[] = [];
+    const listed: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const query: Record<string, string> = { search: 'p-', limit: '2', ...(cursor === '' ? {} : { cursor }) };
       const { items, next } = await viewer.get('agents.list', { query });
-      seen.push(...items.map(({ name }) => name));
+      listed.push(...items.map(({ name }) => name));
       cursor = next;
     }
-    expect(seen).toEqual(['p-1', 'p-2', 'p-3', 'p-4', 'p-5']);
+    expect(listed).toEqual(['p-1', 'p-2', 'p-3', 'p-4', 'p-5']);
   });
 
   test('continues after the longest names', async () => {
@@ -143,7 +143,7 @@ describe('the preview of a promotion check', () => {
     await evaluate('asked', { pass_rate: 40 });
     const agent = await idOf('asked');
     const before = [await ledgerRows(), await server.database.sql('SELECT count(*) FROM countersign.decisions')];
-    const demands = [
+    const requirements = [
       {},
       { min_pass_rate: 40 },
       { min_pass_rate: 30, max_age_hours: 1 },
@@ -152,13 +152,13 @@ describe('the preview of a promotion check', () => {
       { harness_id: randomUUID() },
     ];
     const previews = [];
-    for (const demand of demands) {
-      const query = Object.fromEntries(Object.entries(demand).map(([name, value]) => [name, String(value)]));
+    for (const requirement of requirements) {
+      const query = Object.fromEntries(Object.entries(requirement).map(([name, value]) => [name, String(value)]));
       previews.push(await viewer.get('agents.promotion_preview', { params: { agent }, query }));
     }
     expect([await ledgerRows(), await server.database.sql('SELECT count(*) FROM countersign.decisions')]).toEqual(before);
-    for (const [index, demand] of demands.entries()) {
-      const decided = await check('asked', demand);
+    for (const [index, requirement] of requirements.entries()) {
+      const decided = await check('asked', requirement);
       const { promotable, reason, event, checks, required_threshold, actual_threshold, evaluation, policy } = previews[index]!;
       const id = evaluation?.id ?? null;
       expect({ promotable, reason, event, required_threshold, actual_threshold, id, policy }).toEqual({

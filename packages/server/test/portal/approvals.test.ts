@@ -64,14 +64,14 @@ describe('the list of evaluations', () => {
     await Promise.all(Array.from({ length: 7 }, () => evaluate('paged')));
     const agent_id = (await approver.get('agents.list', { query: { search: 'paged' } })).items[0]!.id;
     const whole = (await approver.get('evaluations.list', { query: { agent_id } })).items.map(({ id }) => id);
-    const seen: string[] = [];
+    const listed: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const query: Record<string, string> = { agent_id, limit: '2', ...(cursor === '' ? {} : { cursor }) };
       const { items, next } = await approver.get('evaluations.list', { query });
-      seen.push(...items.map(({ id }) => id));
+      listed.push(...items.map(({ id }) => id));
       cursor = next;
     }
-    expect([seen, seen.length]).toEqual([whole, 7]);
+    expect([listed, listed.length]).toEqual([whole, 7]);
   });
 });
 
@@ -79,7 +79,7 @@ describe('one evaluation', () => {
   test('returns its document as sent, its notes, and the runs since the previous evaluation', async () => {
     await server.post(paths.traces, key, { trace_id: 'behind-0', agent_name: 'ran' });
     const first = await evaluate('ran', { notes: 'the first' });
-    // The time of a trace is estimated from the clock of an earlier one, and can be early by the delay of that one's response.
+    // The server estimates the time of a trace from an earlier reading of the clock. It can be too early by the delay of that reading.
     await sleep(250);
     const spans = ['m-1', 'm-2', 'm-2'].map((model, index) => ({ span_id: `s${index}`, kind: 'llm', name: 'n', model }));
     await server.post(paths.traces, key, { trace_id: 'behind-1', agent_name: 'ran', outcome: 'failure', total_tokens: 9, spans });
@@ -223,7 +223,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('given after an allowed decision was not used by it, because the agent was not high-risk then', async () => {
+  test('can be withdrawn after an allowed decision that was made before it, because that decision did not use it', async () => {
     await evaluate('tightened');
     expect((await check('tightened')).allowed).toBe(true);
     const { items } = await admin.get('agents.list', { query: { search: 'tightened' } });
@@ -262,7 +262,7 @@ describe('an approval', () => {
     expect((await act('approvals.approve', randomUUID())).status).toBe(404);
   });
 
-  test('counts as used when its time is ahead of the clock', async () => {
+  test('counts as used by a decision even if its time is ahead of the clock', async () => {
     const { evaluation } = await highRiskAgent('ahead');
     const ahead = `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() + interval '300 milliseconds' WHERE tenant_id = $1 AND log = 'audit'`;
     await server.database.sql(ahead, [workspace]);

@@ -55,18 +55,18 @@ describe('a cross-site request (cross-site request forgery)', () => {
     expect((await ada.browser.call('GET', '/session')).body.person.name).toBe('ada');
   });
 
-  test('accepts a browser without Sec-Fetch-Site by its Origin', async () => {
+  test('is not assumed when a browser without Sec-Fetch-Site sends the Origin of this server', async () => {
     expect(outcome(await ada.browser.call('PATCH', '/account', { name: 'ada' }, { 'sec-fetch-site': '' }))).toBe('200 ok');
   });
 
-  test('rejects cross-site sign-ins too', async () => {
+  test('is rejected as a sign-in too', async () => {
     const credentials = { email: 'ada@example.com', password: PASSWORD };
     expect(outcome(await new Browser(server).call('POST', '/session', credentials, { origin: 'https://evil.example' }))).toBe(
       '403 cross_origin',
     );
   });
 
-  test('behind a proxy, uses the forwarded host, requires https, and binds the cookie to the host', async () => {
+  test('behind a proxy, the server uses the forwarded host, requires https, and binds the cookie to the host', async () => {
     const proxied = await testServer({ database: server.database, behindProxy: true });
     const browser = new Browser(proxied);
     const credentials = { email: 'ada@example.com', password: PASSWORD };
@@ -102,8 +102,8 @@ describe('security headers', () => {
 
   test.each([
     ['the page', '/'],
-    ['an answer of the API', '/api/portal/session'],
-    ['a method that the API does not take', '/api/portal/links/show'],
+    ['a response of the API', '/api/portal/session'],
+    ['a method that the API does not accept', '/api/portal/links/show'],
   ])('prevent framing, sniffing, caching and referrers on %s', async (_what, path) => {
     const headers = await headersOf(path);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");

@@ -39,7 +39,7 @@ interface RawAnswer {
 }
 
 /** Requests a path without decompressing the response. */
-function ask(path: string, acceptEncoding?: string, cookie = admin.browser.cookie!): Promise<RawAnswer> {
+function requestRaw(path: string, acceptEncoding?: string, cookie = admin.browser.cookie!): Promise<RawAnswer> {
   const headers = { cookie, ...(acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding }) };
   return new Promise((resolve, reject) => {
     get(server.url + path, { headers }, (response) => {
@@ -54,7 +54,7 @@ function ask(path: string, acceptEncoding?: string, cookie = admin.browser.cooki
 }
 
 const pathOf = (name: RouteName): string => PORTAL_ROUTES[name].path.replace(':workspace', workspace);
-const plain = async (path: string): Promise<Buffer> => (await ask(path)).bytes;
+const plain = async (path: string): Promise<Buffer> => (await requestRaw(path)).bytes;
 
 describe("JSON responses of the portal's API", () => {
   test.each([
@@ -63,29 +63,29 @@ describe("JSON responses of the portal's API", () => {
     ['gzip', 'br;q=0.1, gzip', gunzipSync],
   ] as const)(
     'are compressed with %s for a client that accepts %j, with the same content',
-    async (encoding, accepted, unpack) => {
+    async (encoding, accepted, decompress) => {
       const list = `${pathOf('ledger.list')}?limit=50`;
-      const { status, headers, bytes } = await ask(list, accepted);
+      const { status, headers, bytes } = await requestRaw(list, accepted);
       expect([status, headers['content-encoding'], headers.vary]).toEqual([200, encoding, 'accept-encoding']);
       expect(headers['content-type']).toBe('application/json; charset=utf-8');
       expect(Number(headers['content-length'])).toBe(bytes.length);
-      const asItIs = await plain(list);
-      expect(unpack(bytes)).toEqual(asItIs);
-      expect(bytes.length).toBeLessThan(asItIs.length * 0.5);
+      const content = await plain(list);
+      expect(decompress(bytes)).toEqual(content);
+      expect(bytes.length).toBeLessThan(content.length * 0.5);
     },
   );
 
   test.each([undefined, '', 'identity', 'deflate', 'br;q=0, gzip;q=0.000'])(
     'are not compressed for a client that accepts %j',
     async (accepted) => {
-      const { headers, bytes } = await ask(pathOf('ledger.list'), accepted);
+      const { headers, bytes } = await requestRaw(pathOf('ledger.list'), accepted);
       expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'accept-encoding']);
       expect(JSON.parse(bytes.toString()).items.length).toBeGreaterThan(1);
     },
   );
 
   test('are not compressed when small', async () => {
-    const { status, headers, bytes } = await ask(pathOf('workspace.read'), 'gzip, br');
+    const { status, headers, bytes } = await requestRaw(pathOf('workspace.read'), 'gzip, br');
     expect([status, headers['content-encoding']]).toEqual([200, undefined]);
     expect(JSON.parse(bytes.toString()).id).toBe(workspace);
   });
@@ -100,7 +100,7 @@ describe("JSON responses of the portal's API", () => {
       expect((await browser.call('POST', pathOf('invitations.create').slice('/api/portal'.length), body)).status).toBe(200);
     }
     for (const name of ['session.show', 'invitations.list'] as const) {
-      const { headers, bytes } = await ask(pathOf(name), 'gzip, br', browser.cookie);
+      const { headers, bytes } = await requestRaw(pathOf(name), 'gzip, br', browser.cookie);
       expect([name, headers['content-encoding'], headers.vary]).toEqual([name, undefined, undefined]);
       expect(bytes.length).toBeGreaterThan(1_400);
     }
@@ -109,8 +109,8 @@ describe("JSON responses of the portal's API", () => {
   test('are compressed at most two at a time; others are sent uncompressed', async () => {
     const compressor = new Compressor();
     const text = JSON.stringify(Array.from({ length: 5_000 }, (_, number) => ({ number })));
-    const made = await Promise.all(Array.from({ length: 5 }, () => compressor.compress(text, 'gzip')));
-    expect(made.map((each) => each?.encoding)).toEqual(['gzip', 'gzip', undefined, undefined, undefined]);
+    const results = await Promise.all(Array.from({ length: 5 }, () => compressor.compress(text, 'gzip')));
+    expect(results.map((each) => each?.encoding)).toEqual(['gzip', 'gzip', undefined, undefined, undefined]);
     expect((await compressor.compress(text, 'br'))?.encoding).toBe('br');
     expect(await compressor.compress('x'.repeat(5_000_000), 'br')).toBeUndefined();
   });

@@ -59,7 +59,7 @@ describe('the list of decisions', () => {
 });
 
 describe('one decision', () => {
-  test('is returned with everything needed to verify it and as a file exactly as answered', async () => {
+  test('is returned with everything needed to verify it, and as a file exactly as the check returned it', async () => {
     const params = { decision: String(blocked.decision_id) };
     const read = await viewer.get('decisions.read', { params });
     expect(read.decision).toEqual(blocked);
@@ -125,7 +125,7 @@ describe('the ledger', () => {
     }
   });
 
-  test('returns an entry with its hashed text and its neighbours', async () => {
+  test('returns an entry with its hashed text and the entries before and after it', async () => {
     const { items } = await viewer.get('ledger.list', { query: { actor: 'ci-2' } });
     const entry = await viewer.get('ledger.read', { params: { seq: String(items[0]!.seq) } });
     expect(createHash('sha256').update(`countersign/audit-entry/v1\n${entry.document}`).digest('hex')).toBe(entry.row_hash);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 const refusal = ({ status, body }: Answer) => [status, body.issues.map(({ path }: { path: string }) => path)];
 
-/** Grows when it is lowercased: each İ becomes an i and a combining dot. */
+/** An address that grows when it is lowercased: each İ becomes an i and a combining dot. */
 const GROWING = `a@${'\u0130'.repeat(200)}.example`;
 
 describe('an e-mail address', () => {

@@ -28,7 +28,7 @@ const actAs = async ({ tenant = '', of = '' }: { tenant?: string; of?: string })
     of,
   ]);
 };
-const seen = async () =>
+const visibleMemberships = async () =>
   (await asServer.query('SELECT tenant_id, person_id FROM countersign.memberships')).rows.map(
     ({ tenant_id, person_id }) => `${tenant_id} ${person_id}`,
   );
@@ -41,14 +41,14 @@ const code = (query: Promise<unknown>): Promise<string> =>
 describe('memberships read without a filter', () => {
   test('are empty without a tenant or a person', async () => {
     await actAs({});
-    expect(await seen()).toEqual([]);
+    expect(await visibleMemberships()).toEqual([]);
   });
 
   test('are those of the tenant or those of the person only', async () => {
     await actAs({ tenant: workspaces[1] });
-    expect((await seen()).sort()).toEqual([`${workspaces[1]} ${ada.id}`, `${workspaces[1]} ${grace.id}`].sort());
+    expect((await visibleMemberships()).sort()).toEqual([`${workspaces[1]} ${ada.id}`, `${workspaces[1]} ${grace.id}`].sort());
     await actAs({ of: grace.id });
-    expect(await seen()).toEqual([`${workspaces[1]} ${grace.id}`]);
+    expect(await visibleMemberships()).toEqual([`${workspaces[1]} ${grace.id}`]);
   });
 
   test('cannot be inserted, changed or deleted by a person who reads their own', async () => {

@@ -79,7 +79,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('for an unknown agent or one of another workspace is a 404 and writes nothing', async () => {
+  test('for an unknown agent is a 404, as is the closing of its re-certification', async () => {
     const body = { agent_id: randomUUID(), severity: 'low', description: 'x', recertify: false };
     expect((await admin.callRoute('incidents.open', { body })).status).toBe(404);
     expect((await close(randomUUID())).status).toBe(404);
@@ -98,15 +98,15 @@ describe('an incident', () => {
     ] as const)
       ids.push(await open(agent_id, { severity, recertify }));
     const list = async (query: Record<string, string>) => {
-      const seen: string[] = [];
+      const listed: string[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
         const page: Awaited<ReturnType<typeof admin.get<'incidents.list'>>> = await admin.get('incidents.list', {
           query: { agent_id, limit: '2', ...query, ...(cursor === '' ? {} : { cursor }) },
         });
-        seen.push(...page.items.map(({ id }) => id));
+        listed.push(...page.items.map(({ id }) => id));
         cursor = page.next;
       }
-      return seen.map((id) => ids.indexOf(id));
+      return listed.map((id) => ids.indexOf(id));
     };
     expect(await list({})).toEqual([4, 3, 2, 1, 0]);
     expect(await list({ severity: 'low' })).toEqual([4, 2, 0]);

@@ -111,7 +111,7 @@ describe("row-level security of the portal's queries", () => {
       const text = unfiltered(statement);
       expect([name, /tenant_id = \$1/.test(statement.text), /tenant_id = \$1/.test(text)]).toEqual([name, true, false]);
       const nothing = await inEmpty(statement.text, [empty, ...values.slice(1)]);
-      expect({ name, seen: await inEmpty(text, values) }).toEqual({ name, seen: nothing });
+      expect({ name, rows: await inEmpty(text, values) }).toEqual({ name, rows: nothing });
     }
   });
 
@@ -119,8 +119,8 @@ describe("row-level security of the portal's queries", () => {
     const ineffective: string[] = [];
     for (const statement of await statements()) {
       const nothing = await inEmpty(statement.text, [empty, ...statement.values.slice(1)]);
-      const seen = await server.database.sql(unfiltered(statement), statement.values);
-      if (JSON.stringify(seen) === JSON.stringify(nothing)) ineffective.push(statement.name);
+      const rows = await server.database.sql(unfiltered(statement), statement.values);
+      if (JSON.stringify(rows) === JSON.stringify(nothing)) ineffective.push(statement.name);
     }
     expect(ineffective).toEqual([]);
   });

@@ -18,7 +18,7 @@ const send = async (key: string) => (await server.post(paths.audit, key, { actor
 const list = async (query: Record<string, string> = {}) => (await admin.get('keys.list', { query })).items;
 
 describe('an ingestion key', () => {
-  test('is shown once, works, is rotated, rescoped and revoked with effect on the next request, and each act is in the trail', async () => {
+  test('is shown once and works; rotation, other scopes and revocation take effect on the next request and are in the trail', async () => {
     const { key, prefix } = await mint({ scopes: ['audit'] });
     expect(key).toMatch(new RegExp(`^aa_live_${prefix}\\.[\\w-]{43}$`));
     expect(await send(key)).toBe(200);
@@ -34,9 +34,9 @@ describe('an ingestion key', () => {
     expect((await server.post(paths.telemetry, rotated.key, { trace_id: 't', outcome: 'x' })).status).toBe(401);
     for (const name of ['keys.rotate', 'keys.revoke'] as const)
       expect((await admin.callRoute(name, { params })).status).toBe(409);
-    const [kept] = (await list()).filter((each) => each.prefix === prefix);
-    expect(kept).toMatchObject({ state: 'revoked', name: 'ci', kind: 'live', last_used_at: expect.any(String) });
-    const { items } = await admin.get('key_events.list', { query: { key_id: kept!.id } });
+    const [listed] = (await list()).filter((each) => each.prefix === prefix);
+    expect(listed).toMatchObject({ state: 'revoked', name: 'ci', kind: 'live', last_used_at: expect.any(String) });
+    const { items } = await admin.get('key_events.list', { query: { key_id: listed!.id } });
     expect(items.map(({ action, recorded_by, scopes }) => [action, recorded_by, scopes])).toEqual([
       ['revoked', `user:${admin.id}`, ['telemetry', 'governance']],
       ['scopes_changed', `user:${admin.id}`, ['telemetry', 'governance']],
@@ -74,7 +74,7 @@ describe('an ingestion key', () => {
     }
   });
 
-  test('requires scopes; a read token takes none, can read and cannot write', async () => {
+  test('requires scopes; a read token accepts none, can read and cannot write', async () => {
     const refused = await admin.callRoute('keys.mint', { body: { kind: 'live', name: 'x' } });
     expect([refused.status, refused.body.issues[0]]).toMatchObject([422, { path: '/scopes', code: 'required' }]);
     const chosen = await admin.callRoute('keys.mint', { body: { kind: 'read', name: 'x', scopes: ['audit'] } });
@@ -92,7 +92,7 @@ describe('an ingestion key', () => {
     expect(status).toBe(409);
   });
 
-  test('lists and trail return each item once over pages, newest first', async () => {
+  test('is listed once over all pages, newest first, as are the events of the trail', async () => {
     for (const name of ['k-1', 'k-2', 'k-3']) await mint({ name, scopes: ['audit'] });
     const whole = (await list()).map(({ prefix }) => prefix);
     const first = await admin.get('keys.list', { query: { limit: '2' } });

@@ -48,17 +48,17 @@ describe('an act whose body arrives after the caller was authorized', () => {
   test('is rejected when the admin was removed in between, and creates nothing', async () => {
     const elsewhere = await server.workspace();
     const second = await createPerson(server, { [workspace]: 'admin', [elsewhere]: 'viewer' });
-    const rest = await startRequest(second.browser, 'POST', keysPath(), MINTED);
+    const finish = await startRequest(second.browser, 'POST', keysPath(), MINTED);
     expect(outcome(await admin.browser.call('DELETE', `/workspaces/${workspace}/members/${second.id}`))).toBe('200 ok');
-    expect(await rest()).toBe('404 not_found');
+    expect(await finish()).toBe('404 not_found');
     expect(await server.database.sql('SELECT 1 FROM countersign.ingestion_keys WHERE tenant_id = $1', [workspace])).toEqual([]);
   });
 
   test('is rejected when the role was changed in between', async () => {
     const second = await createPerson(server, { [workspace]: 'admin' });
-    const rest = await startRequest(second.browser, 'POST', keysPath(), MINTED);
+    const finish = await startRequest(second.browser, 'POST', keysPath(), MINTED);
     await admin.browser.call('PATCH', `/workspaces/${workspace}/members/${second.id}`, { role: 'approver' });
-    expect(await rest()).toBe('403 forbidden');
+    expect(await finish()).toBe('403 forbidden');
   });
 
   test('is rejected when the session ended in between by sign-out or password change', async () => {
@@ -75,7 +75,7 @@ describe('an act whose body arrives after the caller was authorized', () => {
   });
 
   test('succeeds when nothing has changed', async () => {
-    const rest = await startRequest(admin.browser, 'POST', keysPath(), MINTED);
-    expect(await rest()).toBe('200 ok');
+    const finish = await startRequest(admin.browser, 'POST', keysPath(), MINTED);
+    expect(await finish()).toBe('200 ok');
   });
 });

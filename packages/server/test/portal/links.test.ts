@@ -17,8 +17,8 @@ const invite = async (email: string, role = 'viewer') => {
   expect(status).toBe(200);
   return body as { path: string; expires_at: string };
 };
-const accept = (link: { path: string }, given: object, browser = new Browser(server)) =>
-  open(browser, 'accept-invitation', { token: tokenOf(link), ...given });
+const accept = (link: { path: string }, form: object, browser = new Browser(server)) =>
+  open(browser, 'accept-invitation', { token: tokenOf(link), ...form });
 const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
 const GONE = '410 link_not_valid';
 
@@ -66,10 +66,10 @@ describe('the first start', () => {
       has_account: false,
     });
     const browser = new Browser(server);
-    const given = { token: tokenOf(link), email: 'Admin@example.com', password: PASSWORD };
-    const nameless = await open(browser, 'set-up', given);
+    const form = { token: tokenOf(link), email: 'Admin@example.com', password: PASSWORD };
+    const nameless = await open(browser, 'set-up', form);
     expect([outcome(nameless), nameless.body.issues[0].path]).toEqual(['422 validation_failed', '/name']);
-    const joined = await open(browser, 'set-up', { ...given, name: 'Admin' });
+    const joined = await open(browser, 'set-up', { ...form, name: 'Admin' });
     expect([outcome(joined), joined.body.workspace_id]).toEqual(['200 ok', workspace]);
     admin = { id: joined.body.person.id, email: 'admin@example.com', browser };
 
@@ -86,7 +86,7 @@ describe('the first start', () => {
 });
 
 describe('an invitation', () => {
-  test('makes a new person a member with its role once, and the link shows for whom it is', async () => {
+  test('makes a new person a member once, with the role of the invitation, and the link shows for whom it is', async () => {
     const link = await invite('Grace@example.com', 'approver');
     expect(link.path).toMatch(/^\/link#[\w-]{43}$/);
     const hours = (Date.parse(link.expires_at) - Date.now()) / 3_600_000;
@@ -116,7 +116,7 @@ describe('an invitation', () => {
     expect((await accept(link, { password: PASSWORD })).body.person).toMatchObject({ id: known.id, name: 'known' });
   });
 
-  test('used concurrently is accepted once', async () => {
+  test('is accepted once when it is used concurrently', async () => {
     const link = await invite('racer@example.com');
     const answers = await Promise.all([1, 2, 3, 4].map(() => accept(link, { name: 'Racer', password: PASSWORD })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);

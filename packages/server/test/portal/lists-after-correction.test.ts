@@ -17,8 +17,8 @@ async function write(): Promise<void> {
   }
 }
 
-/** Moves the times after row 3 of both logs an hour into the future. */
-async function putAhead(): Promise<void> {
+/** Moves the times after row 3 of both logs, and the times of the heads, an hour into the future. */
+async function moveTimesAhead(): Promise<void> {
   for (const table of ['audit_entries', 'decisions']) {
     await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`);
     await server.database.sql(
@@ -49,7 +49,7 @@ describe('a list by time after the clock was corrected', () => {
   test('finds later records, and places records with a time in the future at the time of the correction', async () => {
     await write();
     await write();
-    await putAhead();
+    await moveTimesAhead();
     const { now } = await correctClock(server.open.pool, workspace, { write: true });
     await new Promise((resolve) => setTimeout(resolve, 5));
     await write();

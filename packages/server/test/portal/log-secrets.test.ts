@@ -30,28 +30,31 @@ function expectNotLogged(secrets: readonly (string | undefined)[]): void {
   }
 }
 
-test('logs no password, cookie, one-time link, key or e-mail address at level trace', async () => {
-  const in_ = `/workspaces/${workspace}`;
+test('the server logs no password, cookie, one-time link, key or e-mail address at level trace', async () => {
+  const workspacePath = `/workspaces/${workspace}`;
   const secrets: (string | undefined)[] = [PASSWORD, NEW, 'wrong password', 'ada@example.com', 'grace@example.com'];
   const browser = new Browser(server);
   await browser.call('POST', '/session', { email: 'ada@example.com', password: 'wrong password' });
   await browser.call('POST', '/session', { email: 'ada@example.com', password: PASSWORD });
-  const { body: invited } = await browser.call('POST', `${in_}/invitations`, { email: 'grace@example.com', role: 'viewer' });
+  const { body: invited } = await browser.call('POST', `${workspacePath}/invitations`, {
+    email: 'grace@example.com',
+    role: 'viewer',
+  });
   const token = invited.path.split('#')[1];
   await new Browser(server).call('POST', '/links/show', { token });
   for (let twice = 0; twice < 2; twice += 1)
     await new Browser(server).call('POST', '/links/accept-invitation', { token, name: 'Grace', password: NEW });
-  const { body: minted } = await browser.call('POST', `${in_}/keys`, { kind: 'live', name: 'k', scopes: ['audit'] });
+  const { body: minted } = await browser.call('POST', `${workspacePath}/keys`, { kind: 'live', name: 'k', scopes: ['audit'] });
   await server.post(paths.audit, minted.key, { actor: 'a', action: 'b' });
   await server.post(paths.audit, minted.key.slice(0, -1), { actor: 'a', action: 'b' });
-  const { body: signing } = await browser.call('GET', `${in_}/signing`);
-  const shown = await browser.call('POST', `${in_}/decision-keys/${signing.decision_keys[0].key_id}/show`);
+  const { body: signing } = await browser.call('GET', `${workspacePath}/signing`);
+  const shown = await browser.call('POST', `${workspacePath}/decision-keys/${signing.decision_keys[0].key_id}/show`);
   secrets.push(token, minted.key, minted.key.split('.')[1], shown.body.decision_key);
   secrets.push(browser.cookie!.split('=')[1], admin.browser.cookie!.split('=')[1]);
   expectNotLogged(secrets);
 });
 
-test('logs the name of a violated database constraint and not the values of the row', async () => {
+test('the server logs the name of a violated database constraint and not the values of the row', async () => {
   const { body } = await admin.browser.call('POST', `/workspaces/${workspace}/invitations`, {
     email: 'eve@example.com',
     role: 'viewer',

@@ -7,7 +7,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const SUBMISSIONS = 80;
 const SPANS = 150;
-/** The limit of steps read for one page of 1,000: those of the page and of the submissions read with its last ones. */
+/** The limit of steps read for a page of 1,000: its own steps, and those of further submissions that are read with its last ones. */
 const READ_BY_PAGE_MAX = 4000;
 /** The limit of steps read of one trace for the models of an agent: those of its latest 50 submissions. */
 const READ_BY_MODELS_MAX = 50 * SPANS;
@@ -67,10 +67,10 @@ const lookUpsIn = (plan: Plan): (string | undefined)[] => [
   ...(plan.Plans ?? []).flatMap(lookUpsIn),
 ];
 
-/** The number of steps read by the portal's statements during `ask`. */
-async function stepsReadBy(ask: () => Promise<unknown>): Promise<number> {
+/** The number of steps that the portal's statements read during `request`. */
+async function stepsReadBy(request: () => Promise<unknown>): Promise<number> {
   sent.length = 0;
-  await ask();
+  await request();
   let steps = 0;
   for (const { text, values } of sent) {
     await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
@@ -127,7 +127,7 @@ test('a page, a step and the models of a long trace read only a part of it', { t
   expect(new Set(all.map(({ span_id }) => span_id)).size).toBe(SUBMISSIONS * SPANS);
 });
 
-test('a trace with steps replaced many times shows each once, as last sent', { timeout: 120_000 }, async () => {
+test('a trace with steps that were replaced many times shows each step once, as last sent', { timeout: 120_000 }, async () => {
   const submissions = 70;
   const trace = await send(randomUUID(), submissions, (number) => [
     ...Array.from({ length: 400 }, (_, n) =>

@@ -21,8 +21,8 @@ describe('the members commands', () => {
     const { status, out, err } = await run('workspace', 'create', '--name', 'acme');
     expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
     const link = err.match(/https:\S+/)![0];
-    const given = { token: tokenOf(link), email: 'admin@example.com', name: 'Admin', password: PASSWORD };
-    expect((await use(new Browser(server), 'set-up', given)).body.memberships).toMatchObject([
+    const form = { token: tokenOf(link), email: 'admin@example.com', name: 'Admin', password: PASSWORD };
+    expect((await use(new Browser(server), 'set-up', form)).body.memberships).toMatchObject([
       { workspace: { id: out.trim() }, role: 'admin' },
     ]);
     const other = await run('workspace', 'create', '--name', 'other', '--json');
@@ -62,8 +62,8 @@ describe('the members commands', () => {
 
   test('an invitation cannot take over an account without a password', async () => {
     const { out } = await run('members', 'invite', '--workspace', 'other', '--email', 'guest@example.com', '--role', 'viewer');
-    const given = { token: tokenOf(out), name: 'Thief', password: PASSWORD };
-    expect((await use(new Browser(server), 'accept-invitation', given)).body.error).toBe('sign_in_failed');
+    const form = { token: tokenOf(out), name: 'Thief', password: PASSWORD };
+    expect((await use(new Browser(server), 'accept-invitation', form)).body.error).toBe('sign_in_failed');
   });
 
   test('the ledger records the operator and no e-mail address', async () => {
@@ -90,8 +90,7 @@ describe('the members commands', () => {
       9,
       /a member of the workspace already/,
     ],
-  ])('%j exits with %i', async (args, status, says) => {
-    const ran = await run(...args);
-    expect([ran.status, ran.out, ran.err]).toEqual([status, '', expect.stringMatching(says)]);
+  ])('%j exits with %i and says why', async (args, status, says) => {
+    expect(await run(...args)).toEqual({ status, out: '', err: expect.stringMatching(says) });
   });
 });

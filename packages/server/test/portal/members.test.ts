@@ -66,7 +66,7 @@ describe('roles and memberships', () => {
     ]);
   });
 
-  test('an invitation is invalid once its sender is no longer an admin', async () => {
+  test('an invitation is invalid as soon as its sender is no longer an admin', async () => {
     const second = await createPerson(server, { [workspace]: 'admin' });
     const { body } = await second.browser.call('POST', `/workspaces/${workspace}/invitations`, {
       email: 'back@example.com',

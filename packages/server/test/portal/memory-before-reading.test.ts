@@ -91,12 +91,12 @@ const READS = {
   }),
 };
 
-const ask = async ({ path, headers }: ReturnType<typeof portal>) => {
+const read = async ({ path, headers }: ReturnType<typeof portal>) => {
   const response = await fetch(server.url + path, { headers });
   return { status: response.status, headers: response.headers, text: await response.text() };
 };
 
-test('rejects a read without room before it reads from the database', async () => {
+test('the server rejects a read without room before it reads from the database', async () => {
   const { path, headers } = READS['a submission of a trace']();
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   socket.on('error', () => undefined).pause();
@@ -107,26 +107,26 @@ test('rejects a read without room before it reads from the database', async () =
   await expect.poll(bytesRead, { timeout: 20_000 }).toBeGreaterThan(27_000_000);
   await expect.poll(bytesReadSoon).toBe(0);
   const before = bytesRead();
-  const held = await answeringBytes();
+  const reserved = await answeringBytes();
   for (const [what, request] of Object.entries(READS)) {
-    const { status, headers: sent, text } = await ask(request());
+    const { status, headers: sent, text } = await read(request());
     expect([what, status, text.slice(0, 99)]).toEqual([what, 503, '{"error":"unavailable","issues":[]}']);
     expect([what, sent.get('retry-after'), sent.get('content-disposition')]).toEqual([what, '1', null]);
   }
   expect(bytesRead() - before).toBeLessThan(READ_BYTES_MAX);
-  expect(await answeringBytes()).toBe(held);
+  expect(await answeringBytes()).toBe(reserved);
 });
 
-test('answers each read once there is room and frees it afterwards', async () => {
+test('the server answers each read when there is room, and frees the room afterwards', async () => {
   for (const socket of sockets) socket.destroy();
   await expect.poll(answeringBytes, { timeout: 20_000 }).toBe(0);
   for (const [what, request] of Object.entries(READS)) {
-    expect([what, (await ask(request())).status]).toEqual([what, 200]);
+    expect([what, (await read(request())).status]).toEqual([what, 200]);
     await expect.poll(answeringBytes).toBe(0);
   }
 });
 
-test('holds no room for records that do not exist', async () => {
+test('the server keeps no room reserved for records that do not exist', async () => {
   const nowhere = '00000000-0000-7000-8000-000000000000';
   for (const path of [
     `/runs/traces/${trace}/submissions/2`,
@@ -135,6 +135,6 @@ test('holds no room for records that do not exist', async () => {
     `/runs/events/${nowhere}`,
     `/runs/events/${event}/5000`,
   ])
-    expect([path, (await ask(portal(path))).status]).toEqual([path, 404]);
+    expect([path, (await read(portal(path))).status]).toEqual([path, 404]);
   await expect.poll(answeringBytes).toBe(0);
 });

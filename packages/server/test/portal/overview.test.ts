@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 
 /** Creates a workspace with its admin. */
-async function fresh(): Promise<{ workspace: string; key: string; admin: PortalClient }> {
+async function newWorkspace(): Promise<{ workspace: string; key: string; admin: PortalClient }> {
   const workspace = await server.workspace();
   return { workspace, key: await server.key(workspace), admin: await portalClient(server, workspace, 'admin') };
 }
@@ -45,7 +45,7 @@ describe('the overview', () => {
   });
 
   test('lists blocked agents first with the reason, the longest waiting approvals, and the last decisions', async () => {
-    const { key, admin } = await fresh();
+    const { key, admin } = await newWorkspace();
     const post = (path: string, body: object) => server.post(path, key, body);
     for (const agent_name of ['a-fit', 'b-grave', 'c-hurt'])
       await post(paths.evaluations, { name: 'n', agent_name, pass_rate: 99 });
@@ -56,13 +56,13 @@ describe('the overview', () => {
       body: { agent_id: hurt!.id, severity: 'high', description: 'it lied', recertify: true },
     });
     for (const agent_name of ['a-fit', 'b-grave', 'c-hurt']) await post(paths.promotionCheck, { agent_name });
-    const seen = await admin.get('overview.read');
-    expect(seen.agents.map(({ name, standing }) => [name, standing.reason])).toEqual([
+    const overview = await admin.get('overview.read');
+    expect(overview.agents.map(({ name, standing }) => [name, standing.reason])).toEqual([
       ['b-grave', 'approval_required'],
       ['c-hurt', 'recertification_open'],
       ['a-fit', 'all_conditions_met'],
     ]);
-    expect(seen).toMatchObject({
+    expect(overview).toMatchObject({
       agents_total: 3,
       promotable: 1,
       blocked: 2,
@@ -72,7 +72,7 @@ describe('the overview', () => {
       recertifications: [{ agent: { name: 'c-hurt' }, recertification: 'open', description: 'it lied' }],
       has: { runs: false, evaluations: true, decisions: true, ledger: true, keys: true },
     });
-    expect(seen.decisions.map(({ agent, allowed }) => [agent?.name, allowed])).toEqual([
+    expect(overview.decisions.map(({ agent, allowed }) => [agent?.name, allowed])).toEqual([
       ['c-hurt', false],
       ['b-grave', false],
       ['a-fit', true],
@@ -80,7 +80,7 @@ describe('the overview', () => {
   });
 
   test('sums runs of both kinds by UTC day with exact costs', async () => {
-    const { workspace, key, admin } = await fresh();
+    const { workspace, key, admin } = await newWorkspace();
     await server.post(paths.traces, key, { trace_id: 't-1', total_tokens: 10, cost_usd: 0.1, outcome: 'failure', error: 'e' });
     await server.post(paths.traces, key, { trace_id: 't-2', total_tokens: 5, cost_usd: 0.2 });
     await server.post(paths.telemetry, key, { trace_id: 't-3', outcome: 'success', total_tokens: 1, cost_usd: 0.7 });
@@ -107,7 +107,7 @@ describe('the overview', () => {
 
 describe('the workspace', () => {
   test('is renamed by an admin with both names in the ledger; renaming it to the same name writes nothing', async () => {
-    const { workspace, admin } = await fresh();
+    const { workspace, admin } = await newWorkspace();
     const { name: before } = await admin.get('workspace.read');
     expect(await admin.get('workspace.rename', { body: { name: 'Ærø & Søn' } })).toMatchObject({
       id: workspace,

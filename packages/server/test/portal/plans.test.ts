@@ -20,7 +20,7 @@ const MANY = {
 
 /**
  * The limit of rows that one page may touch, including filtered ones. It is far below the size of any table and enough for the
- * rows of a page with their look-ups, or for reading up to rows that are one in 200.
+ * rows of a page with their look-ups, or for reading until it finds rows that are one in 200.
  */
 const ROWS_TOUCHED_MAX = 12_000;
 /** The limit of sorted rows: one page of each merged list. */
@@ -76,10 +76,13 @@ interface Plan {
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** The work of a statement, run like the server does: with row-level security and a plan for its values. */
-async function workOf({ text, values: given }: SentStatement): Promise<{ touched: number; sorted: number; walked: string[] }> {
+/** The work of a statement, run as the server runs it: with row-level security and a plan for its values. */
+async function workOf({
+  text,
+  values: parameters,
+}: SentStatement): Promise<{ touched: number; sorted: number; scanned: string[] }> {
   await asServer.query(`BEGIN READ ONLY; SET LOCAL countersign.tenant_id = '${workspace}'`);
-  const { rows } = await asServer.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, given);
+  const { rows } = await asServer.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, parameters);
   await asServer.query('COMMIT');
   const nodes = nodesOf((rows[0] as { 'QUERY PLAN': { Plan: Plan }[] })['QUERY PLAN'][0]!.Plan);
   const rowsOf = (node: Plan) =>
@@ -95,7 +98,7 @@ async function workOf({ text, values: given }: SentStatement): Promise<{ touched
       0,
       ...nodes.filter((node) => node['Node Type'] === 'Sort').flatMap((node) => (node.Plans ?? []).map(rowsOf)),
     ),
-    walked: scans
+    scanned: scans
       // PostgreSQL 15 also shows scans that it knows to be empty.
       .filter((node) => node['Node Type'] === 'Seq Scan' && node['Actual Loops'] > 0 && !small.includes(node['Relation Name']!))
       .map((node) => node['Relation Name']!),
@@ -120,7 +123,7 @@ describe('a page of a list', () => {
     expect(new Set(lists.map(({ name }) => name)).size).toBe(10);
   });
 
-  test.each(lists)('$name by $filter scans no table and sorts at most a page', async ({ name, filter }) => {
+  test.each(lists)('$name by $filter scans no large table and sorts at most a page', async ({ name, filter }) => {
     for (const value of filter === undefined ? [''] : valuesOf(name, filter)) {
       sent.length = 0;
       const query: Record<string, string> = filter === undefined ? {} : { [filter]: value };
@@ -130,7 +133,7 @@ describe('a page of a list', () => {
       for (const statement of sent) {
         const work = await workOf(statement);
         const about = { filter, value, statement: statement.name };
-        expect({ ...about, walked: work.walked }).toEqual({ ...about, walked: [] });
+        expect({ ...about, scanned: work.scanned }).toEqual({ ...about, scanned: [] });
         expect({ ...about, sortsTooMuch: work.sorted > ROWS_SORTED_MAX ? work.sorted : 0 }).toEqual({
           ...about,
           sortsTooMuch: 0,

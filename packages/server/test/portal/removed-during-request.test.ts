@@ -43,7 +43,7 @@ async function workspaceWithRecords() {
 type WorkspaceWithRecords = Awaited<ReturnType<typeof workspaceWithRecords>>;
 
 /** Makes a request while another transaction, like a removal or a change of role, is about to commit. */
-async function askDuring(
+async function requestDuring(
   workspace: string,
   change: (tx: Transaction) => Promise<unknown>,
   act: () => Promise<Answer>,
@@ -108,7 +108,7 @@ describe('a member who loses the role while an act waits', () => {
     const at = await workspaceWithRecords();
     const { workspace, other } = at;
     const before = await rowsOf(workspace);
-    const answer = await askDuring(
+    const answer = await requestDuring(
       workspace,
       (tx) => deleteMembership(tx, other.id),
       () => other.callRoute(name, ACTS[name]!(at) as never),
@@ -121,12 +121,12 @@ describe('a member who loses the role while an act waits', () => {
     const at = await workspaceWithRecords();
     const { workspace, other } = at;
     const before = await rowsOf(workspace);
-    const answer = await askDuring(
+    const answer = await requestDuring(
       workspace,
       (tx) => changeRoleOf(tx, other.id, 'viewer'),
       () => other.callRoute(name, ACTS[name]!(at) as never),
     );
-    expect(outcome(answer)).toMatch(/^409 this needs the role (admin|approver); yours in this workspace is viewer by now$/);
+    expect(outcome(answer)).toMatch(/^409 this needs the role (admin|approver); yours in this workspace is now viewer$/);
     expect(await rowsOf(workspace)).toEqual(before);
   });
 });

@@ -96,14 +96,14 @@ describe('the list of runs', () => {
     const whole = (await list({ text: 'page-', limit: '200' })).map(({ id, ordinal }) => `${id}.${ordinal}`);
     expect(whole).toHaveLength(16);
     for (const limit of ['1', '3', '5', '16']) {
-      const seen: string[] = [];
+      const listed: string[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
         const query: Record<string, string> = { text: 'page-', limit, ...(cursor === '' ? {} : { cursor }) };
         const page = await viewer.get('runs.list', { query });
-        seen.push(...page.items.map(({ id, ordinal }) => `${id}.${ordinal}`));
+        listed.push(...page.items.map(({ id, ordinal }) => `${id}.${ordinal}`));
         cursor = page.next;
       }
-      expect([limit, seen]).toEqual([limit, whole]);
+      expect([limit, listed]).toEqual([limit, whole]);
     }
   });
 
@@ -121,20 +121,20 @@ describe('the list of runs', () => {
   });
 });
 
-/** The trace_ids of all pages of the list, or of the pages up to `most` runs. */
+/** The trace_ids of all pages of the list, or of its first pages until they have at least `most` runs. */
 async function everyPage(
   reader: PortalClient,
   filter: Record<string, string>,
   most = Number.POSITIVE_INFINITY,
 ): Promise<string[]> {
-  const seen: string[] = [];
-  for (let cursor: string | null = ''; cursor !== null && seen.length < most; ) {
+  const listed: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null && listed.length < most; ) {
     const query: Record<string, string> = { ...filter, limit: '200', ...(cursor === '' ? {} : { cursor }) };
     const page = await reader.get('runs.list', { query });
-    seen.push(...page.items.map(({ trace_id }) => trace_id));
+    listed.push(...page.items.map(({ trace_id }) => trace_id));
     cursor = page.next;
   }
-  return seen;
+  return listed;
 }
 
 describe('the search by a part of the id', () => {
@@ -185,7 +185,7 @@ describe('the search by a part of the id', () => {
       { text: 'VENT-', source: 'telemetry' },
     ];
     for (const query of queries) {
-      const seen = await everyPage(reader, query, 4000);
+      const listed = await everyPage(reader, query, 4000);
       const rows = await server.database.sql<{ trace_id: string }>(
         `SELECT trace_id FROM (SELECT id, 0 AS ordinal, trace_id, outcome FROM countersign.traces WHERE tenant_id = $1
            UNION ALL SELECT submission, ordinal, trace_id, outcome FROM countersign.telemetry_events WHERE tenant_id = $1) AS run
@@ -193,8 +193,8 @@ describe('the search by a part of the id', () => {
         [other, query.text, query.outcome ?? null],
       );
       expect(rows.length).toBeGreaterThan(15);
-      expect(seen).toEqual(rows.slice(0, seen.length).map(({ trace_id }) => trace_id));
-      expect(seen.length).toBeGreaterThanOrEqual(Math.min(4000, rows.length));
+      expect(listed).toEqual(rows.slice(0, listed.length).map(({ trace_id }) => trace_id));
+      expect(listed.length).toBeGreaterThanOrEqual(Math.min(4000, rows.length));
     }
   });
 });

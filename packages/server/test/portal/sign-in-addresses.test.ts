@@ -28,7 +28,7 @@ async function countChecked(tries: (number: number) => Promise<string>): Promise
 }
 
 describe('the limit of sign-in attempts per address', () => {
-  test('locks no account and stores nothing about accounts once reached', async () => {
+  test('locks no account and stores nothing about accounts after it is reached', async () => {
     const rows = () => proxied.database.sql<{ n: number }>('SELECT count(*)::int AS n FROM countersign.sign_in_attempts');
     expect(await countChecked((number) => attempt(`person-${number}@example.com`, WRONG))).toBe(50);
     const before = await rows();

@@ -22,24 +22,24 @@ import { Browser, createPerson, PASSWORD } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
 import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
 
-let here: TestServer;
-let there: TestServer;
+let server: TestServer;
+let otherServer: TestServer;
 
 beforeAll(async () => {
-  here = await testServer({ behindProxy: true });
-  there = await testServer({ database: here.database, behindProxy: true });
-  await createPerson(here, {}, 'ada@example.com');
-  await inTenantTransaction(here.open.pool, newId(), (tx) =>
+  server = await testServer({ behindProxy: true });
+  otherServer = await testServer({ database: server.database, behindProxy: true });
+  await createPerson(server, {}, 'ada@example.com');
+  await inTenantTransaction(server.open.pool, newId(), (tx) =>
     insertPerson(tx, { id: newId(), email: 'guest@example.com', name: 'Guest', password: null }),
   );
 });
 beforeEach(async () => {
-  await here.database.sql('DELETE FROM countersign.sign_in_attempts');
+  await server.database.sql('DELETE FROM countersign.sign_in_attempts');
   work.length = 0;
 });
 
 /** Tries to sign in from an address that the proxy forwards. */
-const attempt = (email: string, password: string, { at = here, from = '203.0.113.7' } = {}) =>
+const attempt = (email: string, password: string, { at = server, from = '203.0.113.7' } = {}) =>
   new Browser(at).call(
     'POST',
     '/session',
@@ -54,17 +54,17 @@ const WRONG = 'not the password';
 
 describe('the existence of an account', () => {
   test('is not revealed: a wrong password, no account and no password give the same response and cost', async () => {
-    const seen = [];
+    const responses = [];
     for (const email of ['ada@example.com', 'nobody@example.com', 'guest@example.com']) {
       work.length = 0;
       const { status, headers, body } = await attempt(email, WRONG);
       const comparableHeaders = [...headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
-      seen.push({ status, body, comparableHeaders, work: [...work] });
+      responses.push({ status, body, comparableHeaders, work: [...work] });
     }
-    expect(seen[0]).toMatchObject({ status: 401, body: { error: 'sign_in_failed', issues: [] } });
-    expect(seen[0]!.work).toEqual([{ memoryKiB: 19_456, passes: 2, lanes: 1 }]);
-    expect(seen[1]).toEqual(seen[0]);
-    expect(seen[2]).toEqual(seen[0]);
+    expect(responses[0]).toMatchObject({ status: 401, body: { error: 'sign_in_failed', issues: [] } });
+    expect(responses[0]!.work).toEqual([{ memoryKiB: 19_456, passes: 2, lanes: 1 }]);
+    expect(responses[1]).toEqual(responses[0]);
+    expect(responses[2]).toEqual(responses[0]);
   });
 
   test('is not revealed by the limit: an unknown account is locked after the same number of attempts', async () => {
@@ -82,13 +82,13 @@ describe('the existence of an account', () => {
 describe('the limit of sign-in attempts', () => {
   test('is shared by servers and concurrent attempts, and no password is checked beyond it', async () => {
     const tries = Array.from({ length: 24 }, (_, number) =>
-      attempt('ada@example.com', WRONG, { at: number % 2 === 0 ? here : there, from: `203.0.113.${number}` }),
+      attempt('ada@example.com', WRONG, { at: number % 2 === 0 ? server : otherServer, from: `203.0.113.${number}` }),
     );
     const outcomes = (await Promise.all(tries)).map(outcome);
     expect(outcomes.filter((each) => each === '401 sign_in_failed')).toHaveLength(10);
     expect(outcomes.filter((each) => each === '429 rate_limited')).toHaveLength(14);
     expect(work).toHaveLength(10);
-    const right = await attempt('ada@example.com', PASSWORD, { at: there });
+    const right = await attempt('ada@example.com', PASSWORD, { at: otherServer });
     expect(outcome(right)).toBe('429 rate_limited');
     const seconds = Number(right.headers.get('retry-after'));
     expect(seconds > 800 && seconds <= 900).toBe(true);
@@ -97,7 +97,9 @@ describe('the limit of sign-in attempts', () => {
   test('ends with its window', async () => {
     for (let number = 0; number < 11; number += 1) await attempt('ada@example.com', WRONG);
     expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('429 rate_limited');
-    await here.database.sql(`UPDATE countersign.sign_in_attempts SET window_began_at = window_began_at - interval '15 minutes'`);
+    await server.database.sql(
+      `UPDATE countersign.sign_in_attempts SET window_began_at = window_began_at - interval '15 minutes'`,
+    );
     expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
   });
 
@@ -159,20 +161,20 @@ describe('a password', () => {
 
   test('with an outdated cost is rehashed on the next successful sign-in, and sessions remain', async () => {
     const old = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
-    const grace = await createPerson(here, {}, 'grace@example.com');
-    await here.database.sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [grace.id, old]);
-    await resealRows(here, PEOPLE, 't.id = $1', [grace.id]);
-    const kept = async () =>
-      (await here.database.sql<{ password: string }>('SELECT password FROM countersign.people WHERE id = $1', [grace.id]))[0]!
+    const grace = await createPerson(server, {}, 'grace@example.com');
+    await server.database.sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [grace.id, old]);
+    await resealRows(server, PEOPLE, 't.id = $1', [grace.id]);
+    const storedHash = async () =>
+      (await server.database.sql<{ password: string }>('SELECT password FROM countersign.people WHERE id = $1', [grace.id]))[0]!
         .password;
     await attempt('grace@example.com', WRONG);
-    expect(await kept()).toBe(old);
+    expect(await storedHash()).toBe(old);
     const both = await Promise.all([
       attempt('grace@example.com', 'password'),
-      attempt('grace@example.com', 'password', { at: there }),
+      attempt('grace@example.com', 'password', { at: otherServer }),
     ]);
     expect(both.map(outcome)).toEqual(['200 ok', '200 ok']);
-    expect(isOutdated(await kept())).toBe(false);
+    expect(isOutdated(await storedHash())).toBe(false);
     expect(outcome(await attempt('grace@example.com', 'password'))).toBe('200 ok');
   });
 });

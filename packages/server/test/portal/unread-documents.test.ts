@@ -18,7 +18,7 @@ test('60 unread downloads of 19 MB use bounded memory, are disconnected, and do 
   const stored = await server.post(paths.traces, await server.key(workspace), { trace_id: 'large', spans });
   expect(stored.status).toBe(200);
   const viewer = await portalClient(server, workspace, 'viewer');
-  const neighbour = await portalClient(server, other, 'viewer');
+  const otherViewer = await portalClient(server, other, 'viewer');
   const document = `/api/portal/workspaces/${workspace}/runs/traces/${stored.body.id}/submissions/1`;
 
   const request = httpText(`GET ${document} HTTP/1.1`, ['Host: x', `Cookie: ${viewer.browser.cookie}`]);
@@ -32,7 +32,7 @@ test('60 unread downloads of 19 MB use bounded memory, are disconnected, and do 
   await expect.poll(() => metric('countersign_answering_bytes'), { timeout: 20_000 }).toBeGreaterThan(18 * MIB);
   for (let turn = 0; turn < 5; turn += 1) {
     expect(await metric('countersign_answering_bytes')).toBeLessThanOrEqual(ANSWERING_BYTES);
-    expect((await neighbour.callRoute('runs.list')).status).toBe(200);
+    expect((await otherViewer.callRoute('runs.list')).status).toBe(200);
   }
   await expect.poll(() => metric('countersign_connections_stalled_total'), { timeout: 30_000 }).toBeGreaterThan(1);
   await expect.poll(() => metric('countersign_answering_bytes'), { timeout: 30_000 }).toBe(0);

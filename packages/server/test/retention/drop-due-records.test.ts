@@ -73,7 +73,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['run-1']);
   });
 
-  test('drops traces after their days, with every row of them, and no other tenant`s', async () => {
+  test('drops traces after their period with all their rows, and none of another tenant', async () => {
     await keepFor({ traceDays: 365 });
     const other = await server.workspace();
     const otherKey = await server.key(other);
@@ -177,7 +177,7 @@ describe('retention', () => {
     expect(await drop(376)).toMatchObject({ traces: 1 });
   });
 
-  test('drops telemetry after its own days, with an entry', async () => {
+  test('drops telemetry after its own period and records an entry', async () => {
     await keepFor({ telemetryDays: 200 });
     await sendTrace('run-1');
     await sendTelemetry('run-1', 'run-2');
@@ -244,7 +244,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['run-1']);
   });
 
-  test('needs the setting even as the owner, and never truncates', async () => {
+  test('deletes rows only with the setting, even as the owner, and allows no UPDATE with it', async () => {
     await sendTrace('run-1');
     for (const statement of ['DELETE FROM countersign.trace_submissions', 'TRUNCATE countersign.trace_submissions'])
       await expect(pool.query(statement)).rejects.toThrow('is append-only');
@@ -278,7 +278,7 @@ describe('retention of altered rows', () => {
     expect(await traceIds()).toEqual(['run-1']);
   });
 
-  test('names a trace that was deleted by hand, also if the table of dropped traces says that it was dropped', async () => {
+  test('`ledger verify` names a trace that was deleted by SQL, even if the table of dropped traces contains it', async () => {
     await keepFor({ traceDays: 365 });
     await sendTrace('dropped');
     await drop(366);
@@ -291,7 +291,7 @@ describe('retention of altered rows', () => {
     expect(out).toContain('the row is gone');
   });
 
-  test('names a dropped trace that was added again', async () => {
+  test('`ledger verify` names a dropped trace that was added again', async () => {
     await keepFor({ traceDays: 365 });
     const added = await sendTrace('run-1');
     const [row] = await sql<Record<string, unknown>>('SELECT * FROM countersign.trace_submissions WHERE tenant_id = $1', [

@@ -77,13 +77,13 @@ describe('retention in the portal', () => {
     expect([status, body.issues[0].path]).toEqual([422, '/trace_days']);
   });
 
-  test('is not for other roles or workspaces', async () => {
+  test('cannot be set by other roles or from other workspaces', async () => {
     const approver = await portalClient(server, tenantId, 'approver');
     expect((await approver.callRoute('retention.set', { body: { trace_days: 365 } })).status).toBe(403);
-    const stranger = await portalClient(server, await server.workspace(), 'admin');
-    const there = { params: { workspace: tenantId } };
-    expect((await stranger.callRoute('retention.read', there)).status).toBe(404);
-    expect((await stranger.callRoute('retention.set', { ...there, body: { trace_days: 365 } })).status).toBe(404);
+    const otherAdmin = await portalClient(server, await server.workspace(), 'admin');
+    const inThisWorkspace = { params: { workspace: tenantId } };
+    expect((await otherAdmin.callRoute('retention.read', inThisWorkspace)).status).toBe(404);
+    expect((await otherAdmin.callRoute('retention.set', { ...inThisWorkspace, body: { trace_days: 365 } })).status).toBe(404);
     expect(await entries()).toEqual([]);
   });
 });
@@ -101,11 +101,11 @@ describe('the command retention', () => {
   });
 
   test.each([
-    ['without a period', [], /give --traces, --telemetry, or both/],
+    ['without a value', [], /give --traces, --telemetry, or both/],
     ['with 0 days', ['--traces', '0'], /whole number of days from 1 to 36500/],
-    ['with too many', ['--telemetry', '99999'], /whole number of days/],
-    ['with a short one', ['--traces', '90'], /--confirm-short/],
-  ])('refuses %s, with the remedy', async (_, options, message) => {
+    ['with too many days', ['--telemetry', '99999'], /whole number of days/],
+    ['with a short period and no confirmation', ['--traces', '90'], /--confirm-short/],
+  ])('refuses to set periods %s, and the message names the remedy', async (_, options, message) => {
     const { status, err } = await run('set', ...options);
     expect(status).not.toBe(0);
     expect(err).toMatch(message);

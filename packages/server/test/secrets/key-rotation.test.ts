@@ -29,8 +29,8 @@ describe('rotation of the decision key', () => {
   let server: TestServer;
   let key: string;
   const command = async (...args: string[]) => {
-    const ran = await runCommand(environmentOf(server), ...args, '--workspace', 'acme', '--json');
-    return { ...ran, output: JSON.parse(ran.status === 0 ? ran.out : ran.err) };
+    const result = await runCommand(environmentOf(server), ...args, '--workspace', 'acme', '--json');
+    return { ...result, output: JSON.parse(result.status === 0 ? result.out : result.err) };
   };
   const decide = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'bot' })).body;
   const keyOf = async (keyId: string) =>
@@ -69,7 +69,7 @@ describe('rotation of the decision key', () => {
     expect((await command('ledger', 'verify', '--log', 'decisions')).output).toMatchObject({ result: 'ok', entries: 3 });
   });
 
-  test('refuses to retire the last live key, a retired key and an unknown key', async () => {
+  test('`decision-key retire` refuses the last live key, a retired key and an unknown key', async () => {
     const [ended, live] = (await command('decision-key', 'list')).output;
     for (const [keyId, message] of [
       [live.key_id, /the only live decision key/],
@@ -111,7 +111,10 @@ describe('a signing key from the environment', () => {
       out: '',
       err: expect.stringMatching(/COUNTERSIGN_SIGNING_KEY_PREVIOUS/),
     });
-    expect(await checkpoint(alone, 'keys')).toMatchObject({ status: 7, err: expect.stringMatching(/not one of this database/) });
+    expect(await checkpoint(alone, 'keys')).toMatchObject({
+      status: 7,
+      err: expect.stringMatching(/not a key of this database/),
+    });
     expect(signatures((await checkpoint(old, 'audit')).out)).toHaveLength(1);
     expect(signatures((await checkpoint(both, 'decisions')).out)).toHaveLength(2);
     const [first, second] = await show();
@@ -132,9 +135,9 @@ describe('a signing key from the environment', () => {
     expect((await checkpoint(alone, 'keys')).status).toBe(0);
     expect(await checkpoint(old, 'keys')).toMatchObject({ status: 7, err: expect.stringMatching(/was retired/) });
     // A reader who knows only the new key verifies the ledger with it, although the first checkpoint is signed by the old one.
-    const kept = join(folder, 'kept-decisions');
-    writeFileSync(kept, (await checkpoint(alone, 'decisions')).out);
-    const known = ['--log', 'decisions', '--checkpoint', kept, '--key', second.note_key];
+    const path = join(folder, 'kept-decisions');
+    writeFileSync(path, (await checkpoint(alone, 'decisions')).out);
+    const known = ['--log', 'decisions', '--checkpoint', path, '--key', second.note_key];
     expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', ...known)).status).toBe(0);
     expect((await runCommand(alone, 'ledger', 'verify', '--workspace', 'acme', '--key', second.note_key)).status).toBe(0);
     for (const log of ['audit', 'decisions', 'keys'])
@@ -146,7 +149,7 @@ describe('the signing key of the embedded database', () => {
   const data = new DataFolder();
   afterAll(() => data.clear());
   const secret = (name: string) => join(data.path, 'secrets', name);
-  const refused = async (...args: string[]) => {
+  const endOf = async (...args: string[]) => {
     const command = new CommandProcess(args, data.environment);
     return [await command.ended, command.stderr];
   };
@@ -175,10 +178,10 @@ describe('the signing key of the embedded database', () => {
     // The command opens the database twice and reports unknown variables once.
     expect(rotation.stderr.match(/unknown variable: COUNTERSIGN_PROT/g)).toHaveLength(1);
     expect(await vkeys()).toEqual([first, expect.stringMatching(/^countersign\//)]);
-    expect(await refused('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/`signing-key retire` ends it/)]);
+    expect(await endOf('signing-key', 'rotate')).toEqual([9, expect.stringMatching(/run `signing-key retire` first/)]);
     expect(await checkpoint()).toHaveLength(1);
     const kidOf = async (place: number) => JSON.parse(await run(['signing-key', 'show'], data.environment)).keys[place].kid;
-    expect(await refused('signing-key', 'retire', await kidOf(0))).toEqual([
+    expect(await endOf('signing-key', 'retire', await kidOf(0))).toEqual([
       9,
       expect.stringMatching(/restart every server first/),
     ]);
@@ -199,7 +202,7 @@ describe('the signing key of the embedded database', () => {
       );
 
     const { keys } = JSON.parse(await run(['signing-key', 'show'], data.environment));
-    expect(await refused('signing-key', 'retire', keys[1].kid)).toEqual([9, expect.stringMatching(/in use/)]);
+    expect(await endOf('signing-key', 'retire', keys[1].kid)).toEqual([9, expect.stringMatching(/in use/)]);
     await run(['signing-key', 'retire', keys[0].kid], data.environment);
     expect(existsSync(secret('signing-key-previous.pem'))).toBe(false);
     await server.end('SIGTERM');

@@ -1,6 +1,6 @@
 /*
- * Makes the database of this version for upgrade.test.ts: `npm run upgrade-fixture`. It has rows in every table whose rows are kept. Run it
- * before the release of each version with a new migration, and commit both files.
+ * Makes the database of this version for upgrade.test.ts: `npm run upgrade-fixture`. It has rows in every table except
+ * `sign_in_attempts`. Run it before the release of each version with a new migration, and commit both files.
  *
  * Let its clock be far in the past (`FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f '-700d' npm run upgrade-fixture`): a server whose clock is
  * earlier than the newest row of a log writes nothing.
@@ -110,7 +110,7 @@ async function sendExports(key: string): Promise<string> {
   return traceId;
 }
 
-/** Evaluations, an approval, incidents with a closed and an open re-certification, and the decisions between them. */
+/** Records evaluations, an approval, incidents with a closed and an open re-certification, and the decisions between them. */
 async function sendEvaluations(key: string): Promise<DatabaseFacts['decisions']> {
   const decisions: DatabaseFacts['decisions'] = [];
   const check = async (agent_name: string) => {
@@ -143,7 +143,7 @@ async function sendEvaluations(key: string): Promise<DatabaseFacts['decisions']>
   return decisions;
 }
 
-/** A person with a password, and an invitation that nobody has accepted. */
+/** Adds a person with a password, and an invitation that nobody has accepted. */
 async function addPeople(): Promise<{ email: string; password: string }> {
   const [email, password] = ['ada@example.com', 'correct horse battery staple'];
   const link = await command('members', 'invite', ...ACME, '--email', email, '--role', 'admin');

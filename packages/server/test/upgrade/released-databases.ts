@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 /** The folder of the databases of released versions: VERSION.backup, and VERSION.json with what a test must know about it. */
 export const DATABASES = fileURLToPath(new URL('../fixtures/databases/', import.meta.url));
 
-/** Encrypts the secrets in the backups. They protect nothing, so it is public. */
+/** The passphrase that encrypts the secrets in the backups. The secrets protect nothing, so the passphrase is public. */
 export const PASSPHRASE = 'the secrets of a fixture protect nothing';
 
 export const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;

@@ -154,7 +154,7 @@ describe('approval', () => {
   test('is refused for evaluations that are unknown, without an agent, of a low-risk agent or of another workspace', async () => {
     await expectRefusedAndUnchanged(() => decide(randomUUID(), 'approved'), /has no evaluation/);
     const { body } = await server.post(paths.evaluations, key, { name: 'of nobody' });
-    await expectRefusedAndUnchanged(() => decide(body.id, 'approved'), /is of no agent/);
+    await expectRefusedAndUnchanged(() => decide(body.id, 'approved'), /belongs to no agent/);
     const low = await evaluate('harmless');
     await expectRefusedAndUnchanged(() => decide(low, 'approved'), /"harmless" is not high-risk.*set its risk level to high/);
     await risk('harmless', 'high');
@@ -280,10 +280,10 @@ describe('texts by people', () => {
     ['half a surrogate pair', half],
   ])('rejects a name that is %s for workspaces, keys and agents', async (_, name) => {
     const { pool } = server.open;
-    const made = { name, scopes: ['audit'] as const, expiresAt: null };
+    const options = { name, scopes: ['audit'] as const, expiresAt: null };
     for (const act of [
       () => createWorkspace(pool, name),
-      () => mintKey(pool, tenantId, made, 'operator'),
+      () => mintKey(pool, tenantId, options, 'operator'),
       () => risk(name, 'high'),
       () => incident(name),
       () => close(name),

@@ -27,7 +27,7 @@ export interface Rule {
   field: Field;
   /** Names of attributes. The first one with an accepted value is used. */
   from: readonly string[];
-  /** Kinds of spans that it applies to; all if omitted. */
+  /** The kinds of spans that the rule applies to; all if omitted. */
   kinds?: readonly SpanKind[];
   /** Whether the value is always JSON text, even for a string. */
   isJson?: true;
@@ -38,9 +38,9 @@ export interface Rule {
 /** The kind of a span, by one convention. */
 export interface KindMatch {
   kind: SpanKind;
-  /** The attribute that determines it. It stays in `metadata` if the kind does not repeat its value. */
+  /** The attribute that determines the kind; empty if none does. It stays in `metadata`, unless a field is mapped from it. */
   attribute: string;
-  /** Whether it is an embedding. Its tokens and cost are counted although it is not an `llm` step. */
+  /** Whether the span is an embedding. Its tokens and cost are counted, although it is not an `llm` step. */
   isEmbedding?: boolean;
 }
 

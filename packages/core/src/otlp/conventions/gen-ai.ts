@@ -28,7 +28,7 @@ const SYSTEM = 'gen_ai.system_instructions';
 const INPUT = 'gen_ai.input.messages';
 const OUTPUT = 'gen_ai.output.messages';
 
-/** The GenAI semantic conventions of OpenTelemetry, all in development: names are lists of aliases. */
+/** The GenAI semantic conventions of OpenTelemetry. They are in development, so a field can have several names. */
 export const genAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const operation = attributes.get(OPERATION);

@@ -1,12 +1,12 @@
 import type { Attributes, Value } from '../records.ts';
 
-/** A tree of dotted names. Numbers stay names; `items` sorts them. */
+/** A tree of dotted names. Numbers in names are not interpreted; `items` sorts by them. */
 export type Tree = Map<string, Tree | Value>;
 
-/** Maximum depth of a dotted name. */
+/** The maximum number of steps of a dotted name. Further steps are cut off. */
 const STEPS_MAX = 12;
 
-/** Attributes as a tree, and their names. */
+/** Attributes as a tree, and the names of these attributes. */
 interface Subtree {
   tree: Tree;
   names: readonly string[];
@@ -15,7 +15,7 @@ interface Subtree {
 /** The result for most spans. */
 const EMPTY: Subtree = { tree: new Map(), names: [] };
 
-/** The attributes whose names begin with a prefix and a dot, as a tree by the rest of their names, and the names that are in it. */
+/** The attributes whose names begin with a prefix and a dot, as a tree by the rest of their names. */
 export function subtree(attributes: Attributes, prefix: string): Subtree {
   for (const name of attributes.keys()) if (name.startsWith(prefix)) return readSubtree(attributes, prefix);
   return EMPTY;
@@ -30,9 +30,9 @@ function readSubtree(attributes: Attributes, prefix: string): Subtree {
     let branch = tree;
     for (const step of steps.slice(0, -1)) {
       const next = branch.get(step);
-      const inner: Tree = next instanceof Map ? next : new Map();
-      if (inner !== next) branch.set(step, inner);
-      branch = inner;
+      const child: Tree = next instanceof Map ? next : new Map();
+      if (child !== next) branch.set(step, child);
+      branch = child;
     }
     branch.set(steps.at(-1)!, value);
     names.push(name);
@@ -40,7 +40,7 @@ function readSubtree(attributes: Attributes, prefix: string): Subtree {
   return { tree, names };
 }
 
-/** The numbered members of a tree in the order of their numbers. */
+/** The subtrees of a tree whose names are numbers, in the order of the numbers. */
 export function items(tree: Tree | Value | undefined): Tree[] {
   if (!(tree instanceof Map)) return [];
   return [...tree]

@@ -4,7 +4,7 @@ import type { Value } from '../records.ts';
 
 type Members = { [name: string]: Value };
 
-/** Roles of other interfaces by the names that traces use. */
+/** The roles of the contract by the names that other interfaces use. */
 const ROLES: ReadonlyMap<string, Message['role']> = new Map([
   ['system', 'system'],
   ['developer', 'developer'],
@@ -63,12 +63,12 @@ export function systemInstructions(value: Value | undefined): Message[] {
 export function plainMessage(source: Value, fallback: Message['role']): Message {
   if (!isObject(source)) return { role: fallback, content: textOf(source) };
   const { role, content, name, tool_call_id, id, tool_calls } = source;
-  const answers = tool_call_id ?? (roleOf(role, fallback) === 'tool' ? id : undefined);
+  const toolCallId = tool_call_id ?? (roleOf(role, fallback) === 'tool' ? id : undefined);
   return {
     role: roleOf(role, fallback),
     ...(content === undefined || content === null ? {} : { content: Array.isArray(content) ? content : textOf(content) }),
     ...(typeof name === 'string' && name !== '' ? { name } : {}),
-    ...(typeof answers === 'string' && answers !== '' ? { tool_call_id: answers } : {}),
+    ...(typeof toolCallId === 'string' && toolCallId !== '' ? { tool_call_id: toolCallId } : {}),
     ...(Array.isArray(tool_calls) && tool_calls.length > 0 ? { tool_calls } : {}),
   };
 }
@@ -107,7 +107,7 @@ function messagesFromParts(message: Members, fallback: Message['role']): Message
 
 const textOfPart = (part: Members): string => textOf(part.content ?? part.text ?? '');
 
-/** One part of text is content as text; anything else stays a list of parts. */
+/** The content of a message from its parts: a single part of text as text, otherwise the list; absent without parts. */
 export function contentOf(parts: Value[]): { content?: string | Value[] } {
   if (parts.length === 0) return {};
   const [first] = parts;

@@ -1,4 +1,4 @@
-/** What of the generated code is used, written by hand. Members that were not sent are undefined or null. */
+/** The types of the generated code that tests use, written by hand. Members that were not sent are undefined or null. */
 
 /** A 64-bit integer as two signed halves. */
 export interface Int64 {
@@ -8,7 +8,7 @@ export interface Int64 {
 }
 
 export interface AnyValue {
-  /** Which of the members below was sent last. */
+  /** The name of the member below that was sent last. */
   value?: 'stringValue' | 'boolValue' | 'intValue' | 'doubleValue' | 'arrayValue' | 'kvlistValue' | 'bytesValue';
   stringValue?: string | null;
   boolValue?: boolean | null;

@@ -13,11 +13,11 @@ const SYSTEMS: readonly [RegExp, string][] = [
   [/Linux/, 'Linux'],
 ];
 
-/** Browser and system from a User-Agent header, or the header itself if they are unknown. */
+/** Browser and system from a User-Agent header, or the header itself, shortened, if the browser is unknown. */
 export function browserName(userAgent: string | null): string {
   if (userAgent === null) return 'Unknown browser';
-  const browser = BROWSERS.find(([sign]) => sign.test(userAgent))?.[1];
-  const system = SYSTEMS.find(([sign]) => sign.test(userAgent))?.[1];
+  const browser = BROWSERS.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1];
   if (browser === undefined) return userAgent.length > 40 ? `${userAgent.slice(0, 40)}…` : userAgent;
   return system === undefined ? browser : `${browser} on ${system}`;
 }

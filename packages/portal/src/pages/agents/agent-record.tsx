@@ -93,7 +93,7 @@ export function AgentRecord({ agent }: { agent: string }) {
   );
 }
 
-/** The approvals of an agent in every state, pending first. */
+/** Up to SHOWN approvals of an agent in each state, pending first. */
 async function allApprovals(workspace: string, agent: string, signal: AbortSignal) {
   const pages = await Promise.all(
     (['pending', 'approved', 'rejected'] as const).map((status) =>

@@ -10,7 +10,7 @@ import { ConditionList, withEvaluationName } from '../../components/condition-li
 import { Notice } from '../../components/notice.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
-import { fieldError } from '../../forms/field-errors.ts';
+import { fieldError, formError } from '../../forms/field-errors.ts';
 import styles from './agent-page.module.css';
 
 const TYPING_MS = 350;
@@ -55,7 +55,7 @@ export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'>
       </div>
       {isInvalid ? (
         <Notice kind="problem" role="alert">
-          <p>{toProblem(preview.error).message}</p>
+          <p>{formError(preview.error, Object.keys(criteria)) ?? 'Correct the criteria above to see the result.'}</p>
         </Notice>
       ) : preview.isError ? (
         <ProblemNotice problem={preview.error} retry={() => void preview.refetch()} />

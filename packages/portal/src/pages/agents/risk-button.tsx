@@ -12,7 +12,7 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const queries = useQueryClient();
   const [dialogOpen, setDialogOpen] = useState(false);
   const other = agent.risk_level === 'high' ? 'low' : 'high';
-  // The dialog keeps its level even if someone else changes it in the meantime.
+  // The dialog keeps its level even if someone else changes the agent's level in the meantime.
   const [level, setLevel] = useState<typeof other>(other);
   if (!useHasRole('admin')) return null;
   const ask = () => {
@@ -42,7 +42,7 @@ export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
       >
         <p className="soft">
           {level === 'high'
-            ? 'A person must approve each evaluation of this agent before it can be promoted.'
+            ? 'The agent can then be promoted only after a person approves its latest evaluation.'
             : 'Evaluations of this agent no longer need approval.'}
         </p>
       </RationaleDialog>

@@ -13,19 +13,19 @@ const ACTIONS = {
     title: 'Approve evaluation',
     submit: 'Approve',
     done: 'Approved. The next promotion check can use this evaluation.',
-    note: 'This allows promotion based on this evaluation only.',
+    note: 'The approval applies to this evaluation only. A newer evaluation needs its own approval.',
   },
   reject: {
     title: 'Reject evaluation',
     submit: 'Reject',
-    done: 'Rejected. Promotion checks will not use this evaluation.',
+    done: 'Rejected. The agent cannot be promoted with this evaluation.',
     note: 'A rejection is final. This evaluation can never be approved.',
   },
   withdraw: {
     title: 'Withdraw approval',
     submit: 'Withdraw',
     done: 'Approval withdrawn. The evaluation is pending again.',
-    note: 'No promotion has used this approval yet. The evaluation will be pending again.',
+    note: 'No promotion decision has used this approval yet. The evaluation will be pending again.',
   },
 } as const;
 
@@ -36,15 +36,16 @@ export function ApprovalActions({ detail: { may, evaluation } }: { detail: Respo
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [openDialog, setOpenDialog] = useState<Action>();
-  const [last, setLast] = useState<Action>('approve');
+  // The dialog shows the action until its closing transition has ended.
+  const [shownAction, setShownAction] = useState<Action>('approve');
   if (!useHasRole('approver')) return null;
   const ask = (action: Action) => {
-    setLast(action);
+    setShownAction(action);
     setOpenDialog(action);
   };
   const perform = async (rationale: string) => {
-    await call(ROUTES[last], { params: { workspace: workspace.id, evaluation: evaluation.id }, body: { rationale } });
-    toast.done(ACTIONS[last].done);
+    await call(ROUTES[shownAction], { params: { workspace: workspace.id, evaluation: evaluation.id }, body: { rationale } });
+    toast.done(ACTIONS[shownAction].done);
     await queries.invalidateQueries();
   };
   return (
@@ -61,15 +62,15 @@ export function ApprovalActions({ detail: { may, evaluation } }: { detail: Respo
       )}
       {may.approve && <Button onClick={() => ask('approve')}>Approve</Button>}
       <RationaleDialog
-        key={last}
+        key={shownAction}
         opened={openDialog !== undefined}
         onClose={() => setOpenDialog(undefined)}
-        title={ACTIONS[last].title}
-        submit={ACTIONS[last].submit}
-        danger={last === 'reject'}
+        title={ACTIONS[shownAction].title}
+        submit={ACTIONS[shownAction].submit}
+        danger={shownAction === 'reject'}
         action={perform}
       >
-        <p className="soft">{ACTIONS[last].note}</p>
+        <p className="soft">{ACTIONS[shownAction].note}</p>
       </RationaleDialog>
     </>
   );

@@ -49,18 +49,22 @@ export function ApprovalPage() {
             {!data.is_latest && (
               <Notice kind="warning">
                 <p>
-                  This agent has a newer evaluation. Promotion checks use the newer one, so a decision on this one has no effect.
+                  This agent has a newer evaluation, which promotion checks use. A decision on this older one can affect only
+                  checks that name its harness.
                 </p>
               </Notice>
             )}
             {data.risk_level === 'low' && (
               <Notice kind="quiet">
-                <p>This agent is now low risk. Its evaluations do not need approval.</p>
+                <p>This agent is low risk now, so its evaluations do not need approval.</p>
               </Notice>
             )}
             <div className={styles.columns}>
               <EvaluationPanel detail={data} />
-              <Panel title="Promotion status" note="Uses the default rule.">
+              <Panel
+                title="Promotion status"
+                note="Default rule: a passing evaluation within 72 hours, with a pass rate of at least 80 %."
+              >
                 <ConditionList
                   checks={data.standing.checks}
                   agent={data.agent.id}

@@ -17,17 +17,18 @@ const STATES = [
   { value: 'rejected', label: 'Rejected' },
 ];
 
-/** Evaluations with pending, approved and rejected approvals. */
+/** Evaluations with a pending, approved or rejected approval. */
 export function ApprovalsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id']);
   const state = useFilters(['status']);
   const status = state.values.status ?? 'pending';
+  const order = status === 'pending' ? 'Oldest first.' : 'Latest first.';
   return (
     <>
       <PageHeader
         title="Approvals"
-        lead="A high-risk agent can be promoted only after a person approves its evaluation. Oldest first."
+        lead={`A high-risk agent can be promoted only after a person approves its evaluation. ${order}`}
       />
       <FilterBar filters={filters}>
         <SegmentedControl
@@ -65,7 +66,7 @@ function NoApprovals({ status }: { status: string }) {
   if (status !== 'pending') {
     return (
       <EmptyState title={`No ${status} evaluations yet`}>
-        <p>This list shows each decision with its rationale and who made it.</p>
+        <p>This list shows each decision and who made it. The page of an evaluation also shows the rationale.</p>
       </EmptyState>
     );
   }
@@ -73,9 +74,9 @@ function NoApprovals({ status }: { status: string }) {
     <EmptyState title="No pending approvals">
       <p>
         A promotion check requests approval when it finds an unapproved evaluation of a high-risk agent. An admin sets the risk
-        level on{' '}
+        level on the page of the agent, under{' '}
         <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
-          the agent's page
+          Agents
         </Link>
         .
       </p>

@@ -24,7 +24,7 @@ export function CheckCopy({
   return (
     <Panel
       title="Check a copy"
-      note="Paste a copy of this decision, for example from a CI log. It is checked against the proof above."
+      note="Paste a copy of this decision, for example from a CI log. The copy is checked against the proof above."
     >
       <div className="stack tight">
         <Textarea

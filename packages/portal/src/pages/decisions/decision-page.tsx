@@ -69,12 +69,15 @@ export function DecisionPage() {
                     <ConditionList checks={data.decision.checks} agent={data.agent?.id ?? null} evaluation={evaluation} />
                   </div>
                 </Panel>
-                <Evidence decision={data} />
+                <Inputs decision={data} />
                 {data.evidence !== null && <EvidencePanel text={data.evidence} />}
               </div>
               <DecisionProof decision={data} />
             </div>
-            <Panel title="Signed document" note="The exact response. Hash and signature cover its canonical form.">
+            <Panel
+              title="Signed document"
+              note="Shown with indentation. The button Signed JSON downloads the exact text. Hash and signature cover its canonical form."
+            >
               <Snippet text={JSON.stringify(data.decision, null, 2)} what="the decision as JSON" />
             </Panel>
           </>
@@ -84,14 +87,14 @@ export function DecisionPage() {
   );
 }
 
-/** An age given in hours, in days from two days on. */
+/** An age as text: minutes below one hour, days from two days on, otherwise hours. */
 function formatAge(hours: number): string {
   if (hours < 1 / 60) return 'less than a minute';
   if (hours < 1) return `${Math.round(hours * 60)} min`;
   return hours < 48 ? `${hours.toFixed(1)} hours` : `${(hours / 24).toFixed(1)} days`;
 }
 
-function Evidence({ decision: { decision, agent, asked_for } }: { decision: Decision }) {
+function Inputs({ decision: { decision, agent, asked_for } }: { decision: Decision }) {
   const { workspace } = useWorkspace();
   const { evaluation } = decision;
   return (

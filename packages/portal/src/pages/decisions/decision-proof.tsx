@@ -34,10 +34,7 @@ export function DecisionProof({ decision }: { decision: ResponseBody<'decisions.
   const isValid = Object.values(findings).every(({ passed }: Finding) => passed) && decision.altered === null;
   return (
     <div className="stack">
-      <Panel
-        title="Proof"
-        note="Verified in this browser with the same code as the command line. It does not rely on the server."
-      >
+      <Panel title="Proof" note="Verified in this browser, with the code of the command line and the public keys of this server.">
         <div className="stack">
           <Notice
             kind={isValid ? 'good' : 'problem'}
@@ -79,7 +76,7 @@ function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => 
   };
   return (
     <>
-      <p>Requires decision key {keyId}. The key stays in this page and is discarded when you leave it.</p>
+      <p>Requires decision key {keyId}. The key stays in this page and is discarded when you leave the page.</p>
       <Button variant="default" size="compact-sm" mt={6} onClick={() => setDialogOpen(true)}>
         Load key and verify
       </Button>

@@ -57,8 +57,8 @@ export function DecisionsPage() {
           empty={
             <EmptyState title="No decisions yet">
               <p>
-                A deployment requests a decision before it promotes an agent. Each decision is stored here with its reason and
-                signature:
+                A deployment requests a decision before it promotes an agent. Each decision is listed here with its reason and
+                signature. Request one:
               </p>
               <ExampleRequest
                 path="/api/public/governance/promotion-check"

@@ -10,7 +10,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 export function EvidencePanel({ text }: { text: string }) {
   const read = readEvidence(text);
   return (
-    <Panel title="Evidence" note="The data the decision was computed from. The signature covers its SHA-256.">
+    <Panel title="Evidence" note="The data that the decision was computed from. The signature covers the SHA-256 of this data.">
       {'fault' in read ? (
         <Notice kind="problem">
           <p>This evidence cannot be read: {read.fault}.</p>
@@ -29,14 +29,14 @@ const propertiesOf = ({
   evaluation,
   ...evidence
 }: EvidenceDocument): Parameters<typeof PropertyList>[0]['facts'] => [
-  ['Read', <RelativeTime key="read" at={evidence.read_at} />],
+  ['Read at', <RelativeTime key="read" at={evidence.read_at} />],
   ['Requested agent', asked.agent_name ?? asked.agent_id ?? '–'],
   ['Required pass rate', formatPercent(asked.min_pass_rate)],
   ['Maximum age', `${asked.max_age_hours} hours`],
   ['Harness', asked.harness_id ?? 'any'],
-  ['Risk level', agent?.risk_level ?? 'not known'],
+  ['Risk level', agent?.risk_level ?? 'unknown'],
   ['Evaluation recorded', evaluation === null ? 'none' : <RelativeTime key="recorded" at={evaluation.recorded_at} />],
-  ['Evaluation run', evaluation?.evaluated_at == null ? undefined : <RelativeTime key="run" at={evaluation.evaluated_at} />],
+  ['Evaluated', evaluation?.evaluated_at == null ? undefined : <RelativeTime key="run" at={evaluation.evaluated_at} />],
   ['Approval', approval === null ? 'none' : approval.status],
   ['Approval decided', approval?.decided_at == null ? undefined : <RelativeTime key="decided" at={approval.decided_at} />],
   ['Open re-certifications', String(evidence.open_recertifications)],

@@ -64,7 +64,9 @@ export function EvaluationPage() {
           <div className="stack">
             {data.agent !== null && data.latest_of_agent !== id && (
               <Notice kind="quiet">
-                <p>This agent has a newer evaluation. Promotion checks no longer use this one.</p>
+                <p>
+                  This agent has a newer evaluation. Only promotion checks that name the harness of this one can still use it.
+                </p>
               </Notice>
             )}
             <Panel title="Outcome">

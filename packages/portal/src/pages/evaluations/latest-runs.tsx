@@ -10,7 +10,7 @@ import { runColumns } from '../runs/run-columns.tsx';
 export function LatestRuns({ agent, from, to }: { agent: string; from: string | null; to: string }) {
   const { workspace } = useWorkspace();
   const runs = useQuery({
-    queryKey: ['runs', workspace.id, 'behind', agent, from, to],
+    queryKey: ['runs', workspace.id, 'related', agent, from, to],
     queryFn: ({ signal }) =>
       call('runs.list', {
         params: { workspace: workspace.id },
@@ -22,7 +22,7 @@ export function LatestRuns({ agent, from, to }: { agent: string; from: string | 
   if (runs.data === undefined) return <TableSkeleton columns={6} />;
   return (
     <DataTable
-      label="Latest of the runs"
+      label="Latest related runs"
       items={runs.data.items}
       keyOf={({ id, ordinal }) => `${id}/${ordinal}`}
       columns={runColumns(workspace.id, { withAgent: false })}

@@ -26,7 +26,7 @@ export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
               since its previous evaluation, <RelativeTime at={from} />
             </>
           )}
-          . They are matched by time, because evaluations do not name their runs.
+          . They are selected by time, so the evaluation may not have used all of them.
         </>
       }
       actions={

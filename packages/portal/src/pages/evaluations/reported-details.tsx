@@ -28,7 +28,9 @@ export function ReportedDetails({ details }: { details: Details }) {
           ],
           [
             'Results file',
-            results === null ? undefined : <Identifier key="results" value={results} what="its SHA-256" short={8} />,
+            results === null ? undefined : (
+              <Identifier key="results" value={results} what="the SHA-256 of the results file" short={8} />
+            ),
           ],
         ]}
       />

@@ -151,7 +151,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
         action={act}
       >
         <p className="soft">
-          The latest evaluation must be passing and recorded after the incident.
+          The latest evaluation must be passing. It must have been run and recorded after the incident.
           {others > 0 &&
             ` This also closes the re-certifications of ${others} other ${others === 1 ? 'incident' : 'incidents'} of this agent.`}
         </p>

@@ -11,7 +11,7 @@ import { toast } from '../../toasts/toasts.tsx';
 const EMPTY_FORM = { agent: null as string | null, policy: '', severity: 'medium', description: '', trace: '' };
 const FIELDS = ['agent_id', 'policy', 'severity', 'description', 'trace_id'];
 
-/** Records a policy violation of an agent. It does not block the agent; an incident does. */
+/** Records a policy violation of an agent. It does not block the agent, unlike an incident that requires re-certification. */
 export function RecordViolation({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

@@ -43,7 +43,7 @@ export function KeyList({
   };
   const revoke = async () => {
     await call('keys.revoke', { params });
-    toast.done('Key revoked. Its next request will be rejected.');
+    toast.done('Key revoked. Requests with this key are now rejected.');
     await queries.invalidateQueries();
   };
   return (
@@ -104,7 +104,7 @@ export function KeyList({
   );
 }
 
-const STATES = { active: 'good', revoked: 'bad', expired: 'quiet' } as const;
+const TONES = { active: 'good', revoked: 'bad', expired: 'quiet' } as const;
 
 const columnsOf = (start: (action: PendingAction['action'], key: Key) => void): Column<Key>[] => [
   {
@@ -133,7 +133,7 @@ const columnsOf = (start: (action: PendingAction['action'], key: Key) => void): 
       </span>
     ),
   },
-  { title: 'State', cell: ({ state }) => <Badge tone={STATES[state]}>{state}</Badge> },
+  { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
   { title: 'Last used', cell: ({ last_used_at }) => <RelativeTime at={last_used_at} /> },
   { title: 'Expires', cell: ({ expires_at }) => <RelativeTime at={expires_at} /> },
   { title: 'Minted', cell: ({ created_at }) => <RelativeTime at={created_at} /> },

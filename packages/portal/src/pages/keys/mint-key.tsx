@@ -18,10 +18,10 @@ export function MintKey(props: {
   preset?: { name: string; scopes: string[] };
 }) {
   const { opened, onClose, onShow, preset } = props;
-  const start = { ...EMPTY_FORM, ...preset };
+  const initialValues = { ...EMPTY_FORM, ...preset };
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
-  const [values, setValues] = useState(start);
+  const [values, setValues] = useState(initialValues);
   const { kind, name, scopes, expires } = values;
   const mutation = useMutation({
     mutationFn: () => {
@@ -37,7 +37,7 @@ export function MintKey(props: {
     onSuccess: async (minted) => {
       onClose();
       onShow(minted, { name, kind, scopes: (kind === 'read' ? ['read'] : scopes) as NewKey['scopes'], rotated: false });
-      setValues(start);
+      setValues(initialValues);
       await queries.invalidateQueries();
     },
   });

@@ -36,7 +36,9 @@ export function NewKeyDialog({ shown, onClose }: { shown: NewKey | undefined; on
           <Snippet text={shown.key} what="key" />
           {shown.kind === 'live' && (
             <>
-              <p className="soft">The examples in this portal read the key from an environment variable. Set it in your shell:</p>
+              <p className="soft">
+                The examples in this portal read the key from an environment variable. Set the variable in your shell:
+              </p>
               <Snippet text={`export COUNTERSIGN_API_KEY='${shown.key}'`} what="export command" />
             </>
           )}

@@ -15,14 +15,14 @@ export function EntryProof({ entry }: { entry: Entry }) {
     <Panel title="Hash chain" note="Recomputed in this browser.">
       <div className="stack">
         <ol className={styles.chain}>
-          <Link
+          <ChainLink
             label={
               entry.previous === null ? 'First entry, no previous hash' : `Hash of the previous entry, ${entry.previous.seq}`
             }
             hash={entry.prev_hash}
           />
-          <Link label={`Hash of this entry, ${entry.seq}`} hash={entry.row_hash} current />
-          <Link
+          <ChainLink label={`Hash of this entry, ${entry.seq}`} hash={entry.row_hash} current />
+          <ChainLink
             label={entry.next === null ? 'Last entry, no next entry yet' : `Hash of the next entry, ${entry.next.seq}`}
             hash={entry.next?.row_hash ?? null}
           />
@@ -30,12 +30,12 @@ export function EntryProof({ entry }: { entry: Entry }) {
         {errors.length === 0 ? (
           <Notice kind="good">
             <p>
-              The hash of this entry matches its content, and the adjacent entries link to it. To check all entries, verify the
-              whole ledger.
+              The hash of this entry matches its content, and its links to the adjacent entries are correct. To check all entries,
+              verify the whole ledger on the page Audit ledger.
             </p>
           </Notice>
         ) : (
-          <Notice kind="problem" title="This entry was altered" role="alert">
+          <Notice kind="problem" title="The hash chain is broken at this entry" role="alert">
             {errors.map((error) => (
               <p key={error}>{error}</p>
             ))}
@@ -46,7 +46,7 @@ export function EntryProof({ entry }: { entry: Entry }) {
   );
 }
 
-function Link({ label, hash, current = false }: { label: string; hash: string | null; current?: boolean }) {
+function ChainLink({ label, hash, current = false }: { label: string; hash: string | null; current?: boolean }) {
   return (
     <li data-current={current || undefined}>
       <span>{label}</span>

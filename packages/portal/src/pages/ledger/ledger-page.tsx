@@ -23,7 +23,7 @@ import { VerifyLedger } from './verify-ledger.tsx';
 
 type Entry = ListItem<'ledger.list'>;
 
-/** The audit ledger: decisions about agents and who made them, as a hash chain. */
+/** The audit ledger: actions and who recorded them, as a hash chain. */
 export function LedgerPage() {
   const { workspace } = useWorkspace();
   const params = { workspace: workspace.id };
@@ -40,7 +40,7 @@ export function LedgerPage() {
     <>
       <PageHeader
         title="Audit ledger"
-        lead="Decisions about agents and who made them. Each entry contains the hash of the previous one, so any change can be detected."
+        lead="Actions of people, programs and this service. Each entry contains the previous entry's hash, so any change can be detected."
         actions={
           <>
             <DownloadButton url={urlOf('ledger.export', { params })} label="NDJSON" />
@@ -75,7 +75,7 @@ export function LedgerPage() {
               empty={
                 <EmptyState title="No entries yet">
                   <p>
-                    Actions of people in this portal and of your own systems are recorded here. Add an entry with one request:
+                    This ledger records actions of people in this portal and entries that your own systems send. Send an entry:
                   </p>
                   <ExampleRequest
                     path="/api/public/audit"

@@ -43,18 +43,18 @@ export function LogsPanel() {
   );
 }
 
-/** A log whose head was not written by this server. */
+/** The notice about a log whose head was changed outside this server. */
 function ChangedLogNotice({ log, fault }: { log: Log['log']; fault: string }) {
   const { workspace } = useWorkspace();
   return (
     <Notice kind="problem" title={`The log ${log} was changed in the database`} role="alert">
       <p>{fault}</p>
       <p>
-        Nothing is appended to this log or signed from it. Run{' '}
+        The server no longer appends to this log or signs its checkpoints. Ask the operator to run{' '}
         <code>
           countersign-server ledger verify --workspace {workspace.id} --log {log}
         </code>
-        , and restore the database from a backup.
+        , and to restore the database from a backup.
       </p>
     </Notice>
   );

@@ -56,31 +56,38 @@ export function VerifyLedger() {
 function Verdict({ verdict }: { verdict: VerificationResult }) {
   const { workspace } = useWorkspace();
   if (verdict.kind === 'valid') {
+    const entries = `${formatCount(verdict.checked)} ${verdict.checked === 1 ? 'entry' : 'entries'}`;
     return (
-      <Notice
-        kind="good"
-        title={`Ledger verified: ${formatCount(verdict.checked)} ${verdict.checked === 1 ? 'entry' : 'entries'} in ${formatDuration(verdict.elapsedMs)}`}
-      >
+      <Notice kind="good" title={`Ledger verified: ${entries} in ${formatDuration(verdict.elapsedMs)}`}>
         <div className="row">
           <span>Last hash</span> <Identifier value={verdict.head} what="the hash of the last entry" short={24} />
         </div>
-        <p>The checkpoint is signed by {verdict.checkpoint}.</p>
+        <p>The checkpoint is signed by {verdict.signer}.</p>
       </Notice>
     );
   }
   if (verdict.kind === 'failed') {
     return (
-      <Notice kind="warning" title="Verification failed to complete">
-        <p>{verdict.reason}. The ledger was not checked. Try again.</p>
+      <Notice kind="warning" title="The verification did not finish">
+        <p>The ledger is not verified: {verdict.reason}. Try again.</p>
+      </Notice>
+    );
+  }
+  if (verdict.seq === null) {
+    return (
+      <Notice kind="problem" title="The ledger is not valid" role="alert">
+        <p>Reason: {verdict.reason}.</p>
+        <p>{formatCount(verdict.checked)} entries form a valid chain. Ask the operator of this server to investigate.</p>
       </Notice>
     );
   }
   return (
     <Notice kind="problem" title={`Entry ${verdict.seq} is not valid`} role="alert">
-      <p>{verdict.reason}</p>
+      <p>Reason: {verdict.reason}.</p>
       <p>
         {formatCount(verdict.checked)} {verdict.checked === 1 ? 'entry' : 'entries'} before it{' '}
-        {verdict.checked === 1 ? 'is' : 'are'} valid. Later entries depend on this one.
+        {verdict.checked === 1 ? 'is' : 'are'} valid. Later entries were not checked. Ask the operator of this server to
+        investigate.
       </p>
       <Link to="/w/$workspace/ledger/$seq" params={{ workspace: workspace.id, seq: String(verdict.seq) }}>
         View entry {verdict.seq}

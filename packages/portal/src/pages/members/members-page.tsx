@@ -73,7 +73,7 @@ const columnsOf = (admin: boolean, show: (link: ResponseBody<'invitations.create
   ...(admin ? [{ title: 'Actions', cell: (member: Member) => <MemberMenu member={member} onShow={show} /> }] : []),
 ];
 
-/** A member's role. Selecting another one changes it immediately. The server rejects removing the last admin. */
+/** A member's role. Selecting another one changes it immediately. The server does not let the last admin change to another role. */
 function RoleSelect({ member }: { member: Member }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

@@ -23,7 +23,7 @@ export function OneTimeLinkDialog({ shown, onClose }: { shown: OneTimeLink | und
         <div className="stack">
           <Notice kind="warning" title="Copy it now. It is shown only once.">
             <p>
-              Share it over a secure channel. It works once and expires <RelativeTime at={shown.expires_at} />.
+              Send the link over a secure channel. It works once and expires <RelativeTime at={shown.expires_at} />.
             </p>
           </Notice>
           <Snippet text={window.location.origin + shown.path} what="one-time link" />

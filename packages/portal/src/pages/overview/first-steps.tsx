@@ -11,7 +11,7 @@ import { MintKey } from '../keys/mint-key.tsx';
 import { type NewKey, NewKeyDialog } from '../keys/new-key-dialog.tsx';
 import styles from './first-steps.module.css';
 
-/** The onboarding steps of a new workspace. Shown until the page is opened after the first decision. */
+/** The onboarding steps of a new workspace. An open page keeps them after the first decision; a page opened later omits them. */
 export function FirstSteps({ overview: { has, decisions } }: { overview: ResponseBody<'overview.read'> }) {
   const { workspace, role } = useWorkspace();
   const [isOnboarding] = useState(!has.decisions);
@@ -26,7 +26,7 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
         role === 'admin' ? (
           <Button onClick={() => setMinting(true)}>Mint key</Button>
         ) : (
-          <p className="soft">An admin of the workspace has to do this.</p>
+          <p className="soft">Ask an admin of this workspace to mint a key for you.</p>
         ),
     },
     {
@@ -50,7 +50,7 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
   return (
     <Panel
       title="First steps"
-      note="One key and three requests take an agent from its first run to a signed decision. Completed steps are checked off automatically."
+      note="One key and three requests lead from a first run to a signed decision. Completed steps are checked off automatically."
     >
       <ol className={styles.steps}>
         {steps.map(({ title, done, how }, index) => (

@@ -16,7 +16,7 @@ import { PromotionTable } from './promotion-table.tsx';
 import { UsageCharts } from './usage-charts.tsx';
 
 const AGENTS_SHOWN = 8;
-/** At least this many promotable agents are shown, if there are any. */
+/** At least this many promotable agents are shown, or all of them if there are fewer. */
 const PROMOTABLE_SHOWN_MIN = 3;
 
 /** The polling interval while the first steps are shown. */

@@ -7,14 +7,14 @@ import { Panel } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import styles from './pending-list.module.css';
 
-/** Pending approvals and open re-certifications, oldest first. */
+/** Pending approvals, then open re-certifications, each oldest first. */
 export function PendingList({ overview }: { overview: ResponseBody<'overview.read'> }) {
   const { workspace } = useWorkspace();
   const { approvals, approvals_pending, recertifications, recertifications_open } = overview;
-  const nothing = approvals_pending + recertifications_open === 0;
+  const isEmpty = approvals_pending + recertifications_open === 0;
   return (
     <Panel title="Pending" flush>
-      {nothing && (
+      {isEmpty && (
         <p className={styles.nothing}>
           <IconCircleCheck size={17} aria-hidden /> No pending approvals or re-certifications.
         </p>
@@ -36,7 +36,7 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
               Re-certify {agent.name}
             </Link>
             <span>
-              after a {severity} incident · <RelativeTime at={opened_at} />
+              after an incident of severity {severity} · <RelativeTime at={opened_at} />
             </span>
           </li>
         ))}

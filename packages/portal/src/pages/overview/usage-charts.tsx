@@ -48,9 +48,15 @@ function Charts({ days }: { days: readonly Day[] }) {
   const sum = (figures: readonly { value: number }[]) => figures.reduce((all, { value }) => all + value, 0);
   return (
     <div className={styles.charts}>
-      <DayBars title="Runs" days={runs} total={formatShortCount(sum(runs))} show={formatShortCount} badLabel="not successful" />
-      <DayBars title="Tokens" days={tokens} total={formatShortCount(sum(tokens))} show={formatShortCount} />
-      <DayBars title="Cost" days={cost} total={formatDollars(sum(cost))} show={formatDollars} showShort={formatShortDollars} />
+      <DayBars title="Runs" days={runs} total={formatShortCount(sum(runs))} format={formatShortCount} badLabel="not successful" />
+      <DayBars title="Tokens" days={tokens} total={formatShortCount(sum(tokens))} format={formatShortCount} />
+      <DayBars
+        title="Cost"
+        days={cost}
+        total={formatDollars(sum(cost))}
+        format={formatDollars}
+        formatShort={formatShortDollars}
+      />
     </div>
   );
 }

@@ -66,7 +66,7 @@ export function RunsPage() {
           keyOf={({ id, ordinal }) => `${id}/${ordinal}`}
           empty={
             <EmptyState title="No runs yet">
-              <p>Send the steps of a run in one request, at its end or while it runs:</p>
+              <p>Send a run with its steps in one request at its end, or in several requests while it runs:</p>
               <ExampleRequest path="/api/public/traces" body={FIRST_TRACE} scope="telemetry" />
               <OpenTelemetryVariables />
             </EmptyState>
@@ -81,7 +81,7 @@ export function RunsPage() {
 function OpenTelemetryVariables() {
   return (
     <>
-      <p>An agent that uses OpenTelemetry needs no code. Set these variables and start it again:</p>
+      <p>An agent that uses OpenTelemetry needs no change of its code. Set these variables and restart the agent:</p>
       <Snippet
         text={[
           `OTEL_EXPORTER_OTLP_ENDPOINT=${window.location.origin}`,

@@ -21,8 +21,8 @@ export interface TimeFrame {
 }
 
 /**
- * The steps as a tree, depth first. Children are sorted by start time, then by arrival. Steps with an unknown parent or in a cycle
- * of parents are at the top level, so that no step is hidden.
+ * The steps as a tree, depth first. Children are sorted by start time, then by arrival. Steps with an unknown parent are at the top
+ * level. For a cycle of parents, so is the first step that arrived. So no step is hidden.
  */
 export function spanTree(spans: readonly Span[]): SpanNode[] {
   const known = new Set(spans.map(({ span_id }) => span_id));
@@ -38,23 +38,23 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
   }
   for (const siblings of children.values()) siblings.sort(byStart);
   const nodes: SpanNode[] = [];
-  const seen = new Set<string>();
+  const visited = new Set<string>();
   const walk = (siblings: readonly Span[], depth: number): number => {
     let total = 0;
     for (const [index, span] of siblings.entries()) {
-      if (seen.has(span.span_id)) continue;
-      seen.add(span.span_id);
-      const own = children.get(span.span_id) ?? [];
-      const node = { span, depth, below: 0, hasChildren: own.length > 0, position: index + 1, siblings: siblings.length };
+      if (visited.has(span.span_id)) continue;
+      visited.add(span.span_id);
+      const childSpans = children.get(span.span_id) ?? [];
+      const node = { span, depth, below: 0, hasChildren: childSpans.length > 0, position: index + 1, siblings: siblings.length };
       nodes.push(node);
-      node.below = walk(own, depth + 1);
+      node.below = walk(childSpans, depth + 1);
       total += 1 + node.below;
     }
     return total;
   };
   walk(children.get(null) ?? [], 0);
-  // The remaining steps are in cycles of parents.
-  for (const span of spans) if (!seen.has(span.span_id)) walk([span], 0);
+  // The remaining steps are in or below cycles of parents.
+  for (const span of spans) if (!visited.has(span.span_id)) walk([span], 0);
   return nodes;
 }
 

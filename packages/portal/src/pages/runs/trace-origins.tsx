@@ -28,7 +28,11 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
           <Snippet text={JSON.stringify(trace.metadata, null, 2)} what="the run's metadata" />
         </Panel>
       )}
-      <Panel title="Original requests" note="The original requests, byte for byte. Sending a trace again merges it." flush>
+      <Panel
+        title="Original requests"
+        note="This run is merged from these requests. They are unchanged, except for personal user IDs in OpenTelemetry exports."
+        flush
+      >
         <DataTable
           label="Original requests"
           items={trace.submissions}

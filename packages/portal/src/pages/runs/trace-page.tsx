@@ -14,7 +14,7 @@ import { TraceOrigins } from './trace-origins.tsx';
 import styles from './trace-page.module.css';
 import { TraceSteps } from './trace-steps.tsx';
 
-/** How often a run is loaded again while its spans arrive. */
+/** The polling interval while spans of the run arrive. */
 const ARRIVING_REFRESH_MS = 5_000;
 
 /** One run with the tree of its steps and the content of the selected step. */
@@ -38,7 +38,7 @@ export function TracePage() {
               <span className="row">
                 <OutcomeBadge outcome={data.outcome} />
                 <span>
-                  received <RelativeTime at={data.received_at} />
+                  Received <RelativeTime at={data.received_at} />
                 </span>
               </span>
             }

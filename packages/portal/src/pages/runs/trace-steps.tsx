@@ -13,7 +13,7 @@ import type { Span } from './span-tree.ts';
 import { SpanTreeView } from './span-tree-view.tsx';
 import styles from './trace-page.module.css';
 
-/** The number of steps to load at once. The button below the tree loads more. */
+/** At least this many steps are loaded at once. The button below the tree loads more. */
 const STEPS_LOADED_MIN = 5000;
 
 /** Loaded steps and the cursor of the next ones; null at the end of the trace. */
@@ -22,10 +22,10 @@ interface LoadedSteps {
   next: string | null;
 }
 
-/** Loads pages of steps until there are STEPS_LOADED_MIN. A page may be empty and have a next one. */
-async function loadSteps(workspace: string, trace: string, from: string | null, signal: AbortSignal): Promise<LoadedSteps> {
+/** Loads pages of steps until there are STEPS_LOADED_MIN, or the trace ends. A page may be empty and have a next one. */
+async function loadSteps(workspace: string, trace: string, start: string | null, signal: AbortSignal): Promise<LoadedSteps> {
   const spans: Span[] = [];
-  let next = from;
+  let next = start;
   do {
     const page: ResponseBody<'runs.spans'> = await call('runs.spans', {
       params: { workspace, trace },

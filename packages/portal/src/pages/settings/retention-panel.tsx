@@ -14,7 +14,8 @@ import { toast } from '../../toasts/toasts.tsx';
 type Facts = ResponseBody<'retention.read'>;
 
 const NOTE =
-  'A period applies to what is received after it was set. Runs that an evaluation, an incident or an audit entry with a retention date names are kept. The ledger, decisions and evaluations are never deleted.';
+  'A period applies only to runs that are received after it was set. A run is kept longer if an evaluation, an incident, or an audit ' +
+  'entry with a later retention date names it. The ledger, decisions and evaluations are never deleted.';
 
 /** For how long runs are kept. Admins can change it. */
 export function RetentionPanel({ workspace, isAdmin }: { workspace: string; isAdmin: boolean }) {
@@ -48,7 +49,7 @@ function factsOf({ trace_days, telemetry_days, periods }: Facts): [string, strin
   return [
     ['Traces', shownDays(trace_days)],
     ['Telemetry', shownDays(telemetry_days)],
-    ...(since === undefined ? [] : [['Received since', formatExactTime(since)] as [string, string]]),
+    ...(since === undefined ? [] : [['For runs received since', formatExactTime(since)] as [string, string]]),
   ];
 }
 
@@ -86,7 +87,7 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
     >
       <TextInput
         label="Keep traces for (days)"
-        description="With OpenTelemetry exports and log records. Leave it empty to keep them forever."
+        description="Also applies to OpenTelemetry exports and log records. Leave empty to keep them forever."
         inputMode="numeric"
         placeholder="forever"
         value={traces}
@@ -95,7 +96,7 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
       />
       <TextInput
         label="Keep telemetry events for (days)"
-        description="Leave it empty to keep them forever."
+        description="Leave empty to keep them forever."
         inputMode="numeric"
         placeholder="forever"
         value={telemetry}
@@ -104,7 +105,7 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
       />
       {needsConfirmation && (
         <Checkbox
-          label={`Less than ${facts.confirm_below} days is allowed for these agents`}
+          label={`Less than ${facts.confirm_below} days is permitted for the agents of this workspace`}
           description="The EU AI Act (articles 19 and 26(6)) requires the logs of high-risk systems to be kept for at least six months."
           checked={isConfirmed}
           onChange={({ currentTarget }) => setConfirmed(currentTarget.checked)}
@@ -114,7 +115,7 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
   );
 }
 
-/** The number in a field; null if it is empty. Other text is sent unchanged, so that the server names what is wrong with it. */
+/** The number in a field; null if it is empty. Other text is sent unchanged, so that the server's error explains what is wrong. */
 function daysOf(text: string): number | null {
   if (text.trim() === '') return null;
   const days = Number(text);

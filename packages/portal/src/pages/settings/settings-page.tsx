@@ -26,7 +26,7 @@ export function SettingsPage() {
   });
   return (
     <>
-      <PageHeader title="Workspace" lead="Its name and ID, and for how long runs are kept." />
+      <PageHeader title="Workspace" lead="The name and ID of this workspace, and how long its runs are kept." />
       {settings.data === undefined ? (
         settings.isError ? (
           <ProblemNotice problem={settings.error} retry={() => void settings.refetch()} />

@@ -44,7 +44,7 @@ export function SetUp({ link, token, signedIn }: LinkFormProps) {
         submit="Create account and sign in"
       >
         {link.workspace === null && (
-          <Text
+          <TextField
             label="Workspace"
             description="For example, your company or team."
             value={values.workspace_name}
@@ -52,21 +52,21 @@ export function SetUp({ link, token, signedIn }: LinkFormProps) {
             error={fieldError(mutation.error, 'workspace_name')}
           />
         )}
-        <Text
+        <TextField
           label="Your name"
           autoComplete="name"
           value={values.name}
           onChange={set('name')}
           error={fieldError(mutation.error, 'name')}
         />
-        <Text
+        <TextField
           label="Email address"
           autoComplete="username"
           value={values.email}
           onChange={set('email')}
           error={fieldError(mutation.error, 'email')}
         />
-        <Password isNew value={values.password} onChange={set('password')} error={fieldError(mutation.error, 'password')} />
+        <PasswordField isNew value={values.password} onChange={set('password')} error={fieldError(mutation.error, 'password')} />
       </Form>
     </>
   );
@@ -96,7 +96,7 @@ export function AcceptInvitation({ link, token, signedIn }: LinkFormProps) {
         submit="Join"
       >
         {!link.has_account && (
-          <Text
+          <TextField
             label="Your name"
             autoComplete="name"
             value={name}
@@ -104,7 +104,7 @@ export function AcceptInvitation({ link, token, signedIn }: LinkFormProps) {
             error={fieldError(mutation.error, 'name')}
           />
         )}
-        <Password
+        <PasswordField
           isNew={!link.has_account}
           value={password}
           onChange={setPassword}
@@ -135,13 +135,13 @@ export function ResetPassword({ link, token, signedIn }: LinkFormProps) {
         pending={mutation.isPending}
         submit="Set password"
       >
-        <Password isNew value={password} onChange={setPassword} error={fieldError(mutation.error, 'password')} />
+        <PasswordField isNew value={password} onChange={setPassword} error={fieldError(mutation.error, 'password')} />
       </Form>
     </>
   );
 }
 
-/** Signs in with only the link. It needs a button, because programs that preview links must not use the link up. */
+/** Signs in with only the link. The sign-in needs a click, so that programs that preview links do not use up the link. */
 export function SignInByLink({ link, token, signedIn }: LinkFormProps) {
   const mutation = useMutation({
     mutationFn: () => call('links.sign_in', { body: { token } }),
@@ -162,7 +162,7 @@ export function SignInByLink({ link, token, signedIn }: LinkFormProps) {
   );
 }
 
-function Text(props: {
+function TextField(props: {
   label: string;
   value: string;
   onChange: (value: string) => void;
@@ -174,7 +174,7 @@ function Text(props: {
   return <TextInput {...others} onChange={({ currentTarget }) => onChange(currentTarget.value)} />;
 }
 
-function Password({
+function PasswordField({
   isNew,
   value,
   onChange,

@@ -57,7 +57,10 @@ export function SignInPage() {
         />
       </Form>
       <p className="faint">Forgot your password? Ask an admin of your workspace for a one-time link to set a new one.</p>
-      <p className="faint">No account yet? Ask an admin for an invitation. A new server prints a set-up link when it starts.</p>
+      <p className="faint">
+        No account yet? Ask an admin for an invitation. A new server gives its operator a set-up link when it starts, or with the
+        command <code>countersign-server workspace create</code>.
+      </p>
     </PublicPage>
   );
 }

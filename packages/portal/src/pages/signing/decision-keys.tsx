@@ -17,7 +17,7 @@ type PendingAction = { action: 'show' | 'retire'; key: Key } | { action: 'rotate
 const TONES = { signs: 'good', waits: 'warn', retired: 'quiet' } as const;
 const STATE_LABELS = { signs: 'signing', waits: 'waiting', retired: 'retired' } as const;
 
-/** The keys that sign this workspace's decisions. Admins can show, rotate and retire them; the ledger records it. */
+/** The keys that sign this workspace's decisions. Admins can show, rotate and retire them; the ledger records these actions. */
 export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
@@ -27,7 +27,7 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
   const close = () => setPending(undefined);
   const params = { workspace: workspace.id };
   const key = pending !== undefined && 'key' in pending ? pending.key.key_id : '';
-  const live = keys.filter(({ state }) => state !== 'retired').length;
+  const liveCount = keys.filter(({ state }) => state !== 'retired').length;
   const show = async () => setShown(await call('decision_keys.show', { params: { ...params, key } }));
   const rotate = async () => {
     await call('decision_keys.rotate', { params });
@@ -45,7 +45,7 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
       note="A decision key can verify decisions of this workspace, and can also forge them. Keep it secret."
       actions={
         admin &&
-        live === 1 && (
+        liveCount === 1 && (
           <Button variant="default" size="xs" onClick={() => setPending({ action: 'rotate' })}>
             Rotate
           </Button>
@@ -71,7 +71,7 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
                       <Button variant="default" size="compact-xs" onClick={() => setPending({ action: 'show', key: each })}>
                         Show
                       </Button>
-                      {each.state !== 'retired' && live > 1 && (
+                      {each.state !== 'retired' && liveCount > 1 && (
                         <Button variant="default" size="compact-xs" onClick={() => setPending({ action: 'retire', key: each })}>
                           Retire
                         </Button>
@@ -125,7 +125,9 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
         danger
         action={retire}
       >
-        <p className="soft">The key stops signing. Verifiers that do not have the new key will reject new decisions.</p>
+        <p className="soft">
+          The other key signs new decisions from then on. Verifiers that do not have the other key will reject them.
+        </p>
       </ConfirmDialog>
     </Panel>
   );

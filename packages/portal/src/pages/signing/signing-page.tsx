@@ -14,6 +14,10 @@ import { TrustFile } from './trust-file.tsx';
 
 type Jwk = { kid: string; x: string; note_key?: string; created_at?: string; retired_at?: string };
 
+const LEAD =
+  'Each decision is signed with a key of this workspace (HMAC-SHA256) and attested with a key of this instance (Ed25519). ' +
+  'Anyone can verify the attestation.';
+
 /** The signing keys: the workspace's decision keys and the instance's public keys. */
 export function SigningPage() {
   const { workspace } = useWorkspace();
@@ -23,10 +27,7 @@ export function SigningPage() {
   });
   return (
     <>
-      <PageHeader
-        title="Signing"
-        lead="Each decision is signed with a key of this workspace (HMAC-SHA256) and attested with a key of this instance (Ed25519). Anyone can verify the attestation."
-      />
+      <PageHeader title="Signing" lead={LEAD} />
       {signing.isError ? (
         <ProblemNotice problem={signing.error} retry={() => void signing.refetch()} />
       ) : signing.data === undefined ? (
@@ -72,7 +73,7 @@ function PublicKeys({ keys }: { keys: ResponseBody<'signing.read'>['public_keys'
               <Badge tone={retired_at === undefined ? 'good' : 'quiet'}>{retired_at === undefined ? 'signing' : 'retired'}</Badge>
             ),
           },
-          { title: 'Since', cell: ({ created_at }) => <RelativeTime at={created_at ?? null} /> },
+          { title: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at ?? null} /> },
         ]}
       />
     </Panel>

@@ -6,6 +6,10 @@ import { useWorkspace } from '../../api/session.ts';
 import { Panel } from '../../components/panel.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 
+const NOTE =
+  'With this file, countersign gate --trust trust.json accepts only decisions of this workspace. The file contains no secret. ' +
+  'Download it again after each key rotation.';
+
 /** The trust file of the workspace for `countersign gate --trust`, to copy or download. */
 export function TrustFile({ keys }: { keys: ResponseBody<'signing.read'>['public_keys'] }) {
   const { workspace } = useWorkspace();
@@ -13,7 +17,7 @@ export function TrustFile({ keys }: { keys: ResponseBody<'signing.read'>['public
   return (
     <Panel
       title="Trust file for CI"
-      note="With this file, countersign gate --trust trust.json accepts only decisions of this workspace. It contains no secret. Download it again after each key rotation."
+      note={NOTE}
       actions={
         <Button
           variant="default"

@@ -20,7 +20,7 @@ export interface AgentWithActivity {
 const lastOf = (table: string, order: string): string =>
   `(SELECT x.received_at FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.agent_id = a.id ORDER BY ${order} LIMIT 1)`;
 
-/** Agents that are not archived with a name that looks like that of `a`. */
+/** SQL for the agents that are not archived and whose name looks like that of `a`. */
 const SIMILAR = similarTo('a.name_skeleton', 'a.name_skeleton_caseless', ' AND other.id <> a.id AND other.archived_at IS NULL');
 
 const COLUMNS = `a.id, a.name, a.risk_level, ${instantText('a.created_at')} AS created_at,
@@ -39,7 +39,7 @@ const LIST = sql<AgentWithActivity>(
       ORDER BY a.name LIMIT $6) AS a ORDER BY a.name`,
 );
 
-/** Agents by name, after a name. Optionally only those whose name contains a text, ignoring case. `archived` null: all. */
+/** Agents by name, after a name. `search` is a text that the name contains, ignoring case. Null does not filter. */
 export const listAgentsPage = (
   tx: Transaction,
   filter: { search: string | null; riskLevel: RiskLevel | null; archived: boolean | null },
@@ -52,7 +52,7 @@ const FIND = sql<AgentWithActivity>(
   `SELECT ${COLUMNS} FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.id = ANY ($2::uuid[])`,
 );
 
-/** The agents with these IDs, in no order. */
+/** The agents with these IDs, in no particular order. */
 export const findAgentsWithActivity = (tx: Transaction, ids: readonly string[]): Promise<AgentWithActivity[]> =>
   tx.run(FIND, [tx.tenantId, uuidArray(ids)]);
 
@@ -61,14 +61,14 @@ const IDS_BY_NAME = sql<{ id: string }>(
   `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND strpos(lower(name), lower($2)) > 0 ORDER BY name LIMIT 50`,
 );
 
-/** Up to 50 agents whose name contains a text, ignoring case. */
+/** The IDs of up to 50 agents whose name contains a text, ignoring case. */
 export const findAgentIdsByName = async (tx: Transaction, text: string): Promise<string[]> =>
   (await tx.run(IDS_BY_NAME, [tx.tenantId, text])).map(({ id }) => id);
 
 /** The number of latest evaluations whose harnesses an agent's page offers. */
 const HARNESS_EVALUATIONS_MAX = 500;
 
-/** What an agent's page counts. */
+/** The counts on an agent's page, and the harnesses that it offers as a filter. */
 export type AgentCounts = Pick<AgentDetail, 'evaluations' | 'approvals_pending' | 'incidents' | 'harnesses'>;
 
 const COUNTS = sql<AgentCounts>(
@@ -81,7 +81,7 @@ const COUNTS = sql<AgentCounts>(
              ORDER BY seq DESC LIMIT ${HARNESS_EVALUATIONS_MAX}) AS latest WHERE harness_id IS NOT NULL)::text[] AS harnesses`,
 );
 
-/** What an agent's page counts. */
+/** Reads the AgentCounts of an agent. */
 export const countOfAgent = async (tx: Transaction, id: string): Promise<AgentCounts> =>
   (await tx.run(COUNTS, [tx.tenantId, id]))[0]!;
 
@@ -116,6 +116,6 @@ const FIRST_IDS = sql<{ id: string; name: string }>(
   `SELECT id, name FROM countersign.agents WHERE tenant_id = $1 AND archived_at IS NULL ORDER BY name LIMIT $2`,
 );
 
-/** The first agents by name that are not archived. */
+/** The first agents by name, except archived ones. */
 export const listAgentIds = (tx: Transaction, limit: number): Promise<{ id: string; name: string }[]> =>
   tx.run(FIRST_IDS, [tx.tenantId, limit]);

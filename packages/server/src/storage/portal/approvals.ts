@@ -11,7 +11,7 @@ const approvalColumns = (
 ) => `p.status, ${instantText('p.requested_at')} AS requested_at, p.requested_by, ${instantText('p.decided_at')} AS decided_at,
   p.decided_by, ${rationale} AS rationale, ${USED_BY} AS used_by`;
 
-/** The end of a page: the number of the last approval in its order, and its evaluation. Old approvals may share a number. */
+/** The end of a page: the number of its last approval in the order of the list, and the evaluation of that approval. */
 export interface ApprovalPlace {
   seq: number;
   evaluationId: string;
@@ -58,7 +58,7 @@ const DECIDED = listOf(
   'p.decided_seq DESC, p.evaluation_id DESC',
 );
 
-/** Approvals with this decision, latest first, after a place. */
+/** Approvals with this decision, last decided first, after a place. */
 export const listDecidedApprovals = (
   tx: Transaction,
   status: Exclude<ApprovalStatus, 'pending'>,
@@ -100,7 +100,7 @@ const LAST_APPROVED = sql<{ evaluation_id: string }>(
     ORDER BY p.decided_seq DESC LIMIT 1`,
 );
 
-/** The last approved evaluation of an agent that was recorded before another one. */
+/** Of the evaluations of an agent with a number below `beforeSeq`: the one that was approved last. */
 export const findLastApproved = async (tx: Transaction, agentId: string, beforeSeq: number): Promise<string | undefined> =>
   (await tx.run(LAST_APPROVED, [tx.tenantId, agentId, beforeSeq]))[0]?.evaluation_id;
 

@@ -6,7 +6,7 @@ import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, lookUp } from './fragments.ts';
 
-/** A filter of decisions, by number: below `end`, down to `first`. Null does not filter. */
+/** A filter of decisions, and a range of their numbers. Null does not filter. */
 export interface DecisionFilter {
   agentId: string | null;
   evaluationId: string | null;
@@ -27,7 +27,7 @@ function listed<Row extends DecisionRow>({ unknown_document: document, ...row }:
   return { ...row, asked_for: document === null ? null : requestedAgentIn(document) };
 }
 
-/** Also null if the document was altered and is no longer a decision. The page of the decision reports that. */
+/** The agent that the request named; null also if the document was altered and is not a decision. The page of the decision reports that. */
 function requestedAgentIn(document: string): string | null {
   try {
     return requestedAgent(JSON.parse(document) as PromotionDecision);

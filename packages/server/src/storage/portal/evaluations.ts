@@ -22,12 +22,12 @@ export interface EvaluationPlace {
 /** An evaluation of the list with its place. */
 export type EvaluationListRow = ListedEvaluation & { place_at: string; place_seq: number };
 
-const listBy = (name: string, behind: string, range: string, order: (of: string) => string) =>
+const listBy = (name: string, afterPlace: string, range: string, order: (of: string) => string) =>
   sql<EvaluationListRow>(
     name,
     `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.completeness, ${instantKey('e.recorded_at')} AS place_at, e.seq AS place_seq
        FROM (SELECT * FROM countersign.evaluations AS e
-              WHERE e.tenant_id = $1 AND ${behind}
+              WHERE e.tenant_id = $1 AND ${afterPlace}
                 AND ($4::uuid IS NULL OR e.agent_id = $4) AND ($5::text IS NULL OR e.status = $5) AND ($6::uuid IS NULL OR e.harness_id = $6)${range}
               ORDER BY ${order('e')} LIMIT $7) AS e
        ${lookUp('agents', 'a', 'id', 'e.agent_id')}
@@ -35,7 +35,7 @@ const listBy = (name: string, behind: string, range: string, order: (of: string)
       ORDER BY ${order('e')}`,
   );
 
-// The time of the place is a parameter of both statements, so that both take the same values.
+// This statement does not use the time of the place, $2. It is a parameter so that both statements take the same values.
 const LIST = listBy(
   'portal_list_evaluations',
   `($2::timestamptz IS NULL OR true) AND e.seq < coalesce($3::bigint, '9223372036854775807')`,
@@ -49,7 +49,7 @@ const LIST_IN_RANGE = listBy(
   (of) => `${of}.recorded_at DESC, ${of}.seq DESC`,
 );
 
-/** Evaluations after a place, last recorded first. With a time range they are ordered by time. */
+/** Evaluations after a place, highest number first. With a time range, latest first. */
 export function listEvaluations(
   tx: Transaction,
   { agentId, status, harnessId, from, to }: EvaluationFilter,
@@ -67,7 +67,7 @@ export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'details' | 'run
   evaluated_at: string | null;
   /** To the microsecond. */
   recorded_key: string;
-  /** The time of the agent's last evaluation with an earlier time; null if there is none. */
+  /** The time of the agent's last evaluation with a lower number and an earlier time, to the microsecond; null if there is none. */
   before_key: string | null;
 };
 

@@ -1,12 +1,12 @@
 import { FENCE } from '../../database/planner.ts';
 import { instantText } from '../instant-text.ts';
 
-/** SQL that makes `{id, name}` of a joined agent, or null if there is none. */
+/** SQL for `{id, name}` of a joined agent, or null if there is none. */
 export const agentJson = (agent: string): string =>
   `CASE WHEN ${agent}.id IS NULL THEN NULL ELSE json_build_object('id', ${agent}.id, 'name', ${agent}.name) END`;
 
-/** The members of an EvaluationSummary (core/portal/agent-facts.ts), of an evaluation and its approval. */
-const EVALUATION_MEMBERS = (e: string, approval: string): [string, string][] => [
+/** The members of an EvaluationSummary (core/portal/agent-facts.ts), from the rows of an evaluation and its approval. */
+const evaluationMembers = (e: string, approval: string): [string, string][] => [
   ['id', `${e}.id`],
   ['name', `${e}.name`],
   ['status', `${e}.status`],
@@ -20,13 +20,13 @@ const EVALUATION_MEMBERS = (e: string, approval: string): [string, string][] => 
 
 /** The same as columns of a SELECT. */
 export const evaluationColumns = (e: string, approval: string): string =>
-  EVALUATION_MEMBERS(e, approval)
+  evaluationMembers(e, approval)
     .map(([name, value]) => `${value} AS ${name}`)
     .join(', ');
 
 /** The same as one JSON object. */
 export const evaluationJson = (e: string, approval: string): string =>
-  `json_build_object(${EVALUATION_MEMBERS(e, approval)
+  `json_build_object(${evaluationMembers(e, approval)
     .map(([name, value]) => `'${name}', ${value}`)
     .join(', ')})`;
 

@@ -3,7 +3,7 @@ import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, beginningOf, lookUp } from './fragments.ts';
 
-/** The end of a page: the number and ID of the last incident. Old incidents may share a number. */
+/** The end of a page: the number and ID of its last incident. */
 export interface IncidentPlace {
   seq: number;
   id: string;
@@ -98,7 +98,7 @@ const OPEN_OF_AGENT = sql<{ incident_id: string }>(
   `SELECT incident_id FROM countersign.recertifications WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL ORDER BY opened_seq, incident_id`,
 );
 
-/** The incidents whose re-certifications of an agent are open, oldest first. */
+/** The IDs of an agent's incidents whose re-certification is open, oldest first. */
 export const listOpenOfAgent = async (tx: Transaction, agentId: string): Promise<string[]> =>
   (await tx.run(OPEN_OF_AGENT, [tx.tenantId, agentId])).map(({ incident_id }) => incident_id);
 

@@ -5,7 +5,7 @@ import { expiryClock } from '../expiry-clock.ts';
 import { instantText } from '../instant-text.ts';
 import { instantKey, lookUp } from './fragments.ts';
 
-/** The end of a page of keys. */
+/** The end of a page: the time when its last key was minted, to the microsecond, and its prefix. */
 export interface KeyPlace {
   at: string;
   prefix: string;
@@ -14,7 +14,7 @@ export interface KeyPlace {
 /** A key of the list with its place. */
 export type KeyListRow = Key & { place_at: string };
 
-/** Bounds of the expiry are the parameters from `first` on (expiry-clock.ts). */
+/** @param first number of the first of two parameters, as for `expiryClock`. */
 const columns = (first: number): string => `k.id, k.kind, k.prefix, k.name, k.scopes,
   CASE WHEN k.revoked_at IS NOT NULL THEN 'revoked' WHEN k.expires_at <= ${expiryClock(first)} THEN 'expired' ELSE 'active' END AS state,
   ${instantText('k.created_at')} AS created_at, ${instantText('k.rotated_at')} AS rotated_at, ${instantText('k.expires_at')} AS expires_at,

@@ -4,7 +4,7 @@ import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, lookUp } from './fragments.ts';
 
-/** A filter of entries, by number as for decisions. Null does not filter. */
+/** A filter of entries, and a range of their numbers. Null does not filter. */
 export interface EntryFilter {
   actor: string | null;
   action: string | null;
@@ -31,10 +31,10 @@ export interface PortalEntry {
   document: string;
 }
 
-/** Bytes of documents that one page of a list reads. */
+/** A page reads documents up to the one that brings their total size to this many bytes. */
 const PAGE_BYTES = 2 * 1024 * 1024;
 
-const COLUMNS = (
+const columns = (
   document: string,
 ) => `l.seq, l.id, ${instantText('l.recorded_at')} AS recorded_at, l.recorded_by, l.actor, l.action, l.trace_id, ${agentJson('a')} AS agent,
   encode(l.row_hash, 'hex') AS row_hash, encode(l.prev_hash, 'hex') AS prev_hash, ${document} AS document`;
@@ -43,7 +43,7 @@ const AGENT = lookUp('agents', 'a', 'id', 'l.agent_id');
 // `octet_length` only reads the stored size of a long text, so documents that are left out are not read.
 const LIST = sql<PortalEntry>(
   'portal_list_entries',
-  `SELECT ${COLUMNS(`CASE WHEN l.bytes_before < ${PAGE_BYTES} THEN l.document ELSE '' END`)} FROM (
+  `SELECT ${columns(`CASE WHEN l.bytes_before < ${PAGE_BYTES} THEN l.document ELSE '' END`)} FROM (
      SELECT *, sum(octet_length(l.document)) OVER (ORDER BY l.seq DESC) - octet_length(l.document) AS bytes_before FROM (
      SELECT * FROM countersign.audit_entries AS l
       WHERE l.tenant_id = $1 AND l.seq < $2 AND l.seq >= $3 AND ($4::text IS NULL OR l.actor = $4) AND ($5::text IS NULL OR l.action = $5)
@@ -52,8 +52,8 @@ const LIST = sql<PortalEntry>(
 );
 
 /**
- * Entries in a range of numbers, latest first. After PAGE_BYTES of documents, the others have an empty document, and the page ends there
- * (`isLeftOut`).
+ * Entries in a range of numbers, latest first. Those after PAGE_BYTES of documents have an empty document: the caller ends the page before
+ * them (`isLeftOut`).
  */
 export const listEntries = (tx: Transaction, filter: EntryFilter, limit: number): Promise<PortalEntry[]> =>
   tx.run(LIST, [tx.tenantId, filter.end, filter.first, filter.actor, filter.action, filter.agentId, filter.traceId, limit]);
@@ -63,7 +63,7 @@ export const isLeftOut = ({ document }: PortalEntry): boolean => document === ''
 
 const FIND = sql<PortalEntry>(
   'portal_find_entry',
-  `SELECT ${COLUMNS('l.document')} FROM countersign.audit_entries AS l ${AGENT} WHERE l.tenant_id = $1 AND l.seq = $2`,
+  `SELECT ${columns('l.document')} FROM countersign.audit_entries AS l ${AGENT} WHERE l.tenant_id = $1 AND l.seq = $2`,
 );
 
 /** One entry by its number; undefined if there is none. */
@@ -122,8 +122,8 @@ const SEQ_AT = {
 
 /**
  * The number of the first row of a log after row `below` that was recorded at a time or later; one above the last row if there is none. A
- * binary search in the primary key: about 20 look-ups for a million rows, without another index. After row `below`, times may step back
- * only where all rows before the step are at that time or later.
+ * binary search in the primary key: about 20 look-ups for a million rows, without another index. After row `below`, times may step back,
+ * but only to times that are not before `at`.
  */
 export const findSeqAt = async (tx: Transaction, log: 'audit' | 'decisions', at: string, below: number): Promise<number> =>
   (await tx.run(SEQ_AT[log], [tx.tenantId, at, below]))[0]!.seq;

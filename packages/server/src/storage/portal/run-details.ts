@@ -21,7 +21,7 @@ const FIND = sql<StoredTrace>(
 export const findTrace = async (tx: Transaction, id: string): Promise<StoredTrace | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];
 
-/** A submission, and the size of its mapped document. */
+/** A submission, and the size of its document: for an export, of the document that was mapped from it. */
 export type StoredSubmission = Submission & { document_bytes: number };
 
 const LIST_SUBMISSIONS = sql<StoredSubmission>(
@@ -37,7 +37,7 @@ const LIST_SUBMISSIONS = sql<StoredSubmission>(
 export const listSubmissions = (tx: Transaction, trace: string, limit: number): Promise<StoredSubmission[]> =>
   tx.run(LIST_SUBMISSIONS, [tx.tenantId, trace, limit]);
 
-/** The original of a submission: its size, its media type, and its export. */
+/** The original of a submission: its size, its media type, and the ID of its export. */
 export interface SubmissionFile {
   bytes: number;
   media_type: string;
@@ -70,7 +70,7 @@ export async function findExportBody(tx: Transaction, id: string): Promise<Buffe
 /** One submission's number and its document. */
 export interface SubmissionDocument {
   number: number;
-  /** Undefined if the stored text was changed outside the server. */
+  /** Undefined if it cannot be read from its segment. */
   document: string | undefined;
 }
 

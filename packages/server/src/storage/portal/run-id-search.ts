@@ -12,10 +12,10 @@ export interface FoundRuns {
   newest: string;
 }
 
-/** Above this number, a text is common enough to search the list of runs instead. */
+/** If more runs contain a text, it is common enough to search the list of runs instead. */
 const FOUND_MAX = 2000;
 
-/** The number of segments searched first. A common text occurs FOUND_MAX times in them. */
+/** The number of segments that are searched first. A common text occurs more than FOUND_MAX times in them. */
 const FIRST_SEGMENTS = 64;
 
 // The text is compared outside the LIMIT. The planner does not know the cost of reading a segment, and would read all of them to sort them.
@@ -46,7 +46,7 @@ export async function findRunsByTraceId(
   // All segments in one statement, because segments may be merged between two statements.
   if (rows.length <= FOUND_MAX) rows = await find(null);
   const complete = rows.length <= FOUND_MAX;
-  // Segments may overlap. Runs newer than the newest run of the last segment have been read, in any segment.
+  // Segments may overlap. All runs that are newer than the newest run of the last segment have been read.
   const read = complete ? rows : rows.filter(({ run }) => run > rows.at(-1)!.segment);
   const places = read.map(({ run, ordinal }) => ({ id: run, ordinal })).sort(newestFirst);
   return { places, complete, newest: rows[0]?.segment ?? range[0] };

@@ -23,7 +23,7 @@ export interface RunPlace {
 /** The place before all runs. */
 export const FIRST_PLACE: RunPlace = { id: HIGHEST_ID, ordinal: 0 };
 
-/** The time after its last span when a trace without its root becomes incomplete. */
+/** A trace without its root becomes incomplete this long after its last span. */
 const ARRIVING = `interval '15 minutes'`;
 const IS_ARRIVING = `r.outcome IS NULL AND r.last_span_at > clock_timestamp() - ${ARRIVING}`;
 
@@ -72,7 +72,7 @@ const LIST = sql<RunSummary>(
 export const listRuns = (tx: Transaction, filter: RunFilter, after: RunPlace, limit: number): Promise<RunSummary[]> =>
   tx.run(LIST, listValues(tx, filter, after, limit));
 
-// The condition on the text is last: the others have an index.
+// The condition on the text comes last, because the others have an index.
 const HAS_TEXT = `strpos(lower(r.trace_id COLLATE "default"), lower($13::text)) > 0`;
 const LIST_WITH_TEXT = sql<RunSummary>(
   'portal_list_runs_with_text',

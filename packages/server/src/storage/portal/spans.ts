@@ -5,15 +5,15 @@ import { documentBytes } from '../document-segments.ts';
 import { instantText } from '../instant-text.ts';
 import { dollarsText } from './fragments.ts';
 
-/** The columns of a step, and the place of its other data. */
+/** The columns of a step, and the place of the whole step in a document. */
 export interface StoredSpan extends Omit<SpanRow, 'parent_span_id' | 'position' | 'error' | 'has_payload'>, SpanInDocument {}
 
-/** Number of the submission that has a step, its place there, and the size of that submission in bytes. */
+/** The place of a step, and the size of the document of its submission in bytes. */
 export interface SpanInDocument extends SpanPlace {
   document_bytes: number;
 }
 
-/** The step after which a page begins. */
+/** The place of a step: the number of its submission, and its index there. */
 export interface SpanPlace {
   submission: number;
   ordinal: number;
@@ -49,8 +49,8 @@ export const isCurrentSpan = (trace: string, spanId: string, submission: string)
 
 /**
  * SQL for the index of a step in the document of its submission.
- * @param fields the facts of the step.
- * @param place their place in the text.
+ * @param fields SQL for the facts of the step. Their item 13, counted from 0, is the index if they have one.
+ * @param place SQL for the position of the facts among those of the submission, from 1.
  */
 const ordinalOf = (fields: string, place: string): string => `coalesce((${fields} ->> 13)::integer, ${place}::integer - 1)`;
 
@@ -72,9 +72,7 @@ const LIST = sql<StoredSpan>(
     ORDER BY p.submission, p.ordinal LIMIT $6`,
 );
 
-/**
- * The merged steps of a trace after a place, up to a submission, in the order of their arrival. Reads all steps of these submissions.
- */
+/** The merged steps of a trace after a place, up to a submission, in the order of arrival. Reads all steps of these submissions. */
 export const listSpans = (
   tx: Transaction,
   trace: string,

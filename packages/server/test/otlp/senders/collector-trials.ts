@@ -49,7 +49,7 @@ async function sendToCollector({ collector }: Pick<TrialSetup, 'collector'>, bod
 }
 
 /** Sends runs in one export each, so that the Collector sends many exports, and waits until all are stored. */
-async function storesAllRuns(
+async function expectRunsStored(
   setup: TrialSetup,
   runs: number,
   disturb: () => Promise<void> = async () => undefined,
@@ -69,7 +69,7 @@ async function storesAllRuns(
 }
 
 /** Runs a real sender, and waits until its run has its outcome and its steps. */
-async function storesSender(
+async function expectSenderStored(
   setup: TrialSetup,
   program: string,
   protocol: 'grpc' | 'http/protobuf',
@@ -84,7 +84,7 @@ async function storesSender(
 }
 
 /** Waits until the log of the Collector has a message, and returns that line. */
-async function logged({ collector }: TrialSetup, message: RegExp): Promise<string> {
+async function waitForLogLine({ collector }: TrialSetup, message: RegExp): Promise<string> {
   const find = () =>
     collector
       .log()
@@ -96,37 +96,37 @@ async function logged({ collector }: TrialSetup, message: RegExp): Promise<strin
     .slice(0, 700);
 }
 
-/** Settings of an exporter that sends every request that it gets by itself. */
-const eachAlone = { 'exporters.otlp_http.sending_queue.batch.min_size': '0' };
+/** Settings of an exporter that sends each request separately and not in batches. */
+const unbatched = { 'exporters.otlp_http.sending_queue.batch.min_size': '0' };
 
 export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
-  gzip: { what: 'the configuration of the docs', run: (setup) => storesSender(setup, 'otel-openai', 'grpc', 4) },
+  gzip: { what: 'the configuration of the docs', run: (setup) => expectSenderStored(setup, 'otel-openai', 'grpc', 4) },
   uncompressed: {
     what: 'compression: none',
     settings: { 'exporters.otlp_http.compression': 'none' },
-    run: (setup) => storesSender(setup, 'python-otel-openai', 'http/protobuf', 4),
+    run: (setup) => expectSenderStored(setup, 'python-otel-openai', 'http/protobuf', 4),
   },
   deflate: {
     what: 'compression: deflate',
     settings: { 'exporters.otlp_http.compression': 'deflate' },
-    run: (setup) => storesSender(setup, 'otel-openai', 'http/protobuf', 4),
+    run: (setup) => expectSenderStored(setup, 'otel-openai', 'http/protobuf', 4),
   },
   'batch processor': {
     what: 'the batch processor before the exporter, as in many configurations',
     settings: { 'processors.batch.send_batch_size': '512', 'service.pipelines.traces.processors': '[batch]' },
-    run: (setup) => storesSender(setup, 'otel-openai', 'grpc', 4),
+    run: (setup) => expectSenderStored(setup, 'otel-openai', 'grpc', 4),
   },
   json: {
     what: 'encoding: json',
     settings: { 'exporters.otlp_http.encoding': 'json' },
-    run: (setup) => storesSender(setup, 'python-otel-openai', 'http/protobuf', 4),
+    run: (setup) => expectSenderStored(setup, 'python-otel-openai', 'http/protobuf', 4),
   },
   zstd: {
     what: 'compression: zstd',
     settings: { 'exporters.otlp_http.compression': 'zstd' },
     run: async (setup) => {
       await sendToCollector(setup, protobufExport(chatRun(newTrace())));
-      return logged(setup, /Code 415/);
+      return waitForLogLine(setup, /Code 415/);
     },
   },
   'wrong key': {
@@ -134,7 +134,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     key: 'aa_live_wrong',
     run: async (setup) => {
       await sendToCollector(setup, protobufExport(chatRun(newTrace())));
-      return logged(setup, /Code 401/);
+      return waitForLogLine(setup, /Code 401/);
     },
   },
   'partial success': {
@@ -142,7 +142,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     run: async (setup) => {
       const spans = [...chatRun(newTrace()), { traceId: '0'.repeat(32), spanId: id(9) }];
       await sendToCollector(setup, protobufExport(spans));
-      return logged(setup, /Partial success/);
+      return waitForLogLine(setup, /Partial success/);
     },
   },
   'partial success as JSON': {
@@ -151,36 +151,36 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     run: async (setup) => {
       const spans = [...chatRun(newTrace()), { traceId: '0'.repeat(32), spanId: id(9) }];
       await sendToCollector(setup, protobufExport(spans));
-      return logged(setup, /Partial success/);
+      return waitForLogLine(setup, /Partial success/);
     },
   },
   429: {
     what: '30 exports, 20 a minute allowed',
     server: { COUNTERSIGN_RATE_LIMIT_PER_MINUTE: '20' },
-    settings: eachAlone,
-    run: (setup) => storesAllRuns(setup, 30),
+    settings: unbatched,
+    run: (setup) => expectRunsStored(setup, 30),
   },
   503: {
     what: '200 exports, a queue of one record',
     server: { COUNTERSIGN_QUEUE_BYTES_MAX: '7000' },
-    settings: eachAlone,
-    run: (setup) => storesAllRuns(setup, 200),
+    settings: unbatched,
+    run: (setup) => expectRunsStored(setup, 200),
   },
   'killed server': {
     what: '200 exports, the server killed and started again',
-    settings: eachAlone,
+    settings: unbatched,
     run: (setup) =>
-      storesAllRuns(setup, 200, async () => {
+      expectRunsStored(setup, 200, async () => {
         await setup.target.kill();
         await setup.target.restart();
       }),
   },
   'lost responses': {
     what: '50 exports, 20 responses lost after the commit',
-    settings: eachAlone,
+    settings: unbatched,
     run: (setup) => {
       setup.proxy.lose(20);
-      return storesAllRuns(setup, 50);
+      return expectRunsStored(setup, 50);
     },
   },
   'large spans': {

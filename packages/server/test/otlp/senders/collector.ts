@@ -14,7 +14,7 @@ export interface Collector {
   http: string;
   /** Its log. */
   log(): string;
-  /** Sends what it still holds, and ends. */
+  /** Sends the records that are still in its queue, and ends. */
   stop(): Promise<void>;
 }
 

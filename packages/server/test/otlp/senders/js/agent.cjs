@@ -1,4 +1,4 @@
-// An agent that any of the instrumentations watches: it asks a model, calls the tool that the model asks for, and asks again.
+// The agent that each instrumentation observes: it asks a model, calls the tool that the model requests, and asks again.
 const { trace, SpanStatusCode } = require('@opentelemetry/api');
 const { NodeSDK } = require('@opentelemetry/sdk-node');
 
@@ -39,13 +39,13 @@ exports.openAiConversation = async (client) => {
     { role: 'user', content: 'How is the weather in Bern?' },
   ];
   const first = await client.chat.completions.create({ model: 'gpt-4o', messages, tools: [exports.TOOL] });
-  const asked = first.choices[0].message;
-  messages.push(asked, { role: 'tool', tool_call_id: asked.tool_calls[0].id, content: 'rain' });
+  const reply = first.choices[0].message;
+  messages.push(reply, { role: 'tool', tool_call_id: reply.tool_calls[0].id, content: 'rain' });
   await client.chat.completions.create({ model: 'gpt-4o', messages, tools: [exports.TOOL] });
   await client.chat.completions.create({ model: 'broken', messages });
 };
 
-/** The same by the client of Anthropic. */
+/** The same conversation, by the client of Anthropic. */
 exports.anthropicConversation = async (client) => {
   const tools = [{ name: 'weather', description: 'The weather of a city', input_schema: { type: 'object', properties: {} } }];
   const shared = { model: 'claude-sonnet-4-5', max_tokens: 100, system: 'Be brief.', tools };

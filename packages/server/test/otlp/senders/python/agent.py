@@ -1,4 +1,4 @@
-"""An agent that any of the instrumentations watches: it asks a model, calls the tool that the model asks for, and asks again."""
+"""The agent that each instrumentation observes: it asks a model, calls the tool that the model requests, and asks again."""
 
 from opentelemetry import _logs, trace
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
@@ -20,7 +20,7 @@ TOOL = {
 
 
 def start():
-    """Starts OpenTelemetry; where it sends to comes from its environment variables alone."""
+    """Starts OpenTelemetry. Only its environment variables select the endpoint."""
     spans = TracerProvider()
     spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(spans)
@@ -54,8 +54,8 @@ def openai_conversation():
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
     first = client.chat.completions.create(model="gpt-4o", messages=messages, tools=[TOOL])
     call = first.choices[0].message.tool_calls[0]
-    asked = {"id": call.id, "type": "function", "function": {"name": call.function.name, "arguments": call.function.arguments}}
-    messages.append({"role": "assistant", "content": None, "tool_calls": [asked]})
+    tool_call = {"id": call.id, "type": "function", "function": {"name": call.function.name, "arguments": call.function.arguments}}
+    messages.append({"role": "assistant", "content": None, "tool_calls": [tool_call]})
     messages.append({"role": "tool", "tool_call_id": call.id, "content": "rain"})
     client.chat.completions.create(model="gpt-4o", messages=messages, tools=[TOOL])
     client.chat.completions.create(model="broken", messages=messages)

@@ -11,7 +11,7 @@ import type { TestServer } from '../packages/server/test/harness/test-server.ts'
 export interface Workspace {
   tenantId: string;
   key: string;
-  /** Portal session of an admin of the workspace. */
+  /** The cookie of an admin's portal session. */
   cookie: string;
 }
 
@@ -35,12 +35,12 @@ export async function queryFolder<Row extends pg.QueryResultRow>(
 /** Creates a workspace with a key and an admin who is signed in. */
 export async function createWorkspace(data: Pick<DataFolder, 'environment'>, url: string, name: string): Promise<Workspace> {
   const { tenantId, key } = await newKey(data.environment, name);
-  const [cookie] = await signInNew(data, url, tenantId, 'admin', 1);
+  const [cookie] = await createSessions(data, url, tenantId, 'admin', 1);
   return { tenantId, key, cookie: cookie! };
 }
 
-/** Creates people with a role in a workspace. Returns a session of each. */
-export async function signInNew(
+/** Creates people with a role in a workspace, and signs them in. Returns the session cookie of each. */
+export async function createSessions(
   data: Pick<DataFolder, 'environment'>,
   url: string,
   tenantId: string,
@@ -51,7 +51,7 @@ export async function signInNew(
   try {
     const server = { url, open: database } as unknown as TestServer;
     const cookies: string[] = [];
-    for (let made = 0; made < count; made += 1) cookies.push((await createPerson(server, { [tenantId]: role })).browser.cookie!);
+    while (cookies.length < count) cookies.push((await createPerson(server, { [tenantId]: role })).browser.cookie!);
     return cookies;
   } finally {
     await database.close();
