@@ -5,27 +5,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { processEnvironment } from '../../../server/test/fixtures/process-environment.ts';
-import { environmentOf } from '../../../server/test/fixtures/run-command.ts';
+import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { reseal } from '../../../server/test/harness/sealed.ts';
 import { databaseWithShiftedClock, type ShiftedDatabase } from '../../../server/test/harness/shifted-clock.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
+import { type CommandResult, runCli } from '../fixtures/run-cli.ts';
 
 const JUMP_MS = 3_600_000;
 const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 type Log = (typeof LOGS)[number];
 
-interface CommandResult {
-  status: number;
-  out: string;
-  err: string;
-}
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
-/** Runs a program with only these variables in its environment. */
-const run = (program: string, args: string[], variables: Record<string, string> = {}): Promise<CommandResult> =>
+/** Runs the independent verifier. */
+const verifyInPython = (...args: string[]): Promise<CommandResult> =>
   new Promise((resolve) => {
-    const env = processEnvironment(variables);
-    execFile(program, args, { env, cwd: root, timeout: 60_000 }, (error, out, err) =>
+    execFile('python3', ['examples/verify/verify.py', ...args], { cwd: root, timeout: 60_000 }, (error, out, err) =>
       resolve({ status: error === null ? 0 : Number(error.code ?? -1), out, err }),
     );
   });
@@ -34,12 +28,9 @@ let database: ShiftedDatabase;
 let server: TestServer;
 let folder: string;
 const at = (name: string) => join(folder, name);
-const operate = (...args: string[]) => run(process.execPath, ['packages/server/src/main.ts', ...args], environmentOf(server));
+const operate = (...args: string[]) => runCommand(environmentOf(server), ...args);
 const countersign = (args: string[], key = '') =>
-  run(process.execPath, ['packages/client/bin/countersign.js', ...args], {
-    COUNTERSIGN_URL: server.url,
-    ...(key === '' ? {} : { COUNTERSIGN_API_KEY: key }),
-  });
+  runCli(args, { environment: { COUNTERSIGN_URL: server.url, ...(key === '' ? {} : { COUNTERSIGN_API_KEY: key }) } });
 const evaluate = (on: TestServer, key: string) =>
   on.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95, status: 'passing' });
 
@@ -100,7 +91,7 @@ async function exportLogs(name: string): Promise<void> {
   }
 }
 
-/** Verifies a log of a workspace with each verifier in its own process. */
+/** Verifies a log of a workspace with each verifier. */
 async function verifyWithAll(name: string, log: Log): Promise<CommandResult[]> {
   const [file, audit] = [at(`${name}-${log}`), log === 'audit' ? [] : ['--audit', at(`${name}-audit`)]];
   const which = log === 'audit' ? 'ledger' : log;
@@ -108,7 +99,7 @@ async function verifyWithAll(name: string, log: Log): Promise<CommandResult[]> {
     await operate('ledger', 'verify', '--workspace', name, '--log', log),
     await operate('ledger', 'verify', '--file', file, '--log', log, ...audit),
     await countersign(['verify', 'ledger', file, '--log', log, ...audit]),
-    await run('python3', ['examples/verify/verify.py', which, file, ...audit]),
+    await verifyInPython(which, file, ...audit),
   ];
 }
 
@@ -194,7 +185,7 @@ describe('after a server was started with a clock that was ahead', () => {
       const runs = [
         await operate('ledger', 'verify', '--file', file, '--log', log),
         await countersign(['verify', 'ledger', file, '--log', log]),
-        await run('python3', ['examples/verify/verify.py', log, file]),
+        await verifyInPython(log, file),
       ];
       for (const { status, out } of runs)
         expect([status, out]).toEqual([0, expect.stringMatching(/^whole: .*; times were not checked: give --audit\n$/)]);
