@@ -9,7 +9,7 @@ import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/serv
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** The code blocks of the section, in order, each with the name from the comment before it. */
+/** The shell blocks of README.md that follow a comment `<!-- gate: NAME -->`, in order, with their names. */
 const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/<!-- gate: ([^>]*?) -->\n```sh\n([\s\S]*?)```/g)].map(
   ([, name, script]) => ({ name: name!, script: script! }),
 );

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { environmentOf, runCommand } from '../../server/test/fixtures/run-command.ts';
 import { PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { newWorkspace } from './harness.ts';
 import { openWindow } from './window.ts';
@@ -82,5 +83,21 @@ test('shows, rotates and retires a decision key and records each action in the l
     [workspace.id],
   );
   expect(acts.map(({ action }) => action)).toEqual(['decision_key.shown', 'decision_key.rotated', 'decision_key.retired']);
+  expect(pageErrors).toEqual([]);
+});
+
+test('a member without a password learns on the account page how to get one', async () => {
+  const { server } = await newWorkspace();
+  const { out } = await runCommand(
+    { ...environmentOf(server), COUNTERSIGN_PUBLIC_URL: server.url },
+    ...['members', 'add', '--workspace', 'acme', '--email', 'guest@example.com', '--role', 'viewer'],
+  );
+  const { page, pageErrors } = await openWindow({ baseURL: server.url });
+  await page.goto(out.trim());
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.goto('/account');
+  await page.getByText('You have no password yet.', { exact: false }).waitFor();
+  expect(await page.getByLabel('Current password').count()).toBe(0);
   expect(pageErrors).toEqual([]);
 });

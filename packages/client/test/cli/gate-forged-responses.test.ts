@@ -92,7 +92,7 @@ describe('gate with forged responses', () => {
   test.each<[string, (decision: Record<string, unknown>) => void, RegExp]>([
     ['allowed set to true', (decision) => (decision.allowed = true), /altered/],
     ['another reason', (decision) => (decision.reason = 'all_conditions_met'), /altered/],
-    ['another signature', (decision) => (decision.signature = 'ab'.repeat(32)), /not of this key/],
+    ['another signature', (decision) => (decision.signature = 'ab'.repeat(32)), /not by this key/],
     ['another algorithm', (decision) => (decision.signature_alg = 'none'), /signature_alg/],
     ['a missing member', (decision) => delete decision.checks, /checks is missing/],
     ['missing conditions', (decision) => (decision.checks = []), /checks/],
@@ -188,7 +188,7 @@ describe('gate with forged responses', () => {
       request.headers.authorization = `Bearer ${foreign}`;
       return forward((text) => text)(request, ...call);
     };
-    await expectUndecided(asForeign, /not of this key/);
+    await expectUndecided(asForeign, /not by this key/);
   });
 
   test('rejects a missing attestation and an attestation of another decision', async () => {

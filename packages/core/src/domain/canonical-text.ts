@@ -4,22 +4,21 @@ export const NO_END = -1;
 const [QUOTE, COMMA, COLON, BACKSLASH, SPACE] = [0x22, 0x2c, 0x3a, 0x5c, 0x20];
 const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/** A backslash or a control character. Most texts contain neither, so every quote in them starts or ends a string. */
+/** A backslash or a control character. In a text without either, as most are, every quote starts or ends a string. */
 const ESCAPE_OR_CONTROL = /[\\\u0000-\u001f]/;
 
 /** The escapes of RFC 8785, section 3.2.2.2: the short form if there is one, else lower-case hex. */
 const CANONICAL_ESCAPE = /^\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))/;
 
 /**
- * Checks whether a text is canonical JSON (RFC 8785) without parsing it. A verifier of a hash only needs to know that its text is the
- * canonical one. Parsing and writing the value again would take four times as long. It accepts exactly the canonical texts. One object
- * checks many texts in turn.
+ * Checks whether a text is canonical JSON (RFC 8785) without parsing it, which is all that the verifier of a hash needs to know. Parsing
+ * and writing the value again would take four times as long. One object checks many texts in turn.
  */
 export class CanonicalText {
   text = '';
   #isPlain = false;
 
-  /** Sets the text; false if it has no UTF-8 form and must not be read. */
+  /** Sets the text. Returns false if it has an unpaired surrogate, so it has no UTF-8 form; do not call `endOf` then. */
   open(text: string): boolean {
     this.text = text;
     this.#isPlain = !ESCAPE_OR_CONTROL.test(text);

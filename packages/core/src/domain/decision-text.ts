@@ -24,7 +24,7 @@ export interface SignedText {
 export class DecisionText {
   /** Canonical JSON before, between and after the own members. */
   readonly #canonical: { start: string; checks: string; middle: string; end: string };
-  /** The text in the order of the contract, divided in the same way. */
+  /** The JSON text in the order of the contract: before, between and after `decision_id` and `asked_by`. */
   readonly #json: { start: string; middle: string; end: string };
 
   constructor(shared: SharedMembers) {

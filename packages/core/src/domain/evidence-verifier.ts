@@ -22,7 +22,7 @@ export function evidenceFault(
   if (named === undefined) return 'the decision names no evidence: an older version of the service made it';
   const computed = digests.sha256Hex(text);
   if (named !== computed)
-    return `evidence_sha256 is ${JSON.stringify(named)}, but the evidence hashes to ${computed}: it was altered, or is of another decision`;
+    return `evidence_sha256 is ${JSON.stringify(named)}, but the evidence hashes to ${computed}: it was altered, or it belongs to another decision`;
   const document = readEvidence(text);
   return 'fault' in document ? document.fault : verdictDifference(decision, document.value);
 }
@@ -43,7 +43,8 @@ export function readEvidence(text: string): { value: EvidenceDocument } | { faul
 
 /**
  * Describes the first member of a decision that does not follow from its evidence; undefined if all members follow.
- * @param isSameAge compares `evaluation_age` if the time of reading is not known exactly; by default it must be equal.
+ * @param isSameAge whether two values of `evaluation_age` count as equal. By default they must be equal; pass another function if the
+ * time at which the evidence was read is known only approximately.
  */
 export function verdictDifference(
   decision: Record<string, unknown>,

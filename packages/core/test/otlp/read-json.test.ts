@@ -54,5 +54,9 @@ describe('the reader of OTLP/JSON', () => {
   test('uses the observed time of a log record that has no other time', () => {
     const [record] = readJsonLogs({ resourceLogs: [{ scopeLogs: [{ logRecords: [{ observedTimeUnixNano: '7' }] }] }] });
     expect(record!.time).toBe(7n);
+    const invalid = { resourceLogs: [{ scopeLogs: [{ logRecords: [{ observedTimeUnixNano: 'noon' }] }] }] };
+    expect(() => readJsonLogs(invalid)).toThrow(
+      expect.objectContaining({ place: '/resourceLogs/0/scopeLogs/0/logRecords/0/observedTimeUnixNano' }),
+    );
   });
 });

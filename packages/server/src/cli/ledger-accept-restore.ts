@@ -14,7 +14,7 @@ export function addAcceptRestore(group: Command, session: Session): void {
       'After a backup was restored: let the logs of the workspace continue from it. Shows what it would write unless --yes is given.',
     )
     .requiredOption(...WORKSPACE_OPTION)
-    .option('--yes', 'write it; it cannot be undone')
+    .option('--yes', 'write the changes; they cannot be undone')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',

@@ -12,7 +12,7 @@ export function addCorrectClock(group: Command, session: Session): void {
       "After a clock was ahead: let the times of the workspace's logs continue from the current time. Shows what it would write unless --yes is given.",
     )
     .requiredOption(...WORKSPACE_OPTION)
-    .option('--yes', 'write it; it cannot be undone')
+    .option('--yes', 'write the changes; they cannot be undone')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('ledger correct-clock --workspace acme', 'ledger correct-clock --workspace acme --yes') + NOTE)
     .action(async ({ workspace, yes = false }: { workspace: string; yes?: boolean }) => {

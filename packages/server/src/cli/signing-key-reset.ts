@@ -9,7 +9,7 @@ export function addSigningKeyReset(group: Command, session: Session): void {
   group
     .command('reset')
     .description(
-      'After the signing key was lost: replace it by a new one, which the lost key has not signed. Changes nothing unless --yes is given.',
+      'Replace a lost signing key with a new one. The lost key cannot sign the new one, so verifiers need the new public key. Changes nothing without --yes.',
     )
     .option('--yes', 'make the change; it cannot be undone')
     .option(...JSON_OPTION)
@@ -18,7 +18,7 @@ export function addSigningKeyReset(group: Command, session: Session): void {
       if (!yes) {
         await session.writeResult({ written: false }, '');
         session.say(
-          'nothing was changed: if the signing key is lost and in no backup, add --yes. Existing trust files become invalid',
+          'nothing was changed: if the signing key is lost and no backup has it, add --yes. Existing trust files will then be invalid',
         );
         return;
       }

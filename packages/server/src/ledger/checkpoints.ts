@@ -48,7 +48,7 @@ export async function checkpointOf(
   return signedByAll(stored!, signers);
 }
 
-/** The same in a separate transaction. If a HeadStore is set, stores the checkpoint there before returning it. */
+/** Does the same as `checkpointOf`, in its own transaction. If a HeadStore is set, stores the checkpoint there before returning it. */
 export async function makeCheckpoint(
   pool: Pool,
   tenantId: string,
@@ -68,8 +68,8 @@ export async function makeCheckpoint(
 const isYounger = ({ ageSeconds }: StoredCheckpoint, seconds: number): boolean => ageSeconds >= 0 && ageSeconds < seconds;
 
 /**
- * A checkpoint is stored with its first signature. A newer key adds its signature when the checkpoint is read, so that a reader who only
- * has the newer key can verify a log without new rows.
+ * A checkpoint is stored with the signatures of the keys that were current then. A later key adds its signature when the checkpoint is
+ * read, so that a reader who has only that key can verify the log, even if it has no new rows.
  */
 const signedByAll = (checkpoint: StoredCheckpoint, signers: readonly NoteSigner[]): StoredCheckpoint => ({
   ...checkpoint,

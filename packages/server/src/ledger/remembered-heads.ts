@@ -17,12 +17,12 @@ interface Memory {
   /** The database's clock minus our monotonic clock, in milliseconds. */
   clockAhead: number;
   /**
-   * The wall clock minus our monotonic clock when the head was read. Another difference means that the clock was set, or that the machine
-   * was suspended.
+   * The wall clock minus our monotonic clock when the head was read. If this difference changes, the clock was set, or the machine was
+   * suspended.
    */
   wallAhead: number;
   readAt: number;
-  /** Until then, the head is read for every batch, because another process moves it too. */
+  /** Until this time every batch reads the head, because another process also moves it. */
   sharedUntil: number;
 }
 
@@ -64,7 +64,7 @@ export class RememberedHeads {
 
   /**
    * Drops a head after a batch has failed.
-   * @param isWrongGuess whether the database had another head, because another process moves it too.
+   * @param isWrongGuess whether the batch failed because the database had another head.
    */
   drop(tenantId: string, isWrongGuess: boolean): void {
     const memory = this.#memories.get(tenantId);

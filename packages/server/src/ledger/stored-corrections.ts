@@ -11,6 +11,6 @@ import { parsedDocument } from './stored-document.ts';
 export const readCorrections = async (tx: Transaction): Promise<ClockCorrection[]> =>
   (await listCorrectionDocuments(tx)).flatMap((document) => correctionIn(parsedDocument(document) ?? {}) ?? []);
 
-/** The same in a separate transaction. */
+/** Does the same as `readCorrections`, in its own transaction. */
 export const correctionsOf = (pool: Pool, tenantId: string): Promise<ClockCorrection[]> =>
   inTenantTransaction(pool, tenantId, readCorrections);

@@ -13,7 +13,7 @@ export const idOf = (id: string | undefined): string | null => id?.toLowerCase()
 
 /** The times that PostgreSQL accepts: nothing was recorded after the year 9999. */
 const MS_MAX = Date.UTC(9999, 11, 31);
-const MS_MIN = Date.UTC(1, 0, 1);
+const MS_MIN = Date.parse('0001-01-01T00:00:00Z');
 
 /** The range of time of a query, in UTC; a time without an offset is in UTC. */
 export const rangeOf = ({ from, to }: { from?: string | undefined; to?: string | undefined }): TimeRange => ({

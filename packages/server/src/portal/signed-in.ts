@@ -14,7 +14,7 @@ export interface Requester {
   person?: SignedInPerson;
   workspace?: string;
   role?: Role;
-  /** The person with the required role, which actions check again when they commit. */
+  /** The person and the role that the route requires. Actions check in their transaction that the person still has it. */
   actor?: ActingMember;
 }
 

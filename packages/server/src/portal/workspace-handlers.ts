@@ -27,14 +27,14 @@ const DECISIONS_SHOWN = 10;
 const DAYS_DEFAULT = 14;
 const DAY_MS = 86_400_000;
 
-/** The first page, and the workspace itself. */
+/** Handlers of the overview page, and of the name and the retention of the workspace. */
 export const workspaceHandlers = handlers({
   'overview.read': async ({ workspace, parts }) =>
     inReadTransaction(parts.readPool, workspace, async (tx) => {
       const everyDecision = { agentId: null, evaluationId: null, reasons: REASONS, first: 1, end: Number.MAX_SAFE_INTEGER };
       const [agents, agents_total, approvals_pending, approvals, recertifications_open, recertifications, decisions, has] =
         await Promise.all([
-          countPromotable(tx),
+          summarizeAgents(tx),
           countAgents(tx),
           countPendingApprovals(tx),
           listApprovalQueue(tx, null, null, WAITING_SHOWN),
@@ -110,8 +110,8 @@ const noRuns = (day: string): UsageDay => ({
   cost_usd: '0',
 });
 
-/** How many agents could be promoted now, and the first of them, blocked ones first. */
-async function countPromotable(tx: Transaction) {
+/** Counts the promotable and the blocked agents among the first AGENTS_COUNTED_MAX, and lists the first of both, blocked ones first. */
+async function summarizeAgents(tx: Transaction) {
   const ids = (await listAgentIds(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);
   const standings = (await evidenceOn(tx, ids)).map((evidence, index) => {
     return { id: ids[index]!, evidence, promotable: standingOf(evidence).promotable };

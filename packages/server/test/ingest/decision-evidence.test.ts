@@ -132,10 +132,10 @@ describe('the evidence document', () => {
     ]);
   });
 
-  test('is rejected when it is of another decision, altered, or does not give the verdict', async () => {
+  test('is rejected when it belongs to another decision, was altered, or does not give the verdict', async () => {
     const [good, poor] = [await check({ agent_name: 'good' }), await check({ agent_name: 'poor' })];
     const text = await evidenceOf(good);
-    expect(evidenceFault(poor, text, digests)).toMatch(/is of another decision/);
+    expect(evidenceFault(poor, text, digests)).toMatch(/belongs to another decision/);
     expect(evidenceFault(good, text.replace('92.5', '99'), digests)).toMatch(/was altered/);
     const claims = (members: object) => ({ ...good, ...members });
     expect(evidenceFault(claims({ allowed: false }), text, digests)).toMatch(/^allowed does not follow/);

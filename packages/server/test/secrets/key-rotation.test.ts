@@ -65,7 +65,7 @@ describe('rotation of the decision key', () => {
     expect(after.key_id).toBe(second);
     for (const decision of [before, between, after])
       expect(decisionFault(decision, await keyOf(decision.key_id), digests)).toBeUndefined();
-    expect(decisionFault(after, await keyOf(before.key_id), digests)).toMatch(/not of this key/);
+    expect(decisionFault(after, await keyOf(before.key_id), digests)).toMatch(/not by this key/);
     expect((await command('ledger', 'verify', '--log', 'decisions')).output).toMatchObject({ result: 'ok', entries: 3 });
   });
 

@@ -27,9 +27,15 @@ export function AccountPage() {
         <Panel title="Name">
           <Rename name={person.name} />
         </Panel>
-        <Panel title="Password" note="Changing your password ends all your other sessions.">
-          <ChangePassword />
-        </Panel>
+        {person.has_password ? (
+          <Panel title="Password" note="Changing your password ends all your other sessions.">
+            <ChangePassword />
+          </Panel>
+        ) : (
+          <Panel title="Password">
+            <p>You have no password yet. Ask an admin of this workspace for a password reset link to set one.</p>
+          </Panel>
+        )}
       </div>
       <Sessions />
     </>

@@ -12,7 +12,7 @@ type Runs = NonNullable<ResponseBody<'evaluations.read'>['runs']>;
 /** The agent's runs between its previous evaluation and this one. */
 export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
   const { workspace } = useWorkspace();
-  const { totals, models, from, to } = runs;
+  const { totals, models, from, to, counted_max: countedMax } = runs;
   return (
     <Panel
       title="Related runs"
@@ -27,6 +27,7 @@ export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
             </>
           )}
           . They are selected by time, so the evaluation may not have used all of them.
+          {totals.runs >= countedMax && ` Of traces and of telemetry, only the latest ${formatCount(countedMax)} are counted.`}
         </>
       }
       actions={

@@ -2,7 +2,7 @@ import { Actor } from '../../components/actor.tsx';
 
 const SHORT_LENGTH_MAX = 20;
 
-/** The actor or subject of an entry, as sent. A member of the workspace is shown by name. `short` truncates long values. */
+/** The actor or subject of an entry: a member of the workspace by name, any other value as sent. `short` truncates long values. */
 export const ActorName = ({ actor, short = false }: { actor: string; short?: boolean }) => {
   if (actor.startsWith('user:')) return <Actor by={actor} />;
   if (!short || actor.length <= SHORT_LENGTH_MAX) return <span className={short ? 'nowrap' : 'break'}>{actor}</span>;

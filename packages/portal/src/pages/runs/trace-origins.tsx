@@ -1,7 +1,7 @@
 import { type ResponseBody, urlOf } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
 import { Actor } from '../../components/actor.tsx';
-import { formatBytes } from '../../components/number-format.ts';
+import { formatBytes, formatCount } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Snippet } from '../../components/snippet.tsx';
@@ -30,7 +30,11 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
       )}
       <Panel
         title="Original requests"
-        note="This run is merged from these requests. They are unchanged, except for personal user IDs in OpenTelemetry exports."
+        note={`This run is merged from these requests. They are unchanged, except for personal user IDs in OpenTelemetry exports.${
+          trace.submission_count > trace.submissions.length
+            ? ` Listed are the latest ${formatCount(trace.submissions.length)} of ${formatCount(trace.submission_count)}.`
+            : ''
+        }`}
         flush
       >
         <DataTable
