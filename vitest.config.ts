@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -49,8 +50,8 @@ export default defineConfig({
   test: {
     // One database cluster for all tiers of a run.
     globalSetup: ['packages/server/test/harness/global-setup.ts'],
-    // For machines with two cores. There, more workers would only wait for each other.
-    maxWorkers: 2,
+    // One more than there are cores, because many tests wait. Two workers leave a fifth of two cores idle.
+    maxWorkers: Math.min(4, availableParallelism() + 1),
     sequence: { sequencer: LongestFirst },
     projects: TEST_TIERS.map((tier) => ({ test: { ...shared, ...patternsOf(tier), name: tier.name, isolate: tier.isIsolated } })),
   },

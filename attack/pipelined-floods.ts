@@ -6,7 +6,7 @@ import type { Target } from './target.ts';
 
 const REQUESTS = 'countersign_http_requests_total';
 
-/** Paths that need no credential. */
+/** Paths that are requested without a credential. */
 const PATHS = ['/openapi.json', '/metrics', '/docs', '/readyz', '/.well-known/jwks.json', '/', '/api/portal/session'];
 
 /** Repeatedly sends many GETs in one write on each of many connections, and reads the responses. */

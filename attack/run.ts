@@ -13,6 +13,8 @@ const MIB = 1024 * 1024;
 
 /** Time that an attack may take in addition for preparation, shutdown and checks. */
 const OVERTIME_SECONDS = 240;
+/** The longest attack takes this many times the given seconds. */
+const SECONDS_FACTOR_MAX = 3;
 /** The lowest rate of fuzzed requests. */
 const FUZZED_PER_SECOND_MIN = 40;
 
@@ -21,7 +23,9 @@ async function runAttack(name: AttackName, options: Options): Promise<Row> {
   const target = await Target.start(options.host, attack.settings);
   try {
     const fuzzingSeconds = (options.requests ?? 0) / FUZZED_PER_SECOND_MIN;
-    const timeout = sleep((options.seconds + fuzzingSeconds + OVERTIME_SECONDS) * 1000, undefined, { ref: false }).then(() => {
+    const timeout = sleep((SECONDS_FACTOR_MAX * options.seconds + fuzzingSeconds + OVERTIME_SECONDS) * 1000, undefined, {
+      ref: false,
+    }).then(() => {
       throw new Error(`${name} did not end`);
     });
     timeout.catch(() => undefined);

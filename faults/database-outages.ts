@@ -10,14 +10,14 @@ const OUTAGE_MS = 4_000;
 /** /readyz must report an outage within this time. */
 const NOTICED_MS_MAX = 3_000;
 
-/** The kinds of outages, in turn. Each function causes one, and returns a function that ends it. */
+/** The outages, one per round in this order. Each function starts one and returns a function that ends it. */
 const OUTAGES: Record<string, (cluster: Cluster) => () => void> = {
   hangs: (cluster) => {
     cluster.signalDatabase('SIGSTOP');
     return () => cluster.signalDatabase('SIGCONT');
   },
   'refuses connections': ({ folder }) => {
-    // PostgreSQL cannot start while a folder takes the place of its access rules.
+    // The keeper writes this file before each start of PostgreSQL. A folder of the same name makes that fail.
     const obstacle = join(folder.path, 'keeper', 'pg_hba.conf.new');
     mkdirSync(obstacle);
     process.kill(folder.postmaster(), 'SIGKILL');

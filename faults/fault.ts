@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts';
 export interface FaultOptions {
   /** The number of kills or outages. */
   rounds: number;
-  /** The duration of the steady load of `overload`, and of `several-servers` in total. */
+  /** The duration of the steady load of `overload`, or of the whole fault `several-servers`. */
   seconds: number;
   /** The number of servers on one database. */
   servers: number;

@@ -86,7 +86,7 @@ describe('packed client', () => {
     }
   });
 
-  test('contains the command countersign as one file that imports only Node modules and works', async () => {
+  test('contains a working command countersign: one file that imports only Node modules', async () => {
     const text = readFileSync(join(installed, 'dist/cli/main.js'), 'utf8');
     const imported = [...text.matchAll(/^import .*? from "([^"]+)";$/gm)].map(([, specifier]) => specifier!);
     expect(imported.filter((specifier) => !/^(node:)?[a-z_/]+$/.test(specifier))).toEqual([]);

@@ -11,7 +11,7 @@ import { Operator } from './operator.ts';
 import { addressOf, findOrStartServer, type Server } from './server.ts';
 import { visitorLink } from './visitor.ts';
 
-/** Exit codes: 0 if every check of the tour passed, 1 if one failed, 2 if the tour could not run. */
+/** Exit codes: 0 if every check passed, 1 if a check failed or an unexpected error occurred, 2 if the tour could not run. */
 const EXIT = { passed: 0, failed: 1, impossible: 2 } as const;
 
 const color = process.stdout.isTTY === true && !process.env.NO_COLOR;
@@ -54,15 +54,16 @@ function keepsServer(args: readonly string[]): boolean {
 
 const USAGE = `Usage: npm run demo [-- --keep]
 
-Shows the main functions on the server at COUNTERSIGN_URL, on that of this environment, or on one that it starts and stops.
-  --keep   keep a server that the tour started running until Ctrl-C; on a terminal this is the default
+Shows the main functions on the server at COUNTERSIGN_URL, by default http://127.0.0.1:COUNTERSIGN_PORT (7300).
+If no server responds at an address of this machine, the tour starts one.
+  --keep   if the tour starts a server, leave it running until Ctrl-C (the default on a terminal)
 `;
 
 async function run(): Promise<void> {
   if (process.argv.includes('--help') || process.argv.includes('-h')) return void process.stdout.write(USAGE);
   const keep = keepsServer(process.argv.slice(2));
   const url = addressOf(process.env);
-  // `server` is set before it is ready, so that it is stopped whenever the tour ends.
+  // Set before the server is ready, so that it is stopped even if the tour ends during its start.
   server = await findOrStartServer(url, (started) => {
     server = started;
     process.stderr.write(`starting a server at ${url.origin} ...\n`);
@@ -98,7 +99,7 @@ function reportError(error: unknown): number {
   return error instanceof TourImpossibleError ? EXIT.impossible : EXIT.failed;
 }
 
-/** Exits on a signal or when the reader of the output is gone, and stops the server that the tour started first. */
+/** Stops the server that the tour started, if any, and then exits. Called on a signal, or when the output was closed by its reader. */
 function shutDown(status: number): void {
   isShuttingDown = true;
   void (server?.stop() ?? Promise.resolve()).finally(() => process.exit(status));

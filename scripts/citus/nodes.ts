@@ -158,7 +158,7 @@ class StartedNode {
         await onNode(this.address, 'postgres', (client) => client.query('SELECT 1'));
         return;
       } catch (error) {
-        if (attempt > 300 || this.child.exitCode !== null)
+        if (attempt > 300 || this.child.exitCode !== null || this.child.signalCode !== null)
           throw new Error(`a node did not start: ${readFileSync(this.#log, 'utf8')}`, { cause: error });
         await sleep(100);
       }

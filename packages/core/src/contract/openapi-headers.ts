@@ -34,7 +34,7 @@ export const headersNamed = (names: readonly HeaderName[]): Node =>
   Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
 
 /** Statuses of errors that are returned before a request counts against the rate of its key. */
-const UNCOUNTED: ReadonlySet<number> = new Set([401, 405, 408, 421, 431]);
+const UNCOUNTED: ReadonlySet<number> = new Set([400, 401, 405, 408, 421, 431]);
 
 /** The headers of an error response. @param isCounted whether requests to this path count against the rate of their key. */
 export function errorHeaders(status: number, isCounted: boolean): HeaderName[] {

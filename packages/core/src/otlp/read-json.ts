@@ -26,7 +26,9 @@ export function readJsonLogs(body: unknown): LogRecord[] {
     records.push({
       traceId: hexId(record.traceId, 32),
       spanId: hexId(record.spanId, 16),
-      time: nanoseconds(record.timeUnixNano, `${at}/timeUnixNano`) ?? nanoseconds(record.observedTimeUnixNano, `${at}/observedTimeUnixNano`),
+      time:
+        nanoseconds(record.timeUnixNano, `${at}/timeUnixNano`) ??
+        nanoseconds(record.observedTimeUnixNano, `${at}/observedTimeUnixNano`),
       eventName: text(record.eventName, `${at}/eventName`),
       body: anyValueOf(record.body, `${at}/body`),
       attributes: attributesOf(record.attributes, `${at}/attributes`),

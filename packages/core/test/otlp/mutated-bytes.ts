@@ -35,7 +35,7 @@ const MEMBERS = ['resourceSpans', 'scopeSpans', 'spans', 'resourceLogs', 'scopeL
 const VALUES = ['attributes', 'key', 'value', 'stringValue', 'intValue', 'arrayValue', 'kvlistValue', 'values'];
 const FIELDS = ['traceId', 'spanId', 'startTimeUnixNano', 'status', 'events', 'scopeMetrics', 'metrics', 'sum', 'dataPoints'];
 
-/** Any JSON whose member names are those of OTLP. */
+/** Random JSON, most of whose member names are those of OTLP. */
 export const otlpLikeJson: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
   tree: fc.oneof({ maxDepth: 9 }, fc.jsonValue({ maxDepth: 1 }), tie('list'), tie('object')),
   list: fc.array(tie('tree'), { maxLength: 3 }),

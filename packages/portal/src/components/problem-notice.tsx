@@ -16,7 +16,7 @@ const TITLES = {
   page: 'Page error',
 } as const;
 
-/** Replaces content that could not be loaded. Offers a retry if a retry can succeed. */
+/** Shows why content could not be loaded, or why an action failed. Offers a retry if a retry can succeed. */
 export function ProblemNotice({ problem: error, retry }: { problem: unknown; retry?: () => void }) {
   const problem = toProblem(error);
   return (

@@ -6,7 +6,7 @@ import type { Replayable } from './replays.ts';
 
 /** A trace request ready to be written: its searchable columns, and the bytes of its body. */
 export interface PreparedTrace extends Replayable, Omit<TraceFacts, 'id' | 'agentId' | 'totals'> {
-  /** The totals of the trace if this is its first request; or the error that then rejects the request. */
+  /** The totals of this request alone, or an error if they are too large. Used only for the first request of a trace. */
   totals: Usage | ApiError;
   document: Buffer;
   /** SHA-256 of the document, 64 hex digits. */

@@ -87,10 +87,10 @@ function factOf(row: EvaluationRow): NewFact[] {
   ];
 }
 
-/** An evaluation dated in the future would stay fresh for too long. Compared with the database's clock, like ages. */
+/** An evaluation dated in the future would stay fresh for too long. The database's clock decides, as for the age of an evaluation. */
 function futureIssues({ evaluatedAt }: Pick<EvaluationRow, 'evaluatedAt'>, microsNow: bigint): Issue[] {
   if (evaluatedAt === null || evaluatedAt <= microsNow + BigInt(FUTURE_MINUTES_MAX) * 60_000_000n) return [];
-  const minutes = `evaluated_at is more than ${FUTURE_MINUTES_MAX} minutes in the future`;
-  const message = `${minutes}; check the sender's clock and the time zone (without an offset it is read as UTC)`;
+  const problem = `evaluated_at is more than ${FUTURE_MINUTES_MAX} minutes in the future`;
+  const message = `${problem}; check the sender's clock and the time zone (a time without an offset is read as UTC)`;
   return [{ path: '/evaluated_at', code: 'in_the_future', message }];
 }

@@ -22,8 +22,8 @@ export interface EvidenceReport extends ChainReport {
 }
 
 /**
- * Verifies a tenant's log `evidence` in the database: hash and order of the events, head, tree and checkpoints. Then compares the tables
- * with it: every evaluation, and the current state of everything else.
+ * Verifies a tenant's log `evidence` in the database: hash and order of the events, head, tree and checkpoints. Meanwhile it compares each
+ * evaluation of the log with its row. If the log is valid, it then compares the current state of everything else with the tables.
  */
 export async function verifyEvidence(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<EvidenceReport> {
   const moments = new RowTimes('evidence', await correctionsOf(pool, tenantId));
@@ -75,7 +75,7 @@ class StoredEvaluations {
     this.#read = (after) => inTenantTransaction(pool, tenantId, (tx) => readEvaluationFactsPage(tx, after));
   }
 
-  /** Returns the row of an evaluation if it is next in the order of the log. Rows before it are reported, because the log lacks them. */
+  /** Returns the row of an evaluation from the loaded rows or one more page. Rows before it are reported: the log does not have them. */
   async take(id: string): Promise<EvaluationFacts | undefined> {
     if (this.#rows.length === 0) await this.#readNextPage();
     let place = this.#rows.findIndex((row) => row.id === id);

@@ -19,12 +19,15 @@ export interface ExportRequest {
   document: Buffer;
 }
 
-/** The records of a body, without personal data. */
+/** The records of a body, without user IDs that are personal data. */
 export interface ReadExport<Record = SpanRecord> {
   records: Record[];
   /** Whether user ids that are personal data were removed from the records and overwritten in the body. */
   isRedacted: boolean;
-  /** The body to store if it was changed; otherwise the document of the request is stored. */
+  /**
+   * The body to store if user IDs were removed from JSON. Otherwise the document of the request is stored; in protobuf they are overwritten
+   * in place.
+   */
   body?: string;
 }
 
@@ -39,12 +42,12 @@ export interface PreparedExport extends Replayable {
   signal: Signal;
   mediaType: MediaType;
   isRedacted: boolean;
-  /** The changed body, if any. */
+  /** The changed JSON body, if any. */
   body?: string;
   recordedBy: string;
   traces: TraceOfExport[];
   logs: LogOfExport[];
-  /** The records that are not stored because of their content. */
+  /** How many records are not stored because of their content, and the reasons. Removed user IDs are one of the reasons. */
   shortfall: PartialSuccess;
 }
 

@@ -24,9 +24,9 @@ export interface PortalParts {
   reader: LedgerReader;
   /** Rows that differ from the log of evidence. */
   evidenceFindings: Pick<RowFindings<RowFinding>, 'of'>;
-  /** Rows of the logs audit, decisions, evidence and keys that are not valid, and rows that differ from them. */
+  /** The first invalid row of each of the logs audit, decisions, evidence and keys, and rows of other tables that differ from their log. */
   ledgerFindings: Pick<RowFindings<RowFinding>, 'of'>;
-  /** Rows that differ from the log of traces. */
+  /** The same for the log of traces. */
   traceFindings: Pick<RowFindings<RowFinding>, 'of'>;
   /** Derives a workspace's decision key. */
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;

@@ -3,7 +3,10 @@ import { listDecisionKeys } from '../storage/decision-keys.ts';
 import { recordDecisionKeyShown, retireDecisionKey, rotateDecisionKey } from '../workspace/decision-keys.ts';
 import { handlers } from './handler.ts';
 
-/** The signing keys: the public keys of the instance, and the workspace's decision keys, which only its admins can see or change. */
+/**
+ * The signing keys: the public keys of the instance, and the workspace's decision keys. Every member can list their IDs and states; only
+ * admins can show or change a key.
+ */
 export const signingHandlers = handlers({
   'signing.read': async ({ workspace, parts }) => {
     const [keys, { keys: publicKeys }] = await Promise.all([

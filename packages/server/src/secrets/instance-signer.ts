@@ -97,6 +97,11 @@ async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
   const listed = await listWith(pool, next.keyid);
   const lost = listed.filter(({ kid, retiredAt }) => retiredAt === null && kid !== next.keyid);
   const own = listed.find(({ kid }) => kid === next.keyid);
+  if (listed.length === 0)
+    throw new ExitError(
+      'refused',
+      'this database has no signing keys: restore the rows of signing_keys from a backup; nothing was changed',
+    );
   if (lost.length === 0 || (own !== undefined && own.resetFrom === null))
     throw new ExitError(
       'refused',

@@ -13,7 +13,7 @@ export interface KeptLogRecord {
   kind: LogKind;
   /** Microseconds since 1970; null when not sent. */
   happenedAt: bigint | null;
-  /** Its position in its export. */
+  /** Its position among the stored records of a log export, or among the findings of its trace. */
   place: number;
   recordedBy: string;
   /** `otlp_exports.id`. */
@@ -30,7 +30,7 @@ const KNOWN = sql<{ trace_id: string }>(
      SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = input.trace_id ${FENCE}) AS known`,
 );
 
-/** Those of these trace_ids whose traces are stored. */
+/** Returns which of the given trace_ids belong to stored traces. */
 export const findKnownTraceIds = async (tx: Transaction, traceIds: readonly string[]): Promise<Set<string>> =>
   new Set((await tx.run(KNOWN, [tx.tenantId, textArray(traceIds)])).map(({ trace_id }) => trace_id));
 
@@ -72,7 +72,7 @@ export function insertLogRecords(tx: Transaction, records: readonly KeptLogRecor
   ]);
 }
 
-/** SQL that marks the traces whose trace_ids a query returns as having an error. */
+/** SQL that sets has_error on the traces whose trace_ids the given query selects. */
 const markFailing = (traceIds: string): string =>
   `UPDATE countersign.traces AS kept SET has_error = true
      FROM (SELECT found.ctid AS place FROM (${traceIds}) AS failing CROSS JOIN LATERAL (

@@ -112,3 +112,15 @@ describe('a key signed by its predecessor', () => {
     expect(await kids()).toEqual([genuine]);
   });
 });
+
+test('a reset is refused with the reason when all rows were deleted', async () => {
+  const { sql } = server.database;
+  await sql('CREATE TABLE public.kept_signing_keys AS TABLE countersign.signing_keys');
+  await sql('DELETE FROM countersign.signing_keys');
+  expect(await runCommand(environmentOf(server), 'signing-key', 'reset', '--yes')).toMatchObject({
+    status: 9,
+    err: expect.stringContaining('this database has no signing keys'),
+  });
+  await sql('INSERT INTO countersign.signing_keys SELECT * FROM public.kept_signing_keys');
+  expect(await kids()).toEqual([genuine]);
+});

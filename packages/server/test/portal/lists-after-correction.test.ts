@@ -46,7 +46,7 @@ describe('a list by time after the clock was corrected', () => {
   const numbers = async (list: 'ledger.list' | 'decisions.list', query: Record<string, string> = {}) =>
     (await viewer.get(list, { query })).items.map(({ seq }) => seq);
 
-  test('finds later records, and places records with a time in the future at the time of the correction', async () => {
+  test('finds later records, and counts records with a future time as recorded at the correction', async () => {
     await write();
     await write();
     await moveTimesAhead();
@@ -67,7 +67,7 @@ describe('a list by time after the clock was corrected', () => {
     expect(await numbers('decisions.list', { to: soon })).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
   });
 
-  test('ignores an entry with the same action by an ingestion key', async () => {
+  test('ignores an entry clock.corrected that an ingestion key wrote', async () => {
     const metadata = {
       logs: { audit: { size: 10, before: '2046-01-01T00:00:00.000Z', after: '2020-01-01T00:00:00.000Z' } },
     };

@@ -3,7 +3,7 @@ import { ColorSchemeToggle } from '../../shell/color-scheme-toggle.tsx';
 import { Wordmark } from '../../shell/wordmark.tsx';
 import styles from './public-page.module.css';
 
-/** The layout of pages without a frame: sign-in, one-time links and page not found. */
+/** The layout of pages outside a workspace, such as sign-in, one-time links and page not found. */
 export function PublicPage({ title, lead, children }: { title: string; lead?: ReactNode; children: ReactNode }) {
   useEffect(() => {
     document.title = `${title} · Countersign`;

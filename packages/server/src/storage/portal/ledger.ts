@@ -121,9 +121,9 @@ const SEQ_AT = {
 };
 
 /**
- * The number of the first row of a log after row `below` that was recorded at a time or later; one above the last row if there is none. A
- * binary search in the primary key: about 20 look-ups for a million rows, without another index. After row `below`, times may step back,
- * but only to times that are not before `at`.
+ * The number of the first row of a log after row `below` that was recorded at `at` or later; one above the last row if there is none. A
+ * binary search in the primary key: about 20 look-ups for a million rows, without another index. It requires that no clock correction
+ * after row `below` set times back to before `at`.
  */
 export const findSeqAt = async (tx: Transaction, log: 'audit' | 'decisions', at: string, below: number): Promise<number> =>
   (await tx.run(SEQ_AT[log], [tx.tenantId, at, below]))[0]!.seq;
