@@ -2,7 +2,7 @@ import { run } from '../packages/server/test/fixtures/server-process.ts';
 import type { Target } from './target.ts';
 import type { Kind, VictimReport } from './victim.ts';
 
-/** Selects the markers of the stored records of a kind. */
+/** For each kind of record, the query that selects the markers of the stored records. */
 const MARKERS: Record<Kind, string> = {
   audit: 'SELECT trace_id AS marker FROM countersign.audit_entries WHERE tenant_id = $1 AND trace_id IS NOT NULL',
   telemetry: 'SELECT trace_id AS marker FROM countersign.telemetry_events WHERE tenant_id = $1',

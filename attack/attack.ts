@@ -1,6 +1,6 @@
 import type { Target } from './target.ts';
 
-/** Limits that the server and its other senders must stay within during an attack. An absent limit does not apply to this attack. */
+/** Limits on the requests of other senders and on the memory of the server during an attack. An absent limit does not apply. */
 export interface Bounds {
   victimP99Ms?: number;
   victimSlowestMs?: number;

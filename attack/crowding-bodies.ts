@@ -4,7 +4,7 @@ import { Caller, postRequest, runConcurrently } from './requests.ts';
 import type { Target } from './target.ts';
 
 const SENDERS = 512;
-/** The lowest accepted rate of ignoring senders, as a share of the rate of honoring ones. */
+/** The lowest accepted rate with senders that ignore Retry-After, as a share of the rate with senders that honor it. */
 const SHARE_MIN = 0.5;
 
 const bodyOf = (id: string): string => {
@@ -18,8 +18,8 @@ const bodyOf = (id: string): string => {
 };
 
 /**
- * Sends traces from all senders. Returns the rate of stored traces and the number of refusals.
- * @param honorsRetryAfter whether a refused sender waits as long as Retry-After says.
+ * Sends traces from all senders. Returns the rate of stored traces, and the number of requests that got another status or no response.
+ * @param honorsRetryAfter whether a refused sender waits as long as Retry-After says, at least 1 s. Otherwise it waits 1 ms.
  */
 async function send(target: Target, seconds: number, honorsRetryAfter: boolean): Promise<{ perSecond: number; refused: number }> {
   let [stored, refused, next] = [0, 0, 0];

@@ -20,7 +20,7 @@ export const longTrace: Attack = {
     const caller = new Caller(target);
     const latencies: number[] = [];
     let refused = 0;
-    // A short trace would not show the slowdown, so this attack takes three times the given seconds.
+    // A short trace would not show the slowdown, so this attack takes up to three times the given seconds.
     const endsAt = performance.now() + 3 * seconds * 1000;
     for (let number = 0; number < SUBMISSIONS_MAX && performance.now() < endsAt; number += 1) {
       const { status, ms } = await caller.send(postRequest('/api/public/traces', target.attacker.key, bodyOf(number)));

@@ -25,7 +25,7 @@ interface RequestTemplate {
   path: string;
   /** A valid body to mutate. */
   body?: unknown;
-  /** The schema of the body, in place of a body. Both are undefined for a request without one. */
+  /** The schema of the body, for routes without an example body. For a request without a body, both members are undefined. */
   bodySchema?: JsonSchema;
   /** The schema of each query parameter. */
   query: Readonly<Record<string, JsonSchema>>;
@@ -66,7 +66,7 @@ const MEDIA_TYPES = ['application/json', 'text/plain', 'application/json; charse
 /** The body for endpoints without an example: an OpenTelemetry export. */
 const SPANS = jsonExport([{ traceId: '1'.repeat(32), spanId: '1'.repeat(16), attributes: { 'gen_ai.request.model': 'm' } }]);
 
-/** A template for every request in the OpenAPI document and in the portal's table. */
+/** Templates for every operation of the OpenAPI document, one for each example body, and one for every route of the portal. */
 function requestTemplates(): RequestTemplate[] {
   const document = openApiDocument() as Json;
   const documented = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>

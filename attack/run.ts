@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 const OVERTIME_SECONDS = 240;
 /** The longest attack takes this many times the given seconds. */
 const SECONDS_FACTOR_MAX = 3;
-/** The lowest rate of fuzzed requests. */
+/** The lowest expected rate of fuzzed requests. With --requests, the timeout depends on it. */
 const FUZZED_PER_SECOND_MIN = 40;
 
 async function runAttack(name: AttackName, options: Options): Promise<Row> {

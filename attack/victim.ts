@@ -28,7 +28,10 @@ export interface VictimReport {
   unexpectedResponses: string[];
 }
 
-/** A well-behaved sender in its own thread. The attack delays its measurements only by competing for the processor. */
+/**
+ * Well-behaved senders in a separate thread. The event loop of the attack does not delay their measurements; the attack only competes with
+ * them for the processor.
+ */
 export class Victim {
   readonly #worker: Worker;
   readonly #report: Promise<VictimReport>;

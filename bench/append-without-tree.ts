@@ -20,9 +20,9 @@ type Append = (
 ) => Pick<ReturnType<typeof appendEntries>, 'rows' | 'moved'>;
 
 /**
- * Writes a batch of entries that name no agent, with the tree or without it. Only `append` differs. Unlike the product, it uses a
- * remembered head for batches of every size. The product rejects a ledger that was written without its tree. So `appendWithoutTree`
- * needs a workspace that only the benchmark writes to, and a server that creates no checkpoints.
+ * Returns a function that writes a batch of entries that name no agent. `append` writes them with the tree or without it. Unlike the
+ * product, the function uses a remembered head for batches of every size. The product rejects a ledger that was written without its tree.
+ * So `appendWithoutTree` needs a workspace that only the benchmark writes to, and a server that creates no checkpoints.
  */
 export const auditWriter =
   (append: Append, heads: RememberedHeads) =>

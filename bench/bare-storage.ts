@@ -43,7 +43,7 @@ async function write(tx: Transaction, bodies: readonly Body[]): Promise<IngestRe
   return bodies.map(() => REPLY);
 }
 
-/** Stores bodies. For a promotion check, it reads the evidence first. */
+/** Creates a store of bodies. `storeCheck` reads the evidence of a promotion check first. */
 export function bareStorage(pool: Pool, slots: Slots, queueBytesMax: number) {
   const writer = new BatchWriter<Body, IngestReply>({
     name: 'bare',

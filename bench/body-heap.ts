@@ -102,7 +102,7 @@ async function tryLimit(kind: Kind, shape: string, heapMb: number): Promise<void
   console.log(`${outcome}, ${Math.round(slowestMs)} ms, ${bytes} bytes`);
 }
 
-/** Whether the limit is sufficient, and the output of the child process. */
+/** Runs this program again with these arguments. Returns whether it succeeded, and what it printed. */
 function survives(...args: string[]): Promise<{ ok: boolean; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...args], {

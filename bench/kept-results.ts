@@ -15,7 +15,7 @@ export interface MachineClass {
 /** A row with the part of the table that it belongs to. */
 export type PartRow = Row & { part: string };
 
-/** The figures of a row. */
+/** The labels and figures of a row. */
 export type KeptRow = Pick<PartRow, 'part' | 'work' | 'limit' | 'unit' | 'rate' | 'limitRate' | 'ratio'>;
 
 /** A result that is committed, to compare later runs with it. */
@@ -30,7 +30,7 @@ export interface KeptResult {
   rows: KeptRow[];
 }
 
-/** The machine that runs this process. */
+/** The class of the machine that runs this process. */
 export const machineClass = (): MachineClass => ({
   platform: `${platform()}-${arch()}`,
   processor: cpus()[0]?.model ?? 'unknown',
@@ -39,7 +39,7 @@ export const machineClass = (): MachineClass => ({
   node: `v${process.versions.node.split('.')[0]}`,
 });
 
-/** The figures of a row, rounded to four significant digits. Their spread is larger. */
+/** The labels and figures of a row. Rounds to four significant digits, because the figures vary by more than that between runs. */
 export const keptRow = ({ part, work, limit, unit, rate, limitRate, ratio }: PartRow): KeptRow => {
   const rounded = (value: number) => Number(value.toPrecision(4));
   return { part, work, limit, unit, rate: rounded(rate), limitRate: rounded(limitRate), ratio: rounded(ratio) };
@@ -53,7 +53,7 @@ export function keepResult(folder: string, result: KeptResult): string {
   return path;
 }
 
-/** For each row of a run, by part, work and limit, the newest kept row of the same class of machine. */
+/** The newest kept row of each part, work and limit, by `keyOf`. Reads only the results of this class of machine. */
 export function newestRows(folder: string, machine: MachineClass): Map<string, KeptRow & Pick<KeptResult, 'date' | 'commit'>> {
   const results = filesOf(folder)
     .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as KeptResult)

@@ -16,7 +16,7 @@ const attribute = (key: string, value: string | number) => ({
 });
 
 /**
- * The run of `traceBody` as an OTLP export in protobuf: 10 GenAI spans with the same texts of messages, arguments, results and usage. Tool
+ * The run of `traceBody` as an OTLP export in protobuf: 10 GenAI spans with the same message texts, arguments, results and usage. Tool
  * calls in messages are left out, and the times differ.
  */
 export function otlpBody(): Buffer {

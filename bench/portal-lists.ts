@@ -17,7 +17,8 @@ import { type BenchEnvironment, createEnvironment } from './environment.ts';
 /**
  * Measures the response times of the portal's lists with 100,000 stored runs: each list without a filter and with each of its filters.
  * It uses HTTP with a session and row-level security, one request at a time. For each filter it prints the times of the slowest value,
- * over the first and the second page. `--runs 1000000` sets another number of runs. `--only runs.list` measures one list.
+ * over the first and the second page. It also measures the overview and the steps of a long trace. `--runs 1000000` sets another number of
+ * runs. `--only runs.list` measures one list.
  */
 const { runs, only } = parseArgs({ options: { runs: { type: 'string', default: '100000' }, only: { type: 'string' } } }).values;
 const MANY: RowCounts = {

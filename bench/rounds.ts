@@ -79,6 +79,6 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** A percentile of the values, for example 0.99. A share of 1 gives the maximum. */
+/** A percentile of the values: a share of 0.99 gives the 99th percentile, and a share of 1 the maximum. */
 export const percentile = (values: readonly number[], share: number): number =>
   values.toSorted((left, right) => left - right)[Math.min(values.length - 1, Math.floor(values.length * share))]!;

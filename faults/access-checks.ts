@@ -34,7 +34,7 @@ export class AccessChecks {
     return new AccessChecks(cluster, await openDatabase(readConfig(cluster.environment), () => undefined, 'use'));
   }
 
-  /** Finishes the current checks. */
+  /** Finishes the current round of checks, and starts no other. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#running;
@@ -82,7 +82,7 @@ export class AccessChecks {
     if (removed?.status !== 200) return;
     const agentsStatus = async (url: string) =>
       (await this.#call(url, person.browser.cookie!, 'GET', `/workspaces/${tenantId}/agents`))?.status ?? 0;
-    // The sessions of a person end when they are removed from their last workspace.
+    // A person's sessions end when the person is removed from their last workspace.
     await this.#expectEverywhere('removed member', 401, agentsStatus);
   }
 

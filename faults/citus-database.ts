@@ -47,7 +47,7 @@ export class CitusDatabase {
     return onNode(this.#nodes.coordinator, NAME, async (client) => (await client.query<Row>(text, values)).rows);
   }
 
-  /** Kills all processes of the next node and starts it again: first the workers in turn, then the coordinator. */
+  /** Kills all processes of one node and starts it again. Successive calls take each worker and then the coordinator. */
   async crash(): Promise<void> {
     const { coordinator, workers } = this.#nodes;
     const nodes = [...workers, coordinator];

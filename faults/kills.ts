@@ -47,8 +47,8 @@ export const kills: Fault = {
 };
 
 /**
- * Kills, and starts again what does not restart by itself. Returns the seconds until every server acknowledges a record, or undefined if
- * one of the waits took longer than promised.
+ * Kills what `kind` names, and starts the killed servers again. The database restarts by itself. Returns the seconds until every server
+ * acknowledges a record, or undefined if one of the waits took longer than promised.
  */
 async function runRound(cluster: Cluster, kind: (typeof KILLS)[number], round: number): Promise<number | undefined> {
   const { members, proxy, victim } = cluster;

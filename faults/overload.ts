@@ -16,7 +16,7 @@ const OVERLOAD_TIME_SHARE = 0.3;
 const RECOVERY_SECONDS_MAX = 10;
 const GROWTH_MAX = 1.2;
 const MEMORY_MIB_MAX = 768;
-/** p99 is normal up to this multiple of its median in the steady load, and also up to this time. */
+/** p99 is normal if it is at most this multiple of its median in the steady load, or at most this time. */
 const [NORMAL_FACTOR, NORMAL_MS] = [2, 50];
 
 /** A load below and above the capacity of the servers. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** One check of the whole tree: its name, and the command in node_modules that runs it. */
+/** The checks of the whole tree: the name of each, and the command in node_modules that runs it. */
 const CHECKS: [name: string, command: string, ...args: string[]][] = [
   // Not .bin/tsc: two versions of the compiler are installed.
   ['types', 'typescript/bin/tsc', '--noEmit', '-p', '.'],

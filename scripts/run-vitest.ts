@@ -12,7 +12,7 @@ export interface TestRun {
   counts: { passed: number; failed: number };
 }
 
-/** Runs vitest on the whole repository with its output on the terminal, and counts the tests. */
+/** Runs vitest in the root of the repository with its output on the terminal, and counts the tests. */
 export function runVitest(args: readonly string[]): TestRun {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-results-'));
   const results = join(folder, 'results.json');

@@ -26,7 +26,7 @@ const compose = (...args: string[]): void => run('docker', 'compose', ...args);
 
 const inServer = (...command: string[]): string => output('docker', 'compose', 'exec', '-T', 'server', ...command);
 
-/** The error of a command that must fail in the container of the server. */
+/** What a command in the container of the server writes to stderr. The command may fail. */
 const errorInServer = (...command: string[]): string =>
   spawnSync('docker', ['compose', 'exec', '-T', 'server', ...command], options).stderr;
 

@@ -74,7 +74,7 @@ function expectRemark({ remark }: Case, out: string): void {
 }
 
 const expected = ({ verdict, row }: Case): Verdict => ({ verdict, row });
-/** Rows are compared only if the manifest has one. Otherwise a verifier may report the first row or none. */
+/** Rows are compared only if the manifest has one. Otherwise a verifier may report any row or none. */
 const comparable = (each: Case, { verdict, row }: Verdict): Verdict => ({ verdict, row: each.row === null ? null : row });
 
 describe('every verifier returns the verdict of the manifest', () => {

@@ -4,7 +4,7 @@ import { alternate, type RoundOptions, type Row } from '../rounds.ts';
 import { loadRequestsOf, measuresOf, requestRate } from './requests.ts';
 
 /**
- * Compares storing a bare body with a tiny response that stores nothing, and the product with storing a bare body. The first and the third
+ * Compares storing a bare body with a tiny POST that stores nothing, and the product with storing a bare body. The first and the third
  * row only explain the others.
  */
 export async function bare(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {

@@ -4,7 +4,7 @@ import { type RoundOptions, type Row, rowOf } from '../rounds.ts';
 import { recordedRunRequests } from './recorded-runs.ts';
 import { CONNECTIONS } from './requests.ts';
 
-/** Compares the bytes of recorded agent runs on disk, rows and indexes, with those of their bodies: over 64 connections and over one. */
+/** Compares the size of recorded agent runs on disk, including indexes, with the size of their bodies: over 64 connections and over one. */
 export async function disk(environment: BenchEnvironment, runs: string | undefined, { seconds }: RoundOptions): Promise<Row[]> {
   const loadRequests = recordedRunRequests(environment.key, runs);
   const rows: Row[] = [];

@@ -19,7 +19,7 @@ export async function proof(
   const key = await mintKey(pool, tenantId, token, 'operator');
   let size = 0;
   for await (const appended of fillLedger(pool, tenantId, rows)) size += appended.length;
-  // Autovacuum does this within a minute. Without it, the first reader of a new row writes its page again.
+  // Autovacuum does this within a minute. Before a vacuum, the first reader of a new row writes the page of the row again.
   await superuser.query('VACUUM ANALYZE');
   const loadRequests = Array.from({ length: PROVED_ROWS }, () =>
     getRequest(`/api/ledger/audit/inclusion/${1 + Math.floor(Math.random() * size)}`, key),

@@ -41,7 +41,10 @@ const AGENT = `(SELECT id FROM countersign.agents WHERE tenant_id = $tenant AND 
 const hash = (n: string): string => `sha256(('row ' || ${n})::bytea)`;
 const seqAfter = (log: string): string => `(SELECT seq FROM countersign.log_heads WHERE tenant_id = $tenant AND log = '${log}')`;
 
-/** Moves a head to the last row. Its tree has this size and arbitrary hashes. Otherwise the first append would build a tree of all rows. */
+/**
+ * Returns SQL that moves a head to the last row and sets a tree of this size with arbitrary hashes. Otherwise the first append would
+ * build a tree of all rows.
+ */
 const moveHead = (log: string, rowHash = ''): string =>
   `UPDATE countersign.log_heads SET seq = $rows, ${rowHash} tree_size = $rows,
      frontier = decode(repeat('ab', 32 * bit_count($rows::bigint::bit(64))::integer), 'hex') WHERE tenant_id = $tenant AND log = '${log}'`;

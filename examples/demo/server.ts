@@ -20,7 +20,7 @@ const READY_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 15_000;
 const RESPONSE_TIMEOUT_MS = 5_000;
 
-/** The address that the tour uses: COUNTERSIGN_URL, or that of a server with this environment. */
+/** The address that the tour uses: COUNTERSIGN_URL, or the address at which a server with this environment listens. */
 export function addressOf(environment: NodeJS.ProcessEnv): URL {
   const text = environment.COUNTERSIGN_URL || `http://127.0.0.1:${environment.COUNTERSIGN_PORT || 7300}`;
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))

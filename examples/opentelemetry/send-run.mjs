@@ -32,7 +32,7 @@ const span = (spanId, parentSpanId, name, [fromMs, toMs], values) => ({
   attributes: attributes(values),
 });
 
-/** One message as JSON text. */
+/** A list of one message, as JSON text. */
 const messageJson = (role, content) => JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
 
 const spans = [

@@ -38,7 +38,7 @@ def span(span_id, parent_id, name, from_ms, to_ms, values):
 
 
 def message_json(role, content):
-    """One message as JSON text."""
+    """A list of one message, as JSON text."""
     return json.dumps([{"role": role, "parts": [{"type": "text", "content": content}]}])
 
 

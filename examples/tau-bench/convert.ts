@@ -11,7 +11,7 @@ export const traceIdOf = ({ task_id, trial }: PublishedRun, model: string): stri
   `tau-bench-airline-${model}-task-${task_id}-trial-${trial}`;
 
 /**
- * A published run as a trace. The file has no times, token counts or costs, so the trace has none either. Nothing is lost: the
+ * A published run as a trace. The file has no times, token counts or costs, so the trace has none either. No message is lost: the
  * `messages` of the llm spans in order, followed by `closing_messages`, are `traj`.
  */
 export function toTrace(run: PublishedRun, model: string): Trace {

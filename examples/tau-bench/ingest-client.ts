@@ -27,8 +27,9 @@ export class IngestClient {
   }
 
   /**
-   * POSTs a body and returns the response. If the server is overloaded or restarting, the request is retried. The Idempotency-Key is
-   * derived from the content, so the server recognizes the same request in this run of the importer and in later ones.
+   * POSTs a body and returns the response. After 429, 503 or a broken connection the request is retried, up to six attempts in all. The
+   * Idempotency-Key is derived from the content, so the server recognizes the same request in this run of the importer and in later ones.
+   * @throws IngestError if the server rejects the request, no server listens, or every attempt fails.
    */
   async post(path: string, content: object): Promise<IngestResult> {
     const body = JSON.stringify(content);

@@ -32,7 +32,7 @@ export class InvalidRunsError extends Error {
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
 
-/** Reads the published file. Checks everything that the conversion needs, so that a wrong file is rejected before anything is sent. */
+/** Reads the published file and checks its structure, so that a wrong file is rejected before anything is sent. */
 export function readPublishedRuns(json: string): PublishedRun[] {
   const runs = parse(json);
   if (!Array.isArray(runs) || runs.length === 0)

@@ -37,7 +37,7 @@ def statement(response):
 
 
 def verify(data, keys):
-    """Returns the decision in an envelope and those of the keys that signed it. Raises Invalid if none of them did."""
+    """Returns the decision in an envelope, and the given keys that signed it before they were retired. Raises Invalid if there are none."""
     try:
         envelope = jcs.read(text_of(data))
         payload, signatures = _opened_envelope(envelope)

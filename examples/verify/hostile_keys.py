@@ -49,6 +49,6 @@ def files():
 
 
 def successions():
-    """Name, verdict and file of each."""
+    """Name, verdict and file name of each case."""
     for name, verdict, _ in _lists():
         yield name.rpartition('.')[0], verdict, f'succession-{name}'

@@ -11,7 +11,7 @@ DEEPEST_NESTING = 200
 
 
 class JcsError(ValueError):
-    """A value without a canonical form, or a text that differs from what would be hashed."""
+    """A value without a canonical form, a text that is not JSON, or a text that differs from what would be hashed."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -105,7 +105,7 @@ def _is_exact(token, written):
 
 
 def _decimal(token):
-    """(sign, digits without zeros at either end, power of ten): equal for equal decimal values in any spelling."""
+    """(sign, digits without zeros at either end, power of ten): equal for equal decimal values in any spelling. None if out of range."""
     match = _NUMBER.fullmatch(token)
     if match is None:
         return None  # repr returned inf

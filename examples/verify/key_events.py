@@ -76,7 +76,7 @@ class EventLog:
 
 
 class KeyTrail(EventLog):
-    """One tenant's key audit trail. A key is minted once, and has no events after its end."""
+    """One tenant's key audit trail. A key is minted once, and has no events after its revocation."""
 
     def __init__(self, *more):
         super().__init__(*more)

@@ -73,7 +73,7 @@ function checksOf(target: ContractTarget, document: Json, endpoint: Endpoint): C
   ];
 }
 
-/** Requests without the right key. */
+/** Requests without the right key, or with another method. */
 function rejectedCallers(target: ContractTarget, { path, scope }: Endpoint, body: Json): Check[] {
   const asCaller = async (authorization: string, error: string) => {
     const reply = await post(target, path, body, { authorization });

@@ -27,7 +27,7 @@ interface LedgerInput {
   ciRowHash: string;
 }
 
-/** Verifies the chain that contains everything that happened, and shows that a change is detected. */
+/** Verifies the audit ledger with the server's command and in Python, and shows that a change is detected. */
 export async function verifyLedger(narrator: Narrator, api: Api, operator: Operator, input: LedgerInput): Promise<void> {
   narrator.chapter(
     'Verification: the ledger was not rewritten',
@@ -86,7 +86,7 @@ async function verify(narrator: Narrator, args: string[]): Promise<void> {
   narrator.output(stdout.trimEnd());
 }
 
-/** Makes a blocked decision look like an allowed one in a copy of the export. */
+/** Makes a blocked decision look like an allowed one in a copy of the export. The verifier must find the altered row. */
 async function tamper(narrator: Narrator, operator: Operator, folder: string, file: string): Promise<void> {
   narrator.next('An attacker edits one word in a copy, to make a blocked decision look allowed:');
   const copy = join(folder, 'edited.ndjson');

@@ -5,7 +5,7 @@ import type { Operator } from '../operator.ts';
 import { AGENT } from '../support-bot-runs.ts';
 import { evaluate } from './gate.ts';
 
-/** The operator and workspace of a command. The portal has the same actions as pages. */
+/** The operator and workspace of a command. The pages of the portal offer the same actions. */
 type OperatorContext = { operator: Operator; workspace: string };
 
 const approve = ({ operator, workspace }: OperatorContext, evaluation: string, rationale: string): Promise<string> =>

@@ -27,7 +27,7 @@ export interface ClientOptions {
   timeoutMs?: number;
   /** Time limit of a whole call with all attempts and pauses, in milliseconds. Default 30,000. */
   deadlineMs?: number;
-  /** How calls are retried after 408, 429, 502, 503, 504 and broken connections. */
+  /** How calls are retried after 408, 429, 502, 503, 504, timeouts and broken connections. */
   retries?: RetryOptions;
   /** Allows plain `http:` to other machines too. Only for networks that you trust. */
   insecureHttp?: boolean;

@@ -32,16 +32,17 @@ export class Countersign {
   }
 
   /**
-   * Sends queued events and ended runs. Resolves when they are sent, or when the service is unavailable; they then stay queued. Never
-   * rejects. On runtimes that stop after the response, pass the promise to `waitUntil`.
+   * Sends queued events and ended runs. Resolves when they are sent, rejected or dropped. If the service is unavailable, it resolves
+   * earlier, and the rest stays queued. Also waits for active calls of `traces.send`. Never rejects. On runtimes that stop after the
+   * response, pass the promise to `waitUntil`.
    */
   async flush(): Promise<void> {
     await Promise.all([this.telemetry.flush(), this.traces.flush()]);
   }
 
   /**
-   * Shuts down cleanly: ends open runs, sends what is queued and accepts no more events and runs. Never rejects. What cannot be sent in
-   * time is dropped and reported to the callbacks.
+   * Shuts down cleanly: ends open runs as failed, sends what is queued and accepts no more events and runs. Never rejects. What cannot be
+   * sent in time, or while the service is unavailable, is dropped and reported to the callbacks.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   async close(options?: { deadlineMs?: number }): Promise<void> {

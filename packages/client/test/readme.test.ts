@@ -28,7 +28,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const fakePath = (name: string) => join(folder, `${name.replaceAll(/\W/g, '-')}.ts`);
 
-/** Runs a snippet of the README unchanged, after the first one unless it creates its own client. */
+/** Runs a snippet of the README with only its import paths replaced. The first snippet precedes it, unless it creates its own client. */
 async function run(code: string) {
   const program = code.includes('new Countersign(') ? code : `${prelude!.code}\n${code}`;
   const linked = program.replaceAll(/ from '([^']+)'/g, (_, name) => {

@@ -68,7 +68,10 @@ function holdsDatabase(absolute: string): boolean {
   return candidates.some((folder) => statOrUndefined(clusterFolder(folder)) !== undefined);
 }
 
-/** As root: the folder itself if PostgreSQL's user can reach it, else its fallback folder. */
+/**
+ * As root: the folder that holds the database. Without a database: the folder itself if PostgreSQL's user can reach it, else its fallback
+ * folder. Throws if PostgreSQL's user cannot reach an existing database, or can reach neither folder.
+ */
 function reachableFolder(dataDir: string, notify: (line: string) => void): string {
   const fallback = fallbackFolderOf(dataDir);
   const reachable = canReach(postgresAccount(dataDir), dataDir);

@@ -26,8 +26,9 @@ export interface EmbeddedDatabase {
   /** The folder of the data. If it differs from the requested one, `notify` was called. */
   readonly dataDir: string;
   /**
-   * Releases the lease. The last release shuts PostgreSQL down and resolves when that is done; an earlier one resolves at once.
-   * Takes at most nine seconds, because open connections are closed. It takes up to five more if an unneeded keeper is still starting.
+   * Releases the lease. The release of the last lease shuts PostgreSQL down and resolves when PostgreSQL has stopped, after nine seconds at
+   * the latest. While other processes have leases, it resolves at once. If an unneeded keeper is still starting, the release takes up to
+   * five seconds longer.
    */
   release(): Promise<void>;
 }
@@ -66,7 +67,7 @@ export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions):
   let reacquiring: Promise<void> | undefined;
   let released: Promise<void> | undefined;
 
-  /** Gets a lease again after the keeper was killed. PostgreSQL stops then, and the next keeper starts it on the same socket. */
+  /** Gets a lease again after the keeper has ended. PostgreSQL ends with its keeper, and the next keeper starts it on the same socket. */
   async function reacquire(): Promise<void> {
     let reportAt = 0;
     for (let pauseMs = firstPauseMs; !cancellation.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {

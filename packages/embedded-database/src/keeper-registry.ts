@@ -8,8 +8,8 @@ import { errno } from './embedded-database-error.ts';
  * one keeper. The highest number is current, and its keeper is alive as long as the socket accepts connections.
  *
  * A keeper takes over by renaming its own folder to the number after that of a dead keeper. A rename onto a folder that is not empty fails,
- * so only one keeper wins. A lock file or a socket with a fixed name would have to be removed when it is stale, and this could remove that
- * of a successor. The highest number is never removed, even at a clean stop: it makes the next number unique.
+ * so only one keeper wins. A lock file or a socket with a fixed name would have to be removed when it is stale, and the removal could hit
+ * the file of a successor instead. The highest number is never removed, even at a clean stop: it makes the next number unique.
  */
 export interface Registration {
   readonly number: number;
@@ -43,7 +43,7 @@ export function newestRegistration(keeperDir: string): Registration | undefined 
   }
 }
 
-/** The socket that an entry names; undefined for a file that lost its content in a crash of the machine. */
+/** The socket that an entry names. Undefined if the entry came with the copy of another folder, or lost its content in a crash. */
 function socketOf(keeperDir: string, text: string): string | undefined {
   try {
     const entry = JSON.parse(text) as Entry;
@@ -54,7 +54,7 @@ function socketOf(keeperDir: string, text: string): string | undefined {
   }
 }
 
-/** A connection to the registered keeper, or undefined if it is dead. */
+/** A connection to the registered keeper, or undefined if the keeper is dead. Rejects if the connection fails for another reason. */
 export function connectTo({ socketPath }: Registration): Promise<Socket | undefined> {
   if (socketPath === undefined) return Promise.resolve(undefined);
   return new Promise((connected, reject) => {

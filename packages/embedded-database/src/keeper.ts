@@ -16,7 +16,7 @@ import { type Postmaster, startPostmaster } from './postmaster.ts';
 import { RestartPolicy } from './restart-policy.ts';
 import { makePostgresSocketFolder } from './socket-folder.ts';
 
-/** How long a failed keeper waits, to report the failure to a client that has not connected yet. */
+/** How long a failed keeper waits for clients to which it reports the failure. Also the time limit for the exit of every keeper. */
 const failureNoticeMs = 3_000;
 
 /**

@@ -19,9 +19,9 @@ const releaseTimeoutMs = 9_000;
 export interface Lease {
   readonly host: string;
   readonly port: number;
-  /** Resolves when the keeper is gone. */
+  /** Resolves when the connection to the keeper has closed, also after a release. */
   readonly lost: Promise<void>;
-  /** Releases the lease. Resolves when PostgreSQL has stopped, or at once if there are other leases. */
+  /** Releases the lease. Resolves when PostgreSQL has stopped or the time limit is over, or at once if there are other leases. */
   release(): Promise<void>;
 }
 
@@ -96,7 +96,10 @@ async function connectToKeeper(dataDir: string): Promise<Socket | undefined> {
   }
 }
 
-/** Waits until the keeper is ready. Undefined if the connection closed first: the keeper was stopping, or the wait was canceled. */
+/**
+ * Waits until the keeper is ready. Undefined if the connection closed first: the keeper was stopping, or the wait was canceled. Rejects if
+ * the keeper reports that it failed.
+ */
 function openLease(socket: Socket, notify: (line: string) => void, cancelled: AbortSignal): Promise<Lease | undefined> {
   return new Promise((resolve, reject) => {
     const lost = new Promise<void>((gone) => socket.once('close', () => gone()));

@@ -29,7 +29,7 @@ export class RestartPolicy {
     this.#logFile = logFile;
   }
 
-  /** Whether the quick restarts are used up, so that the outage lasts. */
+  /** Whether the restarts after short pauses have all failed, so that the outage is more than a brief one. */
   get isProlonged(): boolean {
     return this.#failures > pausesMs.length;
   }

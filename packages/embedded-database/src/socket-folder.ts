@@ -22,7 +22,7 @@ export function socketFolders(dataDir: string): string[] {
   );
 }
 
-/** Creates the keeper's socket folder, or accepts an existing one that only the keeper's user can change. */
+/** Creates the keeper's socket folder. Of an existing one it corrects the mode; throws if the folder belongs to another user. */
 export function makeSocketFolder(folder: string): void {
   const mode = process.geteuid?.() === 0 ? 0o755 : 0o700;
   makePrivateFolder(folder, mode, process.geteuid?.() ?? -1);

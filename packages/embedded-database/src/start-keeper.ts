@@ -12,8 +12,8 @@ import { postgresEnvironment } from './postgres-settings.ts';
 const keeperFile = fileURLToPath(new URL(`./keeper${extname(import.meta.url)}`, import.meta.url));
 
 /**
- * Starts a keeper in its own session, so that neither Ctrl-C nor the end of a terminal reaches it or PostgreSQL. Resolves when it has
- * ended, with whether it failed. It ends at once if another keeper is alive.
+ * Starts a keeper in its own session, so that neither Ctrl-C nor the end of a terminal reaches it or PostgreSQL. Resolves when the keeper
+ * has ended, with whether it failed. A keeper ends at once, without a failure, if another keeper is alive.
  */
 export function startKeeper(
   folder: DataFolder,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { chatRun, id, jsonExport, newTrace, pairs, type TestSpan } from '../../server/test/otlp/exporter.ts';
 import { newWorkspace, type Workspace } from './harness.ts';
 
-/** On a busy machine a refresh takes longer than its five-second interval. */
+/** On a busy machine, a refresh can take longer than its five-second interval. */
 const BUSY = { timeout: 30_000 };
 
 const FINDING = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-/** A busy machine takes longer than the default poll timeout. */
+/** A busy machine can take longer than the default poll timeout. */
 const BUSY = { timeout: 20_000 };
 
 const STEPS = 500;

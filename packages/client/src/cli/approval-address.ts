@@ -1,8 +1,8 @@
 import type { Finding } from './gate-finding.ts';
 
 /**
- * The page in the portal where people approve the evaluation of a decision. If the workspace or the evaluation is unknown, it is
- * `portalUrl`.
+ * The address of the portal's page where people approve the evaluation of a decision. Returns `portalUrl` unchanged if the workspace or
+ * the evaluation is unknown.
  * @param portalUrl address of the portal, or of one of its pages
  */
 export function approvalAddress({ decision, workspace }: Finding, portalUrl: string): string {

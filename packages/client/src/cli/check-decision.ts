@@ -17,7 +17,7 @@ export interface GateRequest {
 
 /** What shows that a response belongs to its request: times and a nonce. */
 export interface RequestTiming {
-  /** By this machine's clock, in milliseconds since 1970, like `receivedAt`. */
+  /** When the request was sent. Like `receivedAt`, by this machine's clock in milliseconds since 1970. */
   sentAt: number;
   receivedAt: number;
   /** The tolerated difference between the clocks of the two machines, in milliseconds. */
@@ -27,8 +27,8 @@ export interface RequestTiming {
 }
 
 /**
- * Why a response is not accepted as the decision on this request; undefined if it is. The evaluation in the decision must support its
- * verdict. The signature is checked elsewhere.
+ * Why a response is not accepted as the decision on this request; undefined if it is accepted. If the decision allows the promotion, its
+ * evaluation must support that. The signature is checked elsewhere.
  */
 export function rejectionReason(
   decision: unknown,

@@ -18,5 +18,5 @@ export interface Command<O extends Options = Options> {
   run(session: Session, values: Values<O & typeof COMMON>, positionals: readonly string[]): Promise<Ending>;
 }
 
-/** A command with the types of its own options. */
+/** Defines a command. Its `run` gets the values with the types of the command's own options. */
 export const command = <const O extends Options>(definition: Command<O>): Command => definition as unknown as Command;

@@ -97,7 +97,7 @@ function readiness(response: Response, text: string): Diagnosis {
   return { what, ok: true, says: 'Countersign responds and is ready' };
 }
 
-/** The diagnosis for an error of fetch. The code of the error is from the operating system or OpenSSL. */
+/** The diagnosis for an error of fetch. The code of the error is from the operating system, OpenSSL or Node's fetch. */
 function unreachable(error: unknown): Diagnosis {
   const cause = ((error as Error).cause ?? error) as { code?: string; message?: string; name?: string };
   const code = cause.code ?? cause.name ?? '';
@@ -112,7 +112,7 @@ function unreachable(error: unknown): Diagnosis {
   };
 }
 
-/** The message of an operating system's error. An OpenSSL message lists source positions; its last part is the reason. */
+/** The message of an error. Of an OpenSSL message, which also lists source positions, only the last part in words. */
 const reasonOf = ({ message = '' }: { message?: string }): string =>
   /:error:/.test(message)
     ? message

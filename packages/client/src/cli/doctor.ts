@@ -17,7 +17,7 @@ const OPTIONS = {
   'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the key that the gate verifies with' },
 } as const satisfies Options;
 
-/** `doctor`: checks address, key, scopes and clock, and suggests remedies. Records nothing. */
+/** `doctor`: checks address, TLS, key, scopes, clock and verify key, and suggests remedies. Records nothing. */
 export const doctor = command({
   name: 'doctor',
   summary: 'Check address, TLS, key, scopes and clock, and suggest remedies. Records nothing.',
@@ -86,7 +86,7 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
   return results;
 }
 
-/** Adds a good result if the work succeeds, or a bad one with the remedy from its error. */
+/** Adds the result of the work. A CommandError adds a bad one with the remedy from its message, or from REMEDIES if it has none. */
 async function attempt<T>(
   what: string,
   work: () => Promise<T>,

@@ -110,7 +110,7 @@ async function sendEvaluation(
   return { id, ...(pass_rate === undefined ? {} : { pass_rate }) };
 }
 
-/** Adds to an error of the service that nothing was recorded, and what to do. */
+/** Adds that nothing was recorded and what to do, if the server lacks the endpoint or rejected a file. Returns other errors unchanged. */
 function withExplanation(given: EvaluationOptions, file: ResultsFile | undefined, error: unknown): unknown {
   if (error instanceof NotFoundError)
     return new CommandError(

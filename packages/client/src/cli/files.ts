@@ -1,7 +1,7 @@
 import { accessSync, appendFileSync, constants, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { wrongUse } from './exit-codes.ts';
 
-/** The largest file that is read, in bytes. */
+/** The largest file that is read unless a caller sets a lower limit, in bytes. */
 export const FILE_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Reads a file. Throws a CommandError if it cannot be read or is too large. */

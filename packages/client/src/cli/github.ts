@@ -65,7 +65,7 @@ function summaryOf({ decision, verifiedBy }: Finding, summary: GateSummary): str
   return `${head}${approve}| condition | | |\n| --- | --- | --- |\n${rows.join('\n')}\n\nDecision \`${decision.decision_id}\`, ${decision.timestamp}, ${signature}.\n\n`;
 }
 
-/** Escapes text for a Markdown table: no markup, links or line ends. */
+/** Escapes text for a Markdown table, so that it has no markup, links or line ends. Cuts it to 600 characters. */
 const cell = (text: string): string =>
   shortLine(text, 600).replace(/[\\`*_{}[\]()<>#+!|~@:/-]/g, (char) => `&#${char.charCodeAt(0)};`);
 

@@ -1,14 +1,14 @@
 /** A key of either kind in a text. Its prefix may be printed, its secret never. */
 const KEY = /aa_(live|read)_([0-9a-f]{12})\.[A-Za-z0-9_-]+/g;
 
-/** Whether a text contains a whole key. */
+/** Whether a text contains a key with a secret. */
 export const containsKey = (text: string): boolean => text.search(KEY) !== -1;
 
 /** Removes secrets from all output: messages, errors and responses. */
 export class Redaction {
   readonly #secrets = new Set<string>();
 
-  /** Registers a secret to remove. */
+  /** Registers a secret to remove. A text shorter than 8 characters is ignored. */
   add(secret: string): void {
     if (secret.length >= 8) this.#secrets.add(secret);
   }

@@ -15,7 +15,7 @@ export interface Connection {
   'insecure-http'?: boolean | undefined;
 }
 
-/** Milliseconds for one call with its retries, without --timeout. */
+/** Milliseconds for one call with its retries, if --timeout is not given. */
 const TIMEOUT_MS_DEFAULT = 30_000;
 
 /** What the commands share during one run. All output is redacted. */

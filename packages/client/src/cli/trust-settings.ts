@@ -80,7 +80,7 @@ export function readTrustSettings(session: Session, options: TrustOptions): Trus
 const publicKeysOf = ({ keys }: TrustFileInput): PublicKey[] =>
   keys.map(({ x, retiredAt }) => ({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retiredAt }));
 
-/** The settings with a trust file that has additional keys. */
+/** The settings with the given trust file, whose additional keys are added to `publicKeys`. */
 export const withTrustFile = (trustSettings: TrustSettings, trustFile: TrustFileInput): TrustSettings => {
   const added = publicKeysOf(trustFile).filter(({ x }) => !trustSettings.publicKeys.some((key) => key.x === x));
   return { ...trustSettings, trustFile, publicKeys: [...trustSettings.publicKeys, ...added] };

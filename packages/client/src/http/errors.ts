@@ -53,7 +53,7 @@ export interface ErrorResponse {
   missingScope?: string | undefined;
 }
 
-/** The service rejected the request. Most statuses have a subclass. */
+/** The service, or a proxy in front of it, responded with an error status. Most statuses have a subclass. */
 export class ApiError extends CountersignError implements ErrorResponse {
   override name = 'ApiError';
   readonly status: number;
@@ -72,7 +72,7 @@ export class ApiError extends CountersignError implements ErrorResponse {
   }
 }
 
-/** 400: the request is not valid HTTP. */
+/** 400: the request is not valid HTTP, or does not name exactly one host. */
 export class BadRequestError extends ApiError {
   override name = 'BadRequestError';
 }
@@ -131,7 +131,7 @@ export class InternalServerError extends ApiError {
 export class BadGatewayError extends ApiError {
   override name = 'BadGatewayError';
 }
-/** 503: the service is overloaded or stopping, or cannot use its database or its clock (`code`). */
+/** 503: the service is overloaded or stopping, cannot use its database or its clock, or found changed data (`code`). */
 export class UnavailableError extends ApiError {
   override name = 'UnavailableError';
 }

@@ -26,8 +26,8 @@ export function isRetryable(error: unknown): boolean {
 
 /**
  * The pause after a failed attempt, in milliseconds. It uses full jitter: a random pause up to the bound, so that clients that failed
- * together do not retry together. The pause starts after the time in `Retry-After`. If it would end after the deadline, it ends halfway
- * between that time and the deadline.
+ * together do not retry together. The time in `Retry-After` is added to it. If the sum reaches the deadline, the pause ends halfway between
+ * the time in `Retry-After` and the deadline instead.
  * @param attempt number of the failed attempt; the first is 1
  * @param leftMs milliseconds until the call's deadline
  * @returns undefined if too little time is left for another attempt

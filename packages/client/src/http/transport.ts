@@ -129,7 +129,7 @@ export class Transport {
   }
 }
 
-/** Turns every failure of fetch into a ConnectionError with its cause. */
+/** Turns failures of fetch, and of reading the response, into a ConnectionError with its cause. Errors of this library stay unchanged. */
 async function withConnectionErrors<T>(url: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

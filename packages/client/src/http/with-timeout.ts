@@ -1,8 +1,8 @@
 import { TimeoutError } from './errors.ts';
 
 /**
- * Runs work with a signal that is aborted when the time is over or the caller's signal is aborted. It then rejects with a TimeoutError
- * or the caller's reason, even if the work ignores the signal.
+ * Runs work with a signal that is aborted when the time is over or the caller's signal is aborted. The returned promise then rejects with
+ * a TimeoutError or the caller's reason, even if the work ignores the signal.
  */
 export async function withTimeout<T>(
   timeoutMs: number,

@@ -1,4 +1,4 @@
-/** The content of a results file, in the form that POST /api/v1/evaluations accepts. */
+/** The content of a results file, in the terms of POST /api/v1/evaluations. */
 export interface ImportedEvaluation {
   /** The tool that wrote the file. It is the default name of the harness. */
   tool: Tool;
@@ -6,7 +6,7 @@ export interface ImportedEvaluation {
   name: string;
   /** Free-text category, if the file has one. */
   category?: string;
-  /** `passing` for a finished run with at least one passed case, `running` for one that has not ended, else `failing`. */
+  /** `passing` for a finished, valid run with a pass rate above 0, `running` for one that has not ended, else `failing`. */
   status: 'passing' | 'failing' | 'running';
   /** Share of passed cases in percent, rounded down to four decimals; absent if the run did not finish. */
   pass_rate?: number;

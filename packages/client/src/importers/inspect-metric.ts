@@ -85,7 +85,7 @@ function candidatesOf({ scores }: Members): Candidate[] {
 /** The name of a metric may start with its package and a slash. */
 const isSpread = (name: unknown): boolean => typeof name === 'string' && SPREADS.has(name.slice(name.lastIndexOf('/') + 1));
 
-/** 1 for older logs, which do not contain how many samples a scorer has scored. For them only `completed_samples` counts. */
+/** The share of samples that a scorer has scored. 1 for older logs, which do not contain it; there only `completed_samples` counts. */
 function scoredShare(score: unknown): number {
   const [scored, unscored] = [memberOf(score, 'scored_samples'), memberOf(score, 'unscored_samples')];
   if (!isCount(scored) || !isCount(unscored) || unscored === 0) return 1;

@@ -26,8 +26,8 @@ export function jUnitMoment(report: Element): JUnitMoment {
 }
 
 /**
- * The attributes of a suite in the order in which jest-junit writes them. Its timestamp is that of toISOString without the fraction and
- * the Z. No other known writer uses this order.
+ * The attributes of a suite in the order in which jest-junit writes them. jest-junit writes the result of toISOString, which is in UTC,
+ * without the fraction and the Z. No other known writer uses this order.
  */
 const JEST_JUNIT = 'name errors failures skipped timestamp time tests';
 

@@ -16,7 +16,8 @@ const ZSTANDARD = 93;
 
 /**
  * One entry of a ZIP archive, decompressed; undefined if it does not exist. Supports what Inspect's archives need: no encryption, no
- * split archives. Decompression uses at most `bytesMax` of memory.
+ * split archives. Decompresses to at most `bytesMax` bytes.
+ * @throws ImportError if the archive is damaged, uses another compression method, or decompresses to more.
  */
 export function readZipEntry(archive: Uint8Array, name: string, bytesMax: number): Uint8Array | undefined {
   const view = new DataView(archive.buffer, archive.byteOffset, archive.byteLength);

@@ -14,7 +14,7 @@ export interface BatchOutcome {
   mustWait: boolean;
 }
 
-/** The number of unexplained errors (500) after which a batch or run is dropped, so that it does not block the queue. */
+/** The number of unexplained errors, such as 500, after which a batch or run is dropped, so that it does not block the queue. */
 export const REFUSALS_MAX = 3;
 
 /** Statuses that depend on the key, the address or the load, and not on the content. */

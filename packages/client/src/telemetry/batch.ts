@@ -26,7 +26,7 @@ export function batchesOf(texts: readonly string[], bounds: BatchBounds): Batch[
     : halves(whole).flatMap((half) => batchesOf(half.texts, bounds));
 }
 
-/** Splits a batch, to find an invalid event that the response does not name. */
+/** Splits a batch in two: because it is too large, or to find an invalid event that the response does not name. */
 export function halves({ texts }: Batch): Batch[] {
   const middle = Math.ceil(texts.length / 2);
   return [newBatch(texts.slice(0, middle)), newBatch(texts.slice(middle))];

@@ -70,7 +70,7 @@ export class Delivery {
     return done;
   }
 
-  /** Sends what is queued within a time limit, and drops the rest. Never rejects. */
+  /** Sends what is queued. Drops what is left after the time limit, or as soon as the service is unavailable. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     const { accepted } = this.counts;
     const timer = setTimeout(() => {

@@ -12,7 +12,7 @@ export type DropReason =
   | 'closed'
   /** They were not sent before the client was closed or the process ended. */
   | 'unsent'
-  /** The service failed on their request repeatedly (500). */
+  /** The service failed on their request repeatedly for an unexplained reason, such as 500. */
   | 'refused';
 
 /** Lost events. */
@@ -21,7 +21,7 @@ export interface DroppedEvents {
   reason: DropReason;
 }
 
-/** An event that the service rejected. It is not sent again; the rest of its batch is stored. */
+/** An event that the service rejected. It is not sent again; the rest of its batch is sent without it. */
 export interface RejectedEvent {
   /** The event as emitted. */
   event: unknown;

@@ -41,7 +41,8 @@ export class Telemetry {
 
   /**
    * Sends one event, or a batch of 1 to 200 that is stored atomically, and waits for the response.
-   * @throws an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError.
+   * @throws ConfigurationError if the body is not JSON or the key is malformed; an ApiError by status, ConnectionError, TimeoutError,
+   * UnexpectedAnswerError; or the reason of `options.signal`.
    */
   send(events: TelemetryEvent | readonly TelemetryEvent[], options?: CallOptions): Promise<TelemetryAccepted> {
     const body = Array.isArray(events) ? { events } : events;
@@ -57,7 +58,8 @@ export class Telemetry {
   }
 
   /**
-   * Accepts no more events, sends what is queued, and drops what cannot be sent in time. Never rejects. A second call waits for the first.
+   * Accepts no more events, sends what is queued, and drops what cannot be sent in time, or as soon as the service is unavailable. Never
+   * rejects. A second call waits for the first.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   close({ deadlineMs = this.#closeDeadlineMs }: { deadlineMs?: number } = {}): Promise<void> {

@@ -99,7 +99,7 @@ export class RunQueue {
     return done;
   }
 
-  /** Sends what is queued within a time limit, and drops the rest. Never rejects. */
+  /** Sends what is queued. Drops what is left after the time limit, or as soon as the service is unavailable. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     const timer = setTimeout(() => {
       for (const controller of this.#activeRequests) controller.abort();

@@ -8,7 +8,8 @@ const LEFT_OUT = 'countersign_left_out';
 
 /**
  * The JSON text of a span or of a trace's own members. Values that are not JSON (a circular reference, a BigInt) are left out. If the
- * text is too long, the longest free members are left out too. `metadata` lists them.
+ * text is too long, the longest free members are left out too. `metadata` lists them. The other members are kept, even if the text stays
+ * too long.
  */
 export function boundedDocument(document: Readonly<Record<string, unknown>>, unitsMax: number): string {
   const whole = textOf(document);

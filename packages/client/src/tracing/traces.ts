@@ -54,7 +54,8 @@ export class Traces {
    * Sends a trace. Sending the same `trace_id` again merges: spans by `span_id`, the later one wins. A trace that is too large for one
    * request (500 spans, or some megabytes) is split, and the service merges the parts. Each request is retried until `deadlineMs` after
    * its start. The trace counts towards `traces.queueBytesMax`, and `close()` of the client waits for it.
-   * @throws an ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError.
+   * @throws ConfigurationError if the trace is not JSON or the key is malformed; CountersignError if `traces.queueBytesMax` is reached; an
+   * ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError; or the reason of `options.signal`.
    */
   async send(trace: Trace, options?: CallOptions): Promise<TraceAccepted> {
     if (!Array.isArray(trace?.spans)) return this.#sendNow(traceRequests(jsonBody(trace), '', undefined), options);
@@ -105,8 +106,8 @@ export class Traces {
   }
 
   /**
-   * Ends all open runs as failed, sends what is queued, and drops what cannot be sent in time. Never rejects. A second call waits for
-   * the first.
+   * Ends all open runs as failed, sends what is queued, and drops what cannot be sent in time, or as soon as the service is unavailable.
+   * Never rejects. A second call waits for the first.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   close({ deadlineMs = this.#closeDeadlineMs }: { deadlineMs?: number } = {}): Promise<void> {

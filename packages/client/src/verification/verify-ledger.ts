@@ -59,7 +59,7 @@ export type LedgerVerdict =
 
 /**
  * Verifies an export line by line, with the same code as the server. Memory does not grow with the rows of the logs `audit` and `traces`.
- * For the other logs it contains the IDs of the decisions, or the state of agents or keys.
+ * For the other logs it grows with the number of decisions, agents or keys.
  * @throws ConfigurationError if the trust is incomplete or inconsistent, or a kept checkpoint or head is malformed or of another log;
  * errors of the source.
  */

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../http/errors.ts';
 
-/** The JSON text of a request's body. A value that is not JSON (a circular reference, a BigInt) causes an error with the reason. */
+/** The JSON text of a request's body. Throws a ConfigurationError with the reason for other values (a circular reference, a BigInt). */
 export function jsonBody(body: object): string {
   try {
     const text: string | undefined = JSON.stringify(body);

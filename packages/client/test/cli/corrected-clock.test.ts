@@ -59,7 +59,7 @@ async function workspaceOf(on: TestServer, name: string): Promise<Workspace> {
   return { tenantId, key };
 }
 
-/** Starts a server while its clock and that of the database are both ahead. A server cannot notice a jump from before its start. */
+/** Runs work with a server that starts while its clock and the database's clock are ahead. It cannot notice a jump before its start. */
 async function whileAhead(work: (ahead: TestServer) => Promise<void>): Promise<void> {
   const now = Date.now;
   const spy = vi.spyOn(Date, 'now').mockImplementation(() => now() + JUMP_MS);

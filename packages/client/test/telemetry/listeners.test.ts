@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
-/** Node 20 if it is installed, because it counts the listeners of a signal. Otherwise the current Node. */
+/** Node 20 if it is on the PATH, because that version counts the listeners of an AbortSignal. Otherwise the current Node. */
 function oldNode(): string {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     try {

@@ -238,7 +238,7 @@ describe('cryptography of the client', () => {
     expect(verifyEd25519(raw, signed, sign(null, signed, privateKey))).toBe(true);
     expect(verifyEd25519(raw, Buffer.from('other'), sign(null, signed, privateKey))).toBe(false);
     const [publicKey, message, signature] = [new Uint8Array(32), new Uint8Array(3), new Uint8Array(64)];
-    // With the identity point as key, a permissive verifier accepts a signature of zeros. A strict one must reject it.
+    // With the identity point as key and as R, and S = 0, a permissive verifier accepts the signature. Here the result must be Node's.
     publicKey[0] = signature[0] = 1;
     expect(verifyEd25519(publicKey, message, signature)).toBe(nodeVerify(publicKey, message, signature));
     expect(verifyEd25519(new Uint8Array(5), message, signature)).toBe(false);

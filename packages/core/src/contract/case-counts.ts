@@ -73,7 +73,7 @@ function decimalOf(number: number): { digits: bigint; scale: number } {
   return { digits: BigInt(whole + fraction), scale: fraction.length - Number(exponent) };
 }
 
-/** The double next to a positive one: 1n is above, -1n below. */
+/** The next double above a positive double (step 1n), or below it (step -1n). */
 function nextDouble(number: number, step: 1n | -1n): number {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, number);

@@ -5,7 +5,7 @@ import { INTEGER_MAX } from './scalars.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Contradictions between counts, rates and completeness, which the schema cannot express. */
+/** Violations of the rules for counts, rates, completeness and `evaluated_at` that the schema cannot express. */
 export function contradictions(body: Body): Issue[] {
   const cases = caseCountsOf(body.cases);
   const counts = cases === undefined ? [] : countIssues(cases);
@@ -24,7 +24,7 @@ export function effectivePassRate({ cases, pass_rate: reported, skipped_excluded
   return Math.min(reported ?? 100, percentOf(passedAtMost(cases), denominator));
 }
 
-/** How much of the suite ran, according to the sender; null if not sent. The body must be valid. */
+/** How much of the suite ran; null if the body has neither `completeness` nor `partial: true`. The body must be valid. */
 export const completenessOf = ({ partial, completeness }: DetailedEvaluation): Completeness | null =>
   partial === true ? 'partial' : (completeness ?? null);
 
@@ -80,7 +80,7 @@ function ageIssues({ evaluated_at: at }: Body): Issue[] {
 
 const contradiction = (path: string, message: string): Issue => ({ path, code: 'contradiction', message });
 
-/** The counts of a body that may violate its schema; undefined unless each of them is a count. */
+/** The counts of a body that may violate its schema; undefined if the total or a given part is not a count. */
 function caseCountsOf(value: unknown): CaseCounts | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const cases = value as Record<string, unknown>;

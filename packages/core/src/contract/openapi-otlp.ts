@@ -12,7 +12,7 @@ export const OTLP_TAG = {
     'OTLP/HTTP under `/v1/`, for exporters of OpenTelemetry: the same keys, limits and storage, and the errors of OTLP.',
 } as const;
 
-/** Errors of the endpoints, in the order of the checks. */
+/** Errors of the endpoints. A status describes its errors in this order. */
 const ERROR_CODES: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',

@@ -21,7 +21,7 @@ const REGISTERING: ReadonlySet<OperationId> = new Set([
   'recordDetailedEvaluation',
 ]);
 
-/** Errors of each endpoint, in the order of the checks. */
+/** Errors that the endpoints can return; `canReturn` selects those of one endpoint. A status describes its errors in this order. */
 const ERROR_CODES: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',
@@ -146,8 +146,8 @@ function canReturn(id: OperationId, code: ErrorCode): boolean {
 }
 
 /**
- * Schema forms of the rules that `formOf` and `ruleViolations` check. They are for the document only: these functions give senders
- * better messages than the validator does.
+ * Schemas for some rules that `formOf` and `ruleViolations` check. They are only for the document: the validator does not use them,
+ * because these functions give senders better messages.
  */
 const EXTRA_RULES = new Map<object, Node>([
   [TelemetryEvent, { properties: { events: { type: 'null', description: 'A body with events is a batch.' } } }],
@@ -229,8 +229,8 @@ function referTo(schema: object, components: Map<string, Node>): Node {
 }
 
 /**
- * Replaces the validator's own formats by patterns that all readers of the document understand, and the copy of a named schema by the
- * schema itself.
+ * Replaces the validator's own formats by patterns that all readers of the document understand, and the copy of a named schema by
+ * "the schema itself or null".
  */
 function withoutFormats(schema: Node): Node {
   const { 'x-schema': namedSchema, description } = schema;

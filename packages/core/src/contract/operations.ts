@@ -10,7 +10,7 @@ import type { Scope } from './scopes.ts';
 import { type Telemetry, TelemetryAccepted, TelemetryBatch, TelemetryEvent, telemetryForm } from './telemetry.ts';
 import { Trace, TraceAccepted } from './trace.ts';
 
-/** An endpoint that accepts records, described once for routing, validation and documentation. */
+/** A POST endpoint with a JSON body, described once for routing, validation and documentation. */
 export interface Operation<Body, ResponseBody> {
   /** Name in OpenAPI (`operationId`), logs and metrics. */
   readonly id:

@@ -52,5 +52,5 @@ export const OTLP_OPERATIONS = {
 /** The media types of OTLP/HTTP. A response has the media type of its request. */
 export const OTLP_MEDIA_TYPES = ['application/x-protobuf', 'application/json'] as const;
 
-/** Statuses of OTLP/HTTP that differ from the error table: an unreadable body is a 400, which exporters do not retry. */
+/** Statuses of OTLP/HTTP that differ from the error table: a body that breaks a rule is a 400, which exporters do not retry. */
 export const OTLP_STATUS: Readonly<Record<number, number>> = { 422: 400 };

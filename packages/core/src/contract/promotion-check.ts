@@ -15,9 +15,9 @@ import {
   uuid,
 } from './scalars.ts';
 
-/** The default threshold, in percent. */
+/** The default threshold of the pass rate, in percent. */
 export const MIN_PASS_RATE_DEFAULT = 80;
-/** The default maximum age, in hours. */
+/** The default maximum age of the evaluation, in hours. */
 export const MAX_AGE_HOURS_DEFAULT = 72;
 
 /** The form of the header Countersign-Nonce: 16 to 64 characters of base64url. */
@@ -104,7 +104,7 @@ export const DecidedEvaluation = Type.Object({
 });
 export type DecidedEvaluation = Static<typeof DecidedEvaluation>;
 
-/** Replaces the evaluation if there is none: `{}`. */
+/** The value of `evaluation` in a decision without an evaluation: `{}`. */
 export type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };
 
 /** The signed response. */

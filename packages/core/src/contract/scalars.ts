@@ -59,7 +59,7 @@ export const uuid = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string',
 export const dateTime = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'date-time', examples: ['2026-11-20T09:30:00.123Z'], ...notes });
 
-/** The pattern of `sentDateTime` in the OpenAPI document. The validator also rejects days that do not exist. */
+/** The pattern of `sentDateTime` in the OpenAPI document. The validator also rejects days and leap seconds that cannot exist. */
 const SENT_DATE_TIME =
   '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])[Tt]([01]\\d|2[0-3]):[0-5]\\d:([0-5]\\d|60)(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)?$';
 

@@ -5,7 +5,7 @@ export type Scope = (typeof SCOPES)[number];
 /** Whether a text is the name of a scope. */
 export const isScope = (text: string): text is Scope => (SCOPES as readonly string[]).includes(text);
 
-/** The permissions of a key: an ingestion key has scopes of the list above, a read token only `read`. */
+/** A permission of a key: an ingestion key has one or more of SCOPES, a read token has only `read`. */
 export type KeyScope = Scope | 'read';
 
 /** Ingestion keys (`aa_live_`) can write but not read; read tokens (`aa_read_`) can read but not write. */

@@ -1,6 +1,6 @@
 import { amount, count, optional } from './scalars.ts';
 
-/** Sentences about the default of a member. */
+/** Sentences that the descriptions of the members end with: the default of each member. */
 interface UsageDefaults {
   /** For every member except `total_tokens`. */
   each: string;

@@ -28,7 +28,10 @@ interface Entry {
 
 const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys', 'traces'];
 
-/** The restore in an audit entry; undefined for other entries. Ingestion keys can write the same action, so theirs are ignored. */
+/**
+ * The restore in an audit entry; undefined for every other entry. Ingestion keys can write the same action, so only entries that the
+ * service recorded for its operator count.
+ */
 export function restoreIn({ seq, action, recorded_by: by, metadata }: Entry): AcceptedRestore | undefined {
   if (action !== RESTORE_ACCEPTED || by !== 'operator' || !isObject(metadata) || !isObject(metadata.logs)) return undefined;
   const logs: AcceptedRestore['logs'] = {};
@@ -49,8 +52,9 @@ function headIn(value: unknown): NamedHead | undefined {
 }
 
 /**
- * Explains by an accepted restore why a log does not match a head; empty if no restore explains it. The head still counts as a
- * mismatch. Heads beyond the abandoned one, and heads of rows that were kept, are not explained.
+ * The remark for a head that a log does not match: it names the accepted restore that may explain the mismatch. Empty if there is none.
+ * The mismatch is reported in either case. A restore explains only heads that are larger than its restored head and not larger than its
+ * abandoned head.
  */
 export function restoreRemark(head: NamedHead, log: TreeLog, restores: readonly AcceptedRestore[]): string {
   const matching = restores.filter(({ logs: { [log]: named } }) =>

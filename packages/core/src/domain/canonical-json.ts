@@ -13,7 +13,7 @@ export function canonicalJson(value: unknown): string {
   return quickText(value) ?? write(value, (member) => quickText(member) ?? write(member));
 }
 
-/** The result of JSON.stringify if it is canonical; undefined if it would drop, sort or escape anything differently. */
+/** The result of JSON.stringify for an object or array whose result is known to be canonical; otherwise undefined. */
 function quickText(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !isInCanonicalOrder(value)) return undefined;
   const text = JSON.stringify(value);
@@ -90,7 +90,7 @@ function canonicalNumber(number: number): string {
   return JSON.stringify(number);
 }
 
-/** By index instead of iteration, so that a hole in an array is undefined and throws. */
+/** Reads the items by index: methods such as map() would skip a hole, which is undefined and must throw. */
 function canonicalArray(items: unknown[], member: (value: unknown) => string): string {
   let text = '[';
   for (let index = 0; index < items.length; index += 1) {

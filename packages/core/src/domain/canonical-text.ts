@@ -4,15 +4,15 @@ export const NO_END = -1;
 const [QUOTE, COMMA, COLON, BACKSLASH, SPACE] = [0x22, 0x2c, 0x3a, 0x5c, 0x20];
 const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/** A backslash or a control character. In a text without either, as most are, every quote starts or ends a string. */
+/** A backslash or a control character. Most texts contain neither; in such a text every quote starts or ends a string. */
 const ESCAPE_OR_CONTROL = /[\\\u0000-\u001f]/;
 
 /** The escapes of RFC 8785, section 3.2.2.2: the short form if there is one, else lower-case hex. */
 const CANONICAL_ESCAPE = /^\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))/;
 
 /**
- * Checks whether a text is canonical JSON (RFC 8785) without parsing it, which is all that the verifier of a hash needs to know. Parsing
- * and writing the value again would take four times as long. One object checks many texts in turn.
+ * Checks whether a text is canonical JSON (RFC 8785) without parsing it. The verifier of a hash needs nothing else, and parsing and
+ * writing the value again would take four times as long. One object checks many texts in turn.
  */
 export class CanonicalText {
   text = '';

@@ -13,7 +13,7 @@ export interface FirstBad {
   misfit?: true;
 }
 
-/** The rows are consistent but do not match a kept checkpoint or a stored one. */
+/** The rows are consistent with each other, but not with another source. */
 export interface Contradiction {
   /** What the rows contradict: a checkpoint file, a kept head, or the database. */
   source: string;
@@ -34,13 +34,13 @@ export interface DroppedTraces {
 export interface ChainReport {
   /** Undefined for an export that does not name its workspace: an empty one, or one of decisions of earlier versions. */
   tenantId: string | undefined;
-  /** The number of intact rows, from the first on. */
+  /** The number of rows before the first fault. */
   entries: number;
   /** row_hash of the last intact row (for decisions response_sha256, for events the event's hash); null without rows. */
   head: string | null;
   /** Undefined if every row is intact. */
   firstBad: FirstBad | undefined;
-  /** Undefined if all kept heads match, and if a row is not intact. */
+  /** Undefined if the rows match every other source, or if a row is not intact. */
   contradiction?: Contradiction | undefined;
   /** The corrections of the clock in an audit ledger; absent if there are none. */
   corrections?: readonly ClockCorrection[];

@@ -53,7 +53,7 @@ const FORMS = [
 export class ChainVerifier {
   head: ChainHead = { seq: 0, rowHash: null };
   tenantId: string | undefined;
-  /** The last row that tryLine or tryEntry accepted. */
+  /** The row that tryLine or tryEntry read last. Its values are valid only if that call accepted the row. */
   readonly entryText = new EntryText();
   /** The corrections of the clock in the rows so far. */
   readonly corrections: ClockCorrection[] = [];

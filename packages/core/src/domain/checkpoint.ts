@@ -73,13 +73,13 @@ export function parseCheckpointText(text: string): TreeHead | undefined {
   return bytes?.length === HASH_BYTES ? { origin, size: Number(size), root: bytes } : undefined;
 }
 
-/** A tree head without a signature, for the header of a promotion check. Clients keep it as evidence. */
+/** A tree head without a signature, for the header Countersign-Checkpoint of a decision. Clients keep it as evidence. */
 export const unsignedHeadText = (log: TreeLog, size: number, root: Uint8Array): string =>
   `${log};size=${size};root=:${toBase64(root)}:`;
 
 /**
  * The heads in a kept `Countersign-Checkpoint` header, by log; undefined if it is malformed. The header's name may precede it, as in
- * a CI log. Unknown parameters and logs are ignored, because later versions may add some.
+ * a CI log. Later versions may add parameters and logs: unknown parameters are ignored, and heads of unknown logs are returned too.
  */
 export function parseUnsignedHeads(text: string): Map<string, { size: number; root: Uint8Array }> | undefined {
   const value = text.replace(/^\s*countersign-checkpoint:/i, '').trim();

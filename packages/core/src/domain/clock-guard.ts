@@ -29,7 +29,7 @@ export interface ClockFault {
 /** The largest difference that is normal: drift, NTP corrections, delays. */
 export const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
-/** After a fault the clocks must agree for this long. */
+/** After a fault the clocks must agree for this long. An accepted jump needs no more time: the clocks have agreed for longer already. */
 export const CLOCK_SETTLING_MS = 5_000;
 
 /** A jump that the database's clock shares is accepted after as much time as its size, within these limits. */
@@ -45,7 +45,7 @@ const SAME_JUMP_MS = 1_000;
 interface Jump {
   /** The system clock minus the monotonic clock since the jump. */
   offsetMs: number;
-  /** When the database's clock started to agree with it, by the monotonic clock. */
+  /** When the database's clock started to agree with the system clock, by the monotonic clock. */
   agreedSinceMs: number | undefined;
 }
 
@@ -62,9 +62,9 @@ export class ClockGuard {
   /** Whether the database has ever agreed with the accepted difference. */
   #isConfirmed = false;
   #jump: Jump | undefined;
-  /** The database's clock minus the monotonic clock when the clocks last agreed; undefined before. */
+  /** The database's clock minus the monotonic clock when the clocks last agreed without a pending jump; undefined before. */
   #databaseOffsetMs: number | undefined;
-  /** How far the database's clock was ahead at its last reading; 0 if it agreed. */
+  /** How far the database's clock was ahead at its last conclusive reading; 0 if it agreed. */
   #apartMs = 0;
   /** The start of the period without faults after a fault. */
   #settlingSinceMs: number | undefined;

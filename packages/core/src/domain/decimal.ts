@@ -5,8 +5,8 @@ interface Decimal {
 }
 
 /**
- * The exact sum of numbers as written: 0.1 + 0.2 is "0.3". A JSON number means the decimal that was sent, which is the shortest one
- * that its double prints as.
+ * The exact sum of finite, non-negative numbers as written: 0.1 + 0.2 is "0.3". A JSON number means the decimal that was sent: the
+ * shortest one that reads back as its double, which is how the double prints.
  */
 export function decimalSum(numbers: readonly number[]): string {
   return decimalText(numbers.map(decimalOf).reduce(add, { digits: 0n, scale: 0 }));

@@ -42,8 +42,8 @@ export class EntryText {
   #tenant = { id: '', json: '' };
 
   /**
-   * Reads an entry that starts at `from`. Returns the end of its last member, where a closing brace or further members follow. Returns
-   * NO_END unless all members have the expected names, canonical form and types.
+   * Reads an entry that starts at `from`. Returns the end of its last member; the caller checks what follows. Returns NO_END unless all
+   * members have the expected names, types and canonical form, and the known members have the expected values.
    */
   read(text: string, from: number, known: ExpectedRow): number {
     if (!this.#reader.open(text)) return NO_END;

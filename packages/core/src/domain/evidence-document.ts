@@ -55,7 +55,7 @@ export interface EvidenceQuestion {
 export interface EvidenceDocument extends EvidenceInput {
   asked: EvidenceQuestion;
   policy: string;
-  /** Names of known agents that look like an unknown one in the request. */
+  /** Names of known agents that look like the name in the request; empty for a known agent. */
   similar_names: readonly string[];
   tenant_id: string;
   version: 1;

@@ -49,11 +49,11 @@ interface AgentState extends KnownAgent {
   openRecertifications: OpenRecertification[];
   /** The latest evaluation of each harness. */
   byHarness: Map<string, KnownEvaluation>;
-  /** The latest evaluations of the newest series, oldest first. A series is one suite (or else one name) with one harness. */
+  /** The latest evaluations of the newest series, oldest first. A series is one suite (without one, the name) with one harness. */
   bySeries: Map<string, KnownEvaluation>;
 }
 
-/** The number of series that decisions can name: that of their own evaluation, and one more than OTHERS_MAX others. */
+/** The number of series that are kept: that of the decision's evaluation, OTHERS_MAX others, and one that shows that there are more. */
 const SERIES_MAX = OTHERS_MAX + 2;
 
 /** The evidence for a request. */
@@ -83,7 +83,7 @@ export class EvidenceState {
     return this.#agents.size;
   }
 
-  /** The number of evaluations in memory: of the newest series and of every harness of each agent. One that is both counts twice. */
+  /** The number of evaluations in memory: of the newest series and of every harness of each agent. An evaluation of both counts twice. */
   get evaluationCount(): number {
     return this.#evaluationCount;
   }
@@ -203,7 +203,7 @@ export const evaluationOfEvent = (event: RecordedEvaluation & EvidenceEvent): Kn
   approval: null,
 });
 
-/** Returns how many more evaluations the agent has afterwards. */
+/** Adds the latest evaluation of an agent. Returns by how many the evaluations in memory increase. */
 function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): number {
   const { byHarness, bySeries } = agent;
   const before = byHarness.size + bySeries.size;

@@ -42,7 +42,7 @@ export function readEvidence(text: string): { value: EvidenceDocument } | { faul
 }
 
 /**
- * Describes the first member of a decision that does not follow from its evidence; undefined if all members follow.
+ * Describes the first member of a decision that differs from what the evidence determines; undefined if none differs.
  * @param isSameAge whether two values of `evaluation_age` count as equal. By default they must be equal; pass another function if the
  * time at which the evidence was read is known only approximately.
  */

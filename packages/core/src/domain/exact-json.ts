@@ -126,7 +126,7 @@ const NO_NAME_YET = -1;
 const isNumberChar = (char: number): boolean =>
   (char >= 0x30 && char <= 0x39) || char === 0x2e || char === 0x65 || char === 0x45 || char === 0x2b || char === 0x2d;
 
-/** Whether the double of a literal prints as the same decimal with the same sign. The canonical form of -0 is 0. */
+/** Whether the double of a literal prints as the same decimal with the same sign. Minus zero does not: its canonical form is 0. */
 function isExact(literal: string): boolean {
   const number = Number(literal);
   if (!Number.isFinite(number) || Object.is(number, -0)) return false;

@@ -43,7 +43,7 @@ function parse(text: string, what: string): { row: unknown } | { fault: string }
   }
 }
 
-/** Checked before parsing, because a line of only brackets would become millions of objects. */
+/** Whether brackets are nested deeper than `max`. This runs before parsing, because a line of brackets would become millions of objects. */
 function bracketsDeeperThan(text: string, max: number): boolean {
   if (!hasMoreOpened(text, max)) return false;
   let depth = 0;

@@ -30,7 +30,7 @@ export interface ExportRows {
 type Hex = Pick<Digests, 'sha256Hex'>;
 
 /**
- * Verifies the rows of an export one by one.
+ * Returns the verifier for the rows of an export of a log.
  * @param corrections the corrections of the clock in the audit ledger; undefined if it was not supplied.
  * @param tenantId the expected tenant; by default that of the rows.
  */
@@ -126,7 +126,7 @@ interface EventReading<E extends Event> {
     place: { seq: number; tenantId: string | undefined },
     digests: Hex,
   ): { event: E; hash: string } | { fault: string };
-  /** The state that the events are applied to; undefined for a log whose events cannot contradict each other. */
+  /** The state that the events are applied to; undefined for a log whose events are not compared with each other. */
   state: { apply(event: E): void } | undefined;
 }
 

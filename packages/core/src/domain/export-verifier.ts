@@ -28,7 +28,7 @@ export interface ExportExpectation {
   tenantId?: string | undefined;
   /** Decides each decision again. For an export of decisions only. */
   replay?: DecisionReplay | undefined;
-  /** Called after each row with the number of rows that are verified. */
+  /** Called after each intact row with the number of rows so far. */
   progress?: ((rows: number) => void) | undefined;
 }
 

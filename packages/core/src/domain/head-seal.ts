@@ -3,7 +3,7 @@
  * not enough to forge a valid head (docs/formats.md, "Sealed heads").
  */
 
-/** The key epoch of new seals: the first byte of a seal. A later master secret will get another one. */
+/** The key epoch of new seals: the first byte of a seal. A later master secret will get another number. */
 export const SEAL_EPOCH = 1;
 
 /** HKDF's `info` for a tenant's head seal key; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */

@@ -82,10 +82,10 @@ function secondExists(second: number, utcMinutes: number): boolean {
   return second <= 59 || (second === 60 && ((utcMinutes % 1440) + 1440) % 1440 === 1439);
 }
 
-/** The result of `digits` for other characters: larger than any number of four digits. */
+/** What `digits` returns if a character is not a digit. It is larger than any number of four digits. */
 const NO_NUMBER = 10_000;
 
-/** The number that up to four digits form; NO_NUMBER for other characters. */
+/** The number that `count` digits (at most four) form; NO_NUMBER if one of the characters is not a digit. */
 function digits(text: string, at: number, count: number): number {
   let number = 0;
   for (let place = at; place < at + count; place += 1) {

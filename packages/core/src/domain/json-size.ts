@@ -1,4 +1,4 @@
-/** Limits of JSON values and different member names in a body. Both determine time and memory of parsing, more than the bytes do. */
+/** Limits of JSON values and different member names in a body. They affect time and memory of parsing more than its size in bytes does. */
 export interface JsonBounds {
   valuesMax: number;
   /** Different member names in the whole body. */
@@ -51,7 +51,7 @@ const BRACKET = 0x5b;
 const BRACE = 0x7b;
 /** Forty times the largest limit of names, so that collisions are rare. */
 const NAME_BITS = 1 << 22;
-/** The bytes of a string that are hashed, besides its length. Names that differ only after them are rare. */
+/** The number of bytes of a string that are hashed, besides its length. Names of one length that differ only in later bytes are rare. */
 const HASHED_BYTES = 64;
 
 /** The end of the string that starts at this quote: its closing quote, or the end of the text. */

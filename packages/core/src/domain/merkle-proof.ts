@@ -38,7 +38,7 @@ export function consistencyRanges(first: number, second: number): LeafRange[] {
   if (first === 0 || first === second) return [];
   const ranges: LeafRange[] = [];
   let [start, end] = [0, second];
-  let whole = true; // whether the first tree still equals the current subtree
+  let whole = true; // whether the subtree still starts at leaf 0: then it ends as the first tree, whose root the verifier knows
   while (end !== first) {
     const split = start + largestPowerBelow(end - start);
     if (first <= split) {
@@ -70,7 +70,7 @@ export function completeSubtrees({ start, end }: LeafRange): NodePlace[] {
 export const rangeHash = (range: LeafRange, hashOf: (place: NodePlace) => Uint8Array, sha256: Sha256): Uint8Array =>
   foldRight(completeSubtrees(range).map(hashOf), sha256);
 
-/** The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2); undefined if the proof is malformed. */
+/** The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2); undefined if an argument or the length of the proof is wrong. */
 export function rootOfInclusion(
   index: number,
   size: number,
@@ -96,8 +96,8 @@ export function rootOfInclusion(
 }
 
 /**
- * The two roots that a consistency proof leads to (RFC 9162, section 2.1.4.2); undefined if it is malformed, or if `first` is not between
- * 0 and `second`.
+ * The two roots that a consistency proof leads to (RFC 9162, section 2.1.4.2). Undefined if the proof has the wrong length, or unless
+ * 0 < `first` < `second`.
  */
 export function rootsOfConsistency(
   first: number,
@@ -107,7 +107,7 @@ export function rootsOfConsistency(
   sha256: Sha256,
 ): { first: Uint8Array; second: Uint8Array } | undefined {
   if (!(Number.isSafeInteger(first) && Number.isSafeInteger(second) && first > 0 && first < second)) return undefined;
-  // If the first tree is a complete subtree, its root is the first element and is not in the proof.
+  // If the first tree is a complete subtree, its root is the first element of the path, and the proof does not contain it.
   const path = isPowerOfTwo(first) ? [firstRoot, ...proof] : [...proof];
   const seed = path.shift();
   if (seed === undefined) return undefined;

@@ -3,7 +3,7 @@
  * The tree is never held in memory: a frontier is enough to append and to compute the root, and proofs name the nodes that they need.
  */
 
-/** SHA-256 over bytes, 32 bytes; passed by the caller, like digests.ts. */
+/** SHA-256 of bytes: 32 bytes. The caller passes the function, as it passes those in digests.ts. */
 export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 
 /** Bytes of a hash. */
@@ -30,7 +30,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): U
   return sha256(bytes);
 }
 
-/** The leaf hashes of concatenated data of HASH_BYTES each, also concatenated. */
+/** The concatenated leaf hashes of concatenated leaf data, of which each element has HASH_BYTES. */
 export function leafHashes(data: Uint8Array, sha256: Sha256): Uint8Array {
   const hashes = new Uint8Array(data.length);
   for (let at = 0; at < data.length; at += HASH_BYTES) hashes.set(leafHash(data.subarray(at, at + HASH_BYTES), sha256), at);

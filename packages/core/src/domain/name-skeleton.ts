@@ -24,7 +24,7 @@ export function lookAlike(a: string, b: string): boolean {
   return first.asWritten === second.asWritten || first.caseless === second.caseless;
 }
 
-/** Unicode's full case folding, so that ß and SS are equal, from JavaScript's functions. The first step turns ẞ into ß. */
+/** Approximates Unicode's full case folding by JavaScript's functions, so that ß and SS are equal. The first step turns ẞ into ß. */
 const foldCase = (text: string): string => text.toLowerCase().toUpperCase().toLowerCase();
 
 // Most names are plain ASCII. These are all ASCII characters in the table.

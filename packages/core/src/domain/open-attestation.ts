@@ -20,8 +20,9 @@ export function readEnvelope(text: string): { envelope: unknown } | { fault: str
 }
 
 /**
- * The decision in an envelope, or the fault. One of the keys, not retired before the decision, must have signed the envelope, and its
- * statement must be about that decision. The input is untrusted. Parse a text with readEnvelope first.
+ * The decision in an envelope and the ID of a key that signed it, or the fault. At least one of the keys must have signed the envelope
+ * and must not have been retired before the decision. The statement must be about the decision that it contains. The input is untrusted.
+ * Parse a text with readEnvelope first.
  * @param digestOf computes the digest of a decision.
  */
 export function openAttestation(

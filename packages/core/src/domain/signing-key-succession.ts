@@ -30,7 +30,7 @@ export interface ListedKey {
   resetFrom: string | undefined;
 }
 
-/** The prefix of every signed text, so that no checkpoint or attestation is mistaken for one. */
+/** The prefix of every text that is signed here, so that a signed checkpoint or attestation is never mistaken for such a text. */
 const DOMAIN = 'countersign/signing-key-successor/v1\n';
 
 const NAME_PREFIX = 'countersign/';
@@ -85,11 +85,11 @@ export function listedSuccessionFault(listed: readonly unknown[], checks: Succes
 export interface SuccessionResult {
   /** New keys that a chain of signatures proves, each after its predecessor. */
   proven: ListedKey[];
-  /** Why each of the others is rejected. */
+  /** The other keys that are not known, each with the reason. */
   refused: { key: ListedKey; fault: string }[];
 }
 
-/** Follows the signatures in a list from known keys. The list is untrusted. */
+/** Follows the signatures in a list from known keys. The list is untrusted. Elements that readListedKey cannot read are ignored. */
 export function followSuccessors(
   known: readonly NoteKey[],
   listed: readonly unknown[],

@@ -37,7 +37,7 @@ export class TreeVerifier {
     return this.#tree.size;
   }
 
-  /** Adds heads, whose origins are not checked. The tree must not be larger than any of them yet. */
+  /** Adds heads without checking their origins. None of them may be smaller than the tree so far. */
   add(heads: readonly KeptHead[]): void {
     this.#pending = [...this.#pending, ...heads].sort((one, other) => one.size - other.size);
     this.#compare();
@@ -57,7 +57,7 @@ export class TreeVerifier {
 
   /**
    * The contradiction, after all rows are read; undefined if there is none.
-   * @param tenantId the log's tenant. If the rows do not name it, the first checkpoint of such a log does.
+   * @param tenantId the log's tenant; undefined if the rows do not name it. Then the first kept checkpoint of a log of this kind names it.
    * @param restores the accepted restores in the audit ledger, to explain a head that does not match.
    */
   end(log: TreeLog, tenantId: string | undefined, restores: readonly AcceptedRestore[] = []): Contradiction | undefined {

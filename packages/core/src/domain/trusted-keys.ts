@@ -4,7 +4,8 @@ import { type NoteKey, parseNoteVerifierKey } from './signed-note.ts';
 
 /**
  * The keys that a reader trusts: verifier keys, one per line, or the JWKS of `/.well-known/jwks.json` with its `note_key` members.
- * Undefined if there is none or one is malformed. If a malformed key were ignored, its signatures would seem to be wrong.
+ * Undefined if there is none or one is malformed. If a malformed key were ignored, its signatures would seem to be wrong. Keys of a JWKS
+ * on other curves than Ed25519 are ignored.
  */
 export function trustedKeys(text: string, sha256: Sha256): NoteKey[] | undefined {
   const keys = text.trim().startsWith('{') ? keysOfJwks(text, sha256) : keysOfLines(text, sha256);

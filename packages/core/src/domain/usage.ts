@@ -26,7 +26,7 @@ export class SumTooLargeError extends Error {
   }
 }
 
-/** The usage that one step or event reports. Without a total, the total is prompt + completion. */
+/** The usage that one step or event reports. Without a total, the total is prompt + completion. Throws SumTooLargeError. */
 export function usageOf(reported: ReportedUsage): Usage {
   const promptTokens = reported.prompt_tokens ?? null;
   const completionTokens = reported.completion_tokens ?? null;
@@ -104,7 +104,7 @@ export function boundedCost(sum: string): string {
   return sum;
 }
 
-/** The sum of the reported values; null if there are none. Throws SumTooLargeError, because a larger sum would be inexact. */
+/** The sum of the reported values; null if there are none. Throws SumTooLargeError beyond 2^53-1, where sums are inexact. */
 function tokenSum(member: SumTooLargeError['member'], values: readonly (number | null | undefined)[]): number | null {
   let sum: number | null = null;
   for (const value of values) {

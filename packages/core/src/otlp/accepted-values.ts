@@ -23,13 +23,13 @@ export function agentNameOf(value: Value | undefined): string | undefined {
   return name === undefined || agentNameProblems(name).length > 0 ? undefined : name;
 }
 
-/** A value as a number of tokens: a whole number, or a text of digits; undefined for any other value. */
+/** A value as a number of tokens: a whole number, or a text of up to 12 digits; undefined for any other value and above TOKENS_MAX. */
 export function tokensOf(value: Value | undefined): number | undefined {
   const tokens = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
   return typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX ? tokens : undefined;
 }
 
-/** A value as an amount in US dollars: a number, or a decimal as text; undefined for any other value. */
+/** A value as an amount in US dollars: a number, or a decimal as text; undefined for any other value and above COST_USD_MAX. */
 export function costOf(value: Value | undefined): number | undefined {
   const cost = typeof value === 'string' && /^\d{1,9}(\.\d{1,20})?$/.test(value) ? Number(value) : value;
   return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 && cost <= COST_USD_MAX ? cost : undefined;

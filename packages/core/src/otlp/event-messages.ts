@@ -25,7 +25,7 @@ const DETAILS = 'gen_ai.client.inference.operation.details';
 /** Whether an event contains messages. */
 export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(ROLES, name);
 
-/** The messages of events, in their order. */
+/** The messages of events, in their order. If an event contains a whole conversation, only its messages. */
 export function messagesOfEvents(events: readonly ContentEvent[]): Message[] {
   const details = events.find(({ name }) => name === DETAILS);
   if (details !== undefined) {

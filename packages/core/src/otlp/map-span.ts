@@ -7,14 +7,14 @@ import { messagesOfEvents } from './event-messages.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
 import type { Attributes, SpanRecord, Value } from './records.ts';
 
-/** Member of `metadata` for a conversation from span events. Messages from log records replace it. */
+/** The member of `metadata` that marks a conversation from span events. Messages from log records replace such a conversation. */
 export const MESSAGES_FROM = 'countersign.messages_from';
 
 /** The name of a step whose span has none. */
 const UNNAMED = 'unnamed';
 const STATUS_ERROR = 2;
 
-/** The first value that a field accepts, and the name of its attribute. */
+/** The first value that a field accepts, and the name of its attribute. Without `kind`, rules for certain kinds of spans do not apply. */
 export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKind): { name: string; value: Value } | undefined {
   for (const rule of RULES.get(field) ?? []) {
     if (rule.kinds !== undefined && (kind === undefined || !rule.kinds.includes(kind))) continue;
@@ -37,7 +37,7 @@ export function kindOfSpan(span: SpanRecord): KindMatch {
 }
 
 /**
- * A span as a step of a trace. Attributes that no rule maps, or whose value a field rejects, stay in `metadata`.
+ * A span as a step of a trace. Attributes from which no member of the step is read stay in `metadata`.
  * @param repeatsParent whether the span's tokens repeat those of its parent.
  */
 export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsParent = false): Span {
@@ -127,7 +127,7 @@ export function spanError(record: SpanRecord): string | undefined {
 
 const SPAN_KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 
-/** The form of an ordinary member, for `__proto__`: an assignment would set the prototype and define no member. */
+/** The flags of an ordinary member, to define `__proto__`: an assignment would set the prototype instead of a member. */
 const OWN_MEMBER = { enumerable: true, configurable: true, writable: true } as const;
 
 function metadataOf(record: SpanRecord, usedNames: ReadonlySet<string>, isUnnamed: boolean): Record<string, unknown> {

@@ -9,10 +9,13 @@ import type { Attributes, SpanRecord } from './records.ts';
 
 /** The spans of one trace in an export, as a submission of that trace. */
 export interface MappedTrace {
-  /** In the form of POST /api/public/traces. Only the root span sets `outcome`. `agentRank` gives the source of `agent_name`. */
+  /** A body of POST /api/public/traces. Only the root span sets `outcome`. `agentRank` gives the source of `agent_name`. */
   trace: Trace & { trace_id: string; spans: Span[] };
   agentRank: AgentRank;
-  /** A provisional agent name until the root span or an agent span arrives; null if the trace has `agent_name` or no span has one. */
+  /**
+   * A provisional agent name until the root span or an agent span arrives. Null if the trace has `agent_name`, or if neither a span nor its
+   * service gives a name.
+   */
   provisionalAgentName: string | null;
   hasError: boolean;
   findings: { spanId: string; time: bigint | undefined; finding: Finding }[];

@@ -4,7 +4,7 @@ import type { Attributes, LogRecord, SpanRecord } from './records.ts';
 const USER_IDS = (RULES.get('external_user_id') ?? []).flatMap(({ from }) => from);
 
 /**
- * Removes user IDs that are personal data from records, and returns the removed values.
+ * Removes user IDs that are personal data from the attributes and resources of records, and returns the removed values.
  * @param isPersonal whether a text is an e-mail address or a telephone number.
  */
 export function removePersonalIds(
@@ -33,7 +33,10 @@ const BLANK = 0x2a;
 /** Tag of `string_value` in an AnyValue. */
 const STRING_VALUE = 0x0a;
 
-/** Overwrites whole string values in a protobuf body with asterisks of the same length, in place. */
+/**
+ * Overwrites the given texts in a protobuf body with asterisks of the same length, in place. A text is found if it is a whole field with
+ * this tag and its length is a varint of one or two bytes.
+ */
 export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): void {
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
@@ -46,7 +49,7 @@ export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): v
   }
 }
 
-/** A parsed JSON body in which whole strings are replaced by asterisks. */
+/** A copy of a parsed JSON body in which every string that equals one of the texts is replaced by asterisks. */
 export function blankInJson(body: unknown, texts: ReadonlySet<string>): unknown {
   if (typeof body === 'string') return texts.has(body) ? '*'.repeat(body.length) : body;
   if (Array.isArray(body)) return body.map((each) => blankInJson(each, texts));

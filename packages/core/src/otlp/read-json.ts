@@ -38,7 +38,7 @@ export function readJsonLogs(body: unknown): LogRecord[] {
   return records;
 }
 
-/** The number of data points in a parsed OTLP/JSON body. */
+/** The number of data points in a parsed OTLP/JSON body. Throws MalformedExportError. */
 export function countJsonPoints(body: unknown): number {
   let points = 0;
   forEachRecord(body, ['resourceMetrics', 'scopeMetrics', 'metrics'], (metric) => {

@@ -10,8 +10,8 @@ import {
 } from './records.ts';
 import { WireReader } from './wire-reader.ts';
 
-// The tags of opentelemetry/proto at v1.9.0. A field of another wire type is skipped like an unknown one. Spans are read into records
-// without the objects that generated code makes, which takes a third of the time (docs/performance.md).
+// The tags are those of opentelemetry/proto at v1.9.0. A field of another wire type is skipped like an unknown one. Spans are read
+// directly into records: generated code would make objects first and take three times as long (docs/performance.md).
 
 /** The spans of an ExportTraceServiceRequest, in order. Throws MalformedExportError. */
 export function readProtobufSpans(bytes: Uint8Array): SpanRecord[] {
@@ -36,7 +36,7 @@ export function readProtobufLogs(bytes: Uint8Array): LogRecord[] {
   return records;
 }
 
-/** Visits the scopes of a request. `visit` must read each scope to its end. A resource may be complete only after its last scope. */
+/** Visits the scopes of a request. `visit` must read each scope to its end. Attributes of the resource may follow its scopes. */
 function forEachScope(reader: WireReader, end: number, visit: (resource: Attributes, end: number) => void): void {
   while (reader.at < end) {
     const tag = reader.tag();

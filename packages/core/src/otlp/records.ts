@@ -25,7 +25,7 @@ export interface SpanRecord {
   traceId: string;
   /** 16 lower-case hex digits; empty without a valid ID. */
   spanId: string;
-  /** Undefined for a span without a parent. */
+  /** 16 lower-case hex digits; undefined for a span without a valid ID of a parent. */
   parentSpanId: string | undefined;
   /** Whether the span's parent is known to be remote. */
   hasRemoteParent: boolean;

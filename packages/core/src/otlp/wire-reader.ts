@@ -8,7 +8,7 @@ const CHUNK = 8192;
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** The longest text that `name` caches. */
+/** The length in bytes of the longest text that `name` caches. */
 const NAME_BYTES_MAX = 64;
 const NAMES_MAX = 512;
 
@@ -43,7 +43,7 @@ export class WireReader {
     return this.#varint();
   }
 
-  /** Reads the length of a message or text, and returns the position after it. */
+  /** Reads the length of a message or text. Returns the position at which the message or text ends. */
   end(): number {
     const length = this.#varint();
     return this.at + length;

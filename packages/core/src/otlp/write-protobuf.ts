@@ -5,7 +5,7 @@ const VARINT = 0;
 const LENGTH_DELIMITED = 2;
 const tag = (field: number, wireType: number): number => field * 8 + wireType;
 
-/** A response to an export in OTLP/JSON. */
+/** The OTLP/JSON form of a response to an export. */
 interface ExportResponse {
   partialSuccess?: Readonly<Record<string, string>>;
 }

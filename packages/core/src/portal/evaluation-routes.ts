@@ -18,7 +18,7 @@ export const ListedEvaluation = Type.Object({
 });
 export type ListedEvaluation = Static<typeof ListedEvaluation>;
 
-/** The members that only `POST /api/v1/evaluations` accepts; null or empty if they were not sent. */
+/** The members that only `POST /api/v1/evaluations` accepts; null, empty or false if they were not sent. */
 export const EvaluationDetails = Type.Object({
   evaluated_at: nullable(dateTime({ description: 'When it ran, according to its sender.' })),
   completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite ran.' })),

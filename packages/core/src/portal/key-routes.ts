@@ -6,7 +6,7 @@ import type { PortalRoute } from './route.ts';
 
 /** `live`: an ingestion key (`aa_live_`). `read`: a read token (`aa_read_`), which can only read. */
 export const KEY_KINDS = ['live', 'read'] as const;
-/** The permissions of keys: scopes of ingestion keys, and the one of read tokens. */
+/** The permissions of keys: the scopes of ingestion keys, and `read`, the permission of read tokens. */
 export const KEY_SCOPES = [...SCOPES, 'read'] as const;
 /** The states of a key. Only an active key is accepted. */
 export const KEY_STATES = ['active', 'revoked', 'expired'] as const;

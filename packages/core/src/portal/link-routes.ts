@@ -27,7 +27,7 @@ const ShownLink = Type.Object({
 });
 export type ShownLink = Static<typeof ShownLink>;
 
-/** One-time links: anyone who has the link can use it. An unknown, used or expired link is always a 410. */
+/** One-time links: anyone who has the link can use it. An unknown, used, withdrawn or expired link is always a 410. */
 export const linkRoutes = {
   'links.show': {
     method: 'POST',

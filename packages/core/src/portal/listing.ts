@@ -33,7 +33,7 @@ export const cursorText = () =>
     description: 'The `next` of the previous page. It is opaque, and valid only with the same filters.',
   });
 
-/** The query of a list: its filters and a position. A missing filter matches everything. */
+/** The query of a list: its filters, a position and a limit. A missing filter matches everything, unless it has a default. */
 export const pageQuery = <P extends TProperties>(filters: P) =>
   Type.Object(
     {

@@ -54,7 +54,7 @@ export type ParameterOf<Path extends string> = Path extends `${string}:${infer N
 
 type StaticOf<S, Otherwise> = S extends TSchema ? Static<S> : Otherwise;
 
-/** The parameters and the response of a route. */
+/** The types of the path parameters, the query, the body and the response of a route. */
 export type ParametersOf<R extends PortalRoute> = Record<ParameterOf<R['path']>, string>;
 export type QueryOf<R extends PortalRoute> = StaticOf<R['query'], Record<string, never>>;
 export type BodyOf<R extends PortalRoute> = StaticOf<R['body'], undefined>;

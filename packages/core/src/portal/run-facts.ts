@@ -42,7 +42,7 @@ export const runFacts = {
   received_at: dateTime({ description: 'When the service first received it.' }),
 } satisfies TProperties;
 
-/** A run in the list. A trace opens by `id`, a telemetry event by `id` (its submission) and `ordinal`. */
+/** A run in the list. `id` identifies a trace; `id` (of the submission) and `ordinal` together identify a telemetry event. */
 export const RunSummary = Type.Object({
   source: oneOf(RUN_SOURCES, { description: 'Whether it is a trace or a telemetry event.' }),
   id: uuid({ description: 'Identifier of the trace, or of the submission that contained the telemetry event.' }),

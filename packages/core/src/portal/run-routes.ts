@@ -8,7 +8,7 @@ import { RUN_SOURCES, RunSummary, runFacts, usage } from './run-facts.ts';
 /** The kinds of steps. */
 export const SPAN_KINDS = ['agent', 'llm', 'tool', 'retrieval', 'guardrail', 'other'] as const;
 
-/** One request that contained a trace or a part of one. Its original bytes are stored. */
+/** One request that contained a trace or a part of one. Its bytes are stored unchanged, except for user IDs that were overwritten. */
 export const Submission = Type.Object({
   number: count({ minimum: 1, description: 'Its place among the submissions of the trace, from 1.' }),
   received_at: dateTime({ description: 'When it was received.' }),
@@ -73,8 +73,8 @@ export const SpanRow = Type.Object({
 export type SpanRow = Static<typeof SpanRow>;
 
 /**
- * The steps of a trace: at most 1,000 in a page. A page ends earlier after 1,000 submissions, 8 MiB of documents or 2 MiB of facts of steps
- * were read. If later submissions replaced all steps that were read, a page may be empty and still have a next one.
+ * The steps of a trace: at most 1,000 in a page. A page has fewer steps if 1,000 submissions, 8 MiB of documents or 2 MiB of facts of steps
+ * were read before. If later submissions replaced all steps that were read, a page is empty and may still have a next page.
  */
 export const SpanPage = page(SpanRow);
 export type SpanPage = Static<typeof SpanPage>;

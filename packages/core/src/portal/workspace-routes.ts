@@ -21,7 +21,7 @@ export type WorkspaceFacts = Static<typeof WorkspaceFacts>;
 const keptDays = (what: string) =>
   nullable(count({ minimum: 1, maximum: RETENTION_DAYS_MAX, description: `Days for which ${what} are kept; null: forever.` }));
 
-/** How long runs are kept that are received in a period. */
+/** How long the runs that are received in a period are kept. */
 const RetentionPeriod = Type.Object({
   since: dateTime({ description: 'Start of the period, which lasts until the next one starts.' }),
   trace_days: keptDays('traces, OpenTelemetry exports and log records'),

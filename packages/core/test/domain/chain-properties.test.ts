@@ -59,7 +59,7 @@ function rootOf(rows: readonly Row[], size: number): Uint8Array {
   return tree.root();
 }
 
-/** A chain and the index of any row but its last. */
+/** The exported rows of a chain, and the index of any row but the last. */
 const rowsWithPlace = chain.chain((rows) => fc.record({ rows: fc.constant(exported(rows)), place: fc.nat(rows.length - 2) }));
 
 describe('any audit chain', () => {

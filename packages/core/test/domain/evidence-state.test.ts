@@ -54,7 +54,7 @@ describe('an agent with many suites', () => {
     };
   });
 
-  /** The names of the latest evaluations of all series but the decision's own, computed from the whole history. */
+  /** Names of the newest OTHERS_MAX + 1 series but the decision's own, newest first, computed from the whole history. */
   const expectedOthers = (count: number, harnessId: string | null): string[] => {
     const history = sent.slice(0, count);
     const latestIndex = history.findLastIndex((each) => harnessId === null || each.harnessId === harnessId);

@@ -8,7 +8,7 @@ export interface ByteChange {
   byte: number;
 }
 
-/** Up to six changes of one body. */
+/** One to six changes of one body. */
 export const byteChanges: fc.Arbitrary<ByteChange[]> = fc.array(
   fc.record({
     at: fc.double({ min: 0, max: 1, noNaN: true }),

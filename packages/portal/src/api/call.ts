@@ -48,7 +48,7 @@ function displayedPersonHeader(): Record<string, string> {
   return id === undefined ? {} : { [SIGNED_IN_AS]: id };
 }
 
-/** Calls a route of the portal's API and returns its JSON. Throws a Problem if the call fails or gets no response. */
+/** Calls a route of the portal's API and returns its JSON. Throws a Problem if the call fails or gets no response. An abort is rethrown. */
 export async function call<N extends RouteName>(name: N, options: CallOptions<N>): Promise<ResponseBody<N>> {
   const { body, signal } = options as { body?: unknown; signal?: AbortSignal };
   const [method] = routeOf(name);
@@ -68,7 +68,7 @@ export async function call<N extends RouteName>(name: N, options: CallOptions<N>
   return (text === '' ? undefined : JSON.parse(text)) as ResponseBody<N>;
 }
 
-/** Sends a request and records whether the server responded, for the lost-connection banner. An abort is rethrown unchanged. */
+/** Sends a request and records whether the server responded, for the lost-connection banner. Throws a Problem without a response. */
 export async function fetchFromServer(address: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(address, init);

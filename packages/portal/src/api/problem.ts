@@ -104,7 +104,7 @@ function messageOf(status: number, code: string, issues: readonly FieldIssue[], 
   return issues.length === 0 ? MESSAGES[kindOf(status, code)] : joinMessages(issues.map(({ message }) => message));
 }
 
-/** Messages of the server as text with capital letters. Each of several ends with a period. */
+/** Joins messages of the server into one text. Each starts with a capital letter and, if there are several, ends like a sentence. */
 export function joinMessages(messages: readonly string[]): string {
   const capitalized = messages.map((message) => message.charAt(0).toUpperCase() + message.slice(1));
   return capitalized.length === 1

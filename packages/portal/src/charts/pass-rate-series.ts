@@ -48,7 +48,7 @@ export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateS
   };
 }
 
-/** The times that an axis labels. Only times of points are labelled. Labels are unique and at least `distance` apart. */
+/** The times that an axis labels. Only times of points are labelled. Adjacent labels differ and are at least `distance` apart. */
 export function labelledMoments(moments: readonly number[], distance: number, label: (at: number) => string): number[] {
   const labelled: number[] = [];
   for (const at of moments) {

@@ -4,7 +4,7 @@ import { keyNameQuery, membersQuery } from '../api/people.ts';
 import { useHasRole, useWorkspace } from '../api/session.ts';
 import { TruncatedText } from './truncated-text.tsx';
 
-/** The author of a record: a member or a key by name, from `user:<id>`, `key:<prefix>`, `operator` or `system:…`. */
+/** Shows the author of a record, which is `user:<id>`, `key:<prefix>`, `operator` or `system:…`. Members and keys are shown by name. */
 export function Actor({ by }: { by: string | null }) {
   const { workspace, person } = useWorkspace();
   const id = by?.startsWith('user:') ? by.slice(5) : undefined;

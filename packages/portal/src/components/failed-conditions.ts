@@ -11,8 +11,8 @@ export interface CheckedEvaluation {
 }
 
 /**
- * The conditions that fail, each with a short reason. Consequences of another failed condition are left out: the missing pass rate of an
- * unfinished evaluation, and the missing approval if there is no evaluation.
+ * The conditions that fail, each with a short reason. Consequences of another failed condition are left out: the missing pass rate if the
+ * evaluation is unfinished or there is none, and the missing approval if there is no evaluation.
  */
 export function failedConditions(checks: readonly ConditionCheck[], evaluation: CheckedEvaluation | null) {
   const unfinished = evaluation === null || evaluation.status === 'running' || evaluation.status === 'scheduled';

@@ -62,7 +62,7 @@ function isValidFilter(name: string, value: string): boolean {
 const withoutEmpty = (search: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''));
 
-/** The start of a day in the reader's time zone as the API takes it, `after` days later. Undefined for an invalid date. */
+/** The start of the day that is `after` days after a date, in the reader's time zone, as an ISO time for the API. Undefined if invalid. */
 export function startOfDay(date: string | undefined, after = 0): string | undefined {
   const [year, month, day] =
     /^(\d{4})-(\d\d)-(\d\d)$/

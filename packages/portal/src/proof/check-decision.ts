@@ -14,13 +14,13 @@ export interface Finding {
 
 /** The results of all checks of a decision. */
 export interface DecisionFindings {
-  /** The hash of the content matches the digest in the document. */
+  /** Whether the hash of the content matches the digest in the document. */
   hash: Finding;
-  /** A published Ed25519 key of the instance attests this decision. */
+  /** Whether a published Ed25519 key of the instance attests this decision. */
   attestation: Finding;
-  /** The evidence has the signed hash and supports the verdict. Absent if the decision names no evidence and there is none. */
+  /** Whether the evidence has the signed hash and supports the verdict. Absent if the decision names no evidence and there is none. */
   evidence?: Finding;
-  /** The HMAC by the decision key. Absent until an admin loads the key. */
+  /** Whether the HMAC by the decision key is valid. Absent until an admin loads the key. */
   hmac?: Finding;
 }
 
@@ -34,7 +34,7 @@ export interface DecisionProofParts {
   decisionKey?: Uint8Array | undefined;
 }
 
-/** Verifies a signed decision with the same code as the server and the command line, on the exact text of the response. */
+/** Verifies the text of a signed decision, with the same code as the server and the command line. */
 export function checkDecision(document: string, { envelope, keys, evidence, decisionKey }: DecisionProofParts): DecisionFindings {
   const decision = parseDocument(document);
   if (decision === undefined) {

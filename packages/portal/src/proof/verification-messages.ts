@@ -14,8 +14,8 @@ export interface VerificationRequest {
 export type VerificationMessage = { kind: 'progress'; checked: number } | VerificationResult;
 
 /**
- * The result of a verification. `head` is the hash of the last entry, `signer` the name of the key that signed the checkpoint, `seq` the entry
- * that is not valid; null if each of the `checked` entries is valid, but not the ledger as a whole.
+ * The result of a verification. `head` is the hash of the last entry. `signer` is the name of the key that signed the checkpoint. `seq` is
+ * the number of the entry that is not valid; it is null if each of the `checked` entries is valid, but the ledger as a whole is not.
  */
 export type VerificationResult =
   | { kind: 'valid'; checked: number; head: string | null; signer: string; elapsedMs: number }

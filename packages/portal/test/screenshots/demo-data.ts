@@ -9,7 +9,7 @@ const MODELS = ['gpt-4o', 'claude-sonnet-4', 'gpt-4o-mini'] as const;
 /** Sends an API request. */
 export type Send = (path: string, body: unknown) => Promise<Record<string, unknown>>;
 
-/** Sends two weeks of data for several agents: runs with every outcome, varying evaluations and one run with many steps. */
+/** Sends two weeks of data for several agents: runs with several outcomes, varying evaluations and one run with many steps. */
 export async function sendDemoData(send: Send): Promise<void> {
   for (let day = 0; day < DAYS; day += 1) {
     await send('/api/public/telemetry', { events: eventsOf(day) });

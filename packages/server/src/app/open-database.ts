@@ -43,10 +43,10 @@ export interface Site {
 }
 
 /**
- * What opening the database may do. `use`: it must exist. `set-up`: it is created if it does not exist. `migrate`: an older schema of an
- * external database is migrated too; the other modes refuse it, because another server may be running on it. The embedded database is
- * always migrated. `distribute`: like `migrate`, and the tables are distributed over the nodes of Citus. `reset-signing-key`: it must
- * exist, and the given signing key replaces lost ones.
+ * What opening the database may do. `use`: it must exist. `set-up`: it is created if it does not exist. `migrate`: like `set-up`, and an
+ * older schema of an external database is migrated; the three modes `use`, `set-up` and `reset-signing-key` refuse it, because another
+ * server may be running on it. The embedded database is always migrated. `distribute`: like `migrate`, and the tables are distributed over
+ * the nodes of Citus. `reset-signing-key`: it must exist, and the given signing key replaces lost ones.
  */
 export type OpenMode = 'use' | 'set-up' | 'migrate' | 'distribute' | 'reset-signing-key';
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 const NAME = 'countersign-server';
 
 /**
- * The command line of this module's `countersign-server`. A checkout has a script that needs no registry. In the container image, as after
+ * How to run the `countersign-server` of this module. A checkout has a script that needs no registry. In the container image, as after
  * `npm install --global`, the command is beside Node and on the PATH. A package installed in a folder is found by npx; `--no` prevents npx
  * from installing another package of this name.
  */

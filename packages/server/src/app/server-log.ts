@@ -1,8 +1,8 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
 
 /**
- * Removed from every line. The driver's errors contain the row that violated a rule in `detail`, including password hashes and e-mail
- * addresses, and values of the statement in `where`. Their other members name the rule.
+ * The members whose values are redacted in every line. The driver's errors contain the row that violated a rule in `detail`, including
+ * password hashes and e-mail addresses, and values of the statement in `where`. Their other members name the rule.
  */
 const SECRET = [
   'req.headers.authorization',

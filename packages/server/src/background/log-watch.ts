@@ -21,7 +21,7 @@ const TABLE_OF: Readonly<Record<LogName, string>> = {
   traces: 'trace_events',
 };
 
-/** The report of a verified log. Some logs also have rows of other tables that differ from the log. */
+/** The report of a verified log. For some logs it also lists rows of other tables that differ from the log. */
 export type LogReport = ChainReport & { findings?: readonly RowFinding[] };
 
 /** How a log of a workspace is verified. `rest` is awaited after each page. */
@@ -29,7 +29,7 @@ export type VerifyLog = (tenantId: string, log: LogName, rest: () => Promise<voi
 
 /** Verifies logs while the server runs. */
 export interface LogWatch {
-  /** The first row of each log that is not valid, and rows of other tables that differ from their log. */
+  /** The first invalid row of each log, and rows of other tables that differ from their log. */
   readonly findings: RowFindings<RowFinding>;
   /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined without a finding. */
   readonly summary: string | undefined;
@@ -103,7 +103,7 @@ async function repeat(round: () => Promise<void>, signal: AbortSignal): Promise<
   }
 }
 
-/** Returns the pause between two pages of a verification. It rejects when the watch is stopped. */
+/** Returns a function that rests after each page of a verification. Its promise rejects when the watch is stopped. */
 function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
   let startedAt = performance.now();
   return async () => {

@@ -25,8 +25,8 @@ export interface RetentionSchedule {
 }
 
 /**
- * Drops the records of every workspace whose retention period is over, daily, as the role that owns the tables. A workspace that fails is
- * logged and does not stop the others.
+ * Every day, drops the records whose retention period is over, in every workspace, as the role that owns the tables. A workspace that fails
+ * is logged and does not stop the others.
  */
 export function startRetention(database: Pick<Pools, 'ledgerPool'> & { owner: DatabaseAddress }, log: Logger): RetentionSchedule {
   const stopping = new AbortController();

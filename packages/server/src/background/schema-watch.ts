@@ -18,8 +18,8 @@ export interface SchemaWatch {
 }
 
 /**
- * Compares the schema at the start and every few minutes. Each difference is logged once. It only warns (docs/decisions/0047): the seals do
- * not depend on triggers.
+ * Compares the schema every few minutes; the caller starts the first comparison with `round`. Each difference is logged once. It only warns
+ * (docs/decisions/0047): the seals do not depend on triggers.
  */
 export function watchSchema({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): SchemaWatch {
   let findings: readonly SchemaFinding[] = [];

@@ -100,7 +100,7 @@ async function indexTar(file: FileHandle): Promise<Map<string, { at: number; byt
   }
 }
 
-/** Decompresses a part. @throws if its length differs from the manifest. */
+/** Decompresses a part. @throws ExitError if it cannot be decompressed, or its length differs from the manifest. */
 export async function decompressPart({ file, rawBytes }: BackupPart, compressed: Uint8Array): Promise<Uint8Array> {
   const raw = await decompress(compressed, rawBytes).catch((error: Error) => {
     throw damaged(`${file} cannot be decompressed: ${error.message}`);

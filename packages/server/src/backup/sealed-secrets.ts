@@ -36,7 +36,7 @@ export function sealSecrets(secrets: BackupSecrets, passphrase: string, instance
   return Buffer.from(`${JSON.stringify(sealed)}\n`);
 }
 
-/** Decrypts the secrets. @throws wrong_secret for another passphrase. */
+/** Decrypts the secrets. @throws ExitError wrong_secret for another passphrase, and broken for a file of another form. */
 export function openSecrets(file: Uint8Array, passphrase: string, instanceId: string): BackupSecrets {
   const { kdf, salt, nonce, ciphertext, tag } = parse(file);
   if (kdf !== 'scrypt') throw damaged(`${SECRETS_FILE} is encrypted in an unknown way`);

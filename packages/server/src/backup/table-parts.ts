@@ -31,7 +31,7 @@ export class TableParts {
   }
 
   /**
-   * Adds one message of COPY: a row, with the header before the first one, or the trailer. Returns a promise if a part is being written.
+   * Adds one message of COPY: a row (in the first message, after the header) or the trailer. Returns a promise if a part is being written.
    */
   add(message: Uint8Array, isFirst: boolean): Promise<void> | undefined {
     const row = isFirst ? message.subarray(HEADER.length) : message;

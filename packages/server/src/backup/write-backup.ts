@@ -25,7 +25,7 @@ export interface BackupParameters {
   progress: ((rows: number) => void) | undefined;
 }
 
-// This connection lacks the pools' timeouts for statements, but a role may have its own.
+// The timeouts of the pools do not apply to this connection, but the role may have its own.
 const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0`;
 

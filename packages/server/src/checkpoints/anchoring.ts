@@ -15,7 +15,7 @@ export class Anchoring {
   readonly #logger: Logger;
   /** The size of the largest checkpoint in the sink, by tenant and log. */
   readonly #copied = new Map<string, number>();
-  /** The last copy of each log that is in progress. The next copy waits for it. */
+  /** The copy of each log that was requested last, until it ends. The next copy of the log waits for it. */
   readonly #turns = new Map<string, Promise<void>>();
 
   constructor(pool: Pool, sink: CheckpointSink, logger: Logger) {

@@ -38,8 +38,8 @@ export function requireCheckpointFolder(folder: string): void {
 }
 
 /**
- * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced to disk, and never overwrites one. The size in the name has
- * leading zeros, so that a listing is sorted.
+ * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced to disk, and keeps an existing one (but see `writeOnce`).
+ * The size in the name has leading zeros, so that a listing is sorted.
  */
 export function checkpointFolder(folder: string): CheckpointSink {
   const folderOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);
@@ -47,7 +47,7 @@ export function checkpointFolder(folder: string): CheckpointSink {
     keep: async (tenantId, log, { size, note }) => {
       const path = join(folderOf(tenantId, log), String(size).padStart(SIZE_DIGITS, '0') + ENDING);
       if (await exists(path)) return;
-      // Not the folder itself: a mount that is gone must not become a local folder.
+      // The folder itself is not created: a mount that is gone must not become a local folder.
       await makeFolder(join(folder, tenantId));
       await makeFolder(dirname(path));
       await writeOnce(path, note);
@@ -68,7 +68,7 @@ const makeFolder = (path: string): Promise<void> =>
     if (error.code !== 'EEXIST') throw error;
   });
 
-/** Writes the whole file or nothing, and does not overwrite an existing one. */
+/** Writes the whole file or nothing. An existing file stays, except on a file system without hard links. */
 async function writeOnce(path: string, content: string): Promise<void> {
   // A random name: in containers, even the process id is the same on every server.
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;

@@ -9,12 +9,12 @@ import type { StoredCheckpoint } from '../storage/tree.ts';
 import { Anchoring } from './anchoring.ts';
 import type { CheckpointSink } from './checkpoint-folder.ts';
 
-/** The longest time between the starts of two rounds over all logs. */
+/** The longest interval between two rounds over all logs, unless a round takes longer. */
 const ROUND_MS_MAX = 10_000;
 
 /** Signs checkpoints: on request, and periodically for each log that grew. No new one is signed while the clock is unsafe. */
 export interface CheckpointSchedule {
-  /** The newest checkpoint of the log if it covers this many rows, otherwise a new one over all rows. */
+  /** The newest checkpoint of the log if it covers this many rows or all rows, otherwise a new one over all rows. */
   over(tenantId: string, log: LogName, rows: number): Promise<StoredCheckpoint>;
   stop(): void;
 }

@@ -41,8 +41,8 @@ export function parseExpiry(text: string): string {
 }
 
 /**
- * A key's prefix, with or without `aa_live_`. The argument may be a whole key, so it is not repeated: an InvalidInputError, because
- * commander's own error would quote it.
+ * A key's prefix, with or without `aa_live_` (`aa_read_`). The argument may be a whole key, so it is not repeated: an InvalidInputError,
+ * because commander's own error would quote it.
  */
 export function parsePrefix(text: string): string {
   const prefix = parseKeyPrefix(text);

@@ -53,14 +53,14 @@ function arrangeArguments(args: readonly string[], program: Command): string[] {
 /** A signing key's ID that looks like an option: a thumbprint in base64url (RFC 7638); one in 64 starts with a hyphen. */
 const HYPHENED_KEY_ID = /^-[\w-]{42}$/;
 
-/** Puts such an ID after `--`, so that users need not know about it. */
+/** Puts an ID that starts with a hyphen after `--`, so that users need not type `--`. */
 function moveKeyIdsToEnd(args: string[]): string[] {
   if (args[0] !== 'signing-key' || args.includes('--')) return args;
   const ids = args.filter((arg) => HYPHENED_KEY_ID.test(arg));
   return ids.length === 0 ? args : [...args.filter((arg) => !ids.includes(arg)), '--', ...ids];
 }
 
-/** Read before parsing, so that errors of parsing are reported in the requested form too. */
+/** Whether --json is given. It is read before parsing, so that errors of parsing are reported in the requested form too. */
 function requestsJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end).includes('--json');

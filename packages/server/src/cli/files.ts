@@ -16,7 +16,8 @@ export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<U
 }
 
 /**
- * Writes a file under a temporary name and renames it when it is complete and on disk, so that no file is a partial export.
+ * Writes a file under a temporary name and renames it when it is complete and on disk, so that no file is a partial export. A device or a
+ * pipe is written directly.
  */
 export async function writingFile(path: string, work: (write: (text: string) => Promise<void>) => Promise<void>): Promise<void> {
   const target = await realpath(path).catch(() => path); // A symbolic link is followed, not replaced.
@@ -38,9 +39,7 @@ export async function writingFile(path: string, work: (write: (text: string) => 
   }
 }
 
-/**
- * Whether a path exists and is no file. A device or a pipe is written directly, because renaming would replace it; writing a folder fails.
- */
+/** Whether a path exists and is not a regular file: a device or a pipe, which renaming would replace, or a folder, where writing fails. */
 async function isNoFile(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => !found.isFile(),

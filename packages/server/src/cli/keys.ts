@@ -10,7 +10,7 @@ import { shownTime } from './table.ts';
 
 const SHOWN_ONCE = 'it is shown only once; store it in a secrets manager';
 
-/** The two kinds of keys, each with its own group of commands, which only differ in words. */
+/** The two kinds of keys. Each has its own group of commands. The commands that both have differ only in words. */
 const KINDS = {
   live: { group: 'keys', one: 'key', prefix: 'aa_live_' },
   read: { group: 'tokens', one: 'read token', prefix: 'aa_read_' },

@@ -75,7 +75,7 @@ export function addVerify(group: Command, session: Session): void {
       const report = await reportOn(session, { ...options, log }, progress).finally(progress.done);
       // An export of another log must not look like a broken one.
       if (report.firstBad?.misfit === true) throw new InvalidInputError(report.firstBad.reason);
-      // Set first, so that a reader that closes the stream cannot turn a broken chain into a valid one.
+      // The exit status is set first, so that a reader that closes the stream cannot turn a broken chain into a valid one.
       session.ending = isValid(report) ? 'ok' : 'broken';
       const keptCount = (options.checkpoint ?? []).length + (options.head ?? []).length;
       const timesChecked = options.file === undefined || options.log === 'audit' || options.audit !== undefined;
@@ -87,7 +87,7 @@ export function addVerify(group: Command, session: Session): void {
     });
 }
 
-/** Every log of a workspace, one after the other. */
+/** Verifies every log of a workspace, one after the other. */
 async function verifyAll(session: Session, options: VerifyOptions): Promise<void> {
   const progress = progressOn(session, options.progress === true);
   const reports: [LogName, ChainReport][] = [];
@@ -181,7 +181,7 @@ export function sentenceOf(
 
 const UNCHECKED_TIMES = '; times were not checked: give --audit';
 
-/** Traces that are gone because the log says so. */
+/** The text about the traces that were dropped, according to the log. */
 function droppedText(dropped: DroppedTraces | undefined): string {
   if (dropped === undefined) return '';
   const { traces, lastAt } = dropped;

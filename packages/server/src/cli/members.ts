@@ -25,7 +25,7 @@ export function addMembers(program: Command, session: Session): void {
   addResetPassword(group, session);
 }
 
-/** Prints a link for people and nothing else on stdout. */
+/** Writes a link to stdout and nothing else there (with --json, an object). How to use it goes to stderr. */
 async function writeLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
   const { origin, caution } = publicAddress(session.config);
   const link = origin + path;

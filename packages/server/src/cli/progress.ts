@@ -4,7 +4,7 @@ import type { Session } from './session.ts';
 const CHECK_EVERY_ROWS = 500;
 const PRINT_EVERY_MS = 1000;
 
-/** The progress of a verification, on stderr. */
+/** The progress of a backup, a restore or a verification, on stderr. */
 export interface Progress {
   /** Called with the number of rows; undefined if progress is not shown. */
   onRows: ((rows: number) => void) | undefined;

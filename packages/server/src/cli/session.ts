@@ -37,13 +37,13 @@ export class Session {
     this.json = json;
   }
 
-  /** Read at the first use, so that `--help` works with an invalid environment. */
+  /** The configuration. It is read at the first use, so that `--help` works with an invalid environment. */
   get config(): Config {
     this.#config ??= this.#terminal.environment === undefined ? readConfig() : readConfig(this.#terminal.environment);
     return this.#config;
   }
 
-  /** Writes a line for people to stderr. With --json only errors are written there. */
+  /** Writes a line for people to stderr; nothing with --json. */
   readonly say = (line: string): void => {
     if (!this.json) this.#terminal.err.write(line + '\n');
   };
@@ -68,7 +68,7 @@ export class Session {
     });
   }
 
-  /** Writes the result: JSON for machines, or text for people. */
+  /** Writes the result: with --json the value, otherwise the text. An empty text is not written. */
   async writeResult(value: unknown, text: string): Promise<void> {
     const data = this.json ? JSON.stringify(value) : text;
     if (data !== '') await this.write(data + '\n');
@@ -80,7 +80,10 @@ export class Session {
     if (rows.length === 0) this.say(whenEmpty);
   }
 
-  /** Opens the configured database while `work` runs. Only some commands create one, so that a wrong folder is noticed. */
+  /**
+   * Opens the configured database while `work` runs. In the mode `use` a database that does not exist is not created, so that a wrong
+   * folder is noticed.
+   */
   async withDatabase<T>(work: (database: OpenDatabase) => Promise<T>, mode: OpenMode = 'use'): Promise<T> {
     this.#sayUnknownVariables();
     const database = await openDatabase(this.config, this.say, mode);

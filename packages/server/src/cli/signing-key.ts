@@ -79,8 +79,8 @@ function addRetire(group: Command, session: Session): void {
 }
 
 /**
- * Retires a key. Returns whether it is the previous key of the secrets. It may be repeated, because the command may have been interrupted
- * before the file of that key was deleted.
+ * Retires a key. Returns whether it is the previous key of the secrets. This key can be retired again, because an earlier command may have
+ * been interrupted before it deleted the file of the key.
  */
 async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string): Promise<boolean> {
   if (signer.keys[0]!.keyid === kid)

@@ -77,7 +77,7 @@ function headGiven(text: string, log: TreeLog): KeptHead {
   return { source: `the kept head of size ${head.size}`, ...head };
 }
 
-/** A file's text; empty, which is no valid checkpoint or key, if the file is too large. */
+/** The text of a file. It is empty if the file is too large; an empty text is never a valid checkpoint or key. */
 function readSmall(path: string, what: string): string {
   try {
     const file = openSync(path, 'r');

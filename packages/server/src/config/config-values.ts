@@ -42,7 +42,7 @@ export function whole(minimum: number, maximum: number) {
   };
 }
 
-/** undefined if the variable is not set. */
+/** Reads a variable that may be absent: undefined if it is not set. */
 export function optionally<T>(read: Reader<T>) {
   return (given: string | undefined, name: string): T | undefined => (given === undefined ? undefined : read(given, name));
 }

@@ -27,7 +27,7 @@ export interface Config {
   /** Maximum open connections in total and from one address. */
   connectionsMax: number;
   connectionsPerAddressMax: number | undefined;
-  /** Time until a connection is closed whose client does not read its response. */
+  /** How long a client may read nothing of its response before its connection is closed. */
   sendTimeoutSeconds: number;
   /** Separate port on loopback for /metrics; undefined for the main port. */
   metricsPort: number | undefined;

@@ -37,8 +37,8 @@ export const allowedHosts = ({ publicUrl, allowedHosts: others }: Pick<Config, '
 ];
 
 /**
- * Whether other machines can reach the server: by its address, through a proxy, or by a public host name. A listener on loopback with a
- * public host name must be behind a proxy, even if that is not configured.
+ * Whether other machines can reach the server: by its address, through a proxy, or by a public host name. A listener on loopback that has a
+ * public host name is taken to be behind a proxy, even if that is not configured.
  */
 export const isPublic = (config: Pick<Config, 'host' | 'behindProxy' | 'publicUrl' | 'allowedHosts'>): boolean =>
   config.behindProxy || [config.host, ...allowedHosts(config)].some((name) => !isLoopback(name.replace(/^\[(.*)\]$/, '$1')));

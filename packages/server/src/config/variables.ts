@@ -228,7 +228,7 @@ const SECRETS = [
   VARIABLES.backupPassphrase,
 ];
 
-/** The names of all variables with our prefix that may be set. */
+/** The names of all known variables. Others with our prefix are reported. */
 export const KNOWN_NAMES: ReadonlySet<string> = new Set([
   ...Object.values(VARIABLES).map(({ name }) => name),
   ...SECRETS.map(({ name }) => `${name}_FILE`),

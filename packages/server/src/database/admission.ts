@@ -9,9 +9,9 @@ const SHARE_OF_UNKNOWN_LENGTH = 0.5;
 const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
 
 /**
- * Limits the bytes in memory for one purpose (reading, queue or responses), and shares them fairly between tenants. One tenant
- * may use three quarters while it is alone, and its equal share when others have bytes too. The last tenth is for tenants with few bytes,
- * so that a flood never locks them out. Beyond the limits: 503 with Retry-After.
+ * Limits the bytes in memory for one purpose (reading, queue or responses), and shares them fairly between tenants. One tenant may use
+ * three quarters while it is alone. When others have bytes too, it may use its equal share, or more while less than half is used. The last
+ * tenth is for tenants with few bytes, so that a flood never locks them out. Beyond the limits: 503 with Retry-After.
  */
 export class Admission {
   readonly bytesMax: number;
@@ -28,7 +28,10 @@ export class Admission {
     return this.#used;
   }
 
-  /** Admits bytes, or throws 503. If nothing is admitted yet, any size is: otherwise a body above the limit could never be accepted. */
+  /**
+   * Admits bytes, or throws 503. A tenant without bytes may enter with any size while at most nine tenths are used: otherwise a body above
+   * the limit could never be accepted.
+   */
   enter(tenantId: string, bytes: number): void {
     const own = this.#usedBy.get(tenantId) ?? 0;
     const isRejected = own === 0 ? this.#isFullForNewcomers(bytes) : this.#isBeyondShare(own, bytes);
@@ -42,7 +45,10 @@ export class Admission {
     return this.#used + bytes > this.bytesMax && this.#used > this.bytesMax * SHARE_OF_ALL_TENANTS;
   }
 
-  /** A tenant with bytes may use the common part, or the last tenth while it has few; once half is used, no more than its share. */
+  /**
+   * Whether these bytes are too many for a tenant that has bytes already: they exceed nine tenths of the memory (or all of it, while the
+   * tenant has few bytes), or both half of the memory and the share of the tenant.
+   */
   #isBeyondShare(own: number, bytes: number): boolean {
     const tenants = this.#usedBy.size;
     const share = tenants === 1 ? this.bytesMax * SHARE_OF_ONLY_TENANT : (this.bytesMax * SHARE_OF_ALL_TENANTS) / tenants;

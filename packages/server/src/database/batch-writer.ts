@@ -124,9 +124,9 @@ export class BatchWriter<I extends Item, Result> {
   }
 
   /**
-   * Takes the next batch: as many items as half of the waiting ones and the previous batch together. Callers that wait for their responses
-   * return together. With all of them in one batch, the database and this process would alternate; with two halves they work at the same
-   * time.
+   * Takes the next batch: as many items as half of the waiting ones and the previous batch together, but at least SPLIT_ITEMS_MIN. Callers
+   * that wait for their responses return together. With all of them in one batch, the database and this process would alternate; with two
+   * halves they work at the same time.
    */
   #take(lane: Lane<I, Result>): QueuedItem<I, Result>[] {
     const half = Math.ceil((lane.queue.length + lane.lastItems) / 2);

@@ -19,7 +19,7 @@ export function onNode(address: DatabaseAddress, { host, port }: NodeAddress): D
   if (!('connectionString' in address)) return { ...address, host, port };
   const url = new URL(address.connectionString);
   for (const name of ['host', 'port']) url.searchParams.delete(name);
-  // A URL without a host takes no port before it has one.
+  // The host is set first, because a URL without a host accepts no port.
   url.hostname = host.includes(':') ? `[${host}]` : host;
   url.port = String(port);
   return { connectionString: url.href };

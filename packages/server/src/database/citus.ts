@@ -139,7 +139,10 @@ const refused = (message: string): ExitError => new ExitError('refused', message
 
 const UPDATE_OF_COLUMNS = /UPDATE \([^)]*\)/;
 
-/** The rights of a role on tables as Citus can grant them: on the tables of Citus, not for single columns but only for whole rows. */
+/**
+ * The rights of a role on tables, in a form that Citus can grant. On tables that Citus stores, a right to update columns becomes a right to
+ * update whole rows.
+ */
 export async function rightsOnCitus(
   client: pg.ClientBase,
   rightsOfTables: Readonly<Record<string, string>>,

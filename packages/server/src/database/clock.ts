@@ -24,7 +24,7 @@ export class Clock {
   readonly #steady = new SteadyClock();
   readonly #guard = new ClockGuard(this.read());
 
-  /** Reads our clocks. To compare them with the database's, read before a statement is sent and after its response. */
+  /** Reads our clocks. To compare them with the database's, call this before the statement is sent, and `compare` after its response. */
   read(): ClockReading {
     return { wallMs: Date.now(), steadyMs: this.#steady.now() };
   }
@@ -43,7 +43,7 @@ export class Clock {
   }
 
   /**
-   * Compares the database's clock with ours.
+   * Compares the database's clock with ours. Returns the current fault, if any.
    * @param before our clocks before the statement was sent.
    * @param databaseTime ISO 8601.
    */
@@ -117,7 +117,10 @@ class SteadyClock {
 /** Smaller differences come from the resolution of the uptime. */
 const SUSPENDED_MS_MIN = 500;
 
-/** 0 on other systems: `performance.now()` runs on during a suspension there, and the uptime may be computed from the system clock. */
+/**
+ * How far the uptime is ahead of `performance.now()` on Linux. 0 on other systems: `performance.now()` runs on during a suspension there,
+ * and the uptime may be computed from the system clock.
+ */
 const uptimeAhead = (): number => (process.platform === 'linux' ? uptime() * 1000 - performance.now() : 0);
 
 /** Describes a fault and its remedy. */
@@ -140,7 +143,7 @@ const clockUnsafe = (fault: ClockFault): ClockUnsafeError =>
     ),
   );
 
-/** The last row of a log is too far ahead of the database's clock to wait for it. */
+/** The error if the last row of a log is too far ahead of the database's clock to wait for it. */
 export const clockBehindLog = (log: string, lastMoment: string, leadMs: number): ClockUnsafeError =>
   new ClockUnsafeError(
     `Nothing was stored: the last row of the log ${log} has the time ${lastMoment}, which is ${Math.ceil(leadMs / 1000)} s ahead of the ` +

@@ -7,7 +7,10 @@ interface CopyConnection extends Connection {
   endCopyFrom(): void;
 }
 
-/** Takes one row of a COPY; returns a promise if no more rows may be sent until it settles. */
+/**
+ * Takes one message of a COPY: a row, with the header before the first one, or the trailer. Returns a promise if no more messages may be
+ * sent until it settles.
+ */
 export type RowSink = (row: Uint8Array) => Promise<void> | undefined;
 
 /** Sends bytes to PostgreSQL in chunks of this size, so that the socket's buffer stays small. */
@@ -121,7 +124,7 @@ function drained(stream: Connection['stream']): Promise<void> {
 }
 
 /**
- * Runs `COPY ... TO STDOUT`, possibly after other statements in the same text, and gives each row to `take`.
+ * Runs `COPY ... TO STDOUT`, possibly after other statements in the same text, and gives each message to `take`.
  * @returns the number of rows.
  */
 export const copyOut = (client: Client, text: string, take: RowSink): Promise<number> =>

@@ -27,7 +27,7 @@ export class FairTurns {
   readonly #bounds: TurnBounds;
   #free: number;
   #waiting = 0;
-  /** In the order of their last turn, oldest first. */
+  /** The owners in the order of their last turn, oldest first. */
   readonly #owners = new Map<string, Owner>();
 
   constructor(bounds: TurnBounds) {
@@ -40,7 +40,10 @@ export class FairTurns {
     return this.#waiting;
   }
 
-  /** Waits for a turn; the returned function ends it. Rejects with 503 if the queue is full or the wait takes too long. */
+  /**
+   * Waits for a turn; the returned function ends it. Rejects with 503 if the queue is full, if the wait takes too long, or if an owner with
+   * fewer waiters needs the place in the queue.
+   */
   take(name: string): Promise<() => void> {
     const owner = this.#owners.get(name) ?? { turns: 0, queue: [] };
     this.#owners.set(name, owner);

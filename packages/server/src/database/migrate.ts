@@ -49,11 +49,13 @@ export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<Schem
 export interface MigrateOptions {
   /** The role that the server runs as, if it is not the one that migrates. */
   serverRole?: string | undefined;
-  /** False: a schema that is older is refused, because another server may be running on it. */
+  /** Whether an older schema is migrated. If not, it is refused, because another server may be running on it. */
   mayUpgrade?: boolean;
-  /** How many of the known migrations an empty database gets: fewer where rows of an older version are loaded next. */
+  /**
+   * The maximum number of migrations that run; by default all. Fewer run in an empty database if rows of an older version are loaded next.
+   */
   count?: number;
-  /** Distributes the tables over the nodes of a Citus cluster. A database whose tables are distributed stays so without it. */
+  /** Distributes the tables over the nodes of a Citus cluster. If tables are distributed already, new ones are distributed in any case. */
   citus?: boolean;
 }
 

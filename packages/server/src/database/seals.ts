@@ -79,7 +79,7 @@ export class Seals {
   }
 }
 
-/** A view that replaces a table may return values of other types. */
+/** Whether a value has a type that can be sealed. A view that replaces a table may return values of other types. */
 const isSealable = (value: unknown): boolean => value === null || typeof value === 'string' || value instanceof Uint8Array;
 
 const isSame = (expected: Uint8Array, seal: Uint8Array | null): boolean =>

@@ -71,7 +71,7 @@ export class TenantNodes {
 
   /**
    * Like inTenantTransaction.
-   * @throws CoordinatorNeededError if the work must be repeated, which then runs on the coordinator.
+   * @throws CoordinatorNeededError if the work must be repeated. The repetition runs on the coordinator.
    */
   inTransaction<T>(tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const place = this.#placeOf(tenantId);

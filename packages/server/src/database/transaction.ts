@@ -100,8 +100,8 @@ export const inReadTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Tr
   inTransaction(pool, { tenantId, personId: '', reading: BEGIN_READING }, work);
 
 /**
- * The same, and all statements see the same state, so that no row is dropped between two of them. It must not read the head of a log: this
- * process may have seen a later head meanwhile, and would mistake the log for a restored one.
+ * The same, and all statements see the same state, so that no row disappears between two of them. `work` must not read the head of a log:
+ * this process may have seen a later head meanwhile, and would mistake the log for a restored one.
  */
 export const inSnapshotTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '', reading: BEGIN_SNAPSHOT }, work);
@@ -216,7 +216,10 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     return this.#committed;
   }
 
-  /** A transaction that the database rejected is not committed. After any other failure during COMMIT, the outcome is unknown. */
+  /**
+   * The error to throw. A transaction that the database rejected is not committed. After any other failure during COMMIT, the outcome is
+   * unknown.
+   */
   reasonOf(error: unknown): unknown {
     if (this.#committed === undefined || error instanceof pg.DatabaseError || error instanceof NotCommittedError) return error;
     const { message } = error as Error;

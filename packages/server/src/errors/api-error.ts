@@ -25,12 +25,12 @@ export class ApiError extends Error {
   }
 }
 
-/** The service cannot accept the request now: it is full or stopping, or its database is unreachable. The cause is only logged. */
+/** The service cannot complete the request now, for example because it is full or its database is unreachable. The cause is only logged. */
 export function unavailable(cause: unknown): ApiError {
   const error = new ApiError('unavailable', [], { 'Retry-After': '1' });
   error.cause = cause;
   return error;
 }
 
-/** The body does not match its schema. */
+/** The body does not match its schema, or breaks another rule of the endpoint: for example, its agent is unknown. */
 export const validationFailed = (...issues: Issue[]): ApiError => new ApiError('validation_failed', issues);

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-/** Permissions for everybody that the process's umask allows. */
+/** Everybody may read and write, except as the process's umask forbids. */
 const DEFAULT_MODE = 0o666;
 
 /** Writes a new file and syncs its content to disk. `syncFolder` then syncs its name. */
@@ -15,7 +15,7 @@ export async function writeSynced(path: string, content: string | Uint8Array, mo
   }
 }
 
-/** Syncs the names of the files in a folder. Some mounted file systems cannot; this is ignored. */
+/** Syncs the names of the files in a folder. A failed sync is ignored, because some mounted file systems do not support it. */
 export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   await folder.sync().catch(() => undefined);

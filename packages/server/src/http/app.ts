@@ -28,7 +28,7 @@ export interface AppParts {
   portal: (app: FastifyInstance) => void;
   /** The host names that requests may name, and whether a proxy forwards them. */
   hosts: { names: readonly string[]; behindProxy: boolean };
-  /** Tests whether the server is ready. */
+  /** `reason` returns why the server is not ready; undefined if it is ready. */
   readiness: { reason(): Promise<string | undefined> };
   /** The restrictions of a ready server, one sentence each. */
   warnings: () => string[];

@@ -46,7 +46,10 @@ export class Authenticator {
     return isRevoked || (expiresAt !== null && Date.parse(expiresAt) <= clockOf(this.#pool).now().getTime());
   }
 
-  /** Records the last use, at most once a minute, without delaying the request. A failure belongs to no single request. */
+  /**
+   * Records the last use of a key, about once a minute at most, without delaying the request. A failure is ignored, and the next use tries
+   * again.
+   */
   #noteUse({ tenantId, keyId }: KeyRecord): void {
     const now = performance.now();
     if (now - (this.#lastNoted.get(keyId) ?? -Infinity) < 60_000) return;
@@ -116,7 +119,7 @@ class KeyLookups {
   }
 }
 
-/** Throws the error of a request while the database is unavailable. */
+/** Throws 503 if the error means that the database is unavailable, and otherwise the error itself. */
 function asUnavailable(error: unknown): never {
   throw isDatabaseAway(error) ? unavailable(error) : error;
 }

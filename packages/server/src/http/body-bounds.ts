@@ -16,7 +16,10 @@ const SMALL_BODY_BYTES_MAX = 64 * 1024;
 /** Larger bodies are never light. */
 const LIGHT_BODY_BYTES_MAX = 256 * 1024;
 
-/** The maximum number of separators in a light body of middle size: below every limit above. A small body has at most ten times as many. */
+/**
+ * The maximum number of separators in a light body of middle size. No limit above is lower. A small JSON body has less than ten times as
+ * many.
+ */
 const LIGHT_SEPARATORS_MAX = 5_000;
 
 /**

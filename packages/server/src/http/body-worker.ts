@@ -13,7 +13,7 @@ export type BodyTask = { document: Uint8Array<ArrayBuffer> } & (
   | { operation: 'export'; request: Omit<ExportRequest, 'document'> }
 );
 
-/** The result of the worker with the returned bytes; or an error. */
+/** A prepared body with its bytes, which are transferred back, or an error. */
 export type BodyResult =
   | { prepared: unknown; document: Uint8Array<ArrayBuffer> }
   | { refused: { code: ErrorCode; issues: Issue[]; headers: Record<string, string> } }

@@ -53,7 +53,9 @@ export class BodyWorkers {
     return this.#waiting + this.#inProgress.length;
   }
 
-  /** Prepares a body; its bytes are moved to the worker and come back with the result. Throws 503 when too many wait. */
+  /**
+   * Prepares a body. Its bytes are moved to the worker and come back with the result. Throws 503 if too many bodies wait, or after `close`.
+   */
   prepare(operation: OperationId, { document, ...request }: IngestRequest): Promise<PreparationResult> {
     return this.#enqueue(request.principal.tenantId, { operation, request, document: ownBytes(document) });
   }
@@ -76,7 +78,7 @@ export class BodyWorkers {
     });
   }
 
-  /** Stops the worker; queued bodies get a 503. */
+  /** Stops the worker. Queued bodies and those in progress get a 503. */
   async close(): Promise<void> {
     this.#closed = true;
     const left = [...this.#inProgress, ...[...this.#queues.values()].flat()];

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { preferredEncoding } from './accept-encoding.ts';
 
-/** In order of preference: at these levels brotli takes half the time of gzip, for a few percent more bytes. */
+/** The codings in order of preference: at the levels below, brotli takes half the time of gzip, for a few percent more bytes. */
 const ENCODINGS = ['br', 'gzip'] as const;
 export type ContentEncoding = (typeof ENCODINGS)[number];
 

@@ -9,11 +9,14 @@ export interface ConnectionLimits {
   connectionsMax: number;
   /** Connections from one address; undefined for no limit. */
   perAddressMax: number | undefined;
-  /** Time after which a connection is closed whose client does not read. */
+  /** How long a client may read nothing of its response before its connection is closed. */
   sendTimeoutMs: number;
 }
 
-/** Rejected connections that stay open until the client has read the reason; further ones are closed at once. */
+/**
+ * The maximum number of rejected connections that stay open for a short time, so that the client can read the reason. Further ones are
+ * closed at once.
+ */
 const REFUSED_MAX = 256;
 
 /** Node's internal counters of a socket: the bytes written to it, and those that the operating system has not accepted yet. */
@@ -46,7 +49,10 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** Manages a server's connections; `isTls` if it uses TLS, where a rejection has no readable response. */
+  /**
+   * Manages a server's connections.
+   * @param isTls whether the server uses TLS: a rejected connection is then closed without a response.
+   */
   watch(server: Server, isTls: boolean): void {
     const accept = server.listeners('connection')[0] as (this: Server, socket: Socket) => void;
     server.removeListener('connection', accept);
@@ -94,7 +100,7 @@ export class Connections {
   #endStalled(): void {
     const now = performance.now();
     for (const socket of this.#open as ReadonlySet<SocketWithHandle>) {
-      // Without Node's internal counter, its own buffer shows progress only by whole writes.
+      // Without Node's internal counters, the socket's own count is used. It shows progress only when a whole write is done.
       const queued = socket._handle?.writeQueueSize ?? socket.writableLength;
       if (queued === 0) {
         this.#unsent.delete(socket);

@@ -12,7 +12,7 @@ export interface EarlyRejection {
   code: ErrorCode;
   status: number;
   requestId: string;
-  /** The parser's code of the fault. */
+  /** The error code of the HTTP parser; undefined if the parser did not reject the request. */
   reason: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export function asApiError(error: unknown): ApiError {
   return isDatabaseAway(error) ? unavailable(error) : new ApiError('internal_error');
 }
 
-/** Headers of the intended body, which an error replaces. */
+/** Headers that describe the intended body. They are removed when an error is sent instead. */
 const BODY_HEADERS = ['content-encoding', 'content-disposition', 'content-length'];
 
 /** Sends an error. An internal error is logged in full, and its response contains only the code. */

@@ -100,7 +100,7 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${[...text.slice(0, 120)].slice(0, 57).join('')}...` : text;
 }
 
-/** Counts without building a list, because the text may have megabytes. */
+/** Counts the code points of a text without building a list, because the text may have megabytes. */
 function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;

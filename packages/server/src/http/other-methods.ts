@@ -13,9 +13,9 @@ interface MethodRejection {
 }
 
 /**
- * The paths of an application with the methods that they support. A router, so that paths match in every spelling (`/api/public/aud%69t`, a
- * whole URL in the request line), with one entry for each path. Fastify needs a route for each of 35 methods, which took a fifth of a
- * start.
+ * The paths of an application with the methods that they support. It uses a router with one entry for each path, so that a path matches in
+ * every spelling (`/api/public/aud%69t`, a whole URL in the request line). With Fastify, each path would need a route for each of 35
+ * methods, and registering them took a fifth of the time of a start.
  */
 export class KnownPaths {
   readonly #router = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false });

@@ -47,7 +47,7 @@ function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
   return OTLP_MEDIA_TYPES.find((each) => each === type);
 }
 
-/** Many exporters send metrics to the same address. They get this message and continue. */
+/** The response to metrics, which many exporters send to the same address. Nothing is stored. The message says how to stop sending them. */
 const metricsResponse = (points: number): string =>
   exportResponse('metrics', { rejected: points, reasons: points === 0 ? [] : [NO_METRICS] });
 

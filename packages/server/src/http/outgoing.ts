@@ -12,14 +12,17 @@ const CHUNK_BYTES = 256 * 1024;
 /** The memory of a response of several pages: the page being sent and the one being read (storage/audit-pages.ts). */
 const PAGES_BYTES = 8 * 1024 * 1024;
 
-/** The listeners of a connection: each active response (paced-input.ts), Node and this class. */
+/**
+ * The maximum number of listeners of a connection before Node warns of a leak: those of each active response (paced-input.ts), of Node and
+ * of this class.
+ */
 const SOCKET_LISTENERS_MAX = 32;
 
 /** Reserves memory for data that is read for a response. */
 export interface ResponseMemory {
   /**
-   * Sets the reserved bytes of the response. Throws 503 if there is not enough memory. Call it before reading, so that nothing is read for
-   * a rejected response.
+   * Sets the reserved bytes of the response. Throws 503 if there is not enough memory, or if the client has disconnected before a large
+   * response. Call it before reading, so that nothing is read for a rejected response.
    */
   reserve(bytes: number): void;
 }
@@ -78,7 +81,10 @@ export class OutgoingResponse implements ResponseMemory {
     return this.#reply.header('content-length', length).send(Readable.from(chunksOf(bytes), { objectMode: false }));
   }
 
-  /** Streams pages of text as they are read. If the first page cannot be read or has no memory, the response fails before it starts. */
+  /**
+   * Streams pages of text as they are read. If one of the first two pages cannot be read, or there is no memory, the response fails before
+   * it starts.
+   */
   async stream(pages: AsyncIterable<string>): Promise<FastifyReply> {
     const reading = pages[Symbol.asyncIterator]();
     try {
@@ -101,8 +107,8 @@ export class OutgoingResponse implements ResponseMemory {
   #setReserved(bytes: number): void {
     const counted = bytes < COUNTED_BYTES_MIN ? 0 : bytes;
     if (counted > this.#reserved) {
-      // The old reservation is released first. The limits of a tenant without bytes are wider, so a tenant's only response may grow to any
-      // size.
+      // The old reservation is released first, because a tenant without bytes may reserve any size (Admission.enter). So a tenant's only
+      // response can grow.
       this.#release();
       this.#admission.enter(this.#tenantId, counted);
     } else if (counted < this.#reserved) this.#admission.leave(this.#tenantId, this.#reserved - counted);

@@ -10,10 +10,16 @@ export const ACTIVE_REQUESTS_MAX = 8;
 /** The maximum unsent output of a connection when its next request starts. */
 const UNSENT_BYTES_MAX = 256 * 1024;
 
-/** The maximum waiting bytes in all connections of a server. A connection holds 64 KB of them, and another 64 KB unread in Node. */
+/**
+ * The maximum waiting bytes in all connections of a server. One connection usually holds at most 64 KB of them, and another 64 KB unread in
+ * Node.
+ */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Chunks of a waiting body that are parsed in one turn, because a body may contain text like the end of a head. */
+/**
+ * The maximum number of chunks of waiting input that are parsed in one turn. A chunk ends where a head could end, and a body may contain
+ * many such places.
+ */
 const CHUNKS_MAX = 256;
 
 /** How long waiting requests may be started before the event loop continues. */
@@ -62,7 +68,7 @@ export function paceRequests(
 /** Internal properties of a connection of Node's HTTP server. */
 type ServedSocket = Socket & { _paused?: boolean; parser?: object | null };
 
-/** The internal property that pacing needs and a socket lacks, or undefined. Other versions of Node may differ. */
+/** The internal property or the listener that pacing needs and this socket lacks, or undefined. Other versions of Node may differ. */
 function missingInternal(socket: ServedSocket): string | undefined {
   if (typeof socket._paused !== 'boolean') return 'socket._paused';
   if (typeof (socket.parser ?? undefined) !== 'object') return 'socket.parser';

@@ -7,8 +7,9 @@ import { isLight } from './body-bounds.ts';
 const SEED = randomInt(2 ** 32);
 
 /**
- * Parses a body as JSON in UTF-8 (RFC 8259). Anything else is `invalid_json`, with the position of the error. Bodies that are not light
- * are counted first, because few bytes can contain millions of values, which cost seconds and gigabytes to parse.
+ * Parses a body as JSON in UTF-8 (RFC 8259). Anything else is `invalid_json`, with the position of the error if it is known. In bodies that
+ * are not light, values and names are counted first, because few bytes can contain millions of values, which cost seconds and gigabytes to
+ * parse. Too many are `validation_failed`.
  */
 export function parseJson(document: Buffer, bounds: JsonBounds): { text: string; value: unknown } {
   if (document.length === 0) throw notJson('the body is empty; send a JSON object');

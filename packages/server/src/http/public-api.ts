@@ -34,7 +34,7 @@ export interface PublicApi {
 
 /**
  * The five endpoints and their extensions. The order of checks (docs/errors.md): route and method (the router); key and scope before a byte
- * of the body is read; rate; media type and size; body; back-pressure (the queue of the endpoint).
+ * of the body is read; rate; free disk space; media type and size; body; back-pressure (the queue of the endpoint).
  */
 export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {
@@ -81,7 +81,7 @@ async function respond(reply: FastifyReply, pending: Promise<IngestReply>): Prom
   return reply.headers(headers).header('content-type', 'application/json; charset=utf-8').send(json);
 }
 
-/** 1 to 255 printable ASCII characters, given once; anything else is rejected. */
+/** The Idempotency-Key of a request: 1 to 255 printable ASCII characters, given once. Undefined if absent; anything else is rejected. */
 function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
   if (raw.headers['idempotency-key'] === undefined) return undefined;
   const [key = '', ...more] = raw.headersDistinct['idempotency-key'] ?? []; // `headers` joins repeated headers.
@@ -95,7 +95,10 @@ function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
 
 const NONCE = new RegExp(NONCE_PATTERN);
 
-/** The request's nonce, well-formed and given once. Anything else is rejected, because the sender expects it in the decision. */
+/**
+ * The request's nonce, well-formed and given once; undefined if absent. Anything else is rejected, because the sender expects it in the
+ * decision.
+ */
 function nonceOf({ raw }: FastifyRequest): string | undefined {
   if (raw.headers['countersign-nonce'] === undefined) return undefined;
   const [nonce = '', ...more] = raw.headersDistinct['countersign-nonce'] ?? [];
@@ -114,7 +117,7 @@ const prefersAttestation = ({ headers }: FastifyRequest): boolean =>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Name of the endpoint in metrics. */
+    /** Name of the endpoint in metrics and the log. */
     endpoint?: string;
   }
 }

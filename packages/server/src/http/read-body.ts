@@ -54,8 +54,9 @@ export interface ReadingLimits {
 }
 
 /**
- * Reads a body up to its limit and decompresses it. Its memory is reserved before a byte is read; the caller releases it with `leave`.
- * A compressed body is rejected at the first byte beyond the limit, so that a decompression bomb stops there.
+ * Reads a body up to its limit and decompresses it. Memory is reserved before a byte is read, and more while a body of unknown length
+ * grows; the caller releases it with `leave`. A compressed body is rejected at the first byte beyond the limit, so that a decompression
+ * bomb stops there.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -121,7 +122,10 @@ function closeIfUnread(request: IncomingMessage, error: unknown): unknown {
   return error;
 }
 
-/** Most bodies have arrived completely when their key has been checked. An async iterator would cost more than everything else. */
+/**
+ * Reads a body that has arrived completely, as most have when their key has been checked. An async iterator would cost more than everything
+ * else.
+ */
 function readArrived(request: IncomingMessage, addChunk: (chunk: Buffer) => void): void {
   for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) addChunk(chunk);
 }

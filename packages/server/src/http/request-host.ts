@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/api-error.ts';
 
-/** RFC 9110, section 7.2, restricted to names and addresses of machines, with an optional port. */
+/** A Host header, which may be empty (RFC 9110, section 7.2), restricted to names and addresses of machines, with an optional port. */
 const HOST = /^(?:[\w.~-]*|\[[0-9a-f:.]+\])(?::\d{0,5})?$/i;
 
 /** The authority of a request target in absolute form (RFC 9112, section 3.2.2), which replaces Host. */
@@ -13,8 +13,9 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 export type HostCheck = (request: FastifyRequest) => ApiError | undefined;
 
 /**
- * Requests must name one well-formed host. If names are configured, it must be one of them, a loopback name, or the address of the
- * connection. This blocks pages whose own host name resolves to this server (DNS rebinding).
+ * Checks that a request names one well-formed host. If names are configured, the host must be one of them, a loopback name, or the local
+ * address of the connection, except on routes with `anyHost`. This blocks pages whose own host name resolves to this server (DNS
+ * rebinding).
  * @param names the allowed names; empty for any.
  * @param behindProxy whether `X-Forwarded-Host` replaces Host.
  */

@@ -16,8 +16,8 @@ interface RejectionCount {
 }
 
 /**
- * Logs responses. Each one is logged at level debug. Above it, rejections are counted by kind and written once a second, so that
- * thousands of bad requests per second do not fill the disk.
+ * Logs each response at level debug, and a 500 at level warn. The other rejections are also counted by kind, and the counts are written
+ * once a second at a higher level, so that thousands of bad requests per second do not fill the disk.
  */
 export class ResponseLog {
   readonly #log: FastifyBaseLogger;

@@ -17,7 +17,7 @@ import { isPersonal } from './personal-data.ts';
 import { isWebAddress } from './web-address.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Longer texts are rejected before hashing, which is expensive. */
+/** Longer passwords are rejected before hashing, which is expensive. */
 const PASSWORD_BYTES_MAX = 1024;
 
 /** The formats of the contract's schemas, checked by the functions that parse them. */
@@ -83,7 +83,7 @@ const validators = new WeakMap<TSchema, ValidateFunction>();
 function validatorOf(schema: TSchema): ValidateFunction {
   let validator = validators.get(schema);
   if (validator === undefined) {
-    // Without its $id, which Ajv may already know as the name of a part of another schema.
+    // The $id is removed, because Ajv may already know it as the name of a part of another schema.
     const { $id: _, ...unnamed } = schema as TSchema & { $id?: string };
     validator = firstError.compile(unnamed);
     validators.set(schema, validator);
@@ -101,8 +101,8 @@ type ObjectSchema = TSchema & {
 };
 
 /**
- * All issues of one object, then those of nested objects and list items, up to the limit. List items are validated one by one, because one
- * schema for all would turn millions of invalid items into millions of error objects.
+ * The issues of one object, then those of nested objects and list items. It stops soon after the limit, and the callers cut the list. List
+ * items are validated one by one, because one schema for all would turn millions of invalid items into millions of error objects.
  */
 function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[] {
   const shallow = shallowValidator(schema);
@@ -123,7 +123,10 @@ function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[]
   return issues;
 }
 
-/** Unknown members, up to a number. Checked here, because Ajv creates an error for each, and a megabyte contains 100,000 of them. */
+/**
+ * The issues of unknown members, at most `max`. Ajv does not check these members, because it creates an error for each, and a megabyte
+ * contains 100,000 of them.
+ */
 function unknownMembers(schema: ObjectSchema, value: Record<string, unknown>, at: Steps, max: number): Issue[] {
   const { properties = {}, additionalProperties } = schema;
   const issues: Issue[] = [];

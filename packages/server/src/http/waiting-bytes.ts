@@ -17,7 +17,7 @@ export class WaitingBytes {
     this.#bytesMax = bytesMax;
   }
 
-  /** Counts bytes of an input, which may close it or another one. */
+  /** Counts bytes of an input. Beyond the limit, this closes the largest inputs, which may include this one. */
   add(input: WaitingInput, bytes: number): void {
     this.#total += bytes;
     this.#bytesOf.set(input, (this.#bytesOf.get(input) ?? 0) + bytes);

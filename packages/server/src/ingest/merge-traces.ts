@@ -20,7 +20,10 @@ export interface ResolvedTrace {
   totals: Usage | undefined;
 }
 
-/** Merges spans into known traces and returns the totals by the IDs of the traces. The submissions must have been sent before. */
+/**
+ * Merges spans into known traces and returns the totals by the IDs of the traces. The submissions must have been sent before.
+ * @throws RejectedItems with the requests whose trace would have sums that are too large.
+ */
 export async function mergeTraces(
   tx: Transaction,
   receivedAt: string,

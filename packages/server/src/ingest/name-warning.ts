@@ -1,15 +1,15 @@
 /** The response header that names known agents whose names look like a newly registered one. */
 export const WARNING_HEADER = 'Countersign-Warning';
 
-/** The maximum number of warnings in a response. */
+/** The maximum number of new agents that the header names. */
 const WARNINGS_MAX = 3;
 /** The longest encoded name in a warning, because HTTP clients accept only a few KiB of headers. */
 const ENCODED_LENGTH_MAX = 300;
 
 /**
  * The header for new agents that look like known ones, `similar-agent-name;agent_name=Bot;similar_to=bot`, several joined by a comma;
- * undefined if there are none. Names are UTF-8 in percent-encoding. A longer name is cut off and ends in `...`, and `more=2` counts omitted
- * warnings.
+ * undefined if there are none. Names are UTF-8 in percent-encoding. A name longer than ENCODED_LENGTH_MAX is cut off and ends in `...`. If
+ * there are more than WARNINGS_MAX, `similar-agent-name;more=2` gives the number of omitted ones.
  */
 export function similarNameWarning(registered: readonly { name: string; similar: readonly string[] }[]): string | undefined {
   const warned = registered.filter(({ similar }) => similar.length > 0);

@@ -28,7 +28,7 @@ export interface NewAgent {
 
 /** The result of registering the agents of a batch. */
 export interface Registration {
-  /** The head of the log `evidence` after the new agents; undefined without any. */
+  /** The head of the log `evidence` after the new agents; undefined if there are none. */
   head?: LockedHead;
   /** Adds the header about similar names to the outcome of a record that registers these agents. */
   warn(outcome: Outcome, registered: readonly NewAgent[]): Outcome;
@@ -105,7 +105,7 @@ async function requireUnknown(tx: Transaction, head: LockedHead, agents: readonl
     throw new EvidenceBrokenError(`agents: the row ${missing.id} of tenant ${tx.tenantId} is gone, or its name was changed`);
 }
 
-/** The agents in the log with these IDs and names. */
+/** The agents in the log that have one of these IDs or names. */
 export function agentsClaimed(state: EvidenceState, claims: readonly { id: string | null; name: string | null }[]): Agent[] {
   const found = new Map<string, Agent>();
   for (const { id, name } of claims) {

@@ -26,8 +26,8 @@ export function replayability({ idempotencyKey, document }: IngestRequest): {
 export type Outcome = IngestReply | ApiError;
 
 /**
- * Runs a batch so that no request is stored twice, and commits. Requests whose key has a stored response get that response again. The others
- * are written, and their responses are stored in the same transaction.
+ * Runs a batch so that no request with an Idempotency-Key is stored twice, and commits. Requests whose key has a stored response get that
+ * response again. The others are written, and the responses to those with a key are stored in the same transaction.
  */
 export async function commitWithReplays<I extends Replayable>(
   tx: Transaction,

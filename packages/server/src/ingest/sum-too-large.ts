@@ -12,7 +12,7 @@ export const sumTooLarge = (error: SumTooLargeError, at: Steps): Issue => ({
   message: `${error.message}; send smaller amounts`,
 });
 
-/** Maps each record, or throws a 422 with the issues of all records whose own sums are too large. */
+/** Maps each record. Throws a 422 if sums of single records are too large, with the issues of up to ISSUES_MAX records. */
 export function withSums<R, F>(
   records: readonly R[],
   make: (record: R, index: number) => F,

@@ -45,7 +45,10 @@ function prepareTrace(request: IngestRequest, trace: Trace): PreparedBody {
 /** Keeps two requests for one trace out of one batch. */
 export const traceFoldKey = (traceId: string): string => `trace:${traceId}`;
 
-/** The facts of a trace in the form of this endpoint, for traces of every endpoint. */
+/**
+ * The columns of a trace whose document has the form of this endpoint. Also used for OpenTelemetry traces, which are mapped to this form.
+ * @throws ApiError if the sums of a span are too large.
+ */
 export function traceFacts(trace: Trace, principal: IngestRequest['principal']) {
   const spans = trace.spans ?? undefined;
   const supplied = suppliedUsage(trace);

@@ -14,7 +14,7 @@ import { AgentBook } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
 import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
 
-/** An audit entry to link. */
+/** An audit entry to append. */
 export interface PreparedAudit extends Replayable {
   claim: AgentClaim;
   entry: Omit<UnlinkedEntry, 'tenant_id' | 'id' | 'recorded_at'>;
@@ -22,8 +22,8 @@ export interface PreparedAudit extends Replayable {
 
 /**
  * The largest batch that is appended to a remembered head. For a few entries the saved round trip is half of their latency. For many, more
- * entries arrive during the round trip and join the next batch. Without it, batches are smaller, and the rate is 6 to 12 % lower
- * (docs/performance.md).
+ * entries arrive during the round trip and join the next batch. Without the round trip, batches are smaller, and the rate is 6 to 12 %
+ * lower (docs/performance.md).
  */
 const REMEMBERED_HEAD_ITEMS_MAX = 4;
 

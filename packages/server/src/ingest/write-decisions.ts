@@ -71,8 +71,8 @@ export async function writeDecisions(
 }
 
 /**
- * Gives both logs the later of their two times, so that a decision is never recorded before its approval, which is an entry of the other
- * log. So a withdrawal can detect whether the approval was used.
+ * Gives both logs the later of their two times, so that the time of a decision is never before that of its approval, which is an entry of
+ * the other log.
  */
 function withSameTime({
   audit,
@@ -83,9 +83,9 @@ function withSameTime({
 }
 
 /**
- * Stores the decisions, and the blocked ones in the ledger too, and commits.
+ * Stores the decisions, and the blocked ones in the ledger too, requests approvals, and commits. Does nothing without decisions.
  * @param now when they were decided.
- * @returns the header with the heads of both trees, which clients keep as evidence (docs/formats.md, "Checkpoints"), and the workspace.
+ * @returns two headers: the heads of both trees, which clients keep as evidence (docs/formats.md, "Checkpoints"), and the workspace.
  */
 async function storeDecisions(
   tx: Transaction,

@@ -66,7 +66,7 @@ async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Pro
   return outcomes.map((outcome, index) => registration.warn(outcome, registered[index] ?? []));
 }
 
-/** The event of an evaluation in the log `evidence`; none without an agent. */
+/** The event of an evaluation in the log `evidence`. An evaluation without an agent has none. */
 function factOf(row: EvaluationRow): NewFact[] {
   if (row.agentId === null) return [];
   return [

@@ -35,7 +35,7 @@ export const writeTraces = (
 /** The stored traces and agents of some requests. The traces are locked. */
 export type StoredTraces = Awaited<ReturnType<typeof lookUpTraces>>;
 
-/** Locks the known traces of requests and reads their agents, in one round trip. */
+/** Locks the known traces of requests and reads the agents that they name, in one round trip. Reads the clock if no head is remembered. */
 export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads) {
   const [clock, locked, agents] = await Promise.all([
     heads.has(tx.tenantId) ? undefined : readClock(tx),
@@ -82,7 +82,7 @@ export async function storeTraces(
   );
 }
 
-/** Sends the statements that need not be awaited: rows of new traces, and the submissions. */
+/** Sends the statements whose results are not needed: rows of new traces and their search index, earlier spans, and the submissions. */
 function insertRows(tx: Transaction, receivedAt: string, accepted: readonly ResolvedTrace[], places: DocumentPlaces): void {
   const fresh = accepted.filter(({ known }) => known === undefined);
   const known = accepted.filter(({ known }) => known !== undefined).map(({ id }) => id);

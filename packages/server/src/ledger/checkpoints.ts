@@ -21,6 +21,7 @@ export interface CheckpointRequest {
 /**
  * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before signing, the tree is compared with the stored
  * rows and with the newest checkpoint, so a changed or rewritten log is never signed.
+ * @throws LogRewrittenError if the log was changed or rewritten.
  * @throws ClockUnsafeError if a new checkpoint would get a wrong time.
  */
 export async function checkpointOf(

@@ -20,7 +20,7 @@ export class DropRecords {
     this.#tenantId = tenantId;
   }
 
-  /** Returns those of these submissions that were dropped. The table of dropped traces only names the event; the event is the proof. */
+  /** Returns which of these submissions were dropped. The table of dropped traces only names the event; the event is the proof. */
   async find(submissions: readonly TraceSubmission[]): Promise<Set<TraceSubmission>> {
     const ids = [...new Set(submissions.map(({ id }) => id))];
     const places = await inTenantTransaction(this.#pool, this.#tenantId, (tx) => findDroppedTraces(tx, ids));

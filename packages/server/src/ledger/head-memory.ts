@@ -87,9 +87,8 @@ export function countRefusedLogs(pool: Pool): number {
 const keyOf = (tx: Transaction, log: LogName): string => `${tx.tenantId} ${log}`;
 
 /**
- * The last committed head of a log that this process has seen; before that, the one in the HeadStore. Call it before a statement that reads
- * the head.
- * Returns a promise only at the first use of a log, so that later statements of the same round trip are not delayed.
+ * The last committed head of a log that this process has seen; if it has seen none, the one in the HeadStore. Call it before a statement
+ * that reads the head. Returns a promise only if this process has seen no head, so that other statements of the round trip are not delayed.
  */
 export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
   const { heads, store } = memoryOf(tx.seals);
@@ -107,7 +106,7 @@ export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree, sh
   if ((known?.size ?? -1) <= tree.size) acceptHead(tx, log, tree, sharedReads ?? known?.sharedReads);
 }
 
-/** Accepts a head regardless of earlier ones, after the operator has accepted a restore. */
+/** Remembers a head regardless of earlier ones. Called directly after the operator has accepted a restore. */
 export function acceptHead(tx: Transaction, log: LogName, { size, frontier }: StoredTree, sharedReads = 0): void {
   const { heads } = memoryOf(tx.seals);
   const key = keyOf(tx, log);
@@ -152,7 +151,7 @@ export async function continuityFault(
 ): Promise<string | undefined> {
   if (seen === undefined || seen.size === 0) return undefined;
   if (tree.size < seen.size) return `it has ${tree.size} rows, and had ${seen.size}: an older state was restored`;
-  // The frontier determines the root. This is the case of nearly every batch, and a root takes about 15 hashes.
+  // Equal frontiers have equal roots. Nearly every batch finds the head unchanged, and computing a root takes about 15 hashes.
   const isUnchanged = tree.size === seen.size && seen.frontier !== undefined && sameBytes(tree.frontier, seen.frontier);
   if (isUnchanged || (await hasGrownInto(tx, log, seen, tree, growth))) return undefined;
   const root = tree.size === seen.size ? openFrontier(tree).root() : await storedRoot(tx, log, seen.size);

@@ -10,7 +10,7 @@ import { findKeys, type KeyRecord } from '../storage/ingestion-keys.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
 import { LogFold } from './log-fold.ts';
 
-/** The state of the key audit trail: the valid keys. */
+/** The states of the key audit trails: the keys of each workspace, including revoked ones. Only these states authenticate keys. */
 export const keyStates = new LogFold<KeyEvent, KeyState>({
   log: 'keys',
   domain: KEY_EVENT_DOMAIN,
@@ -37,8 +37,9 @@ function credentialOfRow(record: KeyRecord): string {
 }
 
 /**
- * The key of a row, from the key audit trail. If the row differs from the trail, it is reported and undefined is returned. Returns a
- * promise only if the trail has events that this process has not read, or if the row differs on Citus.
+ * The key of a row, from the key audit trail; undefined if the row differs from the trail. Such a row is reported, unless the trail has
+ * grown since the row was read. Returns a promise only if the trail has events that this process has not read, or if the row differs on
+ * Citus.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const key = compareKey(pool, record);

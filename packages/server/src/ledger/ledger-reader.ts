@@ -28,7 +28,7 @@ export interface ConsistencyProof {
 /** The parts of a reader. */
 export interface ReaderParts extends AttestationKeys {
   pool: Pool;
-  /** The newest checkpoint of the log if it covers this many rows, otherwise a new one over all rows. */
+  /** The newest checkpoint of the log if it covers this many rows or all rows, otherwise a new one over all rows. */
   checkpointOver: (tenantId: string, log: LogName, rows: number) => Promise<StoredCheckpoint>;
   publicKeys: () => Promise<{ keys: object[] }>;
 }
@@ -84,8 +84,8 @@ export class LedgerReader {
   }
 
   /**
-   * The proof between two sizes; `second` defaults to that of the newest checkpoint. undefined if `second` is smaller than `first`, or
-   * larger than the log.
+   * The proof between two sizes; `second` defaults to the size of a checkpoint over all current rows. undefined if `second` is smaller than
+   * `first`, or larger than the log.
    */
   async consistencyProof(
     tenantId: string,
@@ -121,7 +121,10 @@ export class LedgerReader {
     return this.#read(tenantId, (tx) => attestStored(tx, id, this.#parts));
   }
 
-  /** The decision's attestation. Throws if the server has not signed the decision, or it is not in the sealed log. */
+  /**
+   * The decision's attestation; undefined if there is no such decision.
+   * @throws LogRewrittenError if the decision is not as the server signed it, or is not in the sealed log.
+   */
   async attestation(tenantId: string, id: string): Promise<Envelope | undefined> {
     const attested = await this.attested(tenantId, id);
     if (attested === undefined) return undefined;

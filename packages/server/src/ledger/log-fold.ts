@@ -22,7 +22,7 @@ interface FoldedState<Event> {
 /** How the events of one log are read and applied. */
 export interface FoldedLog<Event, State extends FoldedState<Event>> {
   log: LogName;
-  /** The prefix of the canonical text of an event in its hash. */
+  /** The prefix that is hashed before the canonical text of an event. */
   domain: string;
   /** The events after number `after`, up to `last`, in order; at least one if there is one. */
   read(tx: Transaction, after: number, last: number): Promise<{ seq: number; document: string }[]>;
@@ -43,8 +43,8 @@ interface Fold<State> {
 }
 
 /**
- * Keeps the state of a log for each workspace. At every use the tree over its events is compared with the sealed head, so a state never
- * contains an event that the server has not written.
+ * Keeps the state of a log for each workspace. Before events read from the database are used, the tree over them is compared with the
+ * sealed head, so no event that the server has not written is used.
  */
 export class LogFold<Event, State extends FoldedState<Event>> {
   readonly #log: FoldedLog<Event, State>;
@@ -75,7 +75,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     throw new Error(`the log ${this.#log.log} of tenant ${tx.tenantId} has grown during ${READS_MAX} reads`);
   }
 
-  /** The state under a locked head, which no other transaction can change. Throws LogRewrittenError as `read` does. */
+  /** The state at a locked head, which no other transaction can move. Throws LogRewrittenError as `read` does. */
   async atHead(tx: Transaction, head: LockedHead): Promise<State> {
     return this.#verified(tx, await this.#readUpTo(tx, head), head);
   }
@@ -160,7 +160,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     throw this.#rewritten(tx, `the ${state.size} events are not those that the head of ${head.seq} rows covers`);
   }
 
-  /** Drops the state, because applied events cannot be undone. */
+  /** Returns the error for a changed log. Drops the state, because applied events cannot be undone. */
   #rewritten(tx: Transaction, fault: string): LogRewrittenError {
     this.forget(tx);
     noteHeadState(tx, this.#log.log, false);

@@ -63,14 +63,14 @@ export const proveInclusion = (tx: Transaction, log: LogName, index: number, siz
 export const proveConsistency = (tx: Transaction, log: LogName, first: number, second: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, consistencyRanges(first, second));
 
-/** The root over the first `size` rows, from the stored rows and nodes. */
+/** The root over the first `size` rows, from the stored rows and nodes. @throws LogRewrittenError if some are missing. */
 export async function storedRoot(tx: Transaction, log: LogName, size: number): Promise<Uint8Array> {
   if (size === 0) return sha256(new Uint8Array());
   const [root] = await hashesOf(tx, log, [{ start: 0, end: size }]);
   return root!;
 }
 
-/** Reads the hashes for the ranges, at most 255 for each level and edge, in one round trip, and computes the hashes of the ranges. */
+/** Computes the hashes of ranges. Reads at most 255 stored hashes for each level and edge, and those in small gaps, in one round trip. */
 async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRange[]): Promise<Uint8Array[]> {
   const places = ranges.flatMap(completeSubtrees);
   const runs = await Promise.all(runsBelow(places).map((run) => readRun(tx, log, run)));
@@ -91,7 +91,7 @@ const coversRun = (run: Run, { level, first, end }: Run): boolean => run.level =
 /** The largest gap within a run. Reading unneeded hashes in gaps reduces about twenty statements to five. */
 const GAP_MAX = 2 ** STORED_LEVEL_STEP;
 
-/** The runs to read for some places, as few as possible. */
+/** The runs to read for some places. Runs with a gap of at most GAP_MAX between them are joined. */
 function runsBelow(places: readonly NodePlace[]): Run[] {
   const runs: Run[] = [];
   for (const next of places.map(storedBelow).sort((one, other) => one.level - other.level || one.first - other.first)) {

@@ -43,7 +43,10 @@ export class RememberedHeads {
     this.#wallClock = wallClock;
   }
 
-  /** The remembered head, if any, with the current time of the database. After moving it, the caller passes the next head to `remember`. */
+  /**
+   * The remembered head with the estimated current time of the database; undefined if the head must be read. After moving the head, the
+   * caller passes the next one to `remember`.
+   */
   get(tenantId: string): LockedHead | undefined {
     const memory = this.#memories.get(tenantId);
     if (memory === undefined) return undefined;
@@ -79,7 +82,7 @@ export class RememberedHeads {
     const now = this.#clock();
     const known = this.#memories.get(tenantId);
     if (guessed !== undefined) {
-      // The heads of all tenants were dropped meanwhile, and with this one the reading of the clock that it needs.
+      // Meanwhile the heads of all tenants were dropped, also the clock reading that this head needs.
       if (known === undefined) return;
       known.head = head;
       return;

@@ -18,7 +18,7 @@ export const UNREADABLE_DOCUMENT = 'its document cannot be read: its segment was
 export class RowFindings<Finding extends RowFinding> {
   readonly #byTenant = new Map<string, readonly Finding[]>();
 
-  /** Replaces the findings of a workspace, and returns the new ones. */
+  /** Replaces the findings of a workspace. Returns those that were not known before. */
   replace(tenantId: string, findings: readonly Finding[]): Finding[] {
     const known = new Set(this.of(tenantId).map(identity));
     if (findings.length === 0) this.#byTenant.delete(tenantId);
@@ -26,7 +26,7 @@ export class RowFindings<Finding extends RowFinding> {
     return findings.filter((finding) => !known.has(identity(finding)));
   }
 
-  /** Adds findings of a workspace that was not compared completely, and returns the new ones. */
+  /** Adds findings of a workspace that was not compared completely. Returns those that were not known before. */
   add(tenantId: string, findings: readonly Finding[]): Finding[] {
     const known = this.of(tenantId);
     const added = new Set(findings.map(identity));

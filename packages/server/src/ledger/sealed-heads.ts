@@ -98,14 +98,14 @@ async function verifyLocked<L extends LogName>(
   return locked;
 }
 
-/** Reads the head of a log without a lock. Throws LogRewrittenError in the same cases. */
+/** Reads the head of a log without a lock. Throws LogRewrittenError in the same cases as `lockSealedHeads`. */
 export async function readSealedHead(tx: Transaction, log: LogName): Promise<ReadHead> {
   const found = lastSeen(tx, log);
   const seen = found instanceof Promise ? await found : found;
   return verifyHead(tx, log, seen, await readHead(tx, log));
 }
 
-/** Moves a locked or guessed head, and seals it. */
+/** Moves a locked or guessed head to its next state, with a seal. */
 export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & Pick<LockedHead, 'guessed'>): void {
   const seal = tx.seals.ofHead({ ...sealedOf(tx, log, head), lastMoment: head.now.replace('Z', '000Z') });
   tx.afterCommit(() => rememberSeen(tx, log, head.tree));
@@ -113,7 +113,7 @@ export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & 
   else moveGuessedHead(tx, log, head.guessed, head, seal);
 }
 
-/** Why a stored head was not written by this installation; undefined if its seal is valid. */
+/** Why a stored head is not valid; undefined if its seal is valid and its tree covers all rows. */
 export function sealFault(tx: Transaction, log: LogName, head: StoredHead): string | undefined {
   const { seal } = head;
   if (seal === null) return 'it has no seal: it was written outside the server';

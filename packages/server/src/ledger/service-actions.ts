@@ -43,7 +43,7 @@ export const SERVICE_ACTIONS = {
   'approval.required': ['asked_by', 'decision_id', 'response_sha256'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** One of those actions. */
+/** One of the actions in SERVICE_ACTIONS. */
 export type ServiceAction = keyof typeof SERVICE_ACTIONS;
 
 /** The metadata that an entry of an action may have; null if the action has none. */

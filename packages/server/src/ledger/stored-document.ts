@@ -9,8 +9,9 @@ export function parsedDocument(document: string): Record<string, unknown> | unde
 }
 
 /**
- * The first column that differs from the document of its row, which is the part that was hashed or signed.
- * @param names of columns that repeat members of the document. The column `recorded_at` has microseconds; the last three digits are zero.
+ * The fault of the first column that differs from the document of its row; undefined if none does. The document was hashed or signed.
+ * @param names of columns that repeat members of the document. The column `recorded_at` has microseconds, whose last three digits must be
+ *   zero.
  */
 export function columnFault<Name extends string>(
   document: Record<string, unknown>,

@@ -37,7 +37,7 @@ export class StoredHeads {
     return new StoredHeads(pool, selection, latest?.size ?? -1);
   }
 
-  /** The next checkpoints up to a size that were not returned yet, as far as they are valid; and the fault of the first invalid one. */
+  /** Returns the checkpoints up to a size that were not returned before. Stops at an invalid one, and returns its fault too. */
   async upTo(size: number): Promise<{ heads: KeptHead[]; contradiction: Contradiction | undefined }> {
     const heads: KeptHead[] = [];
     for (;;) {

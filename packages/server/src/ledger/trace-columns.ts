@@ -115,7 +115,7 @@ function hasSameSpans({ spans }: Trace, submission: StoredSubmission): boolean {
   }
 }
 
-/** The first column that differs from the documents. */
+/** The fault of the first column that differs from the documents; undefined if none does. */
 function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): string | undefined {
   let expected: TraceColumns | undefined;
   try {

@@ -62,7 +62,7 @@ function rowFault(
   // The signature covers the content of the text. This comparison finds duplicate members, and values in another notation.
   if (JSON.stringify(decision) !== row.document) return 'the stored document is not as it was written: its text was altered';
   const { decision_id: id, timestamp, asked_by: askedBy } = decision;
-  // Older versions did not sign who asked, so that column cannot be checked.
+  // Older versions did not sign who asked, so the column recorded_by of their decisions cannot be checked.
   const columns = { ...decision, id, recorded_at: timestamp, recorded_by: askedBy ?? row.recorded_by };
   return (
     moments.next(seq, timestamp, 'timestamp') ??

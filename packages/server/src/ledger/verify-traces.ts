@@ -110,7 +110,7 @@ const storedBy = (event: TraceLogEvent): number =>
     ? -event.traces.reduce((sum, { submissions }) => sum + submissions, 0)
     : event.submissions.length;
 
-/** The traces of an event that were dropped and still have rows. */
+/** The traces that an event says were dropped, but that still have rows. */
 async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent): Promise<TraceFinding[]> {
   const ids = traces.map(({ id }) => id);
   const stored = await inTenantTransaction(pool, tenant_id, (tx) => findStoredTraces(tx, ids));
@@ -191,7 +191,7 @@ function rowFault(
 /**
  * Stored submissions that no event contains. The search runs only if there are more rows than submissions in the log.
  * @param walked the number of verified events.
- * @param logged the number of submissions that these events add, without those that they drop.
+ * @param logged the number of submissions that these events add, minus the number that they drop.
  */
 async function addedRows(pool: Pool, tenantId: string, walked: number, logged: number): Promise<TraceFinding[]> {
   const { rows, seq } = await inTenantTransaction(pool, tenantId, countSubmissions);

@@ -25,8 +25,8 @@ export interface ReadExport<Record = SpanRecord> {
   /** Whether user ids that are personal data were removed from the records and overwritten in the body. */
   isRedacted: boolean;
   /**
-   * The body to store if user IDs were removed from JSON. Otherwise the document of the request is stored; in protobuf they are overwritten
-   * in place.
+   * The body to store if user IDs were removed from JSON. Otherwise the document of the request is stored: in a protobuf document, user IDs
+   * are overwritten in place.
    */
   body?: string;
 }
@@ -47,7 +47,7 @@ export interface PreparedExport extends Replayable {
   recordedBy: string;
   traces: TraceOfExport[];
   logs: LogOfExport[];
-  /** How many records are not stored because of their content, and the reasons. Removed user IDs are one of the reasons. */
+  /** The number of records that are not stored, and messages to the sender: why they are not stored, and whether user IDs were removed. */
   shortfall: PartialSuccess;
 }
 

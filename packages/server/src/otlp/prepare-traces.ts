@@ -11,7 +11,7 @@ import { logsOfFindings } from './prepare-logs.ts';
 
 /**
  * Prepares an export of spans.
- * @throws ApiError if there are spans and none has valid ids, or if the totals of a trace are too large.
+ * @throws ApiError if there are spans and none has valid IDs, or if the sums of a span or the totals of a trace are too large.
  */
 export function prepareTraceExport(request: ExportRequest, read: ReadExport<SpanRecord>): PreparedExport {
   const valid = read.records.filter(({ traceId, spanId }) => traceId !== '' && spanId !== '');

@@ -27,8 +27,8 @@ export function writeExports(
 }
 
 /**
- * Looks up the traces in the round trip that looks up stored responses. Not if log records report exceptions: the traces of these records
- * are locked first, and all transactions must lock in the same order.
+ * Looks up the traces in the round trip that looks up stored responses. Returns undefined if there are none, or if log records report
+ * exceptions: the traces of these records must be locked first, because all transactions lock in the same order.
  */
 function lookUpEarly(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<StoredTraces> | undefined {
   const traces = items.flatMap((item) => item.traces);
@@ -102,6 +102,6 @@ async function storeExports(
   return outcomes;
 }
 
-/** Rejects the exports that contain rejected traces. */
+/** The error that rejects the exports of rejected traces. */
 const refusedExports = (refused: ReadonlyMap<Item, ApiError>, itemOf: ReadonlyMap<Item, QueuedExport>): RejectedItems =>
   new RejectedItems(new Map([...refused].map(([trace, error]) => [itemOf.get(trace)!, error])));

@@ -33,7 +33,7 @@ export async function claimAccount(tx: Statements, claimant: Claimant): Promise<
     if (account?.passwordChangedAt !== claimant.known.passwordChangedAt) throw signInFailed();
     return;
   }
-  // The address was registered by a concurrent request, so its password is required now.
+  // If nothing was inserted, a concurrent request has registered the address, so its password is required now.
   if (!(await insertPerson(tx, claimant.newcomer))) throw signInFailed();
   await endSetUp(tx);
 }

@@ -7,7 +7,7 @@ const FORM = /^[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]{1,64}@[^\s@<>"(),:;[\]\\\p{Cc}\p{
 /** The longest mail address, in characters (RFC 5321). */
 const LENGTH_MAX = 254;
 
-/** Whether a text, without surrounding blanks, is an e-mail address in its normalized form, which may be longer. */
+/** Whether a text is an e-mail address after normalization, which may change its length. */
 export function isEmailAddress(text: string): boolean {
   if (text.length > 2 * LENGTH_MAX || !text.isWellFormed()) return false;
   const compared = comparedEmail(text);

@@ -11,8 +11,8 @@ const PER_ADDRESS_MAX = 50;
 
 /**
  * Counts an attempt before its password is checked: against its address, then against the account, whether or not it exists. The order
- * keeps rejected clients from locking the accounts of others. Counted in the database, so that all servers share it. A successful attempt
- * is not counted, so that frequent sign-ins are possible.
+ * keeps rejected clients from locking the accounts of others. The counts are in the database, so that all servers share them. After a
+ * successful attempt the caller calls `takeBack`, so that frequent sign-ins are possible.
  * @throws ApiError `rate_limited`, without checking the password.
  */
 export async function countSignInAttempt(pool: Pool, email: string, address: string): Promise<{ takeBack(): Promise<unknown> }> {

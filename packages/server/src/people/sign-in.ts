@@ -24,7 +24,7 @@ export interface Claim {
 export const signInFailed = (): ApiError => new ApiError('sign_in_failed');
 
 /**
- * The account of a valid claim. For an unknown account it takes the same time and returns the same error.
+ * The account of a valid claim. An unknown account takes the same time and throws the same error as a wrong password.
  * @throws ApiError `sign_in_failed`, `rate_limited`
  */
 export async function provenAccount(pool: Pool, { email, password }: Claim, { address }: Caller): Promise<Account> {

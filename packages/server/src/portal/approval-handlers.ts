@@ -57,7 +57,7 @@ export const approvalHandlers = handlers({
   },
 });
 
-/** A larger difference is a time in the future. The clocks of two servers may differ by this much. */
+/** A time counts as being in the future if it is further ahead than this. The clocks of two servers may differ by this much. */
 const FUTURE_MS_MIN = 5_000;
 
 async function approvalDetail(

@@ -33,7 +33,7 @@ const CONTENT_TYPES: Record<string, string> = {
 
 /**
  * The built files by their paths, read once: a few megabytes. So no path of a request is ever looked up on disk, and a running server keeps
- * a consistent set while the pages are rebuilt.
+ * a consistent set while the pages are rebuilt. Empty if the pages are not built.
  */
 export function readBuiltPages(folder: string): ReadonlyMap<string, BuiltFile> {
   const files = new Map<string, BuiltFile>();

@@ -52,7 +52,7 @@ export const evaluationHandlers = handlers({
     }),
 });
 
-/** The details that the public endpoint does not accept. The time is as the database parsed it. */
+/** The details of an evaluation that the public endpoint does not accept. `evaluated_at` is as the database parsed it. */
 export function detailsOf({
   document,
   evaluated_at,

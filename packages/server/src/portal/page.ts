@@ -64,5 +64,5 @@ export async function pageOf<Row>(
   return { items, next: rows.length > items.length && last !== undefined ? writeCursor(placeOf(last)) : null };
 }
 
-/** The cursor after a page that ended early by itself. */
+/** Writes a cursor for a page that may be empty. `pageOf` needs a row for its cursor. */
 export const cursorAfter = writeCursor;

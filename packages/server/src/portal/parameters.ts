@@ -13,7 +13,7 @@ const OTHER_FORMS: Readonly<Record<string, RegExp>> = {
   key: /^dk_[0-9a-f]{12}$/,
 };
 
-/** The parameters of a path in lower case, as IDs are stored. A malformed ID of a workspace is treated as an unknown workspace. */
+/** The parameters of a path in lower case, as IDs are stored. Throws 404 for a malformed ID of a workspace. */
 export function readParameters(params: Readonly<Record<string, string>>): Record<string, string> {
   const read = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.toLowerCase()]));
   if (read.workspace !== undefined && !UUID.test(read.workspace)) throw new ApiError('not_found');

@@ -31,8 +31,9 @@ const HANDLERS: { [N in RouteName]: Handler<N> } = {
 type AnyHandler = (request: any) => Promise<unknown>;
 
 /**
- * Registers the portal's API from the table of its routes. The order of the checks is the same for all: session, membership and role,
- * origin (except for GET), query and body. If the body arrived late, session, membership and role are checked again. Then the handler runs.
+ * Registers the portal's API from the table of its routes. The order of the checks is the same for all: session, membership and role;
+ * origin, same person and free disk space (except for GET); query and body; parameters of the path. After reading a body, session,
+ * membership and role are checked again. Then the handler runs.
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];
@@ -78,7 +79,10 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
   });
 }
 
-/** Rejects a page that was opened for a person who is not signed in any more. A page that does not name a person is accepted. */
+/**
+ * Rejects a request from a page that was opened for another person than the one who is signed in now. A request that names no person is
+ * accepted.
+ */
 function requireSamePerson({ [SIGNED_IN_AS]: shown }: IncomingHttpHeaders, { person }: Requester): void {
   if (shown === undefined || person === undefined || shown === person.id) return;
   const message = `${person.name} has signed in in this browser since this page was opened; reload it and repeat the action`;
@@ -95,7 +99,10 @@ function callerOf({ headers, ip }: FastifyRequest, { behindProxy }: PortalParts)
   return { address: last === '' ? ip : last, userAgent: headers['user-agent'] ?? null };
 }
 
-/** Whose share of the response memory a response uses: the workspace's, or the person's if there is none. */
+/**
+ * Whose share of the response memory a response uses: the workspace's, or the person's if there is none. All callers who are not signed in
+ * use one share.
+ */
 function accountOf({ workspace, person }: Requester): string {
   return workspace ?? person?.id ?? 'nobody';
 }

@@ -26,7 +26,7 @@ export interface PortalParts {
   evidenceFindings: Pick<RowFindings<RowFinding>, 'of'>;
   /** The first invalid row of each of the logs audit, decisions, evidence and keys, and rows of other tables that differ from their log. */
   ledgerFindings: Pick<RowFindings<RowFinding>, 'of'>;
-  /** The same for the log of traces. */
+  /** The same for the log traces. */
   traceFindings: Pick<RowFindings<RowFinding>, 'of'>;
   /** Derives a workspace's decision key. */
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;

@@ -16,7 +16,8 @@ export interface Input {
 }
 
 /**
- * Creates a function that reads and validates query and body of a route. It reports all issues together, each with its field.
+ * Creates a function that reads and validates query and body of a route. It reports all issues of the query together, or else all issues of
+ * the body, each with its field.
  */
 export function inputReader(route: PortalRoute, parts: PortalParts): (request: FastifyRequest, who: Requester) => Promise<Input> {
   const query = route.query === undefined ? noQuery : validator(route.query);

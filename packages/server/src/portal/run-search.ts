@@ -53,7 +53,7 @@ async function runsByTraceId(
   for (let start = 0; start < places.length && runs.length < limit; start += step)
     runs.push(...(await listRunsAtPlaces(tx, filter, places.slice(start, start + step), after, limit)));
   if (complete || runs.length >= limit) return runs.slice(0, limit);
-  // Many runs match, so the rows of a page are near. Newer runs than these need not be read.
+  // Many runs match, so reading the list in order finds a page after few rows. It begins at `newest`, because no newer run matches.
   return walkRunsWithText(tx, filter, { text, newest }, after, limit);
 }
 

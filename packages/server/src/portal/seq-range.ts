@@ -5,8 +5,9 @@ import type { TimeRange } from '../storage/portal/id-time.ts';
 import { findSeqAt } from '../storage/portal/ledger.ts';
 
 /**
- * The range of the numbers of a log's rows in a range of time, below the last row of the previous page. Rows with times in the future, from
- * before a correction of the clock, count as recorded at the correction, so that the numbers in a range have no gaps.
+ * The numbers of a log's rows in a range of time: from `first` to below `end`, and below `after`, the last row of the previous page. Rows
+ * whose times were in the future when the clock was corrected count as recorded at the correction, so that the numbers in a range have no
+ * gaps.
  */
 export async function seqRange(
   tx: Transaction,

@@ -47,7 +47,7 @@ export async function authorize(
 
 function personOf(parts: PortalParts, session: LiveSession | undefined): SignedInPerson {
   if (session === undefined) throw new ApiError('not_signed_in');
-  // Does not delay the request. A failure is ignored, because the next request records the use again.
+  // Recording the use does not delay the request. A failure is ignored, because the next request records the use again.
   if (session.needsTouch && clockOf(parts.pool).fault() === undefined)
     touchSession(parts.pool, session.sessionId).catch(() => undefined);
   const { personId: id, email, name, hasPassword, sessionId, expiresAt } = session;

@@ -24,7 +24,7 @@ export const signingHandlers = handlers({
   },
 
   'decision_keys.show': async ({ workspace, params, actor, parts }) => {
-    // Recorded first, so that a shown key is in the ledger whatever happens to the response.
+    // The entry is written first, so that a shown key is in the ledger whatever happens to the response.
     await recordDecisionKeyShown(parts.pool, workspace, params.key, actor);
     return { key_id: params.key, decision_key: Buffer.from(parts.decisionKey(workspace, params.key)).toString('hex') };
   },

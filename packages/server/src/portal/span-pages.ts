@@ -11,10 +11,13 @@ import { rowsWithRecords } from './run-log-records.ts';
 const SPANS_MAX = 1000;
 /** The bytes of documents that are read for a page. */
 const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
-/** The submissions of a page, and the bytes of facts of their steps. If steps are replaced often, few of these are shown. */
+/**
+ * The maximum number of submissions that a page reads, and of bytes of their steps without documents. If later submissions replace steps,
+ * the page shows only few of the steps that it reads.
+ */
 const SUBMISSIONS_MAX = 1000;
 const SPAN_BYTES_MAX = 2 * 1024 * 1024;
-/** The bytes of facts that one statement reads: about 1,000 steps. */
+/** The bytes of steps without documents that one statement reads: about 1,000 steps. */
 const STATEMENT_BYTES_MAX = 128 * 1024;
 /** Greater than the index of any step in its submission: the largest number in a cursor. */
 const AFTER_ALL = 0x7fff_ffff;
@@ -26,8 +29,8 @@ export interface SpanPageStart {
 }
 
 /**
- * A page of a trace's merged steps. It may be empty and still have a next page. A submission between two pages may move steps to later
- * pages.
+ * A page of a trace's merged steps. It may be empty and still have a next page. A submission that arrives between the requests for two
+ * pages may move steps to later pages.
  */
 export async function readSpanPage(
   tx: Transaction,
@@ -76,7 +79,9 @@ function withinDocumentBytes(spans: StoredSpan[]): StoredSpan[] {
 
 const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, each) => total + each, 0);
 
-/** The first rows that together have at most so many bytes; at least up to the first row with any. */
+/**
+ * The longest beginning of the rows that has at most `max` bytes. The first row with any bytes is always included, even if it is larger.
+ */
 export function withinBytes<R>(rows: R[], bytesOf: (row: R, index: number) => number, max: number): R[] {
   let bytes = 0;
   const end = rows.findIndex((row, index) => {

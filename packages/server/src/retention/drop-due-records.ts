@@ -28,7 +28,7 @@ export interface DroppedRecords {
 
 /** Options of a run. */
 export interface DropOptions {
-  /** When it is aborted, no further batch starts. */
+  /** After it is aborted, no further batch starts. */
   signal?: AbortSignal;
   /** Awaited after each batch. */
   rest?: () => Promise<void>;
@@ -39,7 +39,7 @@ export interface DropOptions {
 /**
  * Drops the records of a workspace whose retention period is over, in transactions of limited size.
  * @param pool of the role that owns the tables.
- * @throws MayNotDropError for another role.
+ * @throws MayNotDropError for another role, if the workspace has retention periods.
  * @throws BrokenSealError if the periods were changed outside the server.
  * @throws ClockUnsafeError while the clocks disagree.
  */

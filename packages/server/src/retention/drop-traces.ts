@@ -9,7 +9,7 @@ import { type DroppedBatch, recordDrop } from './dropped-batch.ts';
 import { removeDocuments } from './remove-documents.ts';
 
 /**
- * Drops the next traces of a range, with all their records, and records the drop in the log `traces` and in the audit ledger.
+ * Drops the next traces of a range, with their submissions, steps and log records. The log `traces` and the audit ledger record the drop.
  * A trace is kept if something names it (storage/run-holds.ts), or if its last submission is not due.
  * @param ids the bounds of their IDs, the first excluded.
  */

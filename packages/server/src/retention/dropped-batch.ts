@@ -6,7 +6,7 @@ import type { LockedHead } from '../storage/log-heads.ts';
 
 /** The result of one transaction that drops records. */
 export interface DroppedBatch {
-  /** The last ID that was considered; undefined if no more remain. */
+  /** The last ID that was considered, after which the next batch starts; undefined after the last batch. */
   next: string | undefined;
   /** The number of dropped traces, telemetry requests or exports. */
   dropped: number;

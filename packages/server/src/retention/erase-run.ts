@@ -44,7 +44,7 @@ export interface ErasureRequest {
  * @param pool of the role that owns the tables.
  * @throws MayNotDropError for another role.
  * @throws NotFoundError if no record of the run is stored.
- * @throws RuleViolationError if something names the run, unless `evenIfHeld` is set.
+ * @throws RuleViolationError if something names the run, unless `evenIfHeld` is set, or if a document of the run cannot be read.
  */
 export async function eraseRun(
   pool: Pool,
@@ -100,7 +100,7 @@ const HELD =
 const UNREADABLE =
   'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. Find its row with `ledger verify --log traces`';
 
-/** Deletes exports with parts of the run. Returns their documents, and the digests of those from which other submissions were mapped. */
+/** Deletes exports with parts of the run. Returns their documents, and the digests of those that other stored submissions come from. */
 async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ documents: StoredDocument[]; shared: string[] }> {
   const documents = await lockExportsToErase(tx, ids);
   const shared = documents.filter(({ isShared }) => isShared);
@@ -109,7 +109,10 @@ async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ 
   return { documents, shared: bodies.flatMap((body) => (body === undefined ? [] : hash('sha256', body, 'hex'))).sort() };
 }
 
-/** Deletes the telemetry events of the run: requests that have no other run completely, and the events from the documents of others. */
+/**
+ * Deletes the telemetry events of the run. A request without events of other runs is deleted. In the document of any other request, null
+ * replaces the events of the run.
+ */
 async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ documents: StoredDocument[]; events: number }> {
   const requests = await lockTelemetryOfRun(tx, traceId);
   const shared = requests.filter(({ hasOthers }) => hasOthers);

@@ -8,8 +8,8 @@ import { deleteSegments, lockSegments, replaceSegment } from '../storage/segment
 const SEGMENTS_AT_ONCE = 8;
 
 /**
- * Removes documents of deleted rows from their segments. Their bytes are replaced by zeros, so that the other documents keep their places.
- * A segment with only zeros is deleted, because every stored document contains other bytes.
+ * Removes documents from their segments. Their bytes are replaced by zeros, so that the other documents keep their places. A segment that
+ * then has only zeros is deleted: no document is left in it, because no document consists of zeros only.
  * @returns the IDs of the segments that could not be decompressed. They were changed outside the server, and are left.
  */
 export async function removeDocuments(tx: Transaction, documents: readonly StoredDocument[]): Promise<string[]> {

@@ -91,7 +91,7 @@ function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, pre
 
 /**
  * Lists a key in place of current keys whose private halves are lost, and retires those. If it is interrupted, the next call continues.
- * @throws ExitError if no other key is current, or if the key is listed already and is not from a reset.
+ * @throws ExitError if no key is listed, if no other key is current, or if the key is listed already and is not from a reset.
  */
 async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
   const listed = await listWith(pool, next.keyid);

@@ -12,7 +12,7 @@ import {
 
 /** The secrets of an installation. They are never stored in the database. */
 export interface Secrets {
-  /** 32 bytes: decision keys are derived from it. */
+  /** 32 bytes: decision keys and the keys of seals are derived from it. */
   masterSecret: Uint8Array;
   /** Ed25519 private key: signs checkpoints and attestations. */
   signingKey: KeyObject;

@@ -30,7 +30,7 @@ const INSERT = sql(
                 reason, event, response_sha256, document, evidence_at)`,
 );
 
-/** Stores decisions, including allowed ones. An evidence text that several decisions share is sent once. */
+/** Stores decisions, whether they allow or block. An evidence text that several decisions share is sent once. */
 export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): void {
   const places = new Map<string, number>();
   for (const { evidence } of rows) if (!places.has(evidence)) places.set(evidence, places.size + 1);

@@ -65,7 +65,7 @@ const READ = sql<Segment>(
      JOIN countersign.document_segments AS s ON s.tenant_id = $1 AND s.id = input.id`,
 );
 
-/** Returns the document. Throws if it is undefined, because its segment could not be read. */
+/** Returns the document. @throws ApiError log_rewritten if it is undefined, because its segment could not be read. */
 export function requireReadable<T extends Buffer | string>(document: T | undefined): T {
   if (document === undefined) throw new ApiError('log_rewritten', [{ path: '', code: 'log_rewritten', message: UNREADABLE }]);
   return document;
@@ -84,7 +84,7 @@ const SEGMENTS_AT_ONCE = 8;
  */
 export async function readDocumentsOf(tx: Transaction, rows: readonly StoredDocument[]): Promise<(Buffer | undefined)[]> {
   const documents = rows.map((row) => inRow(row));
-  // A segment that is longer by its column `bytes` was not written by the server, so it is not decompressed.
+  // The server writes no segment that is longer than this. A row whose column `bytes` is larger was changed, and is not decompressed.
   const longest = rows.reduce((max, { length }) => Math.max(max, length ?? 0), SEGMENT_BYTES_MAX);
   const ids = [...new Set(rows.flatMap(({ segment }) => (segment === null ? [] : [segment])))];
   for (let at = 0; at < ids.length; at += SEGMENTS_AT_ONCE) {

@@ -34,7 +34,7 @@ const FIND = sql<{ trace: string; seq: number }>(
      JOIN countersign.dropped_traces AS d ON d.tenant_id = $1 AND d.trace = input.trace`,
 );
 
-/** For each of these traces in the table: the number of the event that dropped it. The caller checks the event in the log. */
+/** The given traces that are in the table, each with the number of the event that dropped it. The caller checks the event in the log. */
 export const findDroppedTraces = (tx: Transaction, traces: readonly string[]): Promise<{ trace: string; seq: number }[]> =>
   tx.run(FIND, [tx.tenantId, uuidArray(traces)]);
 
@@ -45,6 +45,6 @@ const STORED = sql<{ trace: string }>(
        OR EXISTS (SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = input.trace)`,
 );
 
-/** Those of these traces that still have stored rows. */
+/** Returns which of the given traces still have stored rows. */
 export const findStoredTraces = async (tx: Transaction, traces: readonly string[]): Promise<string[]> =>
   (await tx.run(STORED, [tx.tenantId, uuidArray(traces)])).map(({ trace }) => trace);

@@ -40,8 +40,8 @@ const INSERT = sql(
 );
 
 /**
- * Stores evaluations with the time of their events in the log `evidence`, and with record numbers (record-order.ts). The caller has locked
- * the head of that log.
+ * Stores evaluations with the time of their events in the log `evidence`, and with record numbers (record-order.ts). Also stores which runs
+ * they name. The caller has locked the head of that log.
  */
 export function insertEvaluations(
   tx: Transaction,

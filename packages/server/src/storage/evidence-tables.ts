@@ -71,7 +71,7 @@ const READ_EVALUATIONS_PAGE = sql<EvaluationFacts>(
     WHERE e.tenant_id = $1 AND e.seq > $2 AND e.agent_id IS NOT NULL ORDER BY e.seq LIMIT ${PAGE_ROWS}`,
 );
 
-/** The next PAGE_ROWS evaluations of agents after a number, in the order of recording. */
+/** The next PAGE_ROWS evaluations that have an agent, after a number, in the order of recording. */
 export const readEvaluationFactsPage = (tx: Transaction, after: number): Promise<EvaluationFacts[]> =>
   tx.run(READ_EVALUATIONS_PAGE, [tx.tenantId, after]);
 

@@ -16,8 +16,8 @@ export interface KeyRecord {
 }
 
 /**
- * The keys with these prefixes, of all tenants: the lookups of many requests in one statement. They are never cached, so a revoked or
- * rotated key is refused by every server at once.
+ * The keys with these prefixes, of all tenants. One call serves the look-ups of many requests. Keys are never cached, so every server
+ * refuses a revoked key, or the old secret of a rotated one, at once.
  */
 export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
   const onCitus = isOnCitus(pool);

@@ -21,7 +21,7 @@ export const INSTANCE: SealedTable<Instance> = {
   identifyingFields: ['id'],
 };
 
-/** The stored facts of an installation, and whether the seal is valid. With another master secret it is not. */
+/** The stored facts of an installation, and whether their seal is valid. With another master secret, the seal is not valid. */
 export interface StoredInstance extends Instance {
   isSealed: boolean;
 }

@@ -12,5 +12,5 @@ export function exactText(micros: bigint): string {
   return new Date(Number(milliseconds)).toISOString().replace('Z', `${rest}Z`);
 }
 
-/** SQL that is true if a time is more than 5 seconds in the future: more than two clocks may differ, so a clock was wrong. */
+/** SQL that is true if a time is more than 5 seconds in the future. Two clocks may differ by 5 seconds; beyond that, a clock was wrong. */
 export const isInFuture = (column: string): string => `${column} > clock_timestamp() + interval '5 seconds'`;

@@ -96,7 +96,7 @@ export async function readHead(tx: Transaction, log: LogName): Promise<ReadHead 
 
 const INSERT = sql('insert_log_head', `INSERT INTO countersign.log_heads (tenant_id, log, seal) VALUES ($1, $2, $3)`);
 
-/** Inserts the head of an empty log, together with the tenant, because FOR UPDATE on a missing row locks nothing. */
+/** Inserts the head of an empty log. Called when the tenant is created, because FOR UPDATE on a missing row locks nothing. */
 export const insertHead = (tx: Transaction, log: LogName, seal: Uint8Array): Promise<unknown> =>
   tx.run(INSERT, [tx.tenantId, log, seal]);
 
@@ -122,7 +122,7 @@ const MOVE_GUESSED = sql(
    SELECT 1 / count(*) AS moved FROM moved`,
 );
 
-/** The same, if the head is the guessed one; else it fails with the SQLSTATE 22012, which is retried. */
+/** The same, if the head is the guessed one. Otherwise the statement fails with SQLSTATE 22012, and the batch is retried. */
 export function moveGuessedHead(tx: Transaction, log: LogName, guessed: ChainHead, head: MovedHead, seal: Uint8Array): void {
   const { seq, rowHash, now, tree } = head;
   tx.send(MOVE_GUESSED, [tx.tenantId, log, seq, rowHash, now, tree.size, tree.frontier, seal, guessed.seq, guessed.rowHash]);

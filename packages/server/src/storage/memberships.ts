@@ -64,7 +64,10 @@ const FIND_ROLE = sql<RawRow>(
   `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.person_id = $2`,
 );
 
-/** A person's role in the tenant; undefined for a non-member. It cannot change while the head of the audit log is locked. */
+/**
+ * A person's role in the tenant; undefined for a non-member, or if the seal is invalid. It cannot change while the head of the audit log is
+ * locked.
+ */
 export const findRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
   const [raw] = await tx.run(FIND_ROLE, [tx.tenantId, personId]);
   return raw === undefined ? undefined : roleIn(tx, raw, personId);
@@ -143,7 +146,7 @@ const OF_PERSON = sql<RawRow & { workspaceId: string }>(
     WHERE m.person_id = $1 ORDER BY t.name, t.id`,
 );
 
-/** The workspace and role in a raw row; undefined if the membership's seal is invalid. If that of the workspace is, its name is its ID. */
+/** Workspace and role in a raw row; undefined if the membership's seal is invalid. If the workspace's is invalid, the name is its ID. */
 function workspaceIn(
   seals: Seals,
   { workspaceId, ...raw }: RawRow & { workspaceId: string },
@@ -163,7 +166,7 @@ const SEE_PERSON = sql('see_person', `SELECT set_config('countersign.person_id',
 export const workspacesOf = async (tx: Transaction, personId: string): Promise<PersonWorkspace[]> =>
   (await verifiedWorkspacesOf(tx, personId)).flatMap((workspace) => workspace ?? []);
 
-/** The same. @throws BrokenSealError if a row was changed outside the server, because the list may be incomplete. */
+/** The same. @throws BrokenSealError if a membership was changed outside the server, because the list would be incomplete. */
 export async function allWorkspacesOf(tx: Transaction, personId: string): Promise<PersonWorkspace[]> {
   const found = await verifiedWorkspacesOf(tx, personId);
   return found.map((workspace) => {

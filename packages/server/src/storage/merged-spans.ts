@@ -5,7 +5,7 @@ import { int4Array, uuidArray } from '../database/binary-array.ts';
 import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** Sums over the merged spans of a trace. Token sums stay text: they may be beyond 2^53-1. null if no span reports any. */
+/** Sums over the merged spans of a trace. A sum is null if no span reports its value. Token sums are text: they may exceed 2^53-1. */
 export interface SpanSums {
   trace: string;
   spanCount: number;
@@ -27,11 +27,12 @@ const USAGE = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd']
 const USAGE_COLUMNS = USAGE.join(', ');
 const SUM_COLUMNS = USAGE.flatMap((member) => [member, `${member}_reported`]).join(', ');
 
-/** SQL for those traces that have no sums yet. The fence makes PostgreSQL find them before it reads their spans. */
+/** SQL for the traces in $2 that have no sums yet. The fence makes PostgreSQL find them before it reads their spans. */
 const UNMERGED = `(SELECT input.trace FROM unnest($2::uuid[]) AS input (trace)
   WHERE NOT EXISTS (SELECT FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = input.trace) ${FENCE}) AS input`;
 
-// Each INSERT takes its tenant from a row, and not from a parameter, so that Citus runs it where the rows are (database/citus-statements.ts).
+// Each INSERT takes its tenant from a row, and not from a parameter, so that Citus runs it where the rows are
+// (database/citus-statements.ts).
 const INITIALIZE_SPANS = sql(
   'carry_merged_spans',
   `INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission, ${USAGE_COLUMNS})
@@ -62,7 +63,7 @@ export function initializeMergedSpans(tx: Transaction, traces: readonly string[]
   for (const statement of [INITIALIZE_SPANS, INITIALIZE_SUMS]) tx.send(statement, [tx.tenantId, uuidArray(traces)]);
 }
 
-// The fences in SENT and SUM keep one look-up by the primary key for each submission, and for each span_id.
+// The fences in SENT and SUM make PostgreSQL look up each submission, and each span_id, by its primary key.
 const SENT = `SELECT input.trace, input.number, submission.tenant_id, span.fields ->> 0 AS span_id, (span.fields ->> 6)::bigint AS prompt_tokens,
             (span.fields ->> 7)::bigint AS completion_tokens, (span.fields ->> 8)::bigint AS total_tokens, (span.fields ->> 9)::numeric AS cost_usd
        FROM unnest($2::uuid[], $3::integer[]) AS input (trace, number)
@@ -125,8 +126,8 @@ export function mergeSpans(tx: Transaction, submissions: readonly MergedSubmissi
 }
 
 /**
- * SQL for the SHA-256 over the stored steps of a trace in the order of their IDs; null without any. `digestOfSpans` computes the same, so
- * that a trace with very many steps is compared without reading them.
+ * SQL for the SHA-256 over the stored steps of a trace in the order of their IDs; null if there are none. `digestOfSpans` computes
+ * the same, so that the stored steps can be compared without reading them.
  */
 export const digestOfStoredSpans = (trace: string): string =>
   `(SELECT encode(sha256(convert_to(string_agg(concat(octet_length(m.span_id), ' ', m.span_id, ' ', m.submission, ' ',

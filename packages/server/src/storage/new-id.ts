@@ -3,15 +3,17 @@ import { v7 as uuidV7 } from 'uuid';
 
 const ID_BYTES = 16;
 
-/** Random bytes generated in advance, because a call of the generator takes most of the time of an id. Each byte is used once. */
+/** Random bytes generated in advance: calling the generator for each ID would take most of the time. Each byte is used once. */
 const bytes = Buffer.allocUnsafeSlow(256 * ID_BYTES);
 let used = bytes.length;
-/** After a larger step back of the clock, IDs use the new time. Half the tolerance of time ranges (storage/portal/id-time.ts). */
+/** After a larger step back of the clock than this, IDs use the new time. Half the tolerance of time ranges (storage/portal/id-time.ts). */
 const BACKWARD_STEP_MS = 30_000;
 let last = { msecs: 0, seq: 0 };
 
-/** A new identifier, a UUID of version 7. The ids of one process are in the order of their creation, except after a larger
- * step back of the clock. */
+/**
+ * A new identifier, a UUID of version 7. The IDs of one process are in the order of their creation, except after a step back of the clock
+ * by more than BACKWARD_STEP_MS.
+ */
 export function newId(): string {
   if (used === bytes.length) {
     randomFillSync(bytes);

@@ -139,7 +139,7 @@ const LIST_INVITATIONS = sql<RawRow>(
     WHERE l.tenant_id = $1 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(2)} ORDER BY l.created_at DESC, l.id`,
 );
 
-/** The pending invitations of the tenant, newest first. */
+/** The pending invitations of the tenant, newest first. Those with an invalid seal are omitted. */
 export async function listInvitations(tx: Transaction): Promise<ListedInvitation[]> {
   const rows = await tx.run(LIST_INVITATIONS, [tx.tenantId, ...tx.clock.expiryBounds()]);
   return rows.flatMap((raw) => {
@@ -160,7 +160,7 @@ const WITHDRAW = sql<{ id: string }>(
   'DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND id = $2 RETURNING id',
 );
 
-/** Deletes an invitation of the tenant and returns its role; undefined if there is no pending one with this ID. */
+/** Deletes an invitation of the tenant and returns its role; undefined if no pending one has this ID, or its seal is invalid. */
 export async function withdrawInvitation(tx: Transaction, id: string): Promise<Role | undefined> {
   const [raw] = await tx.run(FIND_INVITATION, [tx.tenantId, id, ...tx.clock.expiryBounds()]);
   if (raw === undefined || (await tx.run(WITHDRAW, [tx.tenantId, id])).length === 0) return undefined;

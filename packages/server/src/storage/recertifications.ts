@@ -6,7 +6,7 @@ const OPEN = sql(
    SELECT tenant_id, id, agent_id, opened_at, seq FROM countersign.incidents WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** Requires a re-certification for an incident, with an evaluation recorded after the incident was opened. */
+/** Opens the re-certification of an incident. An evaluation recorded after the incident was opened can close it. */
 export const openRecertification = (tx: Transaction, incidentId: string): Promise<unknown> =>
   tx.run(OPEN, [tx.tenantId, incidentId]);
 

@@ -33,7 +33,7 @@ export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly 
 /** The columns of a segment. The lowest and the highest of its runs follow from them. */
 interface SegmentColumns {
   runs: readonly string[];
-  /** The number of trace_ids in a new segment: a telemetry request counts once for each event. */
+  /** The number of lines in `traceIds`: one for each trace, and one for each event of a telemetry request. */
   runCount: number;
   traceIds: string;
 }
@@ -56,7 +56,8 @@ const MERGED_MIN = 16;
 /** The largest number of small segments that are merged in one transaction. */
 const MERGED_MAX = 1000;
 
-// Only segments that this statement deletes are merged. If two servers merge concurrently, the second one waits and then finds nothing.
+// Only segments that this statement deletes are merged. If two servers merge concurrently, the second one waits, and then skips the
+// segments that the first one has deleted.
 const TAKE_SMALL = sql<SegmentColumns & { lastRun: string }>(
   'take_small_run_id_segments',
   `DELETE FROM countersign.run_id_segments AS s USING (
@@ -67,7 +68,7 @@ const TAKE_SMALL = sql<SegmentColumns & { lastRun: string }>(
    RETURNING s.last_run AS "lastRun", s.run_count AS "runCount", s.runs, s.trace_ids AS "traceIds"`,
 );
 
-/** Merges small segments of one source into larger ones. Returns the number of small ones; below MERGED_MAX if no more remain. */
+/** Merges small segments of one source into larger ones. Returns the number of merged ones; below MERGED_MAX if too few remain to merge. */
 async function mergeSegments(tx: Transaction, source: RunSource): Promise<number> {
   const taken = await tx.run(TAKE_SMALL, [tx.tenantId, source]);
   taken.sort((left, right) => (left.lastRun < right.lastRun ? -1 : 1));

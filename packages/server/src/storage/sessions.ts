@@ -49,10 +49,10 @@ export const SESSIONS: SealedTable<SealedSession> = {
 const LIVE = `${sealedColumns(SESSIONS, 's')}, ${sealedColumns(PEOPLE, 'p')},
   s.last_used_at < statement_timestamp() - interval '1 minute' AS "needsTouch"`;
 const FROM_LIVE = `FROM countersign.sessions AS s JOIN countersign.people AS p ON p.id = s.person_id`;
-/** @param first number of the first of two parameters, as for `expiryClock`. */
+/** SQL that is true for a session that has not expired. @param first number of the first of two parameters, as for `expiryClock`. */
 const isLive = (first: number): string => `s.expires_at > ${expiryClock(first)}`;
 
-/** The session in a row of `LIVE`; undefined if a seal is invalid, or the session has ended by our clock. */
+/** The session in a row of `LIVE`; undefined if a seal is invalid, or if the session has expired by the server's clock. */
 function liveIn({ seals, clock }: { seals: Seals; clock: Clock }, raw: RawRow | undefined, tokenSha256: Buffer) {
   const session = raw === undefined ? undefined : seals.openRow(SESSIONS, '', raw, { tokenSha256 });
   if (raw === undefined || session === undefined || session.expiresAt <= sealedInstant(clock.now())) return undefined;
@@ -84,7 +84,7 @@ const FIND_IN_TENANT = sql<RawRow>(
 );
 
 /**
- * The same with the person's role in the tenant; null for a non-member.
+ * The same with the person's role in the tenant; null for a non-member, or if the seal of the membership is invalid.
  * @throws BrokenSealError for a member if the row of the tenant was changed outside the server: its name may be wrong.
  */
 export async function findSessionInTenant(
@@ -100,7 +100,7 @@ export async function findSessionInTenant(
   return { ...session, role };
 }
 
-/** Records the use of a session; once for concurrent requests. */
+/** Records the use of a session, at most once a minute. */
 export const touchSession = (pool: Pool, sessionId: string): Promise<unknown> =>
   pool.query({
     name: 'touch_session',

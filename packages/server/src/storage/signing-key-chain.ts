@@ -18,8 +18,8 @@ export interface ChainedKey {
 
 /**
  * The keys that are accepted: the first key of the installation, keys that an accepted predecessor has signed for, and keys with which an
- * operator replaced an accepted one. A valid seal is not enough, because it needs only the master secret. With that alone, a key can be
- * added only as a reset, and the JWKS shows resets.
+ * operator replaced an accepted one. A valid seal is not enough, because it needs only the master secret. With the master secret alone, a
+ * key can be added only as a reset, and the JWKS shows resets.
  */
 export function authenticSigningKeys<K extends ChainedKey>(instance: Instance, keys: readonly K[]): K[] {
   const authentic = new Map<string, K>();

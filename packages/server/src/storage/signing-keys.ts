@@ -85,7 +85,7 @@ const INSERT = `INSERT INTO countersign.signing_keys
   (kid, public_key, created_at, predecessor, predecessor_signature, reset_from, seal) VALUES ($1, $2, $3, $4, $5, $6, $7)
   ON CONFLICT DO NOTHING`;
 
-/** Records that a server signs with these keys from now on. */
+/** Records that a server signs with these keys from now on. An earlier time stays. */
 export async function markSigning(pool: Pool, kids: readonly string[]): Promise<void> {
   const now = sealedInstant(clockOf(pool).now());
   for (const kid of kids)
@@ -103,7 +103,7 @@ const UPDATE = `UPDATE countersign.signing_keys SET retired_at = $2, signs_since
 /** Attempts to change a key that other servers change concurrently. */
 const TRIES_MAX = 10;
 
-/** Changes a key if it is unchanged since it was read; otherwise reads it again. false if there is nothing to change. */
+/** Changes a key if it is unchanged since it was read; otherwise tries again, up to TRIES_MAX times. false if nothing is to be changed. */
 async function changeSigningKey(
   pool: Pool,
   kid: string,

@@ -3,7 +3,7 @@ import { nameSkeletons } from '@countersign/core/domain/name-skeleton';
 import { digestArray, int4Array, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** Digests of the two skeletons of a name, in hex, because names can be too long for an index. */
+/** Digests of the two skeletons of a name, in hex. The skeletons themselves can be too long for an index. */
 export interface SkeletonDigests {
   asWritten: string;
   caseless: string;
@@ -26,8 +26,9 @@ const alike = (column: string, digest: string, condition: string) =>
      WHERE other.tenant_id = $1 AND other.${column} = ${digest}${condition} LIMIT ${COMPARED_MAX})`;
 
 /**
- * SQL of the agents whose name looks like one of these digests, the oldest first, as rows of `id` and `name`. One bounded lookup in
- * each index, however many agents have one skeleton. `condition` is further SQL for the rows of `other`, starting with AND.
+ * SQL for up to SIMILAR_MAX agents whose name has one of these digests, oldest first, as rows of `id` and `name`. Each of the two indexes
+ * returns at most COMPARED_MAX agents, so the oldest one may be missing if more have the same skeleton.
+ * @param condition further SQL for the rows of `other`, starting with AND.
  */
 export const similarTo = (asWritten: string, caseless: string, condition = ''): string =>
   `SELECT id, name FROM (${alike('name_skeleton', asWritten, condition)} UNION ${alike('name_skeleton_caseless', caseless, condition)}) AS alike
@@ -40,7 +41,7 @@ const FIND = sql<{ place: number; name: string }>(
     CROSS JOIN LATERAL (${similarTo('input.as_written', 'input.caseless')}) AS found`,
 );
 
-/** For each of these digests, in order, the names of the agents that look alike, oldest first. */
+/** For each of these digests, in order: the names of up to SIMILAR_MAX agents that look alike, oldest first. */
 export async function findSimilarNames(tx: Transaction, digests: readonly SkeletonDigests[]): Promise<string[][]> {
   if (digests.length === 0) return [];
   const rows = await tx.run(FIND, [

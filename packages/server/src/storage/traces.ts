@@ -44,7 +44,7 @@ const LOCK = sql<{
        FROM countersign.traces AS kept WHERE kept.tenant_id = $1 AND kept.trace_id = input.trace_id FOR UPDATE) AS known`,
 );
 
-/** Locks and returns those of these traces that exist. Always locks in the same order. Call it before writing to the traces. */
+/** Locks the stored traces with these trace_ids, always in the same order, and returns them. Call it before writing to the traces. */
 export async function lockTraces(tx: Transaction, traceIds: readonly string[]): Promise<KnownTrace[]> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...traceIds].sort())]);
   return rows.map((row) => ({
@@ -69,7 +69,7 @@ export interface TraceFacts extends Omit<TraceColumns, 'submissionCount' | 'rece
   agentId: string | null;
   /** How reliably the agent is known (AGENT_RANK). */
   agentRank: number;
-  /** A provisional agent name. */
+  /** The provisional agent name until the root span or an agent span arrives; null if there is none. */
   provisionalAgentName: string | null;
   /** Whether its spans were sent by OpenTelemetry, so that more may follow. */
   isPartial: boolean;

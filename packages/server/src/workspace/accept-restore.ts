@@ -25,9 +25,9 @@ export type RestoredLogs = Partial<Record<LogName, { abandoned: NamedHead; resto
 const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
 
 /**
- * Accepts that an older state of a workspace's logs was restored. One entry of the audit ledger names, for each log, the abandoned head and
- * the head that the log continues from. Fails if no log is older than its remembered checkpoint, or if a head was not written by this
- * installation. The caller's next checkpoints replace the remembered ones.
+ * Accepts that an older state of a workspace's logs was restored. One entry of the audit ledger names, for each log that does not continue
+ * from its remembered checkpoint, the abandoned head and the head that the log continues from. Fails if there is no such log, if no memory
+ * folder is configured, or if a head was not written by this installation. The caller's next checkpoints replace the remembered ones.
  * @param write false to return the heads without writing the entry.
  */
 export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {

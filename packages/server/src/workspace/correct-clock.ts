@@ -15,7 +15,7 @@ export interface CorrectedClock {
   now: string;
   /** The logs whose times go back, each with its size and the times before and after. */
   logs: ClockCorrection;
-  /** The number of approvals with a time in the future. They do not count, so their evaluations are waiting again. */
+  /** The number of approvals with a time in the future. They do not count, so their evaluations become pending again. */
   reopenedApprovals: number;
 }
 

@@ -2,15 +2,15 @@ import type { Pool } from 'pg';
 import { findTenantById, findTenantsByName, type Tenant } from '../storage/tenants.ts';
 import { RuleViolationError } from './rule-violation.ts';
 
-/** Tenants choose their names. A workspace whose name is the ID of another one must not be selected by that ID. */
+/** A text in this form is always taken as an ID. Tenants choose their names, so the name of one workspace could be the ID of another. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The number of workspaces with the same name that a message lists. */
 const LISTED_MAX = 10;
 
 /**
- * Finds a workspace by its ID, or by its name if only one workspace has it. Throws RuleViolationError if there is none, or more than one.
- * Only for the operator, because it reads across tenants.
+ * Finds a workspace by its ID, or by its name if only one workspace has it. Throws RuleViolationError if there is none, if there are
+ * several, or if a row found by name was changed. Only for the operator, because it reads across tenants.
  */
 export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> {
   const found = UUID.test(given)

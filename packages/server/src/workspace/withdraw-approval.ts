@@ -7,8 +7,8 @@ import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 import { requireText } from './wrong-input.ts';
 
 /**
- * Withdraws an unused approval, so that the evaluation is waiting again. After a decision has used it, only a rejection stops further
- * promotions. Checks wait for the ledger's head, like this action, so none can run in between.
+ * Withdraws an unused approval, so that the evaluation is pending again. After a decision has used it, only a rejection stops further
+ * promotions. Promotion checks wait for the head of the audit ledger, like this action, so none can run in between.
  */
 export async function withdrawApproval(
   pool: Pool,

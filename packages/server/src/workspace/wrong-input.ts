@@ -7,7 +7,7 @@ export class InvalidInputError extends Error {
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** Compares code points and stops soon after the limit, because the text may be very long. */
+/** Whether a text has more than `max` code points. It stops soon after the limit, because the text may be very long. */
 function isLonger(text: string, max: number): boolean {
   if (text.length <= max) return false;
   return text.length > 2 * max || [...text].length > max;

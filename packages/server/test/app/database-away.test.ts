@@ -188,7 +188,7 @@ describe('an external PostgreSQL', () => {
       const { tenantId, key } = await newKey(environment, 'acme');
       const callers = new Callers({ url: server.url, key }, 16);
       await until('the callers are sending', () => callers.acknowledged.length >= 64);
-      // A smart shutdown waits for connected clients; the operator then stops it faster.
+      // A smart shutdown waits for connected clients, so the operator then sends the signal for a fast shutdown.
       if (signal === 'SIGINT') {
         outside.askToStop();
         await sleep(200);

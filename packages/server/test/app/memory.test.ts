@@ -156,7 +156,7 @@ async function lockHeads(database: TestDatabase, tenantId: string): Promise<() =
   return () => client.end();
 }
 
-/** The responses with 503 that arrive while the other requests wait: until no further one arrives within 300 ms. */
+/** Waits for responses with 503 until no further one arrives within 300 ms, and returns them. The other requests may still wait. */
 async function firstRefusals<T extends { status: number }>(answers: readonly Promise<T>[]): Promise<T[]> {
   const refused: T[] = [];
   for (const answer of answers) void answer.then((each) => each.status === 503 && refused.push(each));

@@ -58,7 +58,7 @@ async function stopServers(): Promise<void> {
   }
 }
 
-/** Expects that all logs verify and that each running server is ready without warnings, also while the load continues. */
+/** Expects that all logs verify and that each running server is ready without warnings. The load may continue meanwhile. */
 async function expectNoFinding(): Promise<void> {
   const command = new CommandProcess(['ledger', 'verify', '--workspace', 'mixed', '--log', 'all'], data.environment);
   expect([await command.ended, command.stdout]).toEqual([0, expect.not.stringContaining('warning')]);
@@ -102,7 +102,7 @@ async function load(durationMs: number, killsMin: number): Promise<AcknowledgedR
   return [...acknowledged(), ...resent];
 }
 
-/** Resends the last 20 unconfirmed requests to both servers. The second server must repeat the response of the first. */
+/** Resends the last 20 unconfirmed requests, except promotion checks, to both servers. The second must repeat the response of the first. */
 async function resend(unconfirmed: Callers['unconfirmed']): Promise<AcknowledgedRequest[]> {
   const resent: AcknowledgedRequest[] = [];
   for (const sent of unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(-20)) {
@@ -136,7 +136,7 @@ const verifyAgainst = async (kept: string) => {
   return [await command.ended, command.stdout];
 };
 
-/** Verifies an export, where the ledger entry about the restore explains why the checkpoint does not match. */
+/** Verifies an export against a kept checkpoint. The entry about the restore in the export explains a checkpoint that does not match. */
 async function verifyExportAgainst(kept: string) {
   const [file, vkey] = [join(folder, 'audit.ndjson'), join(folder, 'instance.vkey')];
   await run(['ledger', 'export', '--workspace', 'mixed', '--output', file], data.environment);

@@ -231,7 +231,7 @@ describe('the key audit trail', () => {
 
   test.each<[string, unknown, number?]>([
     ['recorded_by', 'user:3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24'],
-    // Changed in the first event: in a later event, an earlier time is a fault by itself.
+    // The time of the first event is changed, because an earlier time in a later event is a fault by itself.
     ['recorded_at', '2020-01-01T00:00:00.000Z', 1],
     ['kind', 'read'],
     ['credential_sha256', 'ab'.repeat(32)],

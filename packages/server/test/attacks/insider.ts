@@ -12,13 +12,12 @@ import type { TestDatabase } from '../harness/test-database.ts';
 
 const TABLES = ['audit_entries', 'decisions', 'key_events', 'tree_nodes', 'checkpoints', 'log_heads', 'decision_keys'] as const;
 
-/** An entry before it is linked: every member of the document except its position. */
+/** An entry before it is linked: every member of the document except `version`, `seq` and `prev_hash`. */
 export type ForgedEntry = UnlinkedEntry;
 
 /**
- * An attacker who owns the database: superuser, triggers and foreign keys disabled, and this project's code to compute every
- * hash.
- * Has no secret of the installation and none of the files that auditors keep.
+ * An attacker who owns the database: superuser, triggers and foreign keys disabled, and this project's code to compute every hash. The
+ * attacker has no secret of the installation and none of the files that auditors keep.
  */
 export class Insider {
   readonly #database: TestDatabase;

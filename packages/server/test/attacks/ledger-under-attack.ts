@@ -25,7 +25,7 @@ export interface Verdict {
 export interface Verdicts {
   workspace: Verdict;
   workspaceWithKept: Verdict;
-  /** Absent for the key audit trail, which is not exported. */
+  /** Absent for the key audit trail, whose export is not verified here. */
   file?: Verdict;
   python?: Verdict;
 }

@@ -49,10 +49,10 @@ const OTHER: Record<string, unknown> = {
   prev_hash: 'ab'.repeat(32),
 };
 
-/** The finding when nothing but the seal of the head reveals an attack. Checking a seal needs the master secret. */
+/** The finding when only the seal of the head reveals an attack. Checking a seal needs the master secret. */
 const NOT_SEALED = /^broken: the stored head: its seal is not valid/;
 
-/** Changes row 150 in its document and in every column that repeats it. */
+/** Changes row 150 in its document and in the columns of its IDs, actor, action, recorder and time. `rehash` also updates its hash. */
 async function changeRow(change: object, rehash: boolean): Promise<void> {
   const [found] = (await sql(
     'SELECT document, encode(row_hash, $1) AS hash FROM countersign.audit_entries WHERE $T AND seq = 150',

@@ -15,7 +15,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Accepts every file except this one, for which it throws. */
+/** Returns a function that accepts every file except this one, for which it throws. */
 const failsFor = (file: string) => async (name: string) => {
   if (name === file) throw new Error('no space left');
 };

@@ -53,7 +53,7 @@ const environment = () => {
   };
 };
 
-/** @param changes of the environment; undefined removes a variable. */
+/** @param changes variables that replace those of the environment; undefined removes a variable. */
 const restore = (
   input: string,
   changes: Record<string, string | undefined> = {},

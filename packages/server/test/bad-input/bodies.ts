@@ -184,8 +184,8 @@ const MAX = Number.MAX_SAFE_INTEGER;
 const half = 2 ** 52;
 
 /**
- * Sums too large for JSON numbers. The trace `full` already has 2^53-1 tokens in its span `big`, and the trace `half` one supplied
- * prompt token.
+ * Sums too large for JSON numbers. The trace `full` already has 2^53-1 tokens in its span `big`. The trace `half` already has one
+ * supplied prompt token.
  */
 export const SUMS: RejectedRequest[] = [
   trace('total_tokens of two spans', { spans: [span('a', { total_tokens: MAX }), span('b', { total_tokens: 1 })] }, [

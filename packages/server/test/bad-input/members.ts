@@ -240,7 +240,7 @@ export const PLACES: readonly Place[] = [
   },
 ];
 
-/** Every member of a position with every wrong value of its kind. */
+/** Every member of a position with every wrong value of its kind, and every required member absent and null. */
 export const wrongMembers = ({ path, prefix, body, members }: Place): RejectedRequest[] =>
   Object.entries(members).flatMap(([member, markedKind]) => {
     const refusal = (what: string, value: unknown, code: string): RejectedRequest => ({

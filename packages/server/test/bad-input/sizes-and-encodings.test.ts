@@ -15,7 +15,7 @@ const padBody = (good: object, bytes: number): string => {
   const text = JSON.stringify(good).slice(0, -1);
   return `${text}${' '.repeat(bytes - text.length - 1)}}`;
 };
-/** White space compressed in members of 10 MiB: a bomb that costs its sender neither time nor memory. */
+/** White space compressed in members of 10 MiB: a bomb that costs its sender little time and memory. */
 const gzipBomb = (mib: number): Buffer => {
   const member = gzipSync(Buffer.alloc(10 * MIB, 0x20), { level: 9 });
   return Buffer.concat(Array.from({ length: mib / 10 }, () => member));

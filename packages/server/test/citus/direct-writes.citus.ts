@@ -19,7 +19,7 @@ const reports: string[] = [];
 const opened: TenantNodes[] = [];
 afterAll(() => Promise.all(opened.map((nodes) => nodes.close())));
 
-/** The nodes, as a server opens them. */
+/** Opens the nodes as a server does. `addressOf` can replace the addresses. */
 function openNodes(addressOf: (node: NodeAddress) => NodeAddress = (node) => node): TenantNodes {
   const nodes = new TenantNodes({
     pool: server.open.pool,

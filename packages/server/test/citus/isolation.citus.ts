@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(Object.values(clients).map((client) => client.end())));
 
-/** Runs a statement as a tenant, or as none, and rolls it back. */
+/** Runs a statement with a role, for a tenant or for none, and rolls it back. */
 async function as(role: string, tenant: string | undefined, text: string, values: unknown[] = []): Promise<pg.QueryResult> {
   const client = clients[role]!;
   await client.query('BEGIN');

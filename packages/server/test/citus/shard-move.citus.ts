@@ -37,7 +37,7 @@ async function move(tenantId: string, mode: 'force_logical' | 'block_writes'): P
   expect((await placements(tenantId)).shard.nodeport).toBe(other.nodeport);
 }
 
-/** Changes one table at a time: a transaction that locks several tables would deadlock with those of the servers. */
+/** Changes one table at a time, because a transaction that locks several tables can deadlock with transactions of the server. */
 async function setRowSecurity(state: 'FORCE' | 'NO FORCE'): Promise<void> {
   const tables = await server.database.sql<{ name: string }>(
     `SELECT logicalrelid::text AS name FROM pg_dist_partition WHERE partmethod = 'h' ORDER BY 1`,

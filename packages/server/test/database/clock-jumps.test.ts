@@ -10,7 +10,7 @@ const EVALUATION = { name: 'nightly', agent_name: 'bot', pass_rate: 95, status: 
 const INCIDENT = { agent: 'bot', severity: 'high', description: 'wrong answers', recertify: true } as const;
 const ENTRY = { actor: 'ci', action: 'test.ran' };
 
-/** The number of rows in each table that records a time. */
+/** The number of rows in each of these tables, which record times. */
 async function rowsOf({ sql }: ShiftedDatabase): Promise<Record<string, number>> {
   const tables = ['audit_entries', 'decisions', 'evaluations', 'key_events', 'incidents', 'approvals', 'idempotency_keys'];
   const [row] = await sql<Record<string, number>>(

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Changes settings of the database. Returns those of a new pool's connection. */
+/** Changes settings of the database. Returns the settings of a connection of a new pool. */
 async function settingsWhere(changes: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   for (const [name, value] of Object.entries(changes))
     await database.sql(`ALTER DATABASE ${database.server.database} SET ${name} = '${value}'`);

@@ -20,14 +20,14 @@ import { paths } from '../harness/test-server.ts';
 const BACK_MS = 10_000;
 const STOP_MS = 5_000;
 /**
- * The end of PostgreSQL after the death of its keeper. On a full disk a fast shutdown can be without effect, and the watchdog sends its
- * other signals after 6 and 7 seconds.
+ * The limit for the end of PostgreSQL after the death of its keeper. On a full disk a fast shutdown can be without effect, and the
+ * watchdog sends its other signals after 6 and 7 seconds.
  */
 const POSTGRESQL_STOP_MS = 9_000;
 
 /**
- * Prevents every keeper from starting PostgreSQL because it cannot write the access rules. Works as any user and without a
- * separate file system.
+ * Prevents every keeper from writing the access rules, and so from starting PostgreSQL. Works as any user and without a separate file
+ * system.
  */
 class Obstacle {
   readonly #path: string;

@@ -17,7 +17,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** The four endpoints that store records, with their table and a body. */
+/** Four endpoints that store records, each with its table and a body. */
 const ENDPOINTS = [
   [paths.traces, 'trace_submissions', { trace_id: 'run', spans: [{ span_id: 'a', kind: 'llm', name: 'n', total_tokens: 3 }] }],
   [paths.telemetry, 'telemetry_events', { events: [{ trace_id: 'run', outcome: 'success' }] }],

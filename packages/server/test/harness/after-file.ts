@@ -1,4 +1,4 @@
-/** What runs after the last test of the current file, in the order of registration. */
+/** The cleanups of the current file, in the order of registration. */
 const cleanups: (() => unknown)[] = [];
 
 /**

@@ -1,4 +1,4 @@
-/** The tables that even their owner cannot change. */
+/** Tables whose rows even the owner cannot change or delete. */
 export const APPEND_ONLY = [
   'audit_entries',
   'decisions',

@@ -8,7 +8,7 @@ import type { TestServer } from './test-server.ts';
  */
 export async function setEvaluationTime({ database, open }: TestServer, agentName: string, moment: string): Promise<void> {
   await database.sql('ALTER TABLE countersign.evaluations DISABLE TRIGGER append_only');
-  // Computed before the UPDATE, in which Citus rejects such an expression.
+  // The times are computed before the UPDATE, because Citus rejects such an expression in an UPDATE.
   const times = await database.sql<{ tenant_id: string; id: string; moment: string }>(
     `SELECT tenant_id, id, (${moment})::timestamptz::text AS moment FROM countersign.evaluations
       WHERE agent_id = (SELECT id FROM countersign.agents WHERE name = $1)`,

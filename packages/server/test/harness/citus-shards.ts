@@ -24,12 +24,12 @@ const SHARD_GROUPS = `
              AND (each.first IS NULL OR each.first = grouped.first)) AS shards
     FROM (SELECT DISTINCT nodename, nodeport, first, last FROM placed) AS grouped ORDER BY first NULLS FIRST`;
 
-/** Whether Citus refuses a statement that PostgreSQL would run. */
+/** Whether the database does not support a statement. Citus reports this for some statements that PostgreSQL runs. */
 export const isNotOnCitus = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '0A000';
 
 /**
- * Runs a statement directly on shards, as a superuser could. If a parameter of the statement is a tenant's id, it runs on the shards of
- * this tenant, otherwise on all shards. There, joins need no `tenant_id`, and UPDATE may use functions such as now().
+ * Runs a statement directly on shards, as a superuser could. If a parameter of the statement is a tenant's id, the statement runs on the
+ * shards of this tenant, otherwise on all shards. On shards, joins need no `tenant_id`, and UPDATE may use functions such as now().
  */
 export async function runOnShards<Row extends pg.QueryResultRow>(
   pool: pg.Pool,

@@ -6,7 +6,7 @@ import type { TestProject } from 'vitest/node';
 import type { CitusNode } from '../../../../scripts/citus/nodes.ts';
 import { migrate } from '../../src/database/migrate.ts';
 
-/** The embedded PostgreSQL of one test run, with a migrated template that each test file clones. */
+/** The PostgreSQL of one test run, with a migrated template that each test file clones. */
 export interface TestCluster {
   superuser: ConnectionSettings;
   owner: ConnectionSettings;

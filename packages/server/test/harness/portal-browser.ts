@@ -9,7 +9,7 @@ import { insertPerson } from '../../src/storage/people.ts';
 import { insertSession } from '../../src/storage/sessions.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
-/** The password of every person that `createPerson` creates. Each test file hashes it once, to save time. */
+/** The password of every person that `createPerson` creates. It is hashed once and the hash is reused, to save time. */
 export const PASSWORD = 'correct horse battery staple';
 let passwordHash: Promise<string> | undefined;
 

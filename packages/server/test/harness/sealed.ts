@@ -31,7 +31,7 @@ const TABLES_OF_TENANTS = new Set(['memberships', 'decision_keys', 'idempotency_
 
 /**
  * Seals rows as they are. For tests that write by SQL what a server could have written: an expired link, an older hash.
- * @param where SQL about the table's columns; the table is `t`.
+ * @param where an SQL condition for the rows; the alias of the table is `t`.
  */
 export async function resealRows<R>(
   { database, open }: Pick<TestServer, 'database' | 'open'>,

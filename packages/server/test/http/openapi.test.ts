@@ -259,7 +259,7 @@ const shape = (value: Json): Json => {
 };
 
 /**
- * The values that do not differ between runs: no identifiers, hashes, sizes, times, ages, and no message that contains an age.
+ * The values that do not differ between runs: no identifiers, hashes, sizes, times, ages and messages. Some messages contain an age.
  */
 const constantValues = (value: Json): Json =>
   JSON.parse(

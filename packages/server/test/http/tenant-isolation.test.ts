@@ -133,7 +133,7 @@ function revealed(text: string, { path, body }: NamingRequest): string[] {
   return [SECRET, ...identifiers].filter((value) => text.includes(value) && !sent.includes(value));
 }
 
-/** The response with the names of the request replaced, so that it can be compared with that to other names. */
+/** The response with the names of the request replaced, to compare it with the response to a request with other names. */
 const withoutNames = (text: string, values: Record<string, string>): string =>
   Object.values(values)
     .filter((value) => value.length > 8)

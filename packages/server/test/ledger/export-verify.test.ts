@@ -51,7 +51,7 @@ const replaceLine = (at: number, change: (line: string) => string): Alteration =
   return (lines) => joinLines(lines.map((line, index) => (index === at ? change(line) : line)));
 };
 
-/** Changes one row of a chain of six and recomputes all hashes: only the format of a row can be wrong. */
+/** Changes rows of a chain of six and recomputes all hashes, so only the format of a row can be wrong. */
 const rehashChain = (change: (entry: Record<string, unknown>, index: number) => object): Alteration => {
   return (_, rows) => {
     let before: string | null = null;

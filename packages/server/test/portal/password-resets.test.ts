@@ -96,7 +96,7 @@ describe('a password reset by an admin', () => {
   });
 
   /**
-   * Creates an admin of both workspaces, a member of both whom that admin can reset, and a second admin of the other workspace
+   * Creates an admin of both workspaces, a member of both whose password that admin can reset, and a second admin of the other workspace
    * who can demote the first.
    */
   async function adminOfTwo() {
@@ -132,7 +132,7 @@ describe('a password reset by an admin', () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
     const { body } = await requestReset(grace);
     let answer: Promise<Answer> | undefined;
-    // The order of joining: first the account, then the links.
+    // The same order as when a person joins a workspace: first the account, then the links.
     await inTenantTransaction(server.open.pool, await server.workspace(), async (tx) => {
       await lockAccount(tx, grace.id);
       answer = use(body.path, 'another good password');

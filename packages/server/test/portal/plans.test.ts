@@ -19,8 +19,8 @@ const MANY = {
 };
 
 /**
- * The limit of rows that one page may touch, including filtered ones. It is far below the size of any table and enough for the
- * rows of a page with their look-ups, or for reading until it finds rows that are one in 200.
+ * The limit of rows that one page may touch, including filtered ones. It is far below the size of the large tables. It is enough for the
+ * rows of a page with their look-ups, and for filling a page with rows that are one in 200.
  */
 const ROWS_TOUCHED_MAX = 12_000;
 /** The limit of sorted rows: one page of each merged list. */
@@ -37,7 +37,7 @@ beforeAll(async () => {
   server = await testServer();
   workspace = await server.workspace();
   await insertManyRecords(server.database.sql, workspace, MANY);
-  // A second workspace of the same size reveals indexes that do not start with the tenant.
+  // The rows of a second workspace reveal indexes that do not start with the tenant.
   await insertManyRecords(server.database.sql, await server.workspace(), { ...MANY, traces: 5000, telemetry: 5000 });
   sent = recordStatements(server.open.readPool);
   admin = await portalClient(server, workspace, 'admin');

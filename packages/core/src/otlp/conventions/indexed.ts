@@ -12,7 +12,7 @@ interface Subtree {
   names: readonly string[];
 }
 
-/** The result for most spans. */
+/** The result if no attribute has the prefix, as in most spans. */
 const EMPTY: Subtree = { tree: new Map(), names: [] };
 
 /** The attributes whose names begin with a prefix and a dot, as a tree by the rest of their names. */

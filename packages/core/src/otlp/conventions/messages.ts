@@ -35,7 +35,7 @@ export function fromJson(value: Value): Value {
   }
 }
 
-/** Parses a text that should be JSON. Any other text is returned unchanged. */
+/** Parses a text that is a JSON object, array or string. Any other text is returned unchanged. */
 export function parsedJson(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*"/.test(value)) return fromJson(value);
   try {
@@ -45,7 +45,7 @@ export function parsedJson(value: Value): Value {
   }
 }
 
-/** Messages of the GenAI conventions: a list of `{role, parts}`, as JSON text or as a structure. */
+/** Messages of the GenAI conventions: a list of `{role, parts}`, as JSON text or as a structure. Any other text is one message. */
 export function messagesOfParts(value: Value | undefined, fallback: Message['role']): Message[] {
   const list = fromJson(value ?? null);
   if (!Array.isArray(list)) return typeof list === 'string' && list !== '' ? [{ role: fallback, content: list }] : [];

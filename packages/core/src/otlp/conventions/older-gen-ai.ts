@@ -21,7 +21,7 @@ export const olderGenAi: Convention = {
   ],
 };
 
-/** `gen_ai.prompt.N.*` and `gen_ai.completion.N.*`, or one JSON text in each. */
+/** Reads `gen_ai.prompt.N.*` and `gen_ai.completion.N.*`. The content of a message may be JSON text. */
 function readIndexedMessages(attributes: Attributes): ReadMessages | undefined {
   const prompt = subtree(attributes, 'gen_ai.prompt');
   const completion = subtree(attributes, 'gen_ai.completion');

@@ -54,7 +54,7 @@ export const openInference: Convention = {
   ],
 };
 
-/** `llm.input_messages.N.message.*` and `llm.output_messages.N.message.*`. */
+/** Reads `llm.input_messages.N.message.*` and `llm.output_messages.N.message.*`. */
 function readMessages(attributes: Attributes): ReadMessages | undefined {
   const input = subtree(attributes, 'llm.input_messages');
   const output = subtree(attributes, 'llm.output_messages');
@@ -69,7 +69,7 @@ function readMessages(attributes: Attributes): ReadMessages | undefined {
 const DOCUMENTS = ['retrieval.documents', 'reranker.output_documents'] as const;
 const DOCUMENT_MEMBERS = ['id', 'content', 'score', 'metadata'] as const;
 
-/** `retrieval.documents.N.document.*` and `reranker.output_documents.N.document.*`. */
+/** Reads `retrieval.documents.N.document.*`, or if there are none `reranker.output_documents.N.document.*`. */
 function readDocuments(attributes: Attributes): ReadDocuments | undefined {
   for (const prefix of DOCUMENTS) {
     const { tree, names } = subtree(attributes, prefix);
@@ -105,7 +105,7 @@ function messageOf(tree: Tree, fallback: Message['role']): Message {
   );
 }
 
-/** A part of a message. A part without content is a tool call, which `tool_calls` contains. */
+/** The text or image of a part of a message; empty for any other part, for example a tool call, which `tool_calls` contains. */
 function partOf(part: Tree | undefined): Value[] {
   const text = leaf(part, 'text');
   if (text !== undefined) return [{ type: 'text', text }];

@@ -17,7 +17,7 @@ import { useFilters } from '../../lists/use-filters.ts';
 
 type Agent = ListItem<'agents.list'>;
 
-/** All agents that reported runs or were evaluated. */
+/** The agents that reported runs or were evaluated. Archived agents are shown only with the filter. */
 export function AgentsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['search', 'risk_level', 'archived']);

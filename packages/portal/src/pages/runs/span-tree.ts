@@ -21,8 +21,9 @@ export interface TimeFrame {
 }
 
 /**
- * The steps as a tree, depth first. Children are sorted by start time, then by arrival. Steps with an unknown parent are at the top
- * level. For a cycle of parents, so is the first step that arrived. So no step is hidden.
+ * The steps as a tree, depth first. Children are sorted by start time; those with the same or an unknown time, by arrival. Steps with an
+ * unknown parent are at the top level. Of the steps in or below a cycle of parents, the first that arrived is at the top level too. So no
+ * step is hidden.
  */
 export function spanTree(spans: readonly Span[]): SpanNode[] {
   const known = new Set(spans.map(({ span_id }) => span_id));
@@ -69,7 +70,7 @@ export function visibleNodes(nodes: readonly SpanNode[], folded: ReadonlySet<str
   return shown;
 }
 
-/** Start and end of a step in milliseconds; undefined if the sender did not report them. */
+/** Start and end of a step in milliseconds; undefined if the sender reported neither the start nor both end and duration. */
 export function timesOf({ started_at, ended_at, latency_ms }: Span): TimeFrame | undefined {
   const start = started_at === null ? undefined : Date.parse(started_at);
   const end = ended_at === null ? undefined : Date.parse(ended_at);

@@ -17,7 +17,7 @@ const NOTE =
   'A period applies only to runs that are received after it was set. A run is kept longer if an evaluation, an incident, or an audit ' +
   'entry with a later retention date names it. The ledger, decisions and evaluations are never deleted.';
 
-/** For how long runs are kept. Admins can change it. */
+/** Shows for how long runs are kept. Admins can change the periods. */
 export function RetentionPanel({ workspace, isAdmin }: { workspace: string; isAdmin: boolean }) {
   const retention = useQuery({
     queryKey: ['retention', workspace],

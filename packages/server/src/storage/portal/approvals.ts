@@ -100,7 +100,7 @@ const LAST_APPROVED = sql<{ evaluation_id: string }>(
     ORDER BY p.decided_seq DESC LIMIT 1`,
 );
 
-/** Of the evaluations of an agent with a number below `beforeSeq`: the one that was approved last. */
+/** The ID of the evaluation that was approved last, among those of the agent with a number below `beforeSeq`. */
 export const findLastApproved = async (tx: Transaction, agentId: string, beforeSeq: number): Promise<string | undefined> =>
   (await tx.run(LAST_APPROVED, [tx.tenantId, agentId, beforeSeq]))[0]?.evaluation_id;
 

@@ -14,7 +14,7 @@ export interface KeyPlace {
 /** A key of the list with its place. */
 export type KeyListRow = Key & { place_at: string };
 
-/** @param first number of the first of two parameters, as for `expiryClock`. */
+/** SQL for the columns of a KeyListRow. @param first number of the first of two parameters, as for `expiryClock`. */
 const columns = (first: number): string => `k.id, k.kind, k.prefix, k.name, k.scopes,
   CASE WHEN k.revoked_at IS NOT NULL THEN 'revoked' WHEN k.expires_at <= ${expiryClock(first)} THEN 'expired' ELSE 'active' END AS state,
   ${instantText('k.created_at')} AS created_at, ${instantText('k.rotated_at')} AS rotated_at, ${instantText('k.expires_at')} AS expires_at,
@@ -29,7 +29,7 @@ const LIST = sql<KeyListRow>(
       ORDER BY k.created_at DESC, k.prefix DESC LIMIT $5) AS k ${LAST_USE} ORDER BY k.created_at DESC, k.prefix DESC`,
 );
 
-/** Keys of both kinds after a place, newest first, including revoked ones. */
+/** Keys after a place, newest first, including revoked ones. Without a kind, the keys of both kinds. */
 export const listKeysPage = (
   tx: Transaction,
   kind: KeyKind | null,
@@ -53,7 +53,7 @@ const EVENTS = sql<{ seq: number; event_hash: string; document: string }>(
     WHERE tenant_id = $1 AND seq < coalesce($2::bigint, 9223372036854775807) AND ($3::uuid IS NULL OR key_id = $3) ORDER BY seq DESC LIMIT $4`,
 );
 
-/** Events of the key audit trail below a number, latest first, each as its canonical text with its hash. */
+/** Events of one key, or of all, below a number of the key audit trail, latest first, each as its canonical text with its hash. */
 export const listKeyEvents = (
   tx: Transaction,
   keyId: string | null,

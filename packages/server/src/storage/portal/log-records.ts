@@ -22,11 +22,11 @@ const OF_SPAN = sql<RecordOfSpan>(
 /** The size of the longest record that is displayed. */
 const DOCUMENT_BYTES_MAX = 1024 * 1024;
 
-/** The log records of a step of a trace, in order. */
+/** The first RECORDS_MAX log records of a step of a trace, in order, except findings and those longer than DOCUMENT_BYTES_MAX. */
 export const listRecordsOfSpan = (tx: Transaction, trace: string, spanId: string): Promise<RecordOfSpan[]> =>
   tx.run(OF_SPAN, [tx.tenantId, trace, spanId, DOCUMENT_BYTES_MAX]);
 
-/** A step with log records, and the error of one of them: the first by text. */
+/** A step with log records. `error` is the error of an exception record, of several the first in the order of the texts. */
 export interface SpanWithRecords {
   span_id: string;
   has_content: boolean;
@@ -43,7 +43,7 @@ const OF_SPANS = sql<SpanWithRecords>(
     WHERE l.kind <> 'finding' GROUP BY l.span_id`,
 );
 
-/** Those of these steps that have log records other than findings. */
+/** The given steps that have log records other than findings. */
 export const listSpansWithRecords = (tx: Transaction, trace: string, spanIds: readonly string[]): Promise<SpanWithRecords[]> =>
   tx.run(OF_SPANS, [tx.tenantId, trace, textArray(spanIds)]);
 

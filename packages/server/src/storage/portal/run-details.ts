@@ -60,7 +60,7 @@ const FIND_EXPORT_BODY = sql<StoredDocument>(
   `SELECT ${documentColumns('e', 'body')} FROM countersign.otlp_exports AS e WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The original body of an export; undefined if there is none. */
+/** The original body of an export; undefined if there is none. @throws ApiError log_rewritten if it cannot be read. */
 export async function findExportBody(tx: Transaction, id: string): Promise<Buffer | undefined> {
   const rows = await tx.run(FIND_EXPORT_BODY, [tx.tenantId, id]);
   const [body] = await readDocumentsOf(tx, rows);
@@ -129,7 +129,7 @@ const FIND_EVENT_SUBMISSION = sql<StoredDocument>(
   `SELECT ${documentColumns('s')} FROM countersign.telemetry_submissions AS s WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The original text of a telemetry submission; undefined if there is none. */
+/** The original text of a telemetry submission; undefined if there is none. @throws ApiError log_rewritten if it cannot be read. */
 export async function findEventSubmission(tx: Transaction, id: string): Promise<string | undefined> {
   const rows = await tx.run(FIND_EVENT_SUBMISSION, [tx.tenantId, id]);
   const [document] = await readDocumentsOf(tx, rows);

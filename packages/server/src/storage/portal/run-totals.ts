@@ -87,6 +87,6 @@ const MODELS = sql<RelatedRuns['models'][number]>(
     GROUP BY model ORDER BY steps DESC, model LIMIT 50`,
 );
 
-/** The models that an agent's latest runs in a range of time name, most used first. */
+/** Up to 50 models that an agent's latest runs in a range of time name, most used first. */
 export const listModelsOfAgent = (tx: Transaction, agentId: string, range: TimeRange): Promise<RelatedRuns['models']> =>
   tx.run(MODELS, [tx.tenantId, agentId, ...idRange(range), range.from, range.to]);

@@ -82,7 +82,7 @@ const LIST_WITH_TEXT = sql<RunSummary>(
   ),
 );
 
-/** The same for runs up to the ID `newest` whose trace_id contains a text. Reads the list in order, so use it for common texts. */
+/** As `listRuns`, for runs up to the ID `newest` whose trace_id contains a text. Reads the list in order, so use it for common texts. */
 export const walkRunsWithText = (
   tx: Transaction,
   filter: RunFilter,
@@ -100,7 +100,7 @@ const LIST_OF_AGENTS = sql<RunSummary>(
   both(ofAgents('traces', TRACES, 'r.id DESC'), ofAgents('telemetry_events', EVENTS, 'r.submission DESC, r.ordinal DESC')),
 );
 
-/** The same for the runs of some agents. */
+/** As `listRuns`, for the runs of some agents. */
 export const listRunsOfAgents = (
   tx: Transaction,
   filter: RunFilter,
@@ -120,7 +120,7 @@ const AT_PLACES = sql<RunSummary>(
   ),
 );
 
-/** The same for the runs at some places of one source. */
+/** As `listRuns`, for the runs at some places of one source. */
 export const listRunsAtPlaces = (
   tx: Transaction,
   filter: RunFilter & { source: RunSource },

@@ -68,7 +68,7 @@ async function expectRunsStored(
   return `${runs} runs sent and stored; responses: ${statuses.join(', ')}`;
 }
 
-/** Runs a real sender, and waits until its run has its outcome and its steps. */
+/** Runs a real sender, and waits until this number of steps of its run is stored. */
 async function expectSenderStored(
   setup: TrialSetup,
   program: string,

@@ -1,7 +1,7 @@
 import { request as connect, createServer } from 'node:http';
 import { listen, stop } from './sender-process.ts';
 
-/** A proxy that counts the statuses of the responses, and can drop responses. */
+/** A proxy that counts the statuses of the responses that it returns, and can drop responses. */
 export interface CountingProxy {
   url: string;
   statuses: Map<number, number>;
@@ -10,7 +10,7 @@ export interface CountingProxy {
   stop(): void;
 }
 
-/** Starts a proxy in front of a server. A server that is not reachable is a broken connection. */
+/** Starts a proxy in front of a server. While the server is not reachable, the proxy closes connections without a response. */
 export async function countingProxy(target: string): Promise<CountingProxy> {
   const statuses = new Map<number, number>();
   let lost = 0;

@@ -70,7 +70,7 @@ export const CONTENT_SETTINGS: Readonly<Record<string, { program: string; enviro
   'python-openllmetry-openai-silent': { program: 'python-openllmetry-openai', environment: { TRACELOOP_TRACE_CONTENT: 'false' } },
 };
 
-/** The version of the OpenTelemetry Collector's builder. */
+/** The version of the OpenTelemetry Collector: of its builder and its components. */
 export const COLLECTOR_VERSION = 'v0.165.0';
 
 /** The components of the Collector, by section of the builder's file. */

@@ -32,7 +32,7 @@ exports.TOOL = {
   },
 };
 
-/** A conversation with one call of a tool, by the client of OpenAI. */
+/** A conversation with one call of a tool, and a last request that fails, by the client of OpenAI. */
 exports.openAiConversation = async (client) => {
   const messages = [
     { role: 'system', content: 'Be brief.' },

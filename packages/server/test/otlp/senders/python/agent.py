@@ -47,7 +47,7 @@ def run_agent(name, work):
 
 
 def openai_conversation():
-    """A conversation with one call of a tool, by the client of OpenAI."""
+    """A conversation with one call of a tool, and a last request that fails, by the client of OpenAI."""
     from openai import OpenAI
 
     client = OpenAI(max_retries=0)
