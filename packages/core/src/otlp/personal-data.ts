@@ -1,5 +1,5 @@
 import { RULES } from './conventions/all.ts';
-import type { Attributes, LogRecord, SpanRecord } from './records.ts';
+import { type Attributes, type LogRecord, type SpanRecord, valuesOf } from './records.ts';
 
 const USER_IDS = (RULES.get('external_user_id') ?? []).flatMap(({ from }) => from);
 
@@ -18,10 +18,11 @@ export function removePersonalIds(
       if (searched.has(each)) continue;
       searched.add(each);
       for (const name of USER_IDS) {
-        const value = each.get(name);
-        if (typeof value !== 'string' || !isPersonal(value)) continue;
-        found.add(value);
-        each.delete(name);
+        for (const value of valuesOf(each, name)) {
+          if (typeof value !== 'string' || !isPersonal(value)) continue;
+          found.add(value);
+          if (value === each.get(name)) each.delete(name);
+        }
       }
     }
   }
@@ -33,21 +34,36 @@ const BLANK = 0x2a;
 /** Tag of `string_value` in an AnyValue. */
 const STRING_VALUE = 0x0a;
 
+/** Decodes as the reader of the records does: a byte order mark is a part of the text. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /**
  * Overwrites the given texts in a protobuf body with asterisks of the same length, in place. A text is found if it is a whole field with
- * this tag and its length is a varint of one or two bytes.
+ * this tag.
  */
 export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): void {
   const encoder = new TextEncoder();
-  const decoder = new TextDecoder();
   const lengths = new Set([...texts].map((text) => encoder.encode(text).length));
   for (let at = body.indexOf(STRING_VALUE); at !== -1; at = body.indexOf(STRING_VALUE, at + 1)) {
-    const low = body[at + 1] ?? 0;
-    const [length, start] = low < 0x80 ? [low, at + 2] : [(low & 0x7f) + (body[at + 2] ?? 0) * 128, at + 3];
+    const { length, start } = lengthAt(body, at + 1);
     if (!lengths.has(length) || start + length > body.length) continue;
     if (texts.has(decoder.decode(body.subarray(start, start + length)))) body.fill(BLANK, start, start + length);
   }
 }
+
+/** Reads a varint, which may have more bytes than it needs. Returns it with the position after it. */
+function lengthAt(body: Uint8Array, at: number): { length: number; start: number } {
+  let length = 0;
+  for (let place = 0; place < VARINT_BYTES_MAX; place += 1) {
+    const byte = body[at + place] ?? 0;
+    length += (byte & 0x7f) * 128 ** place;
+    if (byte < 0x80) return { length, start: at + place + 1 };
+  }
+  return { length: -1, start: at };
+}
+
+/** The longest varint of protobuf. */
+const VARINT_BYTES_MAX = 10;
 
 /** A copy of a parsed JSON body in which every string that equals one of the texts is replaced by asterisks. */
 export function blankInJson(body: unknown, texts: ReadonlySet<string>): unknown {

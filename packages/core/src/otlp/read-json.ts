@@ -5,6 +5,7 @@ import {
   MalformedExportError,
   RECORDS_MAX,
   type SpanRecord,
+  setAttribute,
   type Value,
 } from './records.ts';
 
@@ -101,7 +102,7 @@ function spanRecord(span: Json, at: string, resource: Attributes, scope: string)
 function attributesOf(pairs: unknown, at: string): Attributes {
   const attributes: Attributes = new Map();
   for (const [pair, place] of listOf({ pairs }, 'pairs', at)) {
-    attributes.set(text(pair.key, `${place}/key`), anyValueOf(pair.value, `${place}/value`));
+    setAttribute(attributes, text(pair.key, `${place}/key`), anyValueOf(pair.value, `${place}/value`));
   }
   return attributes;
 }

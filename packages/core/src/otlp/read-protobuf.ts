@@ -6,6 +6,7 @@ import {
   type LinkRecord,
   type LogRecord,
   type SpanRecord,
+  setAttribute,
   type Value,
 } from './records.ts';
 import { WireReader } from './wire-reader.ts';
@@ -199,7 +200,7 @@ function readAttribute(reader: WireReader, end: number, attributes: Attributes):
     else if (tag === 0x12) value = readAnyValue(reader, reader.end(), value);
     else reader.skip(tag);
   }
-  attributes.set(key, value);
+  setAttribute(attributes, key, value);
 }
 
 /** Reads an AnyValue. Protobuf merges a message that occurs twice, so a list is appended to an earlier list. */

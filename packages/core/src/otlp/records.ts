@@ -4,6 +4,25 @@ export type Value = string | number | boolean | null | Value[] | { [name: string
 /** Attributes by name. Of duplicate names the last value is used. */
 export type Attributes = Map<string, Value>;
 
+/** The values that later attributes of the same name replaced. The body of the export still contains them. */
+const replaced = new WeakMap<Attributes, Map<string, Value[]>>();
+
+/** Adds an attribute. Of duplicate names the last value is used. */
+export function setAttribute(attributes: Attributes, name: string, value: Value): void {
+  const earlier = attributes.get(name);
+  if (earlier !== undefined) {
+    const byName = replaced.get(attributes) ?? new Map<string, Value[]>();
+    replaced.set(attributes, byName.set(name, [...(byName.get(name) ?? []), earlier]));
+  }
+  attributes.set(name, value);
+}
+
+/** All values that an export has under this name: the used one, and those that it replaced. */
+export const valuesOf = (attributes: Attributes, name: string): Value[] => {
+  const value = attributes.get(name);
+  return value === undefined ? [] : [value, ...(replaced.get(attributes)?.get(name) ?? [])];
+};
+
 /** An event of a span. */
 export interface EventRecord {
   name: string;

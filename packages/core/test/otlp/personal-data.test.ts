@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { blankInJson, blankInProtobuf, removePersonalIds } from '../../src/otlp/personal-data.ts';
+import { countProtobuf } from '../../src/otlp/protobuf-bounds.ts';
+import { readJsonSpans } from '../../src/otlp/read-json.ts';
+import { readProtobufSpans } from '../../src/otlp/read-protobuf.ts';
+
+const EMAIL = 'ada@example.com';
+const isPersonal = (text: string) => text.includes('@');
+
+/** A length-delimited field. `lengthBytes` writes the length with more bytes than it needs. */
+function field(tag: number, content: Buffer, lengthBytes = 1): Buffer {
+  const length = Array.from({ length: lengthBytes }, (_, place) => {
+    const low = (content.length >> (7 * place)) & 0x7f;
+    return place === lengthBytes - 1 ? low : low | 0x80;
+  });
+  return Buffer.concat([Buffer.from([tag, ...length]), content]);
+}
+const userId = (text: string, lengthBytes = 1) =>
+  field(0x4a, Buffer.concat([field(0x0a, Buffer.from('user.id')), field(0x12, field(0x0a, Buffer.from(text), lengthBytes))]));
+const exportOf = (...attributes: Buffer[]) => {
+  const span = field(0x12, Buffer.concat(attributes));
+  return field(0x0a, field(0x12, span));
+};
+
+describe('user IDs that are personal data', () => {
+  test.each<[string, Buffer]>([
+    ['with a byte order mark', exportOf(userId(`\uFEFF${EMAIL}`))],
+    ['whose length has more bytes than it needs', exportOf(userId(EMAIL, 3))],
+    ['that another attribute of the same name replaces', exportOf(userId(EMAIL), userId('u-7'))],
+    ['after one of the same name that is not', exportOf(userId('u-7'), userId(EMAIL))],
+  ])('are overwritten in protobuf: one %s', (_what, body) => {
+    countProtobuf('traces', body);
+    const records = readProtobufSpans(body);
+    blankInProtobuf(body, removePersonalIds(records, isPersonal));
+    expect(body.toString()).not.toContain(EMAIL);
+    expect(JSON.stringify([...records[0]!.attributes])).not.toContain(EMAIL);
+  });
+
+  test('are overwritten in JSON, also if another attribute of the same name replaces them', () => {
+    const attribute = (stringValue: string) => ({ key: 'user.id', value: { stringValue } });
+    const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ attributes: [attribute(EMAIL), attribute('u-7')] }] }] }] };
+    const records = readJsonSpans(body);
+    const blanked = JSON.stringify(blankInJson(body, removePersonalIds(records, isPersonal)));
+    expect(blanked).not.toContain(EMAIL);
+    expect(records[0]!.attributes.get('user.id')).toBe('u-7');
+  });
+});
