@@ -154,8 +154,11 @@ export class Cluster {
         clearTimeout(killTimer);
       }),
     );
-    await this.folder.clear();
-    await this.#citus?.stop();
-    Cluster.#started.delete(this);
+    try {
+      await this.folder.clear();
+    } finally {
+      await this.#citus?.stop();
+      Cluster.#started.delete(this);
+    }
   }
 }

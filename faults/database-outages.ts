@@ -72,10 +72,12 @@ async function isReported({ members }: Cluster): Promise<boolean> {
   const endsAt = performance.now() + NOTICED_MS_MAX;
   for (const { url } of members) {
     for (;;) {
-      const response = await fetch(`${url}/readyz`);
-      await response.arrayBuffer();
+      const status = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(NOTICED_MS_MAX) }).then(
+        (response) => response.arrayBuffer().then(() => response.status),
+        () => 0,
+      );
       if (performance.now() > endsAt) return false;
-      if (response.status === 503) break;
+      if (status === 503) break;
       await sleep(50);
     }
   }

@@ -4,10 +4,15 @@ import json
 import os
 import secrets
 import time
+import urllib.parse
 import urllib.request
 
 ENDPOINT = os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:7300")
-HEADERS = dict(pair.split("=", 1) for pair in os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(",") if "=" in pair)
+HEADERS = {
+    name.strip(): urllib.parse.unquote(value.strip())
+    for name, _, value in (pair.partition("=") for pair in os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(","))
+    if name.strip()
+}
 
 TRACE_ID = secrets.token_hex(16)
 ROOT_ID = secrets.token_hex(8)

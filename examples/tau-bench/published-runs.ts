@@ -66,6 +66,7 @@ function checkRun(run: Partial<PublishedRun> | null, where: string): void {
   must(Array.isArray(traj), 'traj must be an array of messages');
   traj!.forEach((message, index) => {
     must(ROLES.includes(message?.role), `message ${index} must have one of the roles ${ROLES.join(', ')}`);
+    must(typeof (message.content ?? '') === 'string', `the content of message ${index} must be a string or null`);
     const calls = message.tool_calls ?? [];
     must(
       Array.isArray(calls) && calls.every((call) => typeof call?.function?.name === 'string'),

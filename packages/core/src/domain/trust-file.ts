@@ -97,7 +97,7 @@ function readKeys(
 ): TrustFileContent | { fault: string } {
   if (!Array.isArray(jwks) || jwks.length === 0) return { fault: 'is not a trust file: it has no key in `keys`' };
   const found = trustedKeys(JSON.stringify({ keys: jwks }), checks.sha256);
-  if (found === undefined)
+  if (found === undefined || found.length !== jwks.length)
     return { fault: 'is not a trust file: `keys` contains an element that is not an Ed25519 JWK with `note_key`' };
   const fault = listedSuccessionFault(jwks, checks);
   if (fault !== undefined) return { fault: `contradicts itself: ${fault}` };

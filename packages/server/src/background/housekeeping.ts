@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Pools } from '../database/pools.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { deleteExpiredAnswers } from '../storage/idempotency.ts';
-import { deleteWaitingLogRecords } from '../storage/log-records.ts';
+import { deleteWaitingLogRecords, joinRecordsOfStoredTraces } from '../storage/log-records.ts';
 import { deleteExpiredLinks } from '../storage/one-time-links.ts';
 import { deleteExpiredSessions } from '../storage/sessions.ts';
 import { deletePastAttempts } from '../storage/sign-in-attempts.ts';
@@ -14,9 +14,9 @@ import type { RunIdMerging } from './run-id-merging.ts';
 const PAUSE_MS = 10 * 60_000;
 
 /**
- * Every ten minutes: computes the missing skeletons of agent names (also at the start), merges small segments of run ids, and deletes what
- * has expired. These are sessions, links, sign-in attempts, and after 24 hours the responses to idempotent requests and log records whose
- * trace did not arrive. A failed step is tried again the next time and does not stop the others. Nothing is deleted while the clock is
+ * Every ten minutes: computes the missing skeletons of agent names (also at the start), merges small segments of run ids, joins log
+ * records to traces that were stored after them, and deletes what has expired. These are sessions, links, sign-in attempts, and after 24
+ * hours the responses to idempotent requests and log records whose trace did not arrive. A failed step is tried again the next time and does not stop the others. Nothing is deleted while the clock is
  * unsafe.
  */
 export function startHousekeeping(
@@ -62,6 +62,7 @@ export function startHousekeeping(
 }
 
 async function deleteExpiredOf(pool: Pool, tenantId: string): Promise<void> {
+  await inTenantTransaction(pool, tenantId, joinRecordsOfStoredTraces);
   while ((await inTenantTransaction(pool, tenantId, deleteExpiredAnswers)) > 0);
   while ((await inTenantTransaction(pool, tenantId, deleteWaitingLogRecords)) > 0);
 }

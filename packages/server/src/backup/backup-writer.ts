@@ -1,7 +1,7 @@
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
-import { syncFolder, writeSynced } from '../files/synced-files.ts';
+import { nameFile, syncFolder, writeSynced } from '../files/synced-files.ts';
 import { paddingOf, TAR_BLOCK, tarHeader } from './tar-format.ts';
 
 /** Only this account can read a backup. */
@@ -24,7 +24,7 @@ export async function createBackup(path: string, modifiedAt: Date): Promise<Back
   try {
     const found = await stat(path).catch(() => undefined);
     if (found?.isDirectory() === true || path.endsWith('/')) return await folderWriter(path, found !== undefined);
-    if (found !== undefined) throw new ExitError('wrong_use', `${JSON.stringify(path)} exists; give another name`);
+    if (found !== undefined) throw alreadyExists(path);
     return await tarWriter(path, modifiedAt);
   } catch (error) {
     if (error instanceof ExitError) throw error;
@@ -46,7 +46,10 @@ async function folderWriter(path: string, exists: boolean): Promise<BackupWriter
       });
       written.push(name);
     },
-    finish: () => syncFolder(path),
+    finish: async () => {
+      await syncFolder(path);
+      if (!exists) await syncFolder(dirname(path));
+    },
     discard: async () => {
       for (const name of written) await rm(join(path, name), { force: true });
       if (!exists) await rm(path, { recursive: true, force: true });
@@ -71,7 +74,8 @@ async function tarWriter(path: string, modifiedAt: Date): Promise<BackupWriter> 
       await write(Buffer.alloc(2 * TAR_BLOCK));
       await file.sync();
       await file.close();
-      await rename(temporary, path);
+      if (!(await nameFile(temporary, path))) throw alreadyExists(path);
+      await rm(temporary, { force: true });
       await syncFolder(dirname(path));
     },
     discard: async () => {
@@ -80,6 +84,9 @@ async function tarWriter(path: string, modifiedAt: Date): Promise<BackupWriter> 
     },
   };
 }
+
+const alreadyExists = (path: string): ExitError =>
+  new ExitError('wrong_use', `${JSON.stringify(path)} exists; give another name`);
 
 function cannotWrite(path: string, error: unknown): ExitError {
   return new ExitError('wrong_use', `cannot write ${JSON.stringify(path)}: ${(error as Error).message}`, { cause: error });

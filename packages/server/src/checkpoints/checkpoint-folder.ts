@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
-import { link, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { wrong } from '../config/config-values.ts';
-import { syncFolder, writeSynced } from '../files/synced-files.ts';
+import { nameFile, syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
 /** A place for checkpoints outside the database. Copies that someone else keeps show that a log was truncated or rewritten. */
@@ -17,9 +17,6 @@ export interface CheckpointSink {
 const SIZE_DIGITS = 16;
 const ENDING = '.checkpoint';
 const NAME = /^\d{16}\.checkpoint$/;
-
-/** Error codes of file systems without hard links, such as most mounted buckets. */
-const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
  * Called when the server starts. Throws if the folder does not exist or is not writable. It is not created: a missing mount would become a
@@ -63,10 +60,14 @@ export function checkpointFolder(folder: string): CheckpointSink {
   };
 }
 
+/** Creates a folder, and syncs its name to disk, unless it exists. */
 const makeFolder = (path: string): Promise<void> =>
-  mkdir(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
+  mkdir(path).then(
+    () => syncFolder(dirname(path)),
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    },
+  );
 
 /** Writes the whole file or nothing. An existing file stays, except on a file system without hard links. */
 async function writeOnce(path: string, content: string): Promise<void> {
@@ -74,11 +75,7 @@ async function writeOnce(path: string, content: string): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     await writeSynced(temporary, content);
-    await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') return undefined;
-      if (!NO_LINKS.has(error.code ?? '')) throw error;
-      return rename(temporary, path); // may overwrite the file of another server, which has the same content
-    });
+    await nameFile(temporary, path); // a file of another server has the same content
     await syncFolder(dirname(path));
   } finally {
     await rm(temporary, { force: true });

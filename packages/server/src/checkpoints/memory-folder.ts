@@ -8,12 +8,14 @@ import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { HeadStore, KeptHead } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
-/** Creates a folder but not its parents: a mount that is gone must not become a local folder. */
-function makeFolder(folder: string): void {
+/** Creates a folder but not its parents: a mount that is gone must not become a local folder. Returns false if the folder exists. */
+function makeFolder(folder: string): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
   }
 }
 
@@ -63,7 +65,7 @@ function memoryFolder(folder: string): HeadStore {
       const path = pathOf(tenantId, log);
       if ((written.get(path) ?? -1) >= size) return;
       const temporary = `${path}.${randomBytes(6).toString('hex')}`;
-      makeFolder(dirname(path));
+      if (makeFolder(dirname(path))) await syncFolder(folder);
       try {
         await writeSynced(temporary, note);
         await rename(temporary, path);

@@ -61,12 +61,24 @@ function addAdd(group: Command, session: Session): void {
     .addOption(ROLE_OPTION())
     .option(...JSON_OPTION)
     .addHelpText('after', examples('members add --workspace acme --email ada@example.com --name Ada --role viewer'))
-    .action(async ({ workspace, email, name = email, role }: { workspace: string; email: string; name?: string; role: Role }) => {
-      const link = await session.withWorkspace(workspace, ({ pool }, tenant) =>
-        addMember(pool, tenant.id, { email, name, role }, 'operator'),
-      );
-      await writeLink(session, link);
-    });
+    .action(
+      async ({
+        workspace,
+        email,
+        name = email.trim(),
+        role,
+      }: {
+        workspace: string;
+        email: string;
+        name?: string;
+        role: Role;
+      }) => {
+        const link = await session.withWorkspace(workspace, ({ pool }, tenant) =>
+          addMember(pool, tenant.id, { email, name, role }, 'operator'),
+        );
+        await writeLink(session, link);
+      },
+    );
 }
 
 function addList(group: Command, session: Session): void {

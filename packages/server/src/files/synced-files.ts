@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { link, open, rename } from 'node:fs/promises';
 
 /** Everybody may read and write, except as the process's umask forbids. */
 const DEFAULT_MODE = 0o666;
@@ -20,6 +20,26 @@ export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   await folder.sync().catch(() => undefined);
   await folder.close();
+}
+
+/** Error codes of file systems without hard links, such as most mounted buckets. */
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/**
+ * Names a complete file `path`, unless a file has this name: then it returns false. On a file system without hard links, the file is
+ * renamed, which may overwrite one that another process has just created. The caller removes the temporary file if it is left.
+ */
+export async function nameFile(temporary: string, path: string): Promise<boolean> {
+  try {
+    await link(temporary, path);
+    return true;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    if (!NO_LINKS.has(code)) throw error;
+    await rename(temporary, path);
+    return true;
+  }
 }
 
 /** The same as `writeSynced`, but synchronous: secrets are written while a server starts, before it serves requests. */

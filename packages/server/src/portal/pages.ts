@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors/api-error.ts';
 import { preferredEncoding } from '../http/accept-encoding.ts';
+import { namesEtag } from '../http/constant-document.ts';
 import type { BuiltFile } from './built-pages.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 
@@ -43,7 +44,7 @@ function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: BuiltF
   );
   const etag = encoding === undefined ? file.etag : `${file.etag.slice(0, -1)}-${encoding}"`;
   void reply.headers({ 'cache-control': cacheControl, vary: 'accept-encoding', etag });
-  if (headers['if-none-match'] === etag) return reply.code(304).send();
+  if (namesEtag(headers['if-none-match'], etag)) return reply.code(304).send();
   if (encoding !== undefined) void reply.header('content-encoding', encoding);
   return reply.header('content-type', file.contentType).send(encoding === undefined ? file.plain : file[encoding]);
 }

@@ -3,6 +3,7 @@ import { digestArray, int4Array, textArray, timestampArray, uuidArray } from '..
 import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { expiryClock } from './expiry-clock.ts';
+import { lockTraces } from './traces.ts';
 
 /** A log record of a span, or a finding in one of its events. */
 export interface KeptLogRecord {
@@ -101,6 +102,23 @@ const JOIN = sql(
 /** Joins waiting records to these traces: they no longer wait, and an exception among them marks its trace. */
 export function joinLogRecords(tx: Transaction, traceIds: readonly string[]): void {
   tx.send(JOIN, [tx.tenantId, textArray(traceIds)]);
+}
+
+const JOINABLE = sql<{ trace_id: string }>(
+  'find_joinable_log_records',
+  `SELECT DISTINCT trace_id FROM countersign.log_records AS l WHERE tenant_id = $1 AND NOT joined
+      AND EXISTS (SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = l.trace_id)`,
+);
+
+/**
+ * Joins records that wait for traces which are stored already. `POST /api/public/traces` does not join them, because its traces rarely
+ * have log records.
+ */
+export async function joinRecordsOfStoredTraces(tx: Transaction): Promise<void> {
+  const traceIds = (await tx.run(JOINABLE, [tx.tenantId])).map(({ trace_id }) => trace_id);
+  if (traceIds.length === 0) return;
+  await lockTraces(tx, traceIds);
+  joinLogRecords(tx, traceIds);
 }
 
 const DELETE_WAITING = sql<{ trace_id: string }>(

@@ -163,9 +163,9 @@ const WITHDRAW = sql<{ id: string }>(
 /** Deletes an invitation of the tenant and returns its role; undefined if no pending one has this ID, or its seal is invalid. */
 export async function withdrawInvitation(tx: Transaction, id: string): Promise<Role | undefined> {
   const [raw] = await tx.run(FIND_INVITATION, [tx.tenantId, id, ...tx.clock.expiryBounds()]);
-  if (raw === undefined || (await tx.run(WITHDRAW, [tx.tenantId, id])).length === 0) return undefined;
-  const link = tx.seals.openRow(ONE_TIME_LINKS, '', raw, { id, workspaceId: tx.tenantId });
-  return link?.role ?? undefined;
+  const link = raw && tx.seals.openRow(ONE_TIME_LINKS, '', raw, { id, workspaceId: tx.tenantId });
+  if (link === undefined || (await tx.run(WITHDRAW, [tx.tenantId, id])).length === 0) return undefined;
+  return link.role ?? undefined;
 }
 
 const VOID_INVITATIONS = sql(

@@ -152,6 +152,14 @@ describe('a one-time link not made by the server is not valid', () => {
     const { path } = await workspaceSetUpLink(server.open.pool, tenantId);
     expect((await linkFor(tokenOf(path))).status).toBe(200);
   });
+
+  test('does not withdraw a changed invitation, so no row is deleted without an entry', async () => {
+    const { id } = await inviteMember(server.open.pool, tenantId, { email: 'kept@example.com', role: 'viewer' }, 'operator');
+    await sql(`UPDATE countersign.one_time_links SET role = 'admin' WHERE id = $1`, [id]);
+    const path = `/workspaces/${tenantId}/invitations/${id}`;
+    expect((await admin.browser.call('DELETE', path)).status).toBe(404);
+    expect(await sql('SELECT role FROM countersign.one_time_links WHERE id = $1', [id])).toEqual([{ role: 'admin' }]);
+  });
 });
 
 describe('a membership not written by the server grants nothing', () => {

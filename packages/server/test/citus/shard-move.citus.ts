@@ -29,11 +29,14 @@ async function placements(tenantId: string): Promise<{ shard: Placement; other: 
 async function move(tenantId: string, mode: 'force_logical' | 'block_writes'): Promise<void> {
   const { shard, other } = await placements(tenantId);
   if (mode === 'force_logical') await setRowSecurity('NO FORCE');
-  await server.database.sql(
-    `SELECT citus_move_shard_placement($1::bigint, $2, $3, $4, $5, shard_transfer_mode => $6::citus.shard_transfer_mode)`,
-    [shard.shardid, shard.nodename, shard.nodeport, other.nodename, other.nodeport, mode],
-  );
-  if (mode === 'force_logical') await setRowSecurity('FORCE');
+  try {
+    await server.database.sql(
+      `SELECT citus_move_shard_placement($1::bigint, $2, $3, $4, $5, shard_transfer_mode => $6::citus.shard_transfer_mode)`,
+      [shard.shardid, shard.nodename, shard.nodeport, other.nodename, other.nodeport, mode],
+    );
+  } finally {
+    if (mode === 'force_logical') await setRowSecurity('FORCE');
+  }
   expect((await placements(tenantId)).shard.nodeport).toBe(other.nodeport);
 }
 

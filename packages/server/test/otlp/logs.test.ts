@@ -1,8 +1,10 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { joinRecordsOfStoredTraces } from '../../src/storage/log-records.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
-import { type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, id, jsonExport, newTrace, pairs } from './exporter.ts';
 import { type Exporter, exporter } from './sending.ts';
 
@@ -83,6 +85,26 @@ describe('POST /v1/logs', () => {
     }
     const waiting = await server.database.sql('SELECT trace_id FROM countersign.log_records WHERE NOT joined');
     expect(waiting).toEqual([]);
+  });
+
+  test('are joined to a run that was sent to the endpoint for traces, at the next housekeeping', async () => {
+    const traceId = newTrace();
+    await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } }));
+    const key = await server.key(workspace);
+    const trace = {
+      trace_id: traceId,
+      agent_name: 'bot',
+      outcome: 'success',
+      spans: [{ span_id: id(2), kind: 'llm', name: 'chat' }],
+    };
+    expect((await server.post(paths.traces, key, trace)).status).toBe(200);
+    await inTenantTransaction(server.open.pool, workspace, joinRecordsOfStoredTraces);
+    const stored = await server.database.sql(
+      `SELECT has_error, joined FROM countersign.traces JOIN countersign.log_records USING (tenant_id, trace_id)
+        WHERE tenant_id = $1 AND trace_id = $2`,
+      [workspace, traceId],
+    );
+    expect(stored).toEqual([{ has_error: true, joined: true }]);
   });
 
   test('attributes of a span take precedence over log records, and log records over events of the span', async () => {

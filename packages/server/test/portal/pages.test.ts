@@ -65,7 +65,10 @@ describe('the built pages', () => {
     });
     const icon = await get('/favicon.svg');
     expect(icon.headers).toMatchObject({ 'cache-control': 'no-cache', 'content-type': 'image/svg+xml' });
-    expect((await get('/favicon.svg', { 'if-none-match': String(icon.headers.etag) })).statusCode).toBe(304);
+    const { etag } = icon.headers;
+    for (const ifNoneMatch of [`${etag}`, `W/${etag}`, `"other", ${etag}`, '*'])
+      expect([ifNoneMatch, (await get('/favicon.svg', { 'if-none-match': ifNoneMatch })).statusCode]).toEqual([ifNoneMatch, 304]);
+    expect((await get('/favicon.svg', { 'if-none-match': '"other"' })).statusCode).toBe(200);
   });
 
   test('serves the compressed files of the build to clients that accept them', async () => {

@@ -19,10 +19,7 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
     worker.current = undefined;
   };
   useEffect(() => () => worker.current?.terminate(), []);
-  const run = async () => {
-    end();
-    const current = new Worker(new URL('../../proof/verification-worker.ts', import.meta.url), { type: 'module' });
-    worker.current = current;
+  const run = async (current: Worker) => {
     setState({ kind: 'running', checked: 0, entries: 0 });
     const params = { workspace };
     const { tenant_id, seq } = await call('ledger.head', { params });
@@ -50,11 +47,16 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
   };
   return {
     state,
-    start: () =>
-      void run().catch((problem: unknown) => {
+    start: () => {
+      end();
+      const current = new Worker(new URL('../../proof/verification-worker.ts', import.meta.url), { type: 'module' });
+      worker.current = current;
+      void run(current).catch((problem: unknown) => {
+        if (worker.current !== current) return;
         end();
         setState({ kind: 'error', problem });
-      }),
+      });
+    },
     cancel: () => {
       end();
       setState({ kind: 'cancelled', checked: state.kind === 'running' ? state.checked : 0 });

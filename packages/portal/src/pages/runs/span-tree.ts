@@ -1,6 +1,7 @@
-import type { ListItem } from '../../api/call.ts';
+import type { SpanRow } from '@countersign/core/portal/run-routes';
 
-export type Span = ListItem<'runs.spans'>;
+/** A step as the API lists it. */
+export type Span = SpanRow;
 
 /** A step in the order of the tree. */
 export interface SpanNode {
@@ -37,7 +38,7 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
     if (siblings === undefined) children.set(parent, [span]);
     else siblings.push(span);
   }
-  for (const siblings of children.values()) siblings.sort(byStart);
+  for (const [parent, siblings] of children) children.set(parent, inOrderOfStart(siblings));
   const nodes: SpanNode[] = [];
   const visited = new Set<string>();
   const walk = (siblings: readonly Span[], depth: number): number => {
@@ -91,8 +92,16 @@ export function timeFrameOf(spans: readonly Span[]): TimeFrame | undefined {
   return frame;
 }
 
-function byStart(left: Span, right: Span): number {
-  const [a, b] = [timesOf(left)?.start, timesOf(right)?.start];
-  if (a !== undefined && b !== undefined && a !== b) return a - b;
-  return left.position - right.position;
+/** Steps by their start. A step without times keeps its place after the step that arrived before it. */
+function inOrderOfStart(steps: readonly Span[]): Span[] {
+  let latest = Number.NEGATIVE_INFINITY;
+  const placed = [...steps]
+    .sort((left, right) => left.position - right.position)
+    .map((step) => {
+      const start = timesOf(step)?.start ?? latest;
+      latest = start;
+      return { step, start };
+    });
+  // The sort is stable, so steps with the same start stay in the order of their arrival.
+  return placed.sort((left, right) => left.start - right.start || 0).map(({ step }) => step);
 }
