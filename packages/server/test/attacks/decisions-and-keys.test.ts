@@ -144,7 +144,9 @@ describe('a deleted allowed decision', () => {
 
   test('after renumbering, the stored checkpoints reveal it; without them, a kept checkpoint does', async () => {
     await remove();
-    await sql('UPDATE countersign.decisions SET seq = seq - 1 WHERE $T');
+    // In two steps: the number of the row before can be in use until that row is renumbered too.
+    await sql('UPDATE countersign.decisions SET seq = seq + 1000000 WHERE $T');
+    await sql('UPDATE countersign.decisions SET seq = seq - 1000001 WHERE $T');
     await scenario.insider.regrow(scenario.tenantId, 'decisions');
     expect((await scenario.verdicts('decisions')).workspace).toEqual(broken(/the stored checkpoint of size \d+/));
     await scenario.insider.forgetCheckpoints(scenario.tenantId);

@@ -116,10 +116,13 @@ describe('moved rows', () => {
 
   test('the hashes reveal a removed row after the others were renumbered', async () => {
     await remove(150);
+    // In two steps: the number of the row before can be in use until that row is renumbered too.
     await sql(
-      `UPDATE countersign.audit_entries SET seq = seq - 1, document = replace(document, '"seq":' || seq || ',', '"seq":' || seq - 1 || ',')
+      `UPDATE countersign.audit_entries
+          SET seq = seq + 1000000, document = replace(document, '"seq":' || seq || ',', '"seq":' || seq - 1 || ',')
         WHERE $T AND seq > 150`,
     );
+    await sql('UPDATE countersign.audit_entries SET seq = seq - 1000001 WHERE $T AND seq > 1000000');
     await expectDetected({ workspace: /^broken at seq 150: prev_hash is .* the chain is cut here/, python: /line 150 / });
   });
 
