@@ -1,18 +1,27 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { noteVerifierKey } from '../../src/domain/signed-note.ts';
 import { readTrustFile } from '../../src/domain/trust-file.ts';
 import { sha256, verifyEd25519 } from '../node-digests.ts';
 
 const checks = { sha256, verify: verifyEd25519 };
-const { x } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
+const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
+const publicKey = new Uint8Array(Buffer.from(x, 'base64url'));
+const jwk = { kty: 'OKP', crv: 'Ed25519', x, note_key: noteVerifierKey({ name: 'countersign/one', publicKey }, sha256) };
 const workspace = { id: '0198a1c2-0000-7000-8000-000000000001', name: 'acme' };
-const fileOf = (...keys: unknown[]) => JSON.stringify({ version: 1, workspace, url: 'https://countersign.example.com', keys });
+const read = (...keys: unknown[]) =>
+  readTrustFile(JSON.stringify({ version: 1, workspace, url: 'https://countersign.example.com', keys }), checks);
 
-test.each([[[null]], [[7]], [['text']], [[{ kty: 'RSA' }]], [[{ kty: 'OKP', crv: 'Ed25519', x }]]])(
-  'a trust file whose keys are %j is rejected with the reason',
-  (keys) => {
-    expect(readTrustFile(fileOf(...keys), checks)).toEqual({
-      fault: 'is not a trust file: `keys` contains an element that is not an Ed25519 JWK with `note_key`',
-    });
-  },
-);
+describe('a trust file', () => {
+  test('with an Ed25519 key is read', () => {
+    expect(read(jwk)).toMatchObject({ workspace, keys: [{ x, retiredAt: undefined }] });
+  });
+
+  test.each([[null], [7], ['text'], [{ kty: 'RSA' }], [{ kty: 'OKP', crv: 'Ed25519', x }]])(
+    'is rejected with the reason if one of its keys is %j',
+    (other) => {
+      const fault = 'is not a trust file: `keys` contains an element that is not an Ed25519 JWK with `note_key`';
+      expect([read(other), read(other, jwk), read(jwk, other)]).toEqual([{ fault }, { fault }, { fault }]);
+    },
+  );
+});
