@@ -28,8 +28,11 @@ export function startHousekeeping(
     work.catch((error: Error) =>
       log.warn({ reason: error.message, what }, 'housekeeping failed; it is tried again in ten minutes'),
     );
-  const deleteRecords = async () => {
-    for (const id of await listTenantIds(ledgerPool)) await attempt(`answers of ${id}`, deleteExpiredOf(ledgerPool, id));
+  const joinAndDeleteRecords = async () => {
+    for (const id of await listTenantIds(ledgerPool)) {
+      await attempt(`log records of ${id}`, inTenantTransaction(ledgerPool, id, joinRecordsOfStoredTraces));
+      await attempt(`answers of ${id}`, deleteExpiredOf(ledgerPool, id));
+    }
   };
   let stopped = false;
   const fill = async () => {
@@ -50,7 +53,7 @@ export function startHousekeeping(
     await attempt('sessions', deleteExpiredSessions(ledgerPool));
     await attempt('links', deleteExpiredLinks(ledgerPool));
     await attempt('sign-in attempts', deletePastAttempts(ledgerPool));
-    await attempt('answers', deleteRecords());
+    await attempt('records', joinAndDeleteRecords());
   };
   void fillNow();
   const timer = setInterval(() => void sweep(), PAUSE_MS).unref();
@@ -62,7 +65,6 @@ export function startHousekeeping(
 }
 
 async function deleteExpiredOf(pool: Pool, tenantId: string): Promise<void> {
-  await inTenantTransaction(pool, tenantId, joinRecordsOfStoredTraces);
   while ((await inTenantTransaction(pool, tenantId, deleteExpiredAnswers)) > 0);
   while ((await inTenantTransaction(pool, tenantId, deleteWaitingLogRecords)) > 0);
 }
