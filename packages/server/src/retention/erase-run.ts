@@ -24,7 +24,7 @@ export interface ErasedRun {
   /** The number of its submissions. */
   submissions: number;
   telemetryEvents: number;
-  /** The number of OpenTelemetry exports that contained parts of the run. */
+  /** The number of erased OpenTelemetry exports: those with parts of the run that were still stored. */
   exports: number;
 }
 
@@ -72,7 +72,8 @@ export async function eraseRun(
       trace: id ?? null,
       submissions: submissions.length,
       telemetryEvents: telemetry.events,
-      exports: named.size,
+      // Records of the run can name exports that were erased with another run.
+      exports: exports.documents.length,
     };
     await record(tx, erased, exports.shared, rationale);
     return erased;

@@ -143,6 +143,18 @@ describe('runs erase', () => {
     });
   });
 
+  test('counts only the OpenTelemetry exports that it erases now', async () => {
+    const { sendJson } = exporter(server, key);
+    const [first, second] = [newTrace(), newTrace()];
+    expect((await sendJson(jsonExport([...chatRun(first), ...chatRun(second)]))).status).toBe(200);
+    expect(JSON.parse((await erase(first, '--json')).out)).toMatchObject({ submissions: 1, exports: 1 });
+    expect(JSON.parse((await erase(second, '--json')).out)).toMatchObject({ submissions: 1, exports: 0 });
+    const entries = await sql<{ document: string }>(
+      `SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 AND action = 'run.erased' ORDER BY seq`,
+    );
+    expect(entries.map(({ document }) => JSON.parse(document).metadata.exports)).toEqual([1, 0]);
+  });
+
   test('refuses a run that a ledger entry names, unless --even-if-held is given', async () => {
     await sendTrace('person ada');
     await server.post(paths.audit, key, { action: 'incident.created', actor: 'me', trace_id: 'person ada' });
