@@ -9,7 +9,7 @@ const COUNTED_BYTES_MIN = 16 * 1024;
 /** A response is written in chunks of this size, the next after the previous one is sent. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** The memory of a response of several pages: the page being sent and the one being read (storage/audit-pages.ts). */
+/** The memory of a response of several pages: the page being sent and the one being read (storage/log-pages.ts). */
 const PAGES_BYTES = 8 * 1024 * 1024;
 
 /**
@@ -91,7 +91,7 @@ export class OutgoingResponse implements ResponseMemory {
       const [first, second] = [await reading.next(), await reading.next()];
       const page = first.done === true ? '' : first.value;
       if (second.done === true) return this.send(page);
-      if (!this.#isGone()) this.#setReserved(PAGES_BYTES);
+      if (!this.#isGone()) this.#setReserved(Math.max(PAGES_BYTES, this.#reserved));
       return this.#reply.send(Readable.from(allChunks([page, second.value], reading), { objectMode: false }));
     } catch (error) {
       await reading.return?.();

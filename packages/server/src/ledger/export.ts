@@ -1,11 +1,12 @@
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
-import { PAGE_BYTES_MAX, readAuditPage } from '../storage/audit-pages.ts';
+import { readAuditPage } from '../storage/audit-pages.ts';
 import { readDecisionsPage } from '../storage/decisions.ts';
 import { readEvidenceEvents } from '../storage/evidence-events.ts';
 import { readKeyEvents } from '../storage/key-events.ts';
-import { PAGE_ROWS, readLogExtent, sumDocumentBytes } from '../storage/ledger.ts';
+import { readDocumentSizes, readLogExtent } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
+import { PAGE_BYTES_MAX, PAGE_ROWS } from '../storage/log-pages.ts';
 import { readTraceEvents } from '../storage/trace-events.ts';
 import { storedPages } from './stored-pages.ts';
 
@@ -103,7 +104,8 @@ async function* exportPages<Row extends { seq: number }>(
     const rows = { firstSeq: Math.max(from, extent.firstSeq), lastSeq: Math.min(to ?? extent.lastSeq, extent.lastSeq) };
     if (reserve !== undefined) {
       const lastOfPages = Math.min(rows.lastSeq, rows.firstSeq - 1 + PAGES_AHEAD * PAGE_ROWS);
-      reserve(Math.min(await sumDocumentBytes(tx, log, rows.firstSeq, lastOfPages), PAGES_AHEAD * PAGE_BYTES_MAX));
+      const { total, largest } = await readDocumentSizes(tx, log, rows.firstSeq, lastOfPages);
+      reserve(Math.min(total, PAGES_AHEAD * Math.max(PAGE_BYTES_MAX, largest)));
     }
     return rows;
   });

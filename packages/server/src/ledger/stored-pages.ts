@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import { ignoreRejection, inTenantTransaction, type Transaction } from '../database/transaction.ts';
-import { findNextSeq, type LogExtent, PAGE_ROWS } from '../storage/ledger.ts';
+import { findNextSeq, type LogExtent } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
-/** How to read rows: a page contains the next PAGE_ROWS numbers after `after`, up to `last`, in order. */
+/** How to read rows: a page contains rows after `after`, up to `last`, in order. It may be empty before a gap. */
 export interface PageQuery<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'> {
   log: LogName;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;
@@ -23,8 +23,7 @@ export async function* storedPages<Row extends { seq: number }>(
   for (let after = firstSeq - 1, pending = readAfter(after); after < lastSeq; ) {
     const page = await pending;
     // A gap of a whole page exists only after manipulation. Continue at the row after it.
-    const next =
-      page.at(-1)?.seq ?? (await inTenantTransaction(pool, tenantId, (tx) => findNextSeq(tx, log, after + PAGE_ROWS))) - 1;
+    const next = page.at(-1)?.seq ?? (await inTenantTransaction(pool, tenantId, (tx) => findNextSeq(tx, log, after))) - 1;
     const isLast = next <= after || next >= lastSeq;
     if (!isLast) pending = readAfter(next);
     if (page.length > 0) yield page;

@@ -1,21 +1,7 @@
 import { sql, type Transaction } from '../database/transaction.ts';
-import { PAGE_ROWS } from './ledger.ts';
+import { pageOf } from './log-pages.ts';
 
-/** A page ends with the document that brings the total size to this many bytes. */
-export const PAGE_BYTES_MAX = 4 * 1024 * 1024;
-
-// A range of seq instead of a LIMIT (docs/decisions/0056). The page is cut by bytes before the documents are read: a thousand rows of one
-// megabyte each must not arrive at once. `octet_length` reads the stored size of a long text, not the text. The running sum, 2 µs per row,
-// is computed only if the page is too long; the plain sum costs 0.6 µs.
-const RANGE = `tenant_id = $1 AND seq > $2::bigint AND seq <= least($3::bigint, $2::bigint + ${PAGE_ROWS})`;
-const PAGE = `FROM countersign.audit_entries
-    WHERE tenant_id = $1 AND seq > $2::bigint AND seq <= CASE
-      WHEN (SELECT sum(octet_length(document)) FROM countersign.audit_entries WHERE ${RANGE}) <= ${PAGE_BYTES_MAX}
-        THEN least($3::bigint, $2::bigint + ${PAGE_ROWS})
-      ELSE (SELECT max(seq) FROM (SELECT seq, sum(octet_length(document)) OVER (ORDER BY seq ROWS UNBOUNDED PRECEDING)
-                                         - octet_length(document) AS bytes_before
-                                    FROM countersign.audit_entries WHERE ${RANGE}) AS sized WHERE bytes_before < ${PAGE_BYTES_MAX}) END
-    ORDER BY seq`;
+const PAGE = pageOf('audit_entries');
 
 /** A stored row with the columns that repeat members of its document. */
 export interface StoredEntry {
@@ -39,7 +25,7 @@ const READ_PAGE = sql<StoredEntry>(
           agent_id, encode(prev_hash, 'hex') AS prev_hash, encode(row_hash, 'hex') AS row_hash, document ${PAGE}`,
 );
 
-/** The rows with the next PAGE_ROWS numbers after `after`, up to `last`, in order. Fewer if PAGE_BYTES_MAX ends the page. */
+/** The rows after `after`, up to `last`, in order, as many as fit on a page. */
 export const readAuditPage = (tx: Transaction, after: number, last: number): Promise<StoredEntry[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 

@@ -1,5 +1,6 @@
 import { boolArray, digestArray, int4Array, int8Array, textArray, timestampArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
+import { pageOf } from './log-pages.ts';
 
 /** A signed decision with its searchable columns. */
 export interface DecisionRow {
@@ -88,11 +89,10 @@ export interface StoredDecision {
 
 const READ_PAGE = sql<StoredDecision>(
   'read_decisions_page',
-  `SELECT seq, encode(response_sha256, 'hex') AS "responseSha256", document FROM countersign.decisions
-    WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
+  `SELECT seq, encode(response_sha256, 'hex') AS "responseSha256", document ${pageOf('decisions')}`,
 );
 
-/** The decisions with the next 1,000 numbers after `after`, up to `last`, in order. */
+/** The decisions after `after`, up to `last`, in order, as many as fit on a page. */
 export const readDecisionsPage = (tx: Transaction, after: number, last: number): Promise<StoredDecision[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 
@@ -113,7 +113,7 @@ export interface DecisionColumns {
   evidence: string;
 }
 
-// A range of seq limits the rows instead of a LIMIT: see PAGE in audit-pages.ts.
+// A range of seq limits the rows instead of a LIMIT: see `pageOf`.
 const READ_COLUMNS = sql<DecisionColumns>(
   'read_decision_columns_page',
   `SELECT seq, id, to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS recorded_at, recorded_by, agent_id, evaluation_id, allowed,

@@ -1,6 +1,6 @@
 import { digestArray, int8Array, textArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
-import { PAGE_ROWS } from './ledger.ts';
+import { pageOf } from './log-pages.ts';
 
 /** One event of the log `evidence`, with its canonical text. */
 export interface EvidenceEventRow {
@@ -37,10 +37,9 @@ export interface StoredEvidenceEvent {
 
 const READ_PAGE = sql<StoredEvidenceEvent>(
   'read_evidence_events_page',
-  `SELECT seq, encode(event_hash, 'hex') AS event_hash, document
-     FROM countersign.evidence_events WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + ${PAGE_ROWS}) ORDER BY seq`,
+  `SELECT seq, encode(event_hash, 'hex') AS event_hash, document ${pageOf('evidence_events')}`,
 );
 
-/** The events with the next PAGE_ROWS numbers after `after`, up to `last`, in order. */
+/** The events after `after`, up to `last`, in order, as many as fit on a page. */
 export const readEvidenceEvents = (tx: Transaction, after: number, last: number): Promise<StoredEvidenceEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);

@@ -1,7 +1,7 @@
 import { uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { exactInstantText } from './instant-text.ts';
-import { PAGE_ROWS } from './ledger.ts';
+import { PAGE_ROWS } from './log-pages.ts';
 
 /** The row of an agent, to be compared with the log `evidence`. */
 export interface AgentFacts {

@@ -30,9 +30,6 @@ export function insertAuditEntries(tx: Transaction, rows: readonly ChainedRow[])
   ]);
 }
 
-/** The maximum number of rows of a page. */
-export const PAGE_ROWS = 1000;
-
 const nextSeqOf = (log: LogName, table: string) =>
   sql<{ seq: number | null }>(
     `find_next_seq_of_${log}`,
@@ -78,24 +75,30 @@ const READ_EXTENT = {
   traces: readExtentOf('traces', 'trace_events'),
 } as const;
 
-const sumDocumentBytesOf = (log: LogName, table: string) =>
-  sql<{ bytes: number }>(
-    `sum_document_bytes_${log}`,
-    `SELECT coalesce(sum(octet_length(document)), 0) AS bytes FROM countersign.${table}
+/** The sizes of documents in bytes; zero without documents. */
+export interface DocumentSizes {
+  total: number;
+  largest: number;
+}
+
+const documentSizesOf = (log: LogName, table: string) =>
+  sql<DocumentSizes>(
+    `read_document_sizes_${log}`,
+    `SELECT coalesce(sum(octet_length(document)), 0) AS total, coalesce(max(octet_length(document)), 0) AS largest FROM countersign.${table}
       WHERE tenant_id = $1 AND seq >= $2::bigint AND seq <= $3::bigint`,
   );
 
-const SUM_DOCUMENT_BYTES = {
-  audit: sumDocumentBytesOf('audit', 'audit_entries'),
-  decisions: sumDocumentBytesOf('decisions', 'decisions'),
-  evidence: sumDocumentBytesOf('evidence', 'evidence_events'),
-  keys: sumDocumentBytesOf('keys', 'key_events'),
-  traces: sumDocumentBytesOf('traces', 'trace_events'),
+const DOCUMENT_SIZES = {
+  audit: documentSizesOf('audit', 'audit_entries'),
+  decisions: documentSizesOf('decisions', 'decisions'),
+  evidence: documentSizesOf('evidence', 'evidence_events'),
+  keys: documentSizesOf('keys', 'key_events'),
+  traces: documentSizesOf('traces', 'trace_events'),
 } as const;
 
-/** The total size in bytes of the documents of a log's rows `first` to `last`. Does not read the documents. */
-export const sumDocumentBytes = async (tx: Transaction, log: LogName, first: number, last: number): Promise<number> =>
-  (await tx.run(SUM_DOCUMENT_BYTES[log], [tx.tenantId, first, last]))[0]!.bytes;
+/** The sizes of the documents of a log's rows `first` to `last`. Does not read the documents. */
+export const readDocumentSizes = async (tx: Transaction, log: LogName, first: number, last: number): Promise<DocumentSizes> =>
+  (await tx.run(DOCUMENT_SIZES[log], [tx.tenantId, first, last]))[0]!;
 
 /** Reads the head and the range of rows in one statement, because an append between two statements would look like tampering. */
 export async function readLogExtent(tx: Transaction, log: LogName): Promise<LogExtent> {

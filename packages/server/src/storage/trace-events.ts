@@ -1,5 +1,5 @@
 import { sql, type Transaction } from '../database/transaction.ts';
-import { PAGE_ROWS } from './ledger.ts';
+import { pageOf } from './log-pages.ts';
 
 /** One event of the log `traces`, with its canonical text. */
 export interface TraceEventRow {
@@ -26,15 +26,11 @@ export interface StoredTraceEvent {
   document: string;
 }
 
-/** The maximum number of events of a page. An event can name several hundred submissions. */
-const PAGE_EVENTS = PAGE_ROWS / 10;
-
 const READ_PAGE = sql<StoredTraceEvent>(
   'read_trace_events_page',
-  `SELECT seq, encode(event_hash, 'hex') AS event_hash, document
-     FROM countersign.trace_events WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + ${PAGE_EVENTS}) ORDER BY seq`,
+  `SELECT seq, encode(event_hash, 'hex') AS event_hash, document ${pageOf('trace_events')}`,
 );
 
-/** The events with the next PAGE_EVENTS numbers after `after`, up to `last`, in order. */
+/** The events after `after`, up to `last`, in order, as many as fit on a page. */
 export const readTraceEvents = (tx: Transaction, after: number, last: number): Promise<StoredTraceEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);

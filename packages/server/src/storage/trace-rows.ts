@@ -3,7 +3,7 @@ import { int4Array, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { documentColumns, readDocumentsOf, type StoredDocument } from './document-segments.ts';
 import { exactInstantText } from './instant-text.ts';
-import { PAGE_ROWS } from './ledger.ts';
+import { PAGE_ROWS } from './log-pages.ts';
 
 /** A stored submission, to be compared with the log `traces`. Instants are UTC with six fraction digits. */
 export interface SubmissionFacts {
