@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { checkpointFolder } from '../checkpoints/checkpoint-folder.ts';
-import { scheduleCheckpoints } from '../checkpoints/checkpoint-schedule.ts';
+import { type CheckpointSchedule, scheduleCheckpoints } from '../checkpoints/checkpoint-schedule.ts';
 import type { Config } from '../config/config.ts';
 import { allowedHosts, isPublic } from '../config/public-address.ts';
 import { Admission } from '../database/admission.ts';
 import { requireSeals } from '../database/seals.ts';
+import type { TenantNodes } from '../database/tenant-nodes.ts';
 import { type AppParts, buildApp } from '../http/app.ts';
 import { Authenticator } from '../http/authenticate.ts';
 import { httpServer } from '../http/bare-app.ts';
@@ -69,19 +70,47 @@ interface MemoryLimits {
   readonly answering: Admission;
 }
 
-/** Builds a server from its parts and listens. Everything is created here and passed on as arguments. */
+/** The parts of a server that run until they are stopped. */
+interface RunningParts {
+  readonly workers: BodyWorkers;
+  watches?: Watches;
+  checkpoints?: CheckpointSchedule;
+  nodes?: TenantNodes | undefined;
+  app?: FastifyInstance;
+  metricsListener?: MetricsListener | undefined;
+}
+
+/** Starts a server. If that fails, what was started is stopped. */
 export async function startServer(
   config: Config,
   database: OpenDatabase,
   log: Logger,
-  { alsoRegister, metricsRenderMs, workers = new BodyWorkers() }: StartOptions = {},
+  options: StartOptions = {},
 ): Promise<RunningServer> {
+  const running: RunningParts = { workers: options.workers ?? new BodyWorkers() };
+  try {
+    return await startParts(config, database, log, { options, running });
+  } catch (error) {
+    await stopParts(running);
+    throw error;
+  }
+}
+
+/** Builds a server from its parts and listens. Everything is created here and passed on as arguments. */
+async function startParts(
+  config: Config,
+  database: OpenDatabase,
+  log: Logger,
+  { options: { alsoRegister, metricsRenderMs }, running }: { options: StartOptions; running: RunningParts },
+): Promise<RunningServer> {
+  const { workers } = running;
   const memory: MemoryLimits = {
     queue: new Admission(config.queueBytesMax),
     reading: new Admission(config.readingBytesMax),
     answering: new Admission(config.answeringBytesMax),
   };
   const watches = startWatches(config, database, log);
+  running.watches = watches;
   requireSeals(database.pool).broken.listen((row) =>
     log.error(row, 'this row was changed outside the server, so the server does not use it'),
   );
@@ -92,11 +121,9 @@ export async function startServer(
     sink: config.checkpointDir === undefined ? undefined : checkpointFolder(config.checkpointDir),
     log,
   });
-  const stopBackgroundWork = () => {
-    watches.stop();
-    checkpoints.stop();
-  };
+  running.checkpoints = checkpoints;
   const nodes = await openTenantNodes(config, database, log);
+  running.nodes = nodes;
   const api: PublicApi = {
     writers: openRecordWriters({
       database,
@@ -141,36 +168,35 @@ export async function startServer(
     readiness: databaseReadiness(database),
     warnings: () => warningsOf(database, watches),
   });
+  running.app = app;
   alsoRegister?.(app, api);
   await watches.space?.start();
   await watches.schema.round();
-  let metricsListener: MetricsListener | undefined;
-  try {
-    metricsListener = await openMetricsListener(config, metrics, log);
-    await app.listen({ host: config.host, port: config.port });
-  } catch (error) {
-    stopBackgroundWork();
-    await metricsListener?.close();
+  running.metricsListener = await openMetricsListener(config, metrics, log);
+  await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
     throw listenFailure(error, config);
-  }
+  });
   const { port } = httpServer(app).address() as AddressInfo;
   return {
     address: { host: config.host, port },
-    metricsPort: metricsListener?.port,
+    metricsPort: running.metricsListener?.port,
     compareTables: watches.evidence.round,
     verifyLogs: async () => {
       await watches.ledgers.round();
       await watches.traces.round();
     },
     compareSchema: watches.schema.round,
-    close: async () => {
-      stopBackgroundWork();
-      await closeApp(app);
-      await metricsListener?.close();
-      await workers.close();
-      await nodes?.close();
-    },
+    close: () => stopParts(running),
   };
+}
+
+async function stopParts({ watches, checkpoints, app, metricsListener, workers, nodes }: RunningParts): Promise<void> {
+  watches?.stop();
+  checkpoints?.stop();
+  if (app !== undefined) await closeApp(app);
+  await metricsListener?.close();
+  await workers.close();
+  await nodes?.close();
 }
 
 /** The metrics, with the gauges that read the state of the server. */

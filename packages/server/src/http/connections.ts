@@ -60,8 +60,10 @@ export class Connections {
       if (this.#admit(socket)) accept.call(server, socket);
       else this.#refuse(socket, isTls);
     });
-    const sweep = setInterval(() => this.#endStalled(), Math.max(20, this.#limits.sendTimeoutMs / 6)).unref();
-    server.once('close', () => clearInterval(sweep));
+    server.once('listening', () => {
+      const sweep = setInterval(() => this.#endStalled(), Math.max(20, this.#limits.sendTimeoutMs / 6)).unref();
+      server.once('close', () => clearInterval(sweep));
+    });
   }
 
   #admit(socket: Socket): boolean {

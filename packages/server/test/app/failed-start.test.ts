@@ -1,0 +1,54 @@
+import pino from 'pino';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { OpenDatabase } from '../../src/app/open-database.ts';
+import { startServer } from '../../src/app/start-server.ts';
+import { type Config, readConfig } from '../../src/config/config.ts';
+import { BodyWorkers } from '../../src/http/body-workers.ts';
+import { type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** Starts a server that must fail. Returns its error, and what it leaves running. */
+async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabase> = {}) {
+  const started = vi.spyOn(globalThis, 'setInterval');
+  const cleared = vi.spyOn(globalThis, 'clearInterval');
+  const workers = new BodyWorkers();
+  const closing = vi.spyOn(workers, 'close');
+  const config = { ...readConfig({}), port: 0, ...settings };
+  const starting = startServer(config, { ...server.open, ...parts }, pino({ level: 'silent' }), { workers });
+  const error: Error = await starting.then(
+    () => expect.unreachable('it has started'),
+    (reason) => reason,
+  );
+  const timers = started.mock.results.map(({ value }) => value);
+  const stopped = new Set(cleared.mock.calls.map(([timer]) => timer));
+  expect(timers.length).toBeGreaterThan(4);
+  return {
+    message: error.message,
+    timers: timers.filter((timer) => !stopped.has(timer)).length,
+    hasWorkers: closing.mock.calls.length === 0,
+  };
+}
+
+describe('a server that cannot start', () => {
+  test('stops everything that it started if its port is in use', async () => {
+    const port = Number(new URL(server.url).port);
+    expect(await failToStart({ port })).toEqual({
+      message: expect.stringContaining(`port ${port} on`),
+      timers: 0,
+      hasWorkers: false,
+    });
+  });
+
+  test('stops everything that it started if the database does not answer', async () => {
+    const lookupPool = new Proxy(server.open.lookupPool, {
+      get: (pool, name) =>
+        name === 'connect' || name === 'query' ? () => Promise.reject(new Error('away')) : Reflect.get(pool, name),
+    });
+    expect(await failToStart({}, { lookupPool })).toEqual({ message: 'away', timers: 0, hasWorkers: false });
+  });
+});
