@@ -77,3 +77,22 @@ test('approves, withdraws and rejects the evaluations of a high-risk agent, and 
   ]);
   expect(pageErrors).toEqual([]);
 });
+
+test('the page of an agent leads to all its approvals, also to those that are decided', async () => {
+  const workspace = await newWorkspace();
+  const agent = await highRiskAgent(workspace, 'support-bot');
+  await checkPromotion(workspace);
+  const { page, pageErrors } = await workspace.visit('approver', 'approvals');
+  await page.getByRole('link', { name: 'support-bot' }).click();
+  await decide(page, 'Approve', 'I read the failed cases.');
+  await page.getByText('Approved. The next promotion check can use this evaluation.').waitFor();
+
+  await page.goto(`/w/${workspace.id}/agents/${agent}`);
+  await page.getByRole('tab', { name: 'Approvals' }).click();
+  await page.getByRole('link', { name: 'All approvals of this agent' }).click();
+  await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
+  const list = page.getByRole('table', { name: 'Approvals' });
+  await list.getByRole('link', { name: 'support-bot' }).waitFor();
+  expect(await list.getByRole('row').nth(1).innerText()).toMatch(/approved/i);
+  expect(pageErrors).toEqual([]);
+});

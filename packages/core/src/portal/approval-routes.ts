@@ -77,9 +77,9 @@ export const approvalRoutes = {
     path: `${WORKSPACE}/approvals`,
     access: 'viewer',
     compressed: true,
-    summary: 'The evaluations that wait for a decision, oldest first; or the decided ones, latest first.',
+    summary: 'The evaluations that wait for a decision, oldest first; or the decided ones, or all, latest first.',
     query: pageQuery({
-      status: filter.oneOf(APPROVAL_STATUSES, 'Only this status; default pending.'),
+      status: filter.oneOf([...APPROVAL_STATUSES, 'all'], 'Only this status, or `all`; default pending.'),
       agent_id: filter.agent(),
     }),
     response: page(ListedApproval),

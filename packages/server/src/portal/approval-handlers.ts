@@ -1,7 +1,13 @@
 import type { EvaluationSummary } from '@countersign/core/portal/agent-facts';
 import type { ApprovalDetail } from '@countersign/core/portal/approval-routes';
 import { inReadTransaction, type Transaction } from '../database/transaction.ts';
-import { findApproval, findLastApproved, listApprovalQueue, listDecidedApprovals } from '../storage/portal/approvals.ts';
+import {
+  findApproval,
+  findLastApproved,
+  listAllApprovals,
+  listApprovalQueue,
+  listDecidedApprovals,
+} from '../storage/portal/approvals.ts';
 import { findStoredEvaluation, type StoredEvaluation } from '../storage/portal/evaluations.ts';
 import { canChangeTo, decideEvaluation } from '../workspace/decide-evaluation.ts';
 import { withdrawApproval } from '../workspace/withdraw-approval.ts';
@@ -22,10 +28,11 @@ export const approvalHandlers = handlers({
     return inReadTransaction(parts.readPool, workspace, async (tx) => {
       const { items, next } = await pageOf(
         query,
-        (limit) =>
-          status === 'pending'
-            ? listApprovalQueue(tx, agentId, place, limit)
-            : listDecidedApprovals(tx, status, agentId, place, limit),
+        (limit) => {
+          if (status === 'all') return listAllApprovals(tx, agentId, place, limit);
+          if (status === 'pending') return listApprovalQueue(tx, agentId, place, limit);
+          return listDecidedApprovals(tx, status, agentId, place, limit);
+        },
         ({ place_seq: seq, evaluation }) => [seq, evaluation.id],
       );
       return { items: items.map(({ place_seq: _, ...item }) => item), next };

@@ -155,6 +155,27 @@ describe('an approval', () => {
     ]);
   });
 
+  test('is in the list of all approvals of its agent in every state, latest evaluation first', async () => {
+    const { agent, evaluation: approved } = await highRiskAgent('every-state');
+    await check('every-state');
+    await act('approvals.approve', approved);
+    const rejected = await evaluate('every-state');
+    await act('approvals.reject', rejected);
+    const pending = await evaluate('every-state');
+    await check('every-state');
+    const all = { status: 'all', agent_id: agent } as const;
+    const { items } = await approver.get('approvals.list', { query: all });
+    expect(items.map(({ evaluation, status }) => [evaluation.id, status])).toEqual([
+      [pending, 'pending'],
+      [rejected, 'rejected'],
+      [approved, 'approved'],
+    ]);
+    const first = await approver.get('approvals.list', { query: { ...all, limit: '2' } });
+    expect(first.items).toEqual(items.slice(0, 2));
+    const rest = await approver.get('approvals.list', { query: { ...all, limit: '2', cursor: first.next! } });
+    expect(rest).toEqual({ items: items.slice(2), next: null });
+  });
+
   test('shows the changes since the last approved evaluation, the runs, and the possible actions', async () => {
     const [before, after] = [randomUUID(), randomUUID()];
     const run = (trace_id: string, model: string) =>

@@ -16,6 +16,8 @@ import { runColumns } from '../runs/run-columns.tsx';
 import styles from './agent-record.module.css';
 
 const SHOWN = '10';
+/** The list of approvals shows the pending ones by default. */
+const ALL_APPROVALS = { status: 'all' } as const;
 type ListOptions = { params: { workspace: string }; query: { agent_id: string; limit: string }; signal: AbortSignal };
 
 /** The latest records of an agent by kind, with links to the full lists. */
@@ -73,7 +75,11 @@ export function AgentRecord({ agent }: { agent: string }) {
             kind="approvals"
             agent={agent}
             to="/w/$workspace/approvals"
-            load={(signal) => allApprovals(workspace.id, agent, signal)}
+            search={ALL_APPROVALS}
+            load={(signal) => {
+              const { query, ...options } = optionsFor(signal);
+              return call('approvals.list', { ...options, query: { ...query, ...ALL_APPROVALS } });
+            }}
             columns={approvalColumns(id)}
             keyOf={(each) => each.evaluation.id}
           />
@@ -93,16 +99,6 @@ export function AgentRecord({ agent }: { agent: string }) {
   );
 }
 
-/** Up to SHOWN approvals of an agent in each state, pending first. */
-async function allApprovals(workspace: string, agent: string, signal: AbortSignal) {
-  const pages = await Promise.all(
-    (['pending', 'approved', 'rejected'] as const).map((status) =>
-      call('approvals.list', { params: { workspace }, query: { agent_id: agent, status, limit: SHOWN }, signal }),
-    ),
-  );
-  return { items: pages.flatMap(({ items }) => items), next: null };
-}
-
 function Latest<T>(props: {
   kind: string;
   agent: string;
@@ -112,11 +108,13 @@ function Latest<T>(props: {
     | '/w/$workspace/runs'
     | '/w/$workspace/approvals'
     | '/w/$workspace/incidents';
+  /** Filters of the full list besides the agent. */
+  search?: { status: string };
   load: (signal: AbortSignal) => Promise<{ items: readonly T[]; next: string | null }>;
   columns: readonly Column<T>[];
   keyOf: (item: T) => string;
 }) {
-  const { kind, agent, to, load, columns, keyOf } = props;
+  const { kind, agent, to, search, load, columns, keyOf } = props;
   const { workspace } = useWorkspace();
   const list = useQuery({ queryKey: [kind, workspace.id, 'of-agent', agent], queryFn: ({ signal }) => load(signal) });
   if (list.isError) return <ProblemNotice problem={list.error} retry={() => void list.refetch()} />;
@@ -126,7 +124,7 @@ function Latest<T>(props: {
     <>
       <DataTable label={`Latest ${kind}`} items={list.data.items} keyOf={keyOf} columns={columns} />
       <div className={styles.more}>
-        <Link to={to} params={{ workspace: workspace.id }} search={{ agent_id: agent }}>
+        <Link to={to} params={{ workspace: workspace.id }} search={{ agent_id: agent, ...search }}>
           All {kind} of this agent
         </Link>
       </div>

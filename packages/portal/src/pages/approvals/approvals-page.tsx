@@ -15,9 +15,10 @@ const STATES = [
   { value: 'pending', label: 'Pending' },
   { value: 'approved', label: 'Approved' },
   { value: 'rejected', label: 'Rejected' },
+  { value: 'all', label: 'All' },
 ];
 
-/** Evaluations with a pending, approved or rejected approval. */
+/** Evaluations with a pending, approved or rejected approval, or with any. */
 export function ApprovalsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id']);
@@ -65,7 +66,7 @@ function NoApprovals({ status }: { status: string }) {
   const { workspace } = useWorkspace();
   if (status !== 'pending') {
     return (
-      <EmptyState title={`No ${status} evaluations yet`}>
+      <EmptyState title={status === 'all' ? 'No approvals yet' : `No ${status} evaluations yet`}>
         <p>This list shows each decision and who made it. The page of an evaluation also shows the rationale.</p>
       </EmptyState>
     );

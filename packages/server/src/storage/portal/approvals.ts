@@ -68,6 +68,25 @@ export const listDecidedApprovals = (
 ): Promise<ApprovalListRow[]> =>
   tx.run(DECIDED, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, agentId, limit, status]);
 
+// The IDs of evaluations are in the order of their creation, and the primary key is the only index over all approvals.
+const ALL = listOf(
+  'portal_list_all_approvals',
+  `SELECT * FROM countersign.approvals AS p
+    WHERE p.tenant_id = $1 AND ($3::uuid IS NULL OR p.agent_id = $3)
+      AND p.evaluation_id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+    ORDER BY p.evaluation_id DESC LIMIT $4`,
+  'p.requested_seq',
+  'p.evaluation_id DESC',
+);
+
+/** Approvals in every state, latest evaluation first, after a place. */
+export const listAllApprovals = (
+  tx: Transaction,
+  agentId: string | null,
+  after: ApprovalPlace | null,
+  limit: number,
+): Promise<ApprovalListRow[]> => tx.run(ALL, [tx.tenantId, after?.evaluationId ?? null, agentId, limit]);
+
 const ALL_WITH_TEXTS = listOf(
   'list_approvals_with_texts',
   `SELECT * FROM countersign.approvals AS p
