@@ -5,7 +5,7 @@ import { asOwner } from '../database/pools.ts';
 import { type DroppedRecords, dropDueRecords } from '../retention/drop-due-records.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
-import { readRetention, setRetention } from '../workspace/set-retention.ts';
+import { readRetention, ShortPeriodError, setRetention } from '../workspace/set-retention.ts';
 import { JSON_OPTION, WORKSPACE_OPTION } from './arguments.ts';
 import { examples } from './help.ts';
 import type { Session } from './session.ts';
@@ -115,8 +115,9 @@ const dropIn = (database: OpenDatabase, ids: readonly string[]) =>
 
 const jsonRow = ({ isBusy: busy, ...dropped }: DroppedRecords & { workspace: string }) => ({ ...dropped, busy });
 
+/** Names the option that confirms a short period. */
 const withOption = (error: unknown): never => {
-  if (!(error instanceof RuleViolationError)) throw error;
+  if (!(error instanceof ShortPeriodError)) throw error;
   throw new RuleViolationError(`${error.message}; add --confirm-short if that does not apply`);
 };
 

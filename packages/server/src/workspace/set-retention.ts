@@ -35,7 +35,7 @@ export async function readRetention(
  * Sets for how many days traces and telemetry are kept that are received from now on. Returns false, and writes nothing, if nothing
  * changes.
  * @throws InvalidInputError for a number of days that is not possible.
- * @throws RuleViolationError for a short period that is not confirmed.
+ * @throws ShortPeriodError for a short period that is not confirmed.
  */
 export async function setRetention(pool: Pool, tenantId: string, change: RetentionChange, by: Actor): Promise<boolean> {
   requireDays('traces', change.traceDays);
@@ -50,15 +50,23 @@ export async function setRetention(pool: Pool, tenantId: string, change: Retenti
     const isChanged = (days: keyof RetentionDays) => after[days] !== before[days];
     if (!isChanged('traceDays') && !isChanged('telemetryDays')) return false;
     const isShort = (days: keyof RetentionDays) => isChanged(days) && (after[days] ?? RETENTION_DAYS_MAX) < SHORT_RETENTION_DAYS;
-    if ((isShort('traceDays') || isShort('telemetryDays')) && !change.isShortConfirmed) throw new RuleViolationError(SHORT);
+    if ((isShort('traceDays') || isShort('telemetryDays')) && !change.isShortConfirmed) throw new ShortPeriodError();
     const entrySeq = record({ action: 'retention.changed', metadata: { before: inEntry(before), after: inEntry(after) } });
     insertRetentionPeriod(tx, periods.length + 1, { since: now, ...after }, entrySeq);
     return true;
   });
 }
 
-/** Why a short period needs a confirmation. */
-export const SHORT = `a period of less than ${SHORT_RETENTION_DAYS} days must be confirmed: articles 19 and 26(6) of the EU AI Act require the logs of high-risk systems to be kept for at least six months`;
+/** A period of less than SHORT_RETENTION_DAYS is not confirmed. The message says why it must be. */
+export class ShortPeriodError extends RuleViolationError {
+  override name = 'ShortPeriodError';
+
+  constructor() {
+    super(SHORT);
+  }
+}
+
+const SHORT = `a period of less than ${SHORT_RETENTION_DAYS} days must be confirmed: articles 19 and 26(6) of the EU AI Act require the logs of high-risk systems to be kept for at least six months`;
 
 const inEntry = ({ traceDays, telemetryDays }: RetentionDays) => ({ trace_days: traceDays, telemetry_days: telemetryDays });
 
