@@ -56,6 +56,7 @@ export class BrokenSeals {
 
   #describe(table: string): string {
     const rows = [...this.#rows.values()].filter((row) => row.table === table);
+    if (rows.length === 0) return table; // Its rows were forgotten.
     if (PUBLIC_TABLES.has(table)) return `${table} (${rows.map(({ key }) => Object.values(key).join(' ')).join(', ')})`;
     return rows.length < 2 ? table : `${table} (${rows.length} rows)`;
   }

@@ -1,6 +1,7 @@
 import { rowSealMessage, type SealedValue } from '@countersign/core/domain/row-seal';
 import { describe, expect, test } from 'vitest';
 import { vectors } from '../../../core/test/vectors.ts';
+import { BrokenSeals } from '../../src/database/broken-seals.ts';
 import { rawName, type SealedTable } from '../../src/database/sealed-table.ts';
 import { Seals } from '../../src/database/seals.ts';
 
@@ -89,4 +90,14 @@ test('rows with broken seals are counted, reported once, and long values are tru
   expect(own.broken.counts.get('sessions')).toBe(3);
   expect(own.broken.summary).toContain('sessions (2 rows)');
   expect(own.broken.summary).not.toContain('one');
+});
+
+test('the summary names a table with no parentheses if its rows are no longer remembered', () => {
+  const broken = new BrokenSeals();
+  const report = (table: string, id: number) => broken.report({ table, tenantId: undefined, key: { kid: `key-${id}` } });
+  report('signing_keys', 1);
+  report('signing_keys', 2);
+  expect(broken.summary).toContain('rejected: signing_keys (key-1, key-2);');
+  for (let id = 0; id < 1000; id += 1) report('sessions', id);
+  expect(broken.summary).toContain('signing_keys;');
 });
