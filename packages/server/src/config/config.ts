@@ -119,6 +119,12 @@ export function readConfig(environment: Environment = process.env): Config {
   return config;
 }
 
+/**
+ * The maximum of connections for writing to the embedded database. It accepts 57 connections of roles that are no superuser
+ * (packages/embedded-database/src/postgres-settings.ts). The server opens up to thirteen others, and the rest is for commands.
+ */
+const EMBEDDED_CONNECTIONS_MAX = 32;
+
 /** Checks the settings that depend on each other. Throws an ExitError that names the variable to change. */
 function checkCombinations(config: Config): void {
   if (!isLoopback(config.host) && config.tls === undefined && !config.behindProxy) {
@@ -135,6 +141,12 @@ function checkCombinations(config: Config): void {
     throw wrong(
       'COUNTERSIGN_READING_BYTES_MAX',
       'must be at least twice the largest body (COUNTERSIGN_REPORT_BYTES_MAX or COUNTERSIGN_RECORD_BYTES_MAX)',
+    );
+  }
+  if (config.databaseUrl === undefined && config.databaseConnections > EMBEDDED_CONNECTIONS_MAX) {
+    throw wrong(
+      'COUNTERSIGN_DATABASE_CONNECTIONS',
+      `must be at most ${EMBEDDED_CONNECTIONS_MAX} with the embedded database; lower it, or set DATABASE_URL to a PostgreSQL of your own`,
     );
   }
   if (config.migrateDatabaseUrl !== undefined && config.databaseUrl === undefined) {
