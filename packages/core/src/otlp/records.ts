@@ -12,7 +12,11 @@ export function setAttribute(attributes: Attributes, name: string, value: Value)
   const earlier = attributes.get(name);
   if (earlier !== undefined) {
     const byName = replaced.get(attributes) ?? new Map<string, Value[]>();
-    replaced.set(attributes, byName.set(name, [...(byName.get(name) ?? []), earlier]));
+    replaced.set(attributes, byName);
+    const values = byName.get(name);
+    // A copy for each value would take hours for a body of 500,000 values with one name.
+    if (values === undefined) byName.set(name, [earlier]);
+    else values.push(earlier);
   }
   attributes.set(name, value);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readJsonLogs, readJsonSpans } from '../../src/otlp/read-json.ts';
+import { valuesOf } from '../../src/otlp/records.ts';
 
 const bodyOf = (span: object) => ({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] });
 const read = (span: object) => readJsonSpans(bodyOf(span))[0]!;
@@ -49,6 +50,13 @@ describe('the reader of OTLP/JSON', () => {
     expect(attributeValue({})).toBe(null);
     expect(attributeValue({ intValue: null })).toBe(null);
     expect(attributeValue({ stringValue: null, intValue: '7' })).toBe(7);
+  });
+
+  test('reads 400,000 attributes of one name, and keeps all their values', () => {
+    const pairs = Array.from({ length: 400_000 }, (_, index) => ({ key: 'a', value: { intValue: index } }));
+    const { attributes } = read({ attributes: pairs });
+    expect(attributes).toEqual(new Map([['a', 399_999]]));
+    expect(valuesOf(attributes, 'a').slice(0, 3)).toEqual([399_999, 0, 1]);
   });
 
   test('uses the observed time of a log record that has no other time', () => {
