@@ -1,12 +1,5 @@
-import { DEPTH_MAX, MalformedExportError, RECORDS_MAX, VALUES_MAX } from './records.ts';
-
-/** The counts of a body before it is decoded. */
-export interface ExportCounts {
-  /** Spans, events, links, log records or data points. */
-  records: number;
-  /** Values of attributes. */
-  values: number;
-}
+import { addToCount, type ExportCounts, tooMany } from './export-counts.ts';
+import { DEPTH_MAX, MalformedExportError } from './records.ts';
 
 /** A message type: its message fields by number, and the count that it increases. */
 interface Shape {
@@ -55,7 +48,7 @@ interface Range {
 
 function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts: ExportCounts): void {
   if (depth > DEPTH_MAX) throw malformedError(`the body is nested more deeply than ${DEPTH_MAX} levels; flatten it`, at);
-  if (shape.counts !== undefined) count(shape.counts, counts, at);
+  if (shape.counts !== undefined && !addToCount(counts, shape.counts)) throw malformedError(tooMany(shape.counts), at);
   const cursor = { at };
   while (cursor.at < end) {
     const start = cursor.at;
@@ -76,14 +69,6 @@ function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts
     if (cursor.at > end) throw malformedError('the body is not protobuf of OTLP: it is cut off', start);
   }
 }
-
-function count(what: keyof ExportCounts, counts: ExportCounts, at: number): void {
-  counts[what] += 1;
-  const max = what === 'records' ? RECORDS_MAX : VALUES_MAX;
-  if (counts[what] > max) throw malformedError(`the body has more than ${max} ${NAMES[what]}; send less at once`, at);
-}
-
-const NAMES = { records: 'spans, events, links, log records or data points', values: 'values of attributes' } as const;
 
 /** Reads a varint of at most five bytes, the limit for tags and lengths. */
 function readVarint(bytes: Uint8Array, cursor: { at: number }, end: number): number {

@@ -1,9 +1,9 @@
+import { addToCount, type ExportCounts, tooMany } from './export-counts.ts';
 import {
   type Attributes,
   hasRemoteParent,
   type LogRecord,
   MalformedExportError,
-  RECORDS_MAX,
   type SpanRecord,
   setAttribute,
   type Value,
@@ -14,8 +14,9 @@ type Json = Record<string, unknown>;
 /** The spans of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError. */
 export function readJsonSpans(body: unknown): SpanRecord[] {
   const records: SpanRecord[] = [];
-  forEachRecord(body, ['resourceSpans', 'scopeSpans', 'spans'], (span, at, resource, scope) => {
-    records.push(spanRecord(span, at, resource, scope));
+  forEachRecord(body, ['resourceSpans', 'scopeSpans', 'spans'], (span, place) => {
+    countRecord(place.counts, place.at);
+    records.push(spanRecord(span, place));
   });
   return records;
 }
@@ -23,7 +24,8 @@ export function readJsonSpans(body: unknown): SpanRecord[] {
 /** The log records of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError. */
 export function readJsonLogs(body: unknown): LogRecord[] {
   const records: LogRecord[] = [];
-  forEachRecord(body, ['resourceLogs', 'scopeLogs', 'logRecords'], (record, at, resource) => {
+  forEachRecord(body, ['resourceLogs', 'scopeLogs', 'logRecords'], (record, { at, resource, counts }) => {
+    countRecord(counts, at);
     records.push({
       traceId: hexId(record.traceId, 32),
       spanId: hexId(record.spanId, 16),
@@ -31,8 +33,8 @@ export function readJsonLogs(body: unknown): LogRecord[] {
         nanoseconds(record.timeUnixNano, `${at}/timeUnixNano`) ??
         nanoseconds(record.observedTimeUnixNano, `${at}/observedTimeUnixNano`),
       eventName: text(record.eventName, `${at}/eventName`),
-      body: anyValueOf(record.body, `${at}/body`),
-      attributes: attributesOf(record.attributes, `${at}/attributes`),
+      body: anyValueOf(record.body, `${at}/body`, counts),
+      attributes: attributesOf(record.attributes, `${at}/attributes`, counts),
       resource,
     });
   });
@@ -41,36 +43,48 @@ export function readJsonLogs(body: unknown): LogRecord[] {
 
 /** The number of data points in a parsed OTLP/JSON body. Throws MalformedExportError. */
 export function countJsonPoints(body: unknown): number {
-  let points = 0;
-  forEachRecord(body, ['resourceMetrics', 'scopeMetrics', 'metrics'], (metric) => {
+  return forEachRecord(body, ['resourceMetrics', 'scopeMetrics', 'metrics'], (metric, { at, counts }) => {
     for (const name of ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary']) {
       const data = (metric[name] as Json | null | undefined)?.dataPoints;
-      if (Array.isArray(data)) points += data.length;
+      if (Array.isArray(data)) countRecord(counts, at, data.length);
     }
-  });
-  return points;
+  }).records;
 }
 
-type Visit = (record: Json, at: string, resource: Attributes, scope: string) => void;
+/** Where a record is in its body, and what was counted there. */
+interface RecordPlace {
+  at: string;
+  resource: Attributes;
+  /** Name of the instrumentation scope. */
+  scope: string;
+  counts: ExportCounts;
+}
 
-function forEachRecord(body: unknown, [ofResource, ofScope, ofRecord]: [string, string, string], visit: Visit): void {
-  let records = 0;
+/** Visits each record of a body. Returns what was counted. */
+function forEachRecord(
+  body: unknown,
+  [ofResource, ofScope, ofRecord]: [string, string, string],
+  visit: (record: Json, place: RecordPlace) => void,
+): ExportCounts {
+  const counts: ExportCounts = { records: 0, values: 0 };
   const groups = listOf(objectOf(body, ''), ofResource, '');
   for (const [group, at] of groups) {
-    const resource = attributesOf(objectOf(group.resource ?? {}, `${at}/resource`).attributes, `${at}/resource/attributes`);
+    const { attributes } = objectOf(group.resource ?? {}, `${at}/resource`);
+    const resource = attributesOf(attributes, `${at}/resource/attributes`, counts);
     for (const [inScope, atScope] of listOf(group, ofScope, at)) {
       const scope = text(objectOf(inScope.scope ?? {}, `${atScope}/scope`).name, `${atScope}/scope/name`);
-      for (const [record, atRecord] of listOf(inScope, ofRecord, atScope)) {
-        records += 1;
-        if (records > RECORDS_MAX)
-          throw new MalformedExportError(`the body has more than ${RECORDS_MAX} records; send less at once`, atRecord);
-        visit(record, atRecord, resource, scope);
-      }
+      for (const [record, atRecord] of listOf(inScope, ofRecord, atScope))
+        visit(record, { at: atRecord, resource, scope, counts });
     }
   }
+  return counts;
 }
 
-function spanRecord(span: Json, at: string, resource: Attributes, scope: string): SpanRecord {
+function countRecord(counts: ExportCounts, at: string, number = 1): void {
+  if (!addToCount(counts, 'records', number)) throw new MalformedExportError(tooMany('records'), at);
+}
+
+function spanRecord(span: Json, { at, resource, scope, counts }: RecordPlace): SpanRecord {
   const status = objectOf(span.status ?? {}, `${at}/status`);
   return {
     traceId: hexId(span.traceId, 32),
@@ -81,17 +95,23 @@ function spanRecord(span: Json, at: string, resource: Attributes, scope: string)
     kind: enumeration(span.kind),
     start: nanoseconds(span.startTimeUnixNano, `${at}/startTimeUnixNano`),
     end: nanoseconds(span.endTimeUnixNano, `${at}/endTimeUnixNano`),
-    attributes: attributesOf(span.attributes, `${at}/attributes`),
-    events: listOf(span, 'events', at).map(([event, place]) => ({
-      name: text(event.name, `${place}/name`),
-      time: nanoseconds(event.timeUnixNano, `${place}/timeUnixNano`),
-      attributes: attributesOf(event.attributes, `${place}/attributes`),
-    })),
-    links: listOf(span, 'links', at).map(([link, place]) => ({
-      traceId: hexId(link.traceId, 32),
-      spanId: hexId(link.spanId, 16),
-      attributes: attributesOf(link.attributes, `${place}/attributes`),
-    })),
+    attributes: attributesOf(span.attributes, `${at}/attributes`, counts),
+    events: listOf(span, 'events', at).map(([event, place]) => {
+      countRecord(counts, place);
+      return {
+        name: text(event.name, `${place}/name`),
+        time: nanoseconds(event.timeUnixNano, `${place}/timeUnixNano`),
+        attributes: attributesOf(event.attributes, `${place}/attributes`, counts),
+      };
+    }),
+    links: listOf(span, 'links', at).map(([link, place]) => {
+      countRecord(counts, place);
+      return {
+        traceId: hexId(link.traceId, 32),
+        spanId: hexId(link.spanId, 16),
+        attributes: attributesOf(link.attributes, `${place}/attributes`, counts),
+      };
+    }),
     statusCode: enumeration(status.code),
     statusMessage: text(status.message, `${at}/status/message`),
     resource,
@@ -99,10 +119,10 @@ function spanRecord(span: Json, at: string, resource: Attributes, scope: string)
   };
 }
 
-function attributesOf(pairs: unknown, at: string): Attributes {
+function attributesOf(pairs: unknown, at: string, counts: ExportCounts): Attributes {
   const attributes: Attributes = new Map();
   for (const [pair, place] of listOf({ pairs }, 'pairs', at)) {
-    setAttribute(attributes, text(pair.key, `${place}/key`), anyValueOf(pair.value, `${place}/value`));
+    setAttribute(attributes, text(pair.key, `${place}/key`), anyValueOf(pair.value, `${place}/value`, counts));
   }
   return attributes;
 }
@@ -111,9 +131,10 @@ function attributesOf(pairs: unknown, at: string): Attributes {
 const isSet = (value: unknown): value is NonNullable<unknown> => value !== undefined && value !== null;
 
 /** The value of an AnyValue. The depth of the body was limited when it was parsed. */
-function anyValueOf(value: unknown, at: string): Value {
+function anyValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   if (value === undefined || value === null) return null;
   const any = objectOf(value, at);
+  if (!addToCount(counts, 'values')) throw new MalformedExportError(tooMany('values'), at);
   if (isSet(any.stringValue)) return text(any.stringValue, `${at}/stringValue`);
   if (isSet(any.boolValue)) return any.boolValue === true;
   if (isSet(any.intValue)) return wholeNumber(any.intValue, `${at}/intValue`);
@@ -122,11 +143,11 @@ function anyValueOf(value: unknown, at: string): Value {
   if (isSet(any.arrayValue)) {
     const values = objectOf(any.arrayValue, `${at}/arrayValue`).values ?? [];
     if (!Array.isArray(values)) throw malformedError('must be an array', `${at}/arrayValue/values`);
-    return values.map((each, index) => anyValueOf(each, `${at}/arrayValue/values/${index}`));
+    return values.map((each, index) => anyValueOf(each, `${at}/arrayValue/values/${index}`, counts));
   }
   if (!isSet(any.kvlistValue)) return null;
   const list = objectOf(any.kvlistValue, `${at}/kvlistValue`);
-  return Object.fromEntries(attributesOf(list.values, `${at}/kvlistValue/values`));
+  return Object.fromEntries(attributesOf(list.values, `${at}/kvlistValue/values`, counts));
 }
 
 function listOf(parent: Json, name: string, at: string): [Json, string][] {

@@ -93,12 +93,9 @@ export class MalformedExportError extends Error {
   }
 }
 
-/**
- * The maximum number of records in a body: spans, log records or data points. In protobuf, events and links of spans count too. In JSON,
- * metrics count instead of data points.
- */
+/** The maximum number of records in a body: spans, with their events and links, log records or data points. */
 export const RECORDS_MAX = 100_000;
-/** The maximum number of attribute values in a protobuf body. */
+/** The maximum number of attribute values in a body. Each value in a list counts too. */
 export const VALUES_MAX = 500_000;
 /** The maximum nesting of messages in a protobuf body. */
 export const DEPTH_MAX = 64;

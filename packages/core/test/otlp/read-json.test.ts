@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readJsonLogs, readJsonSpans } from '../../src/otlp/read-json.ts';
-import { valuesOf } from '../../src/otlp/records.ts';
+import { countJsonPoints, readJsonLogs, readJsonSpans } from '../../src/otlp/read-json.ts';
+import { RECORDS_MAX, VALUES_MAX, valuesOf } from '../../src/otlp/records.ts';
 
 const bodyOf = (span: object) => ({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] });
 const read = (span: object) => readJsonSpans(bodyOf(span))[0]!;
@@ -66,5 +66,50 @@ describe('the reader of OTLP/JSON', () => {
     expect(() => readJsonLogs(invalid)).toThrow(
       expect.objectContaining({ place: '/resourceLogs/0/scopeLogs/0/logRecords/0/observedTimeUnixNano' }),
     );
+  });
+});
+
+describe('the limits of OTLP/JSON', () => {
+  const many = (count: number, each: object) => Array<object>(count).fill(each);
+  const log = (record: object) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
+  const metric = (gauge: object) => ({ resourceMetrics: [{ scopeMetrics: [{ metrics: [{ gauge }] }] }] });
+  /** Not `toThrow`, which prints the large result of a body that is read. */
+  const faultOf = (readBody: () => unknown): string => {
+    try {
+      readBody();
+      return 'none';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const list = (count: number) => ({ arrayValue: { values: many(count, {}) } });
+
+  test.each([
+    ['spans', () => readJsonSpans({ resourceSpans: [{ scopeSpans: [{ spans: many(RECORDS_MAX + 1, {}) }] }] })],
+    ['events', () => read({ events: many(RECORDS_MAX, {}) })],
+    ['links', () => read({ links: many(RECORDS_MAX, {}) })],
+    ['spans, events and links', () => read({ events: many(RECORDS_MAX / 2, {}), links: many(RECORDS_MAX / 2, {}) })],
+    ['data points', () => countJsonPoints(metric({ dataPoints: many(RECORDS_MAX + 1, {}) }))],
+  ])('reject more than 100,000 %s', (_, readBody) => {
+    expect(faultOf(readBody)).toMatch(/more than 100000 spans, events, links, log records or data points/);
+  });
+
+  test.each([
+    ['a list', () => attributeValue(list(VALUES_MAX))],
+    ['attributes of a span', () => read({ attributes: many(VALUES_MAX + 1, { key: 'a', value: {} }) })],
+    ['attributes of events', () => read({ events: [{ attributes: [{ key: 'a', value: list(VALUES_MAX) }] }] })],
+    ['the body of a log record', () => readJsonLogs(log({ body: list(VALUES_MAX) }))],
+    [
+      'several places',
+      () => readJsonLogs(log({ body: list(VALUES_MAX / 2), attributes: [{ key: 'a', value: list(VALUES_MAX / 2) }] })),
+    ],
+  ])('reject more than 500,000 values in %s', (_, readBody) => {
+    expect(faultOf(readBody)).toMatch(/more than 500000 values of attributes/);
+  });
+
+  test('accept as many records and values', () => {
+    expect(read({ events: many(RECORDS_MAX - 1, {}) }).events).toHaveLength(RECORDS_MAX - 1);
+    expect(attributeValue(list(VALUES_MAX - 1))).toHaveLength(VALUES_MAX - 1);
+    expect(countJsonPoints(metric({ dataPoints: many(RECORDS_MAX, {}) }))).toBe(RECORDS_MAX);
   });
 });
