@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { Pools } from '../database/pools.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { deleteExpiredAnswers } from '../storage/idempotency.ts';
+import { deleteExpiredResponses } from '../storage/idempotency.ts';
 import { deleteWaitingLogRecords, joinRecordsOfStoredTraces } from '../storage/log-records.ts';
 import { deleteExpiredLinks } from '../storage/one-time-links.ts';
 import { deleteExpiredSessions } from '../storage/sessions.ts';
@@ -31,7 +31,7 @@ export function startHousekeeping(
   const joinAndDeleteRecords = async () => {
     for (const id of await listTenantIds(ledgerPool)) {
       await attempt(`log records of ${id}`, inTenantTransaction(ledgerPool, id, joinRecordsOfStoredTraces));
-      await attempt(`answers of ${id}`, deleteExpiredOf(ledgerPool, id));
+      await attempt(`stored responses of ${id}`, deleteExpiredOf(ledgerPool, id));
     }
   };
   let stopped = false;
@@ -65,6 +65,6 @@ export function startHousekeeping(
 }
 
 async function deleteExpiredOf(pool: Pool, tenantId: string): Promise<void> {
-  while ((await inTenantTransaction(pool, tenantId, deleteExpiredAnswers)) > 0);
+  while ((await inTenantTransaction(pool, tenantId, deleteExpiredResponses)) > 0);
   while ((await inTenantTransaction(pool, tenantId, deleteWaitingLogRecords)) > 0);
 }

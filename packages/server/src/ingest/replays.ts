@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Item } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
-import { findAnswers, insertAnswers, type StoredAnswer } from '../storage/idempotency.ts';
+import { findStoredResponses, insertStoredResponses, type StoredResponse } from '../storage/idempotency.ts';
 import type { IngestReply, IngestRequest } from './ingest-request.ts';
 
 /** An item that may have an Idempotency-Key. */
@@ -36,7 +36,7 @@ export async function commitWithReplays<I extends Replayable>(
   write: (fresh: readonly I[]) => Promise<Outcome[]>,
 ): Promise<Outcome[]> {
   const keys = items.flatMap(({ idempotency }) => (idempotency === undefined ? [] : [idempotency.key]));
-  const stored = keys.length === 0 ? undefined : await findAnswers(tx, path, keys);
+  const stored = keys.length === 0 ? undefined : await findStoredResponses(tx, path, keys);
   const replays = items.map((item) => replayOf(item, stored));
   const fresh = items.filter((_, index) => replays[index] === undefined);
   if (fresh.length === 0) {
@@ -45,7 +45,7 @@ export async function commitWithReplays<I extends Replayable>(
   }
 
   const outcomes = await write(fresh);
-  insertAnswers(
+  insertStoredResponses(
     tx,
     path,
     fresh.flatMap((item, index) => responseToStore(item, outcomes[index]!)),
@@ -57,7 +57,7 @@ export async function commitWithReplays<I extends Replayable>(
 
 function replayOf(
   { idempotency }: Replayable,
-  stored: ReadonlyMap<string, StoredAnswer | ApiError> | undefined,
+  stored: ReadonlyMap<string, StoredResponse | ApiError> | undefined,
 ): Outcome | undefined {
   const first = idempotency === undefined ? undefined : stored?.get(idempotency.key);
   if (first === undefined) return undefined;
@@ -67,7 +67,7 @@ function replayOf(
     return new ApiError('idempotency_key_reused', [{ path: '', code: 'other_body', message }]);
   }
   return {
-    json: first.answer,
+    json: first.body,
     headers: { ...(JSON.parse(first.headers) as Record<string, string>), 'Idempotent-Replayed': 'true' },
   };
 }
@@ -77,7 +77,7 @@ export const isStored = (outcome: Outcome): boolean =>
   !(outcome instanceof ApiError) && outcome.headers['Idempotent-Replayed'] === undefined;
 
 /** Rejections are not stored, so the same key may be sent again with a corrected body. */
-function responseToStore({ idempotency }: Replayable, outcome: Outcome): StoredAnswer[] {
+function responseToStore({ idempotency }: Replayable, outcome: Outcome): StoredResponse[] {
   if (idempotency === undefined || outcome instanceof ApiError) return [];
-  return [{ ...idempotency, answer: outcome.json, headers: JSON.stringify(outcome.headers) }];
+  return [{ ...idempotency, body: outcome.json, headers: JSON.stringify(outcome.headers) }];
 }

@@ -6,35 +6,35 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { expiryClock } from './expiry-clock.ts';
 
 /** The stored response to a request with an Idempotency-Key. */
-export interface StoredAnswer {
+export interface StoredResponse {
   key: string;
-  /** SHA-256 of the decompressed body, hex. */
+  /** SHA-256 of the request's decompressed body, hex. */
   bodySha256: string;
-  /** JSON text of the response's body. */
-  answer: string;
+  /** JSON text of the body. */
+  body: string;
   /** JSON text of the headers that the endpoint added to the response. */
   headers: string;
 }
 
 /** The sealed columns of a stored response: all of them. */
-export interface SealedAnswer {
+export interface SealedResponse {
   path: string;
   key: string;
   bodySha256: Buffer;
-  answer: string;
+  body: string;
   headers: string;
   createdAt: string;
 }
 
 /** The columns under the seal. */
-export const IDEMPOTENCY_KEYS: SealedTable<SealedAnswer> = {
+export const IDEMPOTENCY_KEYS: SealedTable<SealedResponse> = {
   name: 'idempotency_keys',
   version: 1,
   columns: [
     { field: 'path', column: 'path', kind: 'plain' },
     { field: 'key', column: 'key', kind: 'plain' },
     { field: 'bodySha256', column: 'body_sha256', kind: 'plain' },
-    { field: 'answer', column: 'answer', kind: 'plain' },
+    { field: 'body', column: 'answer', kind: 'plain' },
     { field: 'headers', column: 'headers', kind: 'plain' },
     { field: 'createdAt', column: 'created_at', kind: 'instant' },
   ],
@@ -43,14 +43,14 @@ export const IDEMPOTENCY_KEYS: SealedTable<SealedAnswer> = {
 
 // One index look-up for each key: see FENCE.
 const FIND = sql<RawRow & { input: string }>(
-  'find_answers',
+  'find_stored_responses',
   `SELECT input.key AS input, found.* FROM unnest($3::text[]) AS input (key) CROSS JOIN LATERAL (
      SELECT ${sealedColumns(IDEMPOTENCY_KEYS, 'kept')}
        FROM countersign.idempotency_keys AS kept WHERE kept.tenant_id = $1 AND kept.path = $2 AND kept.key = input.key ${FENCE}) AS found`,
 );
 
 const DELETE_KEYS = sql(
-  'delete_answers_of_keys',
+  'delete_stored_responses_of_keys',
   `DELETE FROM countersign.idempotency_keys WHERE tenant_id = $1 AND path = $2 AND key = ANY ($3::text[])`,
 );
 
@@ -60,21 +60,21 @@ const HOURS_24_MS = 24 * 60 * 60 * 1000;
  * Returns the responses stored for these keys in the last 24 hours. It must find every committed one, or a request would be stored twice. A
  * row without a valid seal gives a BrokenSealError: the response is not repeated, and the request is not stored again.
  */
-export async function findAnswers(
+export async function findStoredResponses(
   tx: Transaction,
   path: string,
   keys: readonly string[],
-): Promise<Map<string, StoredAnswer | BrokenSealError>> {
+): Promise<Map<string, StoredResponse | BrokenSealError>> {
   if (keys.length === 0) return new Map();
   const rows = await tx.run(FIND, [tx.tenantId, path, textArray(keys)]);
   const oldestValid = sealedInstant(new Date(tx.clock.now().getTime() - HOURS_24_MS));
-  const found = new Map<string, StoredAnswer | BrokenSealError>();
+  const found = new Map<string, StoredResponse | BrokenSealError>();
   const expired: string[] = [];
   for (const { input: key, ...raw } of rows) {
     const kept = tx.seals.openRow(IDEMPOTENCY_KEYS, tx.tenantId, raw, { path, key });
     if (kept === undefined) found.set(key, new BrokenSealError('idempotency_keys'));
     else if (kept.createdAt <= oldestValid) expired.push(key);
-    else found.set(key, { key, bodySha256: kept.bodySha256.toString('hex'), answer: kept.answer, headers: kept.headers });
+    else found.set(key, { key, bodySha256: kept.bodySha256.toString('hex'), body: kept.body, headers: kept.headers });
   }
   // A new response replaces an expired one.
   if (expired.length > 0) tx.run(DELETE_KEYS, [tx.tenantId, path, textArray(expired)]);
@@ -82,7 +82,7 @@ export async function findAnswers(
 }
 
 const INSERT = sql(
-  'insert_answers',
+  'insert_stored_responses',
   `INSERT INTO countersign.idempotency_keys (tenant_id, path, key, body_sha256, answer, headers, created_at, seal)
    SELECT $1, $2, key, body_sha256, answer, headers, $7, seal
      FROM unnest($3::text[], $4::bytea[], $5::text[], $6::text[], $8::bytea[]) AS sent (key, body_sha256, answer, headers, seal)
@@ -93,25 +93,25 @@ const INSERT = sql(
  * Stores responses. If another server is about to commit the same key, the statement waits and then fails with a unique violation. The
  * batch is retried, and finds the response that the other server stored.
  */
-export function insertAnswers(tx: Transaction, path: string, answers: readonly StoredAnswer[]): void {
-  if (answers.length === 0) return;
+export function insertStoredResponses(tx: Transaction, path: string, responses: readonly StoredResponse[]): void {
+  if (responses.length === 0) return;
   const createdAt = sealedInstant(tx.clock.now());
-  const sealOf = ({ bodySha256, ...kept }: StoredAnswer) =>
+  const sealOf = ({ bodySha256, ...kept }: StoredResponse) =>
     tx.seals.ofRow(IDEMPOTENCY_KEYS, tx.tenantId, { ...kept, path, createdAt, bodySha256: Buffer.from(bodySha256, 'hex') });
   tx.send(INSERT, [
     tx.tenantId,
     path,
-    textArray(answers.map(({ key }) => key)),
-    digestArray(answers.map(({ bodySha256 }) => bodySha256)),
-    textArray(answers.map(({ answer }) => answer)),
-    textArray(answers.map(({ headers }) => headers)),
+    textArray(responses.map(({ key }) => key)),
+    digestArray(responses.map(({ bodySha256 }) => bodySha256)),
+    textArray(responses.map(({ body }) => body)),
+    textArray(responses.map(({ headers }) => headers)),
     createdAt,
-    sealArray(answers.map(sealOf)),
+    sealArray(responses.map(sealOf)),
   ]);
 }
 
 const DELETE_EXPIRED = sql<{ key: string }>(
-  'delete_expired_answers',
+  'delete_expired_responses',
   `DELETE FROM countersign.idempotency_keys
     WHERE tenant_id = $1 AND (path, key) IN (
       SELECT path, key FROM countersign.idempotency_keys
@@ -120,5 +120,5 @@ const DELETE_EXPIRED = sql<{ key: string }>(
 );
 
 /** Deletes up to 5,000 responses older than 24 hours; returns their number. */
-export const deleteExpiredAnswers = async (tx: Transaction): Promise<number> =>
+export const deleteExpiredResponses = async (tx: Transaction): Promise<number> =>
   (await tx.run(DELETE_EXPIRED, [tx.tenantId, ...tx.clock.expiryBounds()])).length;

@@ -2,7 +2,7 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { workspaceSetUpLink } from '../../src/people/one-time-links.ts';
 import { hashOfToken } from '../../src/people/secret-token.ts';
-import { deleteExpiredAnswers, findAnswers } from '../../src/storage/idempotency.ts';
+import { deleteExpiredResponses, findStoredResponses } from '../../src/storage/idempotency.ts';
 import { deleteExpiredLinks, findLink, ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
 import { deleteExpiredSessions } from '../../src/storage/sessions.ts';
 import { countAttempt, deletePastAttempts } from '../../src/storage/sign-in-attempts.ts';
@@ -38,8 +38,8 @@ beforeAll(async () => {
 
 const readStatus = async () =>
   (await fetch(`${server.url}/api/ledger/audit/entries`, { headers: { authorization: `Bearer ${readToken}` } })).status;
-const storedAnswers = async () =>
-  (await inTenantTransaction(server.open.pool, tenantId, (tx) => findAnswers(tx, paths.audit, ['one']))).size;
+const countStoredResponses = async () =>
+  (await inTenantTransaction(server.open.pool, tenantId, (tx) => findStoredResponses(tx, paths.audit, ['one']))).size;
 const countOf = async (table: string) =>
   (await database.sql<{ count: number }>(`SELECT count(*)::int AS count FROM countersign.${table}`))[0]!.count;
 const waitForRecovery = () =>
@@ -54,14 +54,14 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
   await database.shiftClock('20 years');
   for (const isNoticed of [false, true]) {
     if (isNoticed) await vi.waitUntil(() => server.open.clock.fault() !== undefined, { timeout: 20_000 });
-    expect(await storedAnswers()).toBe(1);
+    expect(await countStoredResponses()).toBe(1);
     expect(await readStatus()).toBe(200);
     expect((await member.get('keys.list')).items.map(({ state }) => state)).toEqual(['active', 'active']);
     expect(await findLink(pool, link)).toMatchObject({ purpose: 'set_up' });
     await deleteExpiredSessions(ledgerPool);
     await deleteExpiredLinks(ledgerPool);
     await deletePastAttempts(ledgerPool);
-    expect(await inTenantTransaction(ledgerPool, tenantId, deleteExpiredAnswers)).toBe(0);
+    expect(await inTenantTransaction(ledgerPool, tenantId, deleteExpiredResponses)).toBe(0);
     expect(await Promise.all(tables.map(countOf))).toEqual(before);
   }
   // The key is accepted; only the write is refused.
