@@ -7,7 +7,7 @@ import type { ChainReport } from '@countersign/core/domain/chain-report';
 import { ChainVerifier } from '@countersign/core/domain/chain-verifier';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { digests, sha256 } from '../../packages/server/src/crypto/digests.ts';
-import { verifyDatabase } from '../../packages/server/src/ledger/verify-database.ts';
+import { verifyAuditLedger } from '../../packages/server/src/ledger/verify-audit-ledger.ts';
 import { createWorkspace } from '../../packages/server/src/workspace/create-workspace.ts';
 import { fillLedger } from '../chain.ts';
 import type { BenchEnvironment } from '../environment.ts';
@@ -43,7 +43,7 @@ export async function verify({ database: { pool } }: BenchEnvironment, rows: num
         rateOf(() => verifyExport(createReadStream(path), { digests, sha256 })),
       ),
       await compareWithHashing(hashing, `verifying ${rows} rows in the database`, () =>
-        rateOf(() => verifyDatabase(pool, tenantId)),
+        rateOf(() => verifyAuditLedger(pool, tenantId)),
       ),
     ];
   } finally {

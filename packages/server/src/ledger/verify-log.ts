@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { deriveDecisionKey } from '../crypto/digests.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import type { RowFinding } from './row-findings.ts';
-import { verifyDatabase } from './verify-database.ts';
+import { verifyAuditLedger } from './verify-audit-ledger.ts';
 import { verifyDecisions } from './verify-decisions.ts';
 import { verifyEvidence } from './verify-evidence.ts';
 import { verifyKeyEvents } from './verify-key-events.ts';
@@ -22,7 +22,7 @@ export function verifyLog(
 ): Promise<ChainReport & { findings?: readonly RowFinding[] }> {
   switch (log) {
     case 'audit':
-      return verifyDatabase(pool, tenantId, options);
+      return verifyAuditLedger(pool, tenantId, options);
     case 'decisions':
       return verifyDecisions(pool, tenantId, (tenant, keyId) => deriveDecisionKey(masterSecret, tenant, keyId), options);
     case 'evidence':

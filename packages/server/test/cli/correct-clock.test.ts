@@ -11,7 +11,7 @@ import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
 import { appendEntries, entryOf } from '../../src/ledger/append.ts';
 import { exportLog } from '../../src/ledger/export.ts';
-import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { verifyDecisions } from '../../src/ledger/verify-decisions.ts';
 import { verifyKeyEvents } from '../../src/ledger/verify-key-events.ts';
 import type { LogName } from '../../src/storage/log-heads.ts';
@@ -83,7 +83,7 @@ describe('ledger correct-clock', () => {
     const { logs, now } = await correctClock(server.open.pool, tenantId, { write: true });
     expect(logs.audit).toMatchObject({ size: 1, after: now });
     await server.post(paths.audit, key, { actor: 'ci', action: 'after' });
-    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 3, firstBad: undefined });
+    expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ entries: 3, firstBad: undefined });
     const text = await linesOf(tenantId, 'audit');
     const rows = text
       .trim()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
-import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
@@ -42,7 +42,7 @@ const queuedBytes = async () =>
   Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${servers[0].url}/metrics`)).text())![1]);
 
 const expectWholeChain = async () =>
-  expect(await verifyDatabase(servers[0].open.pool, tenantId)).toMatchObject({ firstBad: undefined });
+  expect(await verifyAuditLedger(servers[0].open.pool, tenantId)).toMatchObject({ firstBad: undefined });
 
 describe('two servers on one database', () => {
   test('64 concurrent callers leave no gap and no fork in a ledger, which contains every returned row_hash', async () => {
@@ -98,7 +98,7 @@ describe('two servers on one database', () => {
         [own],
       );
       expect([rows.length, new Set(rows.map(({ xmin }) => xmin)).size]).toEqual([11, 1]);
-      expect(await verifyDatabase(servers[0].open.pool, own)).toMatchObject({ firstBad: undefined });
+      expect(await verifyAuditLedger(servers[0].open.pool, own)).toMatchObject({ firstBad: undefined });
     },
   );
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { isDatabaseAway } from '../../src/database/pool.ts';
-import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { CuttingProxy } from '../fixtures/cutting-proxy.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
@@ -77,7 +77,7 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
       again.map(() => [200, 'true']),
     );
     expect(await count()).toBe(before + 10);
-    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
+    expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
   });
 
   test('before COMMIT: the server answers 503, stores nothing, and stores with the same key later', async () => {
@@ -89,7 +89,7 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
       again.map(() => [200, null]),
     );
     expect(await count()).toBe(before + 10);
-    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
+    expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
   });
 });
 

@@ -9,7 +9,7 @@ import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { exportLog } from '../../src/ledger/export.ts';
-import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { chunksOf, sixRows, tamper } from '../fixtures/altered-ledger.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -80,7 +80,7 @@ describe('an export of the ledger', () => {
     for (const line of lines) expect(Object.keys(JSON.parse(line))).toHaveLength(17);
     expect(await bothVerdicts(Buffer.from(text))).toMatchObject({ ours: { whole: 6 }, theirs: { whole: 6 } });
     const report = await verifyExport(chunksOf(Buffer.from(text), 7), { digests, sha256 });
-    expect(report).toEqual({ ...(await verifyDatabase(server.open.pool, tenantId)) });
+    expect(report).toEqual({ ...(await verifyAuditLedger(server.open.pool, tenantId)) });
   });
 
   const members = ['version', 'tenant_id', 'seq', 'id', 'recorded_at', 'recorded_by', 'actor', 'action', 'subject', 'rationale'];

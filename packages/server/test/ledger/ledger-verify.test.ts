@@ -4,7 +4,7 @@ import { verifyExport } from '@countersign/core/domain/export-verifier';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { exportLog } from '../../src/ledger/export.ts';
-import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { chunksOf, sixRows, tamper } from '../fixtures/altered-ledger.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -13,17 +13,17 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-describe('verifyDatabase', () => {
+describe('verifyAuditLedger', () => {
   test('accepts an unchanged ledger and an empty one', async () => {
     const tenantId = await sixRows(server);
-    const report = await verifyDatabase(server.open.pool, tenantId);
+    const report = await verifyAuditLedger(server.open.pool, tenantId);
     const [head] = await server.database.sql(
       `SELECT encode(row_hash, 'hex') AS hash FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'audit'`,
       [tenantId],
     );
     expect(report).toEqual({ tenantId, entries: 6, head: head?.hash, firstBad: undefined });
     const empty = await server.workspace();
-    expect(await verifyDatabase(server.open.pool, empty)).toEqual({
+    expect(await verifyAuditLedger(server.open.pool, empty)).toEqual({
       tenantId: empty,
       entries: 0,
       head: null,
@@ -120,7 +120,7 @@ describe('verifyDatabase', () => {
   ])('names the first bad row (%s)', async (_, statement, seq, reason) => {
     const tenantId = await sixRows(server);
     await tamper(server, statement, tenantId);
-    const { firstBad } = await verifyDatabase(server.open.pool, tenantId);
+    const { firstBad } = await verifyAuditLedger(server.open.pool, tenantId);
     expect(firstBad).toEqual({ seq, reason: expect.stringMatching(reason) });
   });
 
@@ -132,7 +132,7 @@ describe('verifyDatabase', () => {
     for (let place = 1; place <= 3; place += 1)
       await server.post(paths.audit, key, { ...labels, rationale: '\u001f"\n', metadata });
     await server.post(paths.audit, key, labels);
-    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 4, firstBad: undefined });
+    expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ entries: 4, firstBad: undefined });
   });
 
   test('reports the next row after a rewritten and rehashed row', async () => {
@@ -144,7 +144,7 @@ describe('verifyDatabase', () => {
     const document = canonicalJson({ ...JSON.parse(found!.document), actor: 'me' });
     const hash = rowHashOf(document, digests);
     await tamper(server, row(`actor = 'me', document = $doc$${document}$doc$, row_hash = decode('${hash}', 'hex')`), tenantId);
-    expect((await verifyDatabase(server.open.pool, tenantId)).firstBad).toEqual({
+    expect((await verifyAuditLedger(server.open.pool, tenantId)).firstBad).toEqual({
       seq: 4,
       reason: expect.stringMatching(/the chain is cut here/),
     });
@@ -157,7 +157,7 @@ describe('verifyDatabase', () => {
       [other],
     );
     await tamper(server, row(`document = $doc$${theirs!.document}$doc$`), tenantId);
-    const { firstBad } = await verifyDatabase(server.open.pool, tenantId);
+    const { firstBad } = await verifyAuditLedger(server.open.pool, tenantId);
     expect(firstBad).toEqual({ seq: 3, reason: expect.stringMatching(/another tenant/) });
   });
 
@@ -169,7 +169,7 @@ describe('verifyDatabase', () => {
       head('seq = 4, row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 4)'),
       tenantId,
     );
-    const report = await verifyDatabase(server.open.pool, tenantId);
+    const report = await verifyAuditLedger(server.open.pool, tenantId);
     expect(report).toMatchObject({ entries: 4, firstBad: undefined });
     expect(report.contradiction?.reason).toMatch(/covers 6 rows, but the log ends after 4: its tail was cut off/);
   });
@@ -183,7 +183,7 @@ describe('verifyDatabase', () => {
     });
     const counts: number[] = [];
     for (let round = 0; round < 20; round += 1) {
-      const { firstBad, entries } = await verifyDatabase(server.open.pool, tenantId);
+      const { firstBad, entries } = await verifyAuditLedger(server.open.pool, tenantId);
       expect(firstBad).toBeUndefined();
       counts.push(entries);
     }
@@ -207,7 +207,7 @@ describe('verifyDatabase', () => {
     }
     expect(pages.length).toBeGreaterThanOrEqual(4);
     expect(Math.max(...pages)).toBeLessThan(6 * 1024 * 1024);
-    expect((await verifyDatabase(server.open.pool, tenantId)).entries).toBe(1_112);
+    expect((await verifyAuditLedger(server.open.pool, tenantId)).entries).toBe(1_112);
     expect(await verifyExport(chunksOf(Buffer.from(lines), 1024 * 1024), { digests, sha256 })).toMatchObject({
       entries: 1_112,
       firstBad: undefined,

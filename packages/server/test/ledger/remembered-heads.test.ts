@@ -3,7 +3,7 @@ import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
 import { appendEntries, entryOf } from '../../src/ledger/append.ts';
 import { RememberedHeads } from '../../src/ledger/remembered-heads.ts';
-import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import type { LockedHead } from '../../src/storage/log-heads.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -137,7 +137,7 @@ describe('appending after a remembered head', () => {
       await other.post(paths.audit, key, { actor: 'ci', action: 'there' });
     }
     expect(seqs).toEqual([1, 2, 4, 5, 7, 8, 10, 11]);
-    expect(await verifyDatabase(server.open.pool, tenantId)).toMatchObject({ entries: 12, firstBad: undefined });
+    expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ entries: 12, firstBad: undefined });
   });
 
   test('does not remember a head whose transaction was rolled back', async () => {
@@ -167,6 +167,6 @@ describe('appending after a remembered head', () => {
     });
     const restarted = await testServer({ database: server.database });
     expect((await restarted.post(paths.audit, key, { actor: 'ci', action: 'after' })).status).toBe(200);
-    expect(await verifyDatabase(restarted.open.pool, tenantId)).toMatchObject({ entries: last + 1, firstBad: undefined });
+    expect(await verifyAuditLedger(restarted.open.pool, tenantId)).toMatchObject({ entries: last + 1, firstBad: undefined });
   });
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { verifyDatabase } from '../../src/ledger/verify-database.ts';
+import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { setRiskLevel } from '../../src/workspace/agent-risk.ts';
 import { closeRecertifications } from '../../src/workspace/close-recertifications.ts';
 import { createWorkspace } from '../../src/workspace/create-workspace.ts';
@@ -306,7 +306,7 @@ test('acts on a busy server leave a whole chain and cause no deadlock', async ()
     }),
   ]);
   await Promise.all(work);
-  const report = await verifyDatabase(server.open.pool, tenantId);
+  const report = await verifyAuditLedger(server.open.pool, tenantId);
   expect(report.firstBad).toBeUndefined();
   for (const agent of agents) expect((await entriesOf(agent)).length).toBeGreaterThanOrEqual(14);
 });

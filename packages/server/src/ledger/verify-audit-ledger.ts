@@ -18,7 +18,7 @@ import { columnFault, parsedDocument } from './stored-document.ts';
 import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 
 /** Verifies a tenant's stored audit ledger: hashes and links, the columns of each entry, head, tree and checkpoints. */
-export async function verifyDatabase(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<ChainReport> {
+export async function verifyAuditLedger(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<ChainReport> {
   const verifier = new ChainVerifier(digests, tenantId);
   const check = (row: EntryInOneText, seq: number): RowCheck | Promise<RowCheck> => {
     const { text, rowHash } = row;
