@@ -33,7 +33,7 @@ export function kindOfSpan(span: SpanRecord): KindMatch {
     if (match !== undefined) return match;
   }
   const model = valueOfField('model', span.attributes);
-  return model === undefined ? { kind: 'other', attribute: '' } : { kind: 'llm', attribute: model.name };
+  return model === undefined ? { kind: 'other' } : { kind: 'llm' };
 }
 
 /**

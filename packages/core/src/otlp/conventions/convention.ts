@@ -38,8 +38,6 @@ export interface Rule {
 /** The kind of a span, by one convention. */
 export interface KindMatch {
   kind: SpanKind;
-  /** The attribute that determines the kind; empty if none does. It stays in `metadata`, unless a field is mapped from it. */
-  attribute: string;
   /** Whether the span is an embedding. Its tokens and cost are counted, although it is not an `llm` step. */
   isEmbedding?: boolean;
 }

@@ -33,8 +33,8 @@ export const genAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const operation = attributes.get(OPERATION);
     if (typeof operation !== 'string') return undefined;
-    if (operation === 'embeddings') return { kind: 'other', attribute: OPERATION, isEmbedding: true };
-    return Object.hasOwn(OPERATIONS, operation) ? { kind: OPERATIONS[operation]!, attribute: OPERATION } : undefined;
+    if (operation === 'embeddings') return { kind: 'other', isEmbedding: true };
+    return Object.hasOwn(OPERATIONS, operation) ? { kind: OPERATIONS[operation]! } : undefined;
   },
   messagesOf: readGenAiMessages,
   rules: [

@@ -9,9 +9,8 @@ const RENAMED = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.
 /** Former names of `gen_ai.*` attributes that senders still use. */
 export const olderGenAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
-    const tool = ['gen_ai.tool.name', 'gen_ai.tool.call.id'].find((name) => attributes.has(name));
-    if (tool !== undefined) return { kind: 'tool', attribute: tool };
-    return attributes.get('mcp.method.name') === 'tools/call' ? { kind: 'tool', attribute: 'mcp.method.name' } : undefined;
+    const isTool = attributes.has('gen_ai.tool.name') || attributes.has('gen_ai.tool.call.id');
+    return isTool || attributes.get('mcp.method.name') === 'tools/call' ? { kind: 'tool' } : undefined;
   },
   messagesOf: readIndexedMessages,
   rules: [

@@ -34,7 +34,7 @@ export const openInference: Convention = {
     const kind = attributes.get(KIND);
     const name = typeof kind === 'string' ? kind.toUpperCase() : '';
     if (!Object.hasOwn(KINDS, name)) return undefined;
-    return { kind: KINDS[name]!, attribute: KIND, isEmbedding: name === 'EMBEDDING' };
+    return { kind: KINDS[name]!, isEmbedding: name === 'EMBEDDING' };
   },
   messagesOf: readMessages,
   documentsOf: readDocuments,

@@ -11,11 +11,11 @@ const REQUEST = 'llm.request.type';
 export const openLlmetry: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const kind = attributes.get(KIND);
-    if (typeof kind === 'string' && Object.hasOwn(KINDS, kind)) return { kind: KINDS[kind]!, attribute: KIND };
+    if (typeof kind === 'string' && Object.hasOwn(KINDS, kind)) return { kind: KINDS[kind]! };
     const request = attributes.get(REQUEST);
-    if (request === 'chat' || request === 'completion') return { kind: 'llm', attribute: REQUEST };
-    if (request === 'embedding') return { kind: 'other', attribute: REQUEST, isEmbedding: true };
-    return request === 'rerank' ? { kind: 'retrieval', attribute: REQUEST } : undefined;
+    if (request === 'chat' || request === 'completion') return { kind: 'llm' };
+    if (request === 'embedding') return { kind: 'other', isEmbedding: true };
+    return request === 'rerank' ? { kind: 'retrieval' } : undefined;
   },
   rules: [
     { field: 'total_tokens', from: ['llm.usage.total_tokens', 'gen_ai.usage.total_tokens'], source: SPEC },

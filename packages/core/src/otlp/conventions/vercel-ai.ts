@@ -15,9 +15,9 @@ export const vercelAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const operation = attributes.get(OPERATION);
     if (typeof operation !== 'string') return undefined;
-    if (operation === 'ai.toolCall') return { kind: 'tool', attribute: OPERATION };
-    if (/\.doEmbed$/.test(operation)) return { kind: 'other', attribute: OPERATION, isEmbedding: true };
-    return { kind: /\.do(Generate|Stream)$/.test(operation) ? 'llm' : 'other', attribute: OPERATION };
+    if (operation === 'ai.toolCall') return { kind: 'tool' };
+    if (/\.doEmbed$/.test(operation)) return { kind: 'other', isEmbedding: true };
+    return { kind: /\.do(Generate|Stream)$/.test(operation) ? 'llm' : 'other' };
   },
   messagesOf: readMessages,
   rules: [
