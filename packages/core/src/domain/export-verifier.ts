@@ -6,8 +6,8 @@ import type { ClockCorrection } from './clock-correction.ts';
 import type { DecisionReplay } from './decision-replay.ts';
 import type { Digests } from './digests.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
-import { type ExportRows, logOf, rowsOf } from './export-rows.ts';
 import type { Sha256 } from './merkle-tree.ts';
+import { logOf, type RowVerifier, rowVerifierOf } from './row-verifier.ts';
 import { type KeptHead, TreeVerifier } from './tree-verifier.ts';
 
 /** The cryptography for verification, passed by the caller. */
@@ -38,27 +38,27 @@ export async function verifyExport(
   { digests, sha256 }: Hashing,
   { log = 'audit', kept = [], corrections, restores = [], tenantId, replay, progress }: ExportExpectation = {},
 ): Promise<ChainReport> {
-  const rows = rowsOf(log, digests, corrections, tenantId);
+  const verifier = rowVerifierOf(log, digests, corrections, tenantId);
   const tree = new TreeVerifier(sha256, kept);
   let entries = 0;
   const report = (more: Pick<ChainReport, 'firstBad' | 'contradiction'>): ChainReport => {
-    const allowed = rows.corrections.length === 0 ? {} : { corrections: rows.corrections };
-    const restored = rows.restores === undefined || rows.restores.length === 0 ? {} : { restores: rows.restores };
-    return { tenantId: rows.tenantId, entries, head: rows.head, ...more, ...allowed, ...restored };
+    const allowed = verifier.corrections.length === 0 ? {} : { corrections: verifier.corrections };
+    const restored = verifier.restores === undefined || verifier.restores.length === 0 ? {} : { restores: verifier.restores };
+    return { tenantId: verifier.tenantId, entries, head: verifier.head, ...more, ...allowed, ...restored };
   };
   for await (const lines of boundedLines(bytes)) {
     for (const line of lines) {
       const seq = entries + 1;
-      let reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, rows, seq);
+      let reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, verifier, seq);
       if (reason === undefined && replay !== undefined && line !== 'too long') reason = await replay.fault(decisionIn(line));
       if (reason !== undefined) return report({ firstBad: (seq === 1 && otherLogFault(line, log)) || { seq, reason } });
       // Two more hashes per row, which are only needed with kept heads.
-      if (kept.length > 0) tree.append(bytesOfHex(rows.head!));
+      if (kept.length > 0) tree.append(bytesOfHex(verifier.head!));
       entries = seq;
       progress?.(seq);
     }
   }
-  return report({ firstBad: undefined, contradiction: tree.end(log, rows.tenantId, rows.restores ?? restores) });
+  return report({ firstBad: undefined, contradiction: tree.end(log, verifier.tenantId, verifier.restores ?? restores) });
 }
 
 /** The fault if the first line is from an export of another log; undefined otherwise. */
@@ -70,12 +70,12 @@ function otherLogFault(line: Uint8Array | 'too long', log: TreeLog): FirstBad | 
   return { seq: 1, reason: `this is an export of the log ${actualLog}, not of ${log}: give --log ${actualLog}`, misfit: true };
 }
 
-function faultOf(line: Uint8Array, rows: ExportRows, seq: number): string | undefined {
+function faultOf(line: Uint8Array, verifier: RowVerifier, seq: number): string | undefined {
   const text = decodeUtf8(line);
   if (text === undefined) return 'the line is not UTF-8';
-  if (rows.tryLine(text)) return undefined;
+  if (verifier.tryLine(text)) return undefined;
   const parsed = parseLine(text);
-  return 'fault' in parsed ? parsed.fault : rows.next(parsed.row, seq);
+  return 'fault' in parsed ? parsed.fault : verifier.next(parsed.row, seq);
 }
 
 /** The decision in an intact line of an export of decisions. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { linkEntries, rowHashOf, type UnlinkedEntry } from '../../src/domain/audit-chain.ts';
-import { logOf } from '../../src/domain/export-rows.ts';
 import { type ExportExpectation, verifyExport } from '../../src/domain/export-verifier.ts';
 import { Frontier } from '../../src/domain/merkle-tree.ts';
+import { logOf } from '../../src/domain/row-verifier.ts';
 import { digests, sha256 } from '../node-digests.ts';
 
 const TENANT = '11111111-1111-4111-8111-111111111111';

@@ -13,7 +13,7 @@ import { KeyState } from './key-state.ts';
 import { readTraceEvent } from './trace-event.ts';
 
 /** Verifies the rows of an export of one log in order (docs/formats.md, "Export" and the sections of the logs). */
-export interface ExportRows {
+export interface RowVerifier {
   tenantId: string | undefined;
   /** The hash of the last intact row; null before the first. */
   head: string | null;
@@ -34,23 +34,28 @@ type Hex = Pick<Digests, 'sha256Hex'>;
  * @param corrections the corrections of the clock in the audit ledger; undefined if it was not supplied.
  * @param tenantId the expected tenant; by default that of the rows.
  */
-export function rowsOf(log: TreeLog, digests: Hex, corrections?: readonly ClockCorrection[], tenantId?: string): ExportRows {
+export function rowVerifierOf(
+  log: TreeLog,
+  digests: Hex,
+  corrections?: readonly ClockCorrection[],
+  tenantId?: string,
+): RowVerifier {
   switch (log) {
     case 'audit':
-      return auditRows(digests, tenantId);
+      return auditVerifier(digests, tenantId);
     case 'decisions':
-      return decisionRows(digests, new RowTimes(log, corrections), tenantId);
+      return decisionVerifier(digests, new RowTimes(log, corrections), tenantId);
     case 'evidence':
-      return eventRows(
+      return eventVerifier(
         digests,
         new RowTimes(log, corrections),
         { read: readEvidenceEvent, state: new EvidenceState() },
         tenantId,
       );
     case 'keys':
-      return eventRows(digests, new RowTimes(log, corrections), { read: readKeyEvent, state: new KeyState() }, tenantId);
+      return eventVerifier(digests, new RowTimes(log, corrections), { read: readKeyEvent, state: new KeyState() }, tenantId);
     case 'traces':
-      return eventRows(digests, new RowTimes(log, corrections), { read: readTraceEvent, state: undefined }, tenantId);
+      return eventVerifier(digests, new RowTimes(log, corrections), { read: readTraceEvent, state: undefined }, tenantId);
   }
 }
 
@@ -64,7 +69,7 @@ export function logOf(row: unknown): TreeLog | undefined {
   return EVIDENCE_ACTIONS.includes(row.action as EvidenceEvent['action']) ? 'evidence' : undefined;
 }
 
-function auditRows(digests: Hex, tenantId: string | undefined): ExportRows {
+function auditVerifier(digests: Hex, tenantId: string | undefined): RowVerifier {
   const verifier = new ChainVerifier(digests, tenantId);
   return {
     get tenantId() {
@@ -80,10 +85,10 @@ function auditRows(digests: Hex, tenantId: string | undefined): ExportRows {
   };
 }
 
-/** Rows `{"seq":n,"decision":{…}}`, whose leaf data is the computed digest. Signatures are not checked: that needs the decision key. */
-function decisionRows(digests: Hex, moments: RowTimes, expectedTenantId: string | undefined): ExportRows {
+/** For rows `{"seq":n,"decision":{…}}`, whose leaf data is the computed digest. Signatures are not checked: that needs the decision key. */
+function decisionVerifier(digests: Hex, moments: RowTimes, expectedTenantId: string | undefined): RowVerifier {
   const ids = new Set<string>();
-  const rows: ExportRows = {
+  const verifier: RowVerifier = {
     tenantId: expectedTenantId,
     head: null,
     corrections: [],
@@ -100,18 +105,18 @@ function decisionRows(digests: Hex, moments: RowTimes, expectedTenantId: string 
       const computed = decisionDigest(decision, digests);
       if (signedDigest !== computed)
         return `response_sha256 is "${signedDigest}", but the decision hashes to ${computed}: the decision was altered`;
-      if (tenantId === undefined ? expectedTenantId !== undefined : tenantId !== (rows.tenantId ?? tenantId))
-        return `tenant_id is ${tenantId === undefined ? 'missing' : `not ${rows.tenantId}: a decision of another tenant`}`;
+      if (tenantId === undefined ? expectedTenantId !== undefined : tenantId !== (verifier.tenantId ?? tenantId))
+        return `tenant_id is ${tenantId === undefined ? 'missing' : `not ${verifier.tenantId}: a decision of another tenant`}`;
       if (ids.has(id)) return `decision_id ${JSON.stringify(id)} is also in an earlier row: a decision was logged twice`;
       const fault = moments.next(expected, timestamp, 'timestamp');
       if (fault !== undefined) return fault;
       ids.add(id);
-      rows.tenantId ??= tenantId;
-      rows.head = computed;
+      verifier.tenantId ??= tenantId;
+      verifier.head = computed;
       return undefined;
     },
   };
-  return rows;
+  return verifier;
 }
 
 interface Event {
@@ -130,31 +135,31 @@ interface EventReading<E extends Event> {
   state: { apply(event: E): void } | undefined;
 }
 
-/** Rows that are events, without a hash. Only a kept head shows that an event was altered. */
-function eventRows<E extends Event>(
+/** For rows that are events, without a hash. Only a kept head shows that an event was altered. */
+function eventVerifier<E extends Event>(
   digests: Hex,
   moments: RowTimes,
   { read, state }: EventReading<E>,
   tenantId: string | undefined,
-): ExportRows {
-  const rows: ExportRows = {
+): RowVerifier {
+  const verifier: RowVerifier = {
     tenantId,
     head: null,
     corrections: [],
     tryLine: () => false,
     next: (row, seq) => {
-      const result = read(row, { seq, tenantId: rows.tenantId }, digests);
+      const result = read(row, { seq, tenantId: verifier.tenantId }, digests);
       if ('fault' in result) return result.fault;
       const fault =
         moments.next(seq, result.event.recorded_at, 'recorded_at') ??
         (state === undefined ? undefined : applyEvent(state, result.event));
       if (fault !== undefined) return fault;
-      rows.tenantId = result.event.tenant_id;
-      rows.head = result.hash;
+      verifier.tenantId = result.event.tenant_id;
+      verifier.head = result.hash;
       return undefined;
     },
   };
-  return rows;
+  return verifier;
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
