@@ -31,12 +31,12 @@ export const ListedEntry = Type.Object({
 export type ListedEntry = Static<typeof ListedEntry>;
 
 /** The previous or next entry, as stored. */
-export const Neighbour = Type.Object({
+export const AdjacentEntry = Type.Object({
   seq: count({ minimum: 1, description: 'Its number.' }),
   row_hash: digest('Its chain hash.'),
   prev_hash: nullable(digest('Its prev_hash: the chain hash of the entry before it.')),
 });
-export type Neighbour = Static<typeof Neighbour>;
+export type AdjacentEntry = Static<typeof AdjacentEntry>;
 
 /** One entry with the text that is hashed, and its neighbours. */
 export const EntryDetail = Type.Object({
@@ -50,10 +50,10 @@ export const EntryDetail = Type.Object({
     description:
       'The canonical text (RFC 8785). row_hash is the hash of a fixed prefix and this text (docs/formats.md, "Audit row").',
   }),
-  previous: Type.Union([Neighbour, Type.Null()], {
+  previous: Type.Union([AdjacentEntry, Type.Null()], {
     description: 'The previous entry, as it is stored; null for the first entry.',
   }),
-  next: Type.Union([Neighbour, Type.Null()], { description: 'The next entry, as it is stored; null for the last entry.' }),
+  next: Type.Union([AdjacentEntry, Type.Null()], { description: 'The next entry, as it is stored; null for the last entry.' }),
 });
 export type EntryDetail = Static<typeof EntryDetail>;
 

@@ -4,7 +4,14 @@ import { validationFailed } from '../errors/api-error.ts';
 import { LogRewrittenError } from '../ledger/log-tree.ts';
 import { readSealedHead } from '../ledger/sealed-heads.ts';
 import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
-import { findEntry, findNeighbours, isLeftOut, listActions, listEntries, type PortalEntry } from '../storage/portal/ledger.ts';
+import {
+  findAdjacentEntries,
+  findEntry,
+  isLeftOut,
+  listActions,
+  listEntries,
+  type PortalEntry,
+} from '../storage/portal/ledger.ts';
 import { findLatestCheckpoint } from '../storage/tree.ts';
 import { differingRows } from './differing-rows.ts';
 import { handlers, Reply } from './handler.ts';
@@ -56,16 +63,16 @@ export const ledgerHandlers = handlers({
 
   'ledger.read': async ({ workspace, params, parts }) => {
     const seq = Number(params.seq);
-    const [entry, neighbours] = await inReadTransaction(parts.readPool, workspace, (tx) =>
-      Promise.all([findEntry(tx, seq), findNeighbours(tx, seq)]),
+    const [entry, adjacent] = await inReadTransaction(parts.readPool, workspace, (tx) =>
+      Promise.all([findEntry(tx, seq), findAdjacentEntries(tx, seq)]),
     );
     const { document, prev_hash } = found(entry);
     const { framework, retention_until, metadata, rationale } = JSON.parse(document) as EntryMembers;
     return {
       ...listed(entry!),
       ...{ rationale, framework, retention_until, metadata, prev_hash, document },
-      previous: neighbours.find((each) => each.seq < seq) ?? null,
-      next: neighbours.find((each) => each.seq > seq) ?? null,
+      previous: adjacent.find((each) => each.seq < seq) ?? null,
+      next: adjacent.find((each) => each.seq > seq) ?? null,
     };
   },
 

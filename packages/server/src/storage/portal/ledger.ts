@@ -1,5 +1,5 @@
 import type { AgentName } from '@countersign/core/portal/agent-facts';
-import type { Neighbour } from '@countersign/core/portal/ledger-routes';
+import type { AdjacentEntry } from '@countersign/core/portal/ledger-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, lookUp } from './fragments.ts';
@@ -70,14 +70,15 @@ const FIND = sql<PortalEntry>(
 export const findEntry = async (tx: Transaction, seq: number): Promise<PortalEntry | undefined> =>
   (await tx.run(FIND, [tx.tenantId, seq]))[0];
 
-const NEIGHBOURS = sql<Neighbour>(
-  'portal_find_neighbours',
+const ADJACENT = sql<AdjacentEntry>(
+  'portal_find_adjacent_entries',
   `SELECT seq, encode(row_hash, 'hex') AS row_hash, encode(prev_hash, 'hex') AS prev_hash
      FROM countersign.audit_entries WHERE tenant_id = $1 AND seq IN ($2::bigint - 1, $2::bigint + 1)`,
 );
 
 /** The existing entries directly before and after a number. */
-export const findNeighbours = (tx: Transaction, seq: number): Promise<Neighbour[]> => tx.run(NEIGHBOURS, [tx.tenantId, seq]);
+export const findAdjacentEntries = (tx: Transaction, seq: number): Promise<AdjacentEntry[]> =>
+  tx.run(ADJACENT, [tx.tenantId, seq]);
 
 // Steps from one action to the next in the index, without reading the entries.
 const ACTIONS = sql<{ action: string }>(
