@@ -80,7 +80,7 @@ async function approvalDetail(
   ]);
   const isHighRisk = evaluation.agent_risk_level === 'high';
   const inFuture = Date.parse(approval?.decided_at ?? '') > Date.now() + FUTURE_MS_MIN;
-  const standing = approval === undefined ? undefined : { status: approval.status, inFuture };
+  const state = approval === undefined ? undefined : { status: approval.status, inFuture };
   return {
     agent,
     risk_level: evaluation.agent_risk_level ?? 'low',
@@ -94,8 +94,8 @@ async function approvalDetail(
     changes: last === null ? [] : changesBetween({ ...last.stored, ...last.runs }, { ...evaluation, ...runs }),
     standing: standingOf(evidence[0]!),
     may: {
-      approve: isHighRisk && canChangeTo(standing, 'approved'),
-      reject: isHighRisk && canChangeTo(standing, 'rejected'),
+      approve: isHighRisk && canChangeTo(state, 'approved'),
+      reject: isHighRisk && canChangeTo(state, 'rejected'),
       withdraw: approval?.status === 'approved' && approval.used_by === null,
     },
   };

@@ -29,19 +29,19 @@ export function requestApprovals(tx: Transaction, requests: readonly ApprovalReq
 export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 
 /** The state of an approval. */
-export interface StandingApproval {
+export interface ApprovalState {
   status: ApprovalStatus;
   /** Whether it was decided at a time in the future, because a clock was wrong. Then it grants nothing. */
   inFuture: boolean;
 }
 
-const LOCK = sql<StandingApproval>(
+const LOCK = sql<ApprovalState>(
   'lock_approval',
   `SELECT status, coalesce(${isInFuture('decided_at')}, false) AS "inFuture" FROM countersign.approvals WHERE tenant_id = $1 AND evaluation_id = $2 FOR UPDATE`,
 );
 
 /** Locks the approval of an evaluation and returns its state; undefined if none was requested. */
-export const lockApproval = async (tx: Transaction, evaluationId: string): Promise<StandingApproval | undefined> =>
+export const lockApproval = async (tx: Transaction, evaluationId: string): Promise<ApprovalState | undefined> =>
   (await tx.run(LOCK, [tx.tenantId, evaluationId]))[0];
 
 /** A person's decision on an evaluation. */

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { Transaction } from '../database/transaction.ts';
-import { decideApproval, lockApproval, type StandingApproval } from '../storage/approvals.ts';
+import { type ApprovalState, decideApproval, lockApproval } from '../storage/approvals.ts';
 import { findEvaluatedAgent } from '../storage/evaluations.ts';
 import type { Actor } from './actor.ts';
 import { type EvidenceAct, evidenceAct } from './evidence-act.ts';
@@ -29,10 +29,10 @@ export async function decideEvaluation(
     const agent = await requireHighRisk(tx, evidence, evaluationId);
     const stored = await lockApproval(tx, evaluationId);
     const logged = evidence.evaluationOf(agent.id, evaluationId)?.approval;
-    const standing = logged == null ? stored : { status: logged.status, inFuture: stored?.inFuture ?? false };
-    if (!canChangeTo(standing, status)) {
+    const state = logged == null ? stored : { status: logged.status, inFuture: stored?.inFuture ?? false };
+    if (!canChangeTo(state, status)) {
       throw new RuleViolationError(
-        `evaluation ${evaluationId} is ${standing?.status} already; record a new evaluation and decide on that one`,
+        `evaluation ${evaluationId} is ${state?.status} already; record a new evaluation and decide on that one`,
       );
     }
     await decideApproval(tx, { evaluationId, agentId: agent.id, status, decidedAt: now, decidedBy, rationale });
@@ -48,8 +48,8 @@ export async function decideEvaluation(
 }
 
 /** Whether an approval can change to a status. One with a time in the future does not count and can be approved again. */
-export const canChangeTo = (standing: StandingApproval | undefined, status: EvaluationDecision['status']): boolean =>
-  standing?.status !== 'rejected' && (standing?.status !== status || standing.inFuture);
+export const canChangeTo = (state: ApprovalState | undefined, status: EvaluationDecision['status']): boolean =>
+  state?.status !== 'rejected' && (state?.status !== status || state.inFuture);
 
 /** The agent that the table names for an evaluation. It must be high-risk according to the log `evidence`. */
 async function requireHighRisk(
