@@ -6,7 +6,7 @@ import { newId } from '../storage/new-id.ts';
 import {
   findLink,
   insertLink,
-  type LinkFor,
+  type LinkGrant,
   type LiveLink,
   lockSetUp,
   useLink,
@@ -37,7 +37,7 @@ export interface IssuedLink {
 /** Creates a link. Its token is in the fragment, which browsers do not send to servers, in a Referer or into logs. */
 export async function issueLink(
   tx: Statements,
-  made: Pick<LinkFor, 'purpose'> & Partial<LinkFor>,
+  made: Pick<LinkGrant, 'purpose'> & Partial<LinkGrant>,
   madeBy: ActorName,
 ): Promise<IssuedLink> {
   const { token, tokenSha256 } = newToken();

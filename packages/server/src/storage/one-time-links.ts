@@ -9,8 +9,8 @@ import { expiryClock } from './expiry-clock.ts';
 import { PEOPLE } from './people.ts';
 import { TENANTS, tenantIn } from './tenants.ts';
 
-/** The purpose of a one-time link, and its target. */
-export interface LinkFor {
+/** What a one-time link grants: its purpose, and for whom and where. */
+export interface LinkGrant {
   purpose: LinkPurpose;
   /** null for the set-up of the instance, and for links about a person only. */
   workspaceId: string | null;
@@ -20,7 +20,7 @@ export interface LinkFor {
 }
 
 /** A link ready to be stored: the SHA-256 of its token, never the token. */
-export interface NewLinkRow extends LinkFor {
+export interface NewLinkRow extends LinkGrant {
   id: string;
   tokenSha256: Buffer;
   /** `operator`, or `user:<id>`. */
@@ -30,7 +30,7 @@ export interface NewLinkRow extends LinkFor {
 }
 
 /** The sealed columns of a link: all of them. */
-export interface SealedLink extends LinkFor {
+export interface SealedLink extends LinkGrant {
   tokenSha256: Buffer;
   id: string;
   madeBy: string;
@@ -77,7 +77,7 @@ export async function insertLink(tx: Statements, { seconds, ...link }: NewLinkRo
 }
 
 /** A usable link, with the facts that its holder may see. */
-export interface LiveLink extends LinkFor {
+export interface LiveLink extends LinkGrant {
   id: string;
   workspaceName: string | null;
   expiresAt: string;
