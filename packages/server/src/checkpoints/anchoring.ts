@@ -52,7 +52,7 @@ export class Anchoring {
       );
       if (page.length === 0) return;
       for (const checkpoint of page) {
-        await this.#sink.keep(tenantId, log, checkpoint);
+        await this.#sink.write(tenantId, log, checkpoint);
         copied = checkpoint.size;
         this.#copied.set(place, copied);
       }

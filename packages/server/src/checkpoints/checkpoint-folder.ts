@@ -9,7 +9,7 @@ import type { LogName } from '../storage/log-heads.ts';
 /** A place for checkpoints outside the database. Copies that someone else keeps show that a log was truncated or rewritten. */
 export interface CheckpointSink {
   /** Stores a checkpoint. Does nothing if one of this size is stored. */
-  keep(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
+  write(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
   /** The sizes of the stored checkpoints, the largest first. */
   sizes(tenantId: string, log: LogName): Promise<number[]>;
 }
@@ -41,7 +41,7 @@ export function requireCheckpointFolder(folder: string): void {
 export function checkpointFolder(folder: string): CheckpointSink {
   const folderOf = (tenantId: string, log: LogName) => join(folder, tenantId, log);
   return {
-    keep: async (tenantId, log, { size, note }) => {
+    write: async (tenantId, log, { size, note }) => {
       const path = join(folderOf(tenantId, log), String(size).padStart(SIZE_DIGITS, '0') + ENDING);
       if (await exists(path)) return;
       // The folder itself is not created: a mount that is gone must not become a local folder.

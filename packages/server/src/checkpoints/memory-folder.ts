@@ -61,7 +61,7 @@ function memoryFolder(folder: string): HeadStore {
       const note = await readFile(path, 'utf8').catch(noFile);
       return note === undefined ? undefined : headOf(note, path, originOf(tenantId, log));
     },
-    keep: async (tenantId, log, { size, note }) => {
+    write: async (tenantId, log, { size, note }) => {
       const path = pathOf(tenantId, log);
       if ((written.get(path) ?? -1) >= size) return;
       const temporary = `${path}.${randomBytes(6).toString('hex')}`;

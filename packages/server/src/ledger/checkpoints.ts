@@ -61,7 +61,7 @@ export async function makeCheckpoint(
     tenantId,
     async (tx) => [await checkpointOf(tx, signers, request), headStore(tx)] as const,
   );
-  await store?.keep(tenantId, request.log, checkpoint);
+  await store?.write(tenantId, request.log, checkpoint);
   return checkpoint;
 }
 

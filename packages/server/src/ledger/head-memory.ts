@@ -21,7 +21,7 @@ export interface HeadStore {
   /** The newest stored checkpoint of a log. */
   latest(tenantId: string, log: LogName): Promise<KeptHead | undefined>;
   /** Replaces the stored checkpoint. Resolves when the new one would survive a crash. */
-  keep(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
+  write(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
 }
 
 /** A head that this process has seen, or that a HeadStore has. Its root is computed on demand. */

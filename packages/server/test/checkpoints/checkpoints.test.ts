@@ -174,7 +174,7 @@ describe('the checkpoint folder', () => {
     const key = await server.key(tenantId);
     const written: number[] = [];
     const sink = {
-      keep: async (_tenant: string, _log: LogName, { size }: { size: number }) => void written.push(size),
+      write: async (_tenant: string, _log: LogName, { size }: { size: number }) => void written.push(size),
       sizes: async () => [],
     };
     const anchoring = new Anchoring(server.open.ledgerPool, sink, capturedLog().log);

@@ -82,7 +82,7 @@ export async function testServer(
 }
 
 /** Stores nothing, because tests restore older states. */
-const NO_STORED_HEADS: HeadStore = { latest: async () => undefined, keep: async () => undefined };
+const NO_STORED_HEADS: HeadStore = { latest: async () => undefined, write: async () => undefined };
 
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {
   const pools = openPools(database.server, config.databaseConnections);
