@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type OpenDatabase, openDatabase } from '../packages/server/src/app/open-database.ts';
 import { readConfig } from '../packages/server/src/config/config.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../packages/server/test/harness/portal-browser.ts';
-import type { Answer, TestServer } from '../packages/server/test/harness/test-server.ts';
+import type { TestResponse, TestServer } from '../packages/server/test/harness/test-server.ts';
 import type { Cluster } from './cluster.ts';
 
 const REQUEST_TIMEOUT_MS = 20_000;
@@ -109,12 +109,12 @@ export class AccessChecks {
   }
 
   /** Calls the portal's API. Returns undefined without a response. */
-  #call(url: string, cookie: string, method: string, path: string, body?: unknown): Promise<Answer | undefined> {
+  #call(url: string, cookie: string, method: string, path: string, body?: unknown): Promise<TestResponse | undefined> {
     return callOrUndefined(new Browser({ url }, cookie), method, path, body);
   }
 }
 
-const callOrUndefined = (browser: Browser, method: string, path: string, body?: unknown): Promise<Answer | undefined> =>
+const callOrUndefined = (browser: Browser, method: string, path: string, body?: unknown): Promise<TestResponse | undefined> =>
   browser.call(method, path, body).catch(() => undefined);
 
 /** Appends an audit entry. Returns the status; 0 without a response. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { mintKey, revokeKey } from '../../src/workspace/ingestion-keys.ts';
-import { type Answer, paths } from '../harness/test-server.ts';
+import { paths, type TestResponse } from '../harness/test-server.ts';
 import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
@@ -127,7 +127,7 @@ describe('valid keys and headers', () => {
 });
 
 /** The headers of a response without those that differ between any two responses. */
-function stableHeaders({ headers }: Answer): Record<string, string> {
+function stableHeaders({ headers }: TestResponse): Record<string, string> {
   const { date: _, 'x-request-id': __, connection: ___, 'keep-alive': ____, ...rest } = Object.fromEntries(headers);
   return rest;
 }

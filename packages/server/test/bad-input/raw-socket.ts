@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { Answer } from '../harness/test-server.ts';
+import type { TestResponse } from '../harness/test-server.ts';
 
 /** How the client of a raw request ends the connection, and how long it waits. */
 export interface RawSendOptions {
@@ -14,7 +14,7 @@ export function sendRaw(
   url: string,
   bytes: string | Buffer,
   { hangsUp = false, patienceMs = 5_000 }: RawSendOptions = {},
-): Promise<Answer[]> {
+): Promise<TestResponse[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true }, () => {
@@ -33,8 +33,8 @@ export function sendRaw(
 }
 
 /** The responses in a stream, in order. An interim 100 is left out. */
-export function parseAnswers(bytes: Buffer): Answer[] {
-  const answers: Answer[] = [];
+export function parseAnswers(bytes: Buffer): TestResponse[] {
+  const answers: TestResponse[] = [];
   for (let rest = bytes; rest.length > 0; ) {
     const headEnd = rest.indexOf('\r\n\r\n');
     if (headEnd < 0) throw new Error(`not an HTTP response: ${rest.toString('latin1')}`);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestDatabase } from '../harness/test-database.ts';
-import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 /** The table of errors, written by hand so that a change of the server's own table fails a test. */
 export const STATUS = {
@@ -96,7 +96,11 @@ export function testRejections(title: string, target: RejectionTarget, refusals:
 }
 
 /** Expects a rejection with this code, its status in the table, exactly these issues, a request ID and the media type of JSON. */
-export function expectRefused({ status, headers, body }: Answer, error: RejectionCode, issues: readonly string[] = []): void {
+export function expectRefused(
+  { status, headers, body }: TestResponse,
+  error: RejectionCode,
+  issues: readonly string[] = [],
+): void {
   const found = (body.issues as { path: string; code: string }[]).map((issue) => `${issue.path} ${issue.code}`);
   expect({ status, error: body.error, issues: found.sort() }).toEqual({
     status: STATUS[error],

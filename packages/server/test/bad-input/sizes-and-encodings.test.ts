@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { type Answer, paths } from '../harness/test-server.ts';
+import { paths, type TestResponse } from '../harness/test-server.ts';
 import { digestOf, expectRefused, GOOD, type RejectedRequest, setUpRejections, testRejections } from './rejections.ts';
 
 const target = setUpRejections();
@@ -145,7 +145,7 @@ test('the server accepts the media type in any case and with UTF-8', async () =>
 });
 
 /** POSTs a body in pieces with Transfer-Encoding: chunked and no Content-Length. */
-function postChunked(path: string, body: Buffer, headers: Record<string, string> = {}): Promise<Answer> {
+function postChunked(path: string, body: Buffer, headers: Record<string, string> = {}): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const pendingRequest = request(target.server.url + path, {
       method: 'POST',

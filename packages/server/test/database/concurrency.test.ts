@@ -6,7 +6,7 @@ import { lockLogs } from '../../src/ledger/advance.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
-import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let database: TestDatabase;
 let servers: [TestServer, TestServer];
@@ -34,8 +34,8 @@ const atOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise
   Promise.all(Array.from({ length: count }, (_, number) => work(number)));
 
 /** The responses grouped by status. */
-const statuses = (answers: readonly Answer[]) => Object.groupBy(answers, ({ status }) => status);
-const allOk = (answers: readonly Answer[]) => expect(Object.keys(statuses(answers))).toEqual(['200']);
+const statuses = (answers: readonly TestResponse[]) => Object.groupBy(answers, ({ status }) => status);
+const allOk = (answers: readonly TestResponse[]) => expect(Object.keys(statuses(answers))).toEqual(['200']);
 
 /** Bytes that wait in the first server. */
 const queuedBytes = async () =>
@@ -49,7 +49,7 @@ describe('two servers on one database', () => {
     const before = await database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1', [tenantId]);
     const answers = (
       await atOnce(64, async (caller) => {
-        const own: Answer[] = [];
+        const own: TestResponse[] = [];
         for (let turn = 0; turn < 6; turn += 1)
           own.push(
             await post(caller + turn, paths.audit, { actor: `caller-${caller}`, action: 'test.append', metadata: { turn } }),

@@ -3,7 +3,7 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY_KEYS } from '../../src/storage/idempotency.ts';
 import { resealRows } from '../harness/sealed.ts';
-import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let otherServer: TestServer;
@@ -32,8 +32,8 @@ const count = async (table: string, tenant = tenantId) =>
   (
     await server.database.sql<{ n: number }>(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenant])
   )[0]!.n;
-const replayedHeader = ({ headers }: Answer) => headers.get('idempotent-replayed');
-const seq = ({ headers }: Answer) => headers.get('countersign-ledger-seq');
+const replayedHeader = ({ headers }: TestResponse) => headers.get('idempotent-replayed');
+const seq = ({ headers }: TestResponse) => headers.get('countersign-ledger-seq');
 
 describe('Idempotency-Key', () => {
   test.each(ENDPOINTS)(

@@ -7,7 +7,7 @@ import { insertMembership } from '../../src/storage/memberships.ts';
 import { newId } from '../../src/storage/new-id.ts';
 import { insertPerson } from '../../src/storage/people.ts';
 import { insertSession } from '../../src/storage/sessions.ts';
-import type { Answer, TestServer } from './test-server.ts';
+import type { TestResponse, TestServer } from './test-server.ts';
 
 /** The password of every person that `createPerson` creates. It is hashed once and the hash is reused, to save time. */
 export const PASSWORD = 'correct horse battery staple';
@@ -27,7 +27,7 @@ export class Browser {
    * Calls the portal's API with a path after `/api/portal`. The given headers replace the browser's own headers; an empty value
    * removes a header.
    */
-  async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<TestResponse> {
     const own: Record<string, string> = {
       ...(this.cookie === undefined ? {} : { cookie: this.cookie }),
       ...(method === 'GET' ? {} : { origin: this.url }),

@@ -3,7 +3,7 @@ import { PORTAL_ROUTES, type RouteName, type RouteOf } from '@countersign/core/p
 import { expect } from 'vitest';
 import { findIssues } from '../../src/http/validate-body.ts';
 import { type Browser, createPerson } from './portal-browser.ts';
-import type { Answer, TestServer } from './test-server.ts';
+import type { TestResponse, TestServer } from './test-server.ts';
 
 /** The arguments of a call of a route. The workspace is the client's own unless it is among the parameters. */
 export interface CallArguments<N extends RouteName> {
@@ -19,7 +19,7 @@ export interface PortalClient {
   workspace: string;
   browser: Browser;
   /** Calls a route by its name and returns the response. */
-  callRoute<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<Answer>;
+  callRoute<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<TestResponse>;
   /** Calls a route and expects status 200 and a body that matches the route's schema. */
   get<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<ResponseOf<RouteOf<N>>>;
   /** Downloads a file and returns its text. */
@@ -41,7 +41,7 @@ export async function portalClient(server: TestServer, workspace: string, role: 
     const search = new URLSearchParams(query).toString();
     return path.replace('/api/portal', '') + (search === '' ? '' : `?${search}`);
   };
-  const callRoute = (name: RouteName, args: CallArguments<RouteName> = {}): Promise<Answer> =>
+  const callRoute = (name: RouteName, args: CallArguments<RouteName> = {}): Promise<TestResponse> =>
     browser.call(PORTAL_ROUTES[name].method, pathOf(name, args), args.body);
   return {
     id,

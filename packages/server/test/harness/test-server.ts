@@ -12,7 +12,7 @@ import { afterFile } from './after-file.ts';
 import { cloneDatabase, type TestDatabase } from './test-database.ts';
 
 /** A response with its body. */
-export interface Answer {
+export interface TestResponse {
   status: number;
   headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every structure.
@@ -30,7 +30,7 @@ export interface TestServer {
   /** Mints a key for a workspace, by default with all scopes. */
   key(tenantId: string, scopes?: readonly Scope[]): Promise<string>;
   /** POSTs a body as JSON; a string or bytes are sent unchanged. */
-  post(path: string, key: string | undefined, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+  post(path: string, key: string | undefined, body: unknown, headers?: Record<string, string>): Promise<TestResponse>;
   /** Compares the tables of every workspace with its evidence log now. */
   compareTables(): Promise<void>;
   /** Verifies the logs of every workspace now. */
@@ -100,7 +100,12 @@ async function openTestDatabase(database: TestDatabase, config: Config): Promise
   };
 }
 
-async function post(url: string, key: string | undefined, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+async function post(
+  url: string,
+  key: string | undefined,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<TestResponse> {
   const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const response = await fetch(url, {
     method: 'POST',

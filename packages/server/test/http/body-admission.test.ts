@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { parseAnswers } from '../bad-input/raw-socket.ts';
-import { type Answer, paths, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, testServer } from '../harness/test-server.ts';
 
 /** Room for two bodies of one client, which may use three quarters of it. */
 const READING_BYTES = 300_000;
@@ -17,8 +17,8 @@ const key = await server.key(await server.workspace());
 /** A client that sends the head of a request at once and its body only on demand. */
 class SlowSender {
   readonly socket: Socket;
-  readonly response: Promise<Answer>;
-  answer: Answer | undefined;
+  readonly response: Promise<TestResponse>;
+  answer: TestResponse | undefined;
   bodyBytesSent = 0;
 
   constructor(headers: readonly string[]) {

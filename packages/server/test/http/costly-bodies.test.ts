@@ -6,7 +6,7 @@ import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { BODY_BOUNDS, WORKER_HEAP_MB } from '../../src/http/body-bounds.ts';
 import { BodyWorkers } from '../../src/http/body-workers.ts';
 import { storedDocuments } from '../harness/stored-documents.ts';
-import { type Answer, paths, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, testServer } from '../harness/test-server.ts';
 
 const server = await testServer();
 const tenantId = await server.workspace();
@@ -48,7 +48,7 @@ describe('limits counted before JSON is parsed', () => {
 });
 
 describe('bodies that cost more than their size', () => {
-  const refused = ({ status, body }: Answer) => [
+  const refused = ({ status, body }: TestResponse) => [
     status,
     body.error,
     body.issues[0].code,

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { lockLogs } from '../../src/ledger/advance.ts';
 import { httpText, parseAnswers } from '../bad-input/raw-socket.ts';
-import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 const BROKEN_JSON = '{"actor":';
 const TEXT = { 'content-type': 'text/plain' };
 const TOO_LARGE = Buffer.alloc(2 * 1024 * 1024, 0x20);
-const outcome = ({ status, body }: Answer) => `${status} ${body.error}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.error}`;
 
 describe('the order of checks', () => {
   test('checks route and method before the key', async () => {
@@ -128,7 +128,7 @@ test('the server gives every request a unique ID that the client cannot choose',
 });
 
 /** The first response to the text, while the connection stays open. */
-function firstAnswer(text: string): Promise<Answer> {
+function firstAnswer(text: string): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(text));
     socket.on('error', reject);

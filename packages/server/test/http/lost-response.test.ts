@@ -5,7 +5,7 @@ import { isDatabaseAway } from '../../src/database/pool.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { CuttingProxy } from '../fixtures/cutting-proxy.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
-import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let database: TestDatabase;
 let proxy: CuttingProxy;
@@ -55,7 +55,9 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
     )[0]!.n;
 
   /** Sends ten requests at once, each with its own Idempotency-Key, and cuts the connections of their batches. */
-  async function cutOff(how: CuttingProxy['how']): Promise<{ requests: (() => Promise<Answer>)[]; answers: Answer[] }> {
+  async function cutOff(
+    how: CuttingProxy['how'],
+  ): Promise<{ requests: (() => Promise<TestResponse>)[]; answers: TestResponse[] }> {
     const requests = Array.from({ length: 10 }, () => {
       const [body, idempotencyKey] = [makeBody(), randomUUID()];
       return () => server.post(paths[kind], key, body, { 'idempotency-key': idempotencyKey });

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { startHousekeeping } from '../../src/background/housekeeping.ts';
 import { rebuildAllEvidence } from '../harness/evidence-log.ts';
-import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;
@@ -30,7 +30,7 @@ const REGISTERING = [
 ] as const;
 
 const event = () => ({ trace_id: randomUUID(), outcome: 'success' });
-const warning = ({ headers }: Answer): string | null => headers.get('countersign-warning');
+const warning = ({ headers }: TestResponse): string | null => headers.get('countersign-warning');
 const evaluate = (agent_name: string, headers: Record<string, string> = {}, otherKey = key) =>
   server.post(paths.evaluations, otherKey, { name: 'n', agent_name }, headers);
 const check = (question: object, otherKey = key) => server.post(paths.promotionCheck, otherKey, question);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;
@@ -24,7 +24,7 @@ const agentsNamed = (...names: string[]) =>
     'SELECT id, name, tenant_id FROM countersign.agents WHERE name = ANY ($1::text[]) ORDER BY name',
     [names],
   );
-const statusAndIssues = ({ status, body }: Answer) => [
+const statusAndIssues = ({ status, body }: TestResponse) => [
   status,
   ...(body.issues ?? []).map(({ path, code }: Record<string, string>) => `${path} ${code}`),
 ];

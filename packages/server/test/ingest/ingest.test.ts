@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let tenantId: string;
@@ -101,7 +101,7 @@ describe('the audit ledger', () => {
   ];
 
   test('has entries that link to the one before, with the hash of docs/formats.md, and the response contains both', async () => {
-    const answers: Answer[] = [];
+    const answers: TestResponse[] = [];
     for (const body of BODIES) answers.push(await server.post(paths.audit, key, body));
     const rows = await server.database.sql<{ seq: number; document: string; row_hash: string; prev_hash: string | null }>(
       `SELECT seq, document, encode(row_hash, 'hex') AS row_hash, encode(prev_hash, 'hex') AS prev_hash

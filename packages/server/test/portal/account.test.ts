@@ -6,7 +6,7 @@ import { deleteSessionsOf, SESSIONS } from '../../src/storage/sessions.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let other: TestServer;
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 const NEW = 'another good password';
-const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 const signIn = async (email: string, password = PASSWORD, at = server) => {
   const browser = new Browser(at);
   return { browser, outcome: outcome(await browser.call('POST', '/session', { email, password })) };

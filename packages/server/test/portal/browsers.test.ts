@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -12,7 +12,7 @@ beforeAll(async () => {
   ada = await createPerson(server, { [workspace]: 'admin' }, 'ada@example.com');
 });
 
-const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 
 describe('a cross-site request (cross-site request forgery)', () => {
   const rename = (headers: Record<string, string>) => ada.browser.call('PATCH', '/account', { name: 'Mallory' }, headers);

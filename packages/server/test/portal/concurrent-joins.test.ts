@@ -7,7 +7,7 @@ import { resetLinkByOperator } from '../../src/people/reset-links.ts';
 import { lockAccount, setPassword } from '../../src/storage/people.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 const NEW = 'another good password';
-const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 const tokenOf = ({ path }: { path: string }) => path.split('#')[1]!;
 const use = (purpose: string, link: { path: string }, form: object) =>
   new Browser(server).call('POST', `/links/${purpose}`, { token: tokenOf(link), ...form });
@@ -54,7 +54,7 @@ describe('a changed password', () => {
     const grace = await createPerson(server);
     const invitation = await invite(admin, workspace, grace.email);
     const hash = await hashPassword(NEW);
-    let answer: Promise<Answer> | undefined;
+    let answer: Promise<TestResponse> | undefined;
     await inPersonTransaction(server.open.pool, grace.id, async (tx) => {
       await lockAccount(tx, grace.id);
       await setPassword(tx, grace.id, hash);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { comparedEmail, isEmailAddress } from '../../src/people/email-address.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -13,7 +13,7 @@ beforeAll(async () => {
   admin = await createPerson(server, { [workspace]: 'admin' });
 });
 
-const refusal = ({ status, body }: Answer) => [status, body.issues.map(({ path }: { path: string }) => path)];
+const refusal = ({ status, body }: TestResponse) => [status, body.issues.map(({ path }: { path: string }) => path)];
 
 /** An address that grows when it is lowercased: each İ becomes an i and a combining dot. */
 const GROWING = `a@${'\u0130'.repeat(200)}.example`;

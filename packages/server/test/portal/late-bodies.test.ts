@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -14,7 +14,7 @@ beforeAll(async () => {
   admin = await createPerson(server, { [workspace]: 'admin' });
 });
 
-const outcome = ({ status, body }: Pick<Answer, 'status' | 'body'>) => `${status} ${body.error ?? 'ok'}`;
+const outcome = ({ status, body }: Pick<TestResponse, 'status' | 'body'>) => `${status} ${body.error ?? 'ok'}`;
 const MINTED = { kind: 'live', name: 'late', scopes: ['audit'] };
 const keysPath = () => `/workspaces/${workspace}/keys`;
 
@@ -27,7 +27,7 @@ async function startRequest({ url, cookie }: Browser, method: string, path: stri
     method,
     headers: { origin: url, cookie, 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
   });
-  const response = new Promise<Pick<Answer, 'status' | 'body'>>((resolve, reject) => {
+  const response = new Promise<Pick<TestResponse, 'status' | 'body'>>((resolve, reject) => {
     sent.on('error', reject).on('response', async (response) => {
       const chunks = await response.toArray();
       resolve({ status: response.statusCode!, body: JSON.parse(Buffer.concat(chunks).toString()) });

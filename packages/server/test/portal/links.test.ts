@@ -4,7 +4,7 @@ import { setUpLink, workspaceSetUpLink } from '../../src/people/one-time-links.t
 import { ONE_TIME_LINKS } from '../../src/storage/one-time-links.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -19,7 +19,7 @@ const invite = async (email: string, role = 'viewer') => {
 };
 const accept = (link: { path: string }, form: object, browser = new Browser(server)) =>
   open(browser, 'accept-invitation', { token: tokenOf(link), ...form });
-const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 const GONE = '410 link_not_valid';
 
 beforeAll(async () => {

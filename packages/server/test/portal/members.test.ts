@@ -5,7 +5,7 @@ import { lockLogs } from '../../src/ledger/advance.ts';
 import { changeRoleOf } from '../../src/storage/memberships.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { Browser, createPerson, type Person } from '../harness/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 const server: TestServer = await testServer();
 let workspace: string;
@@ -16,7 +16,7 @@ beforeEach(async () => {
   admin = await createPerson(server, { [workspace]: 'admin' });
 });
 
-const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 const member = (id: string) => `/workspaces/${workspace}/members/${id}`;
 const setRole = async (by: Person, of: Person, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
 const remove = async (by: Person, of: Person) => outcome(await by.browser.call('DELETE', member(of.id)));
@@ -88,7 +88,7 @@ describe('an admin whose role is being taken away', () => {
     ['remove the other admin', (by: Person) => by.browser.call('DELETE', member(admin.id))],
   ])('cannot %s: the request waits and is rejected', async (_what, act) => {
     const second = await createPerson(server, { [workspace]: 'admin' });
-    let answer: Promise<Answer> | undefined;
+    let answer: Promise<TestResponse> | undefined;
     await inTenantTransaction(server.open.pool, workspace, async (tx) => {
       await lockLogs(tx, ['audit']);
       await changeRoleOf(tx, second.id, 'viewer');

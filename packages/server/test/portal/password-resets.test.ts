@@ -7,7 +7,7 @@ import { voidLinksOf } from '../../src/storage/one-time-links.ts';
 import { lockAccount } from '../../src/storage/people.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 const server: TestServer = await testServer();
 let workspace: string;
@@ -18,7 +18,7 @@ beforeEach(async () => {
   admin = await createPerson(server, { [workspace]: 'admin' });
 });
 
-const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 const member = (id: string) => `/workspaces/${workspace}/members/${id}`;
 const setRole = async (by: Person, of: Person, role: Role) => outcome(await by.browser.call('PATCH', member(of.id), { role }));
 const membersOutcome = async (who: Person) => outcome(await who.browser.call('GET', `/workspaces/${workspace}/members`));
@@ -118,7 +118,7 @@ describe('a password reset by an admin', () => {
 
   test('is refused while the admin loses the role in another affected workspace', async () => {
     const { elsewhere, both, reset } = await adminOfTwo();
-    let answer: Promise<Answer> | undefined;
+    let answer: Promise<TestResponse> | undefined;
     await inTenantTransaction(server.open.pool, elsewhere, async (tx) => {
       await changeRoleOf(tx, both.id, 'viewer');
       await lockAccount(tx, both.id);
@@ -131,7 +131,7 @@ describe('a password reset by an admin', () => {
   test('waits while the person joins another workspace, and is then invalid, without a deadlock', async () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
     const { body } = await requestReset(grace);
-    let answer: Promise<Answer> | undefined;
+    let answer: Promise<TestResponse> | undefined;
     // The same order as when a person joins a workspace: first the account, then the links.
     await inTenantTransaction(server.open.pool, await server.workspace(), async (tx) => {
       await lockAccount(tx, grace.id);

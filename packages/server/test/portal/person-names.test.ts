@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { addMember } from '../../src/people/add-member.ts';
 import { isPersonName } from '../../src/people/person-name.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let workspace: string;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   grace = await createPerson(server, { [workspace]: 'admin' });
 });
 
-const outcome = ({ status, body }: Answer) => `${status} ${body.issues?.[0]?.message ?? body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.issues?.[0]?.message ?? body.error ?? 'ok'}`;
 
 describe('the name of a person', () => {
   test.for([

@@ -8,7 +8,7 @@ import { changeRoleOf, deleteMembership } from '../../src/storage/memberships.ts
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { portalClient } from '../harness/portal-client.ts';
-import { type Answer, paths, type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 
@@ -46,9 +46,9 @@ type WorkspaceWithRecords = Awaited<ReturnType<typeof workspaceWithRecords>>;
 async function requestDuring(
   workspace: string,
   change: (tx: Transaction) => Promise<unknown>,
-  act: () => Promise<Answer>,
-): Promise<Answer> {
-  let answer: Promise<Answer> | undefined;
+  act: () => Promise<TestResponse>,
+): Promise<TestResponse> {
+  let answer: Promise<TestResponse> | undefined;
   await inTenantTransaction(server.open.pool, workspace, async (tx) => {
     await lockLogs(tx, ['audit']);
     await change(tx);
@@ -58,7 +58,7 @@ async function requestDuring(
   return answer!;
 }
 
-const outcome = ({ status, body }: Answer) => `${status} ${body.issues?.[0]?.message ?? body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.issues?.[0]?.message ?? body.error ?? 'ok'}`;
 
 const rowsOf = async (workspace: string) =>
   server.database.sql<{ act: string }>(

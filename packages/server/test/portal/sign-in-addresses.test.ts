@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { networkOf } from '../../src/people/sign-in-limit.ts';
 import { Browser, createPerson, PASSWORD } from '../harness/portal-browser.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let proxied: TestServer;
 let direct: TestServer;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 beforeEach(() => proxied.database.sql('DELETE FROM countersign.sign_in_attempts'));
 
 const WRONG = 'not the password';
-const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 
 /** Tries to sign in through the proxy from an address. */
 const attempt = async (email: string, password: string, from = '203.0.113.7') => {

@@ -20,7 +20,7 @@ import { newId } from '../../src/storage/new-id.ts';
 import { insertPerson, PEOPLE } from '../../src/storage/people.ts';
 import { Browser, createPerson, PASSWORD } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
-import { type Answer, type TestServer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
 let otherServer: TestServer;
@@ -49,7 +49,7 @@ const attempt = (email: string, password: string, { at = server, from = '203.0.1
       'x-forwarded-for': `198.51.100.1, ${from}`,
     },
   );
-const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 const WRONG = 'not the password';
 
 describe('the existence of an account', () => {

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { Browser } from '../harness/portal-browser.ts';
-import { type Answer, testServer } from '../harness/test-server.ts';
+import { type TestResponse, testServer } from '../harness/test-server.ts';
 
 const server = await testServer();
-const outcome = ({ status, body }: Answer) => `${status} ${body.error ?? 'ok'}`;
+const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? 'ok'}`;
 
 describe('a body of a caller who is not signed in', () => {
   const token = 'A'.repeat(43);
