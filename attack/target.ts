@@ -50,7 +50,7 @@ export class Target implements Address {
 
   /** The log lines of level error of the current server process. */
   get errorLogLines(): string[] {
-    return this.#server?.faults ?? [];
+    return this.#server?.errorLogLines ?? [];
   }
 
   residentBytes(): number {

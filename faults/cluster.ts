@@ -93,7 +93,7 @@ export class Cluster {
 
   /** The log lines of level error of all servers, also of those that were killed. */
   get errorLogLines(): string[] {
-    return [...this.#earlierErrorLogLines, ...this.members.flatMap(({ process }) => process?.faults ?? [])];
+    return [...this.#earlierErrorLogLines, ...this.members.flatMap(({ process }) => process?.errorLogLines ?? [])];
   }
 
   /** The resident memory of the running server that uses most. */
@@ -119,7 +119,7 @@ export class Cluster {
     if (killsDatabase) await this.#citus?.crash();
     for (const member of members) {
       await member.process!.ended;
-      this.#earlierErrorLogLines.push(...member.process!.faults);
+      this.#earlierErrorLogLines.push(...member.process!.errorLogLines);
       member.process = undefined;
     }
   }

@@ -135,5 +135,5 @@ test('a trust file follows rotations by their signatures and does not follow a r
   for (const before of [old, present])
     expect(await gate(before)).toEqual([3, expect.stringMatching(/an operator replaced the lost key .*trust show/s)]);
   expect(await gate(await trustShow('after.json'))).toEqual([0, expect.anything()]);
-  expect(server.faults).toEqual([]);
+  expect(server.errorLogLines).toEqual([]);
 });

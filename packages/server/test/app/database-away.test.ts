@@ -53,7 +53,7 @@ async function expectService(server: ServerProcess, key: string): Promise<Acknow
   const callers = new Callers({ url: server.url, key }, 4);
   await until('40 requests are acknowledged', () => callers.acknowledged.length >= 40 || callers.unconfirmed.length > 0);
   await callers.stop();
-  expect([...callers.unconfirmed, ...callers.faults, ...server.faults]).toEqual([]);
+  expect([...callers.unconfirmed, ...callers.unexpectedResponses, ...server.errorLogLines]).toEqual([]);
   return callers.acknowledged;
 }
 
@@ -205,7 +205,7 @@ describe('an external PostgreSQL', () => {
       const before = callers.acknowledged.length;
       await until('the server has recovered', () => callers.acknowledged.length >= before + 64);
       await callers.stop();
-      expect([...callers.faults, ...server.faults]).toEqual([]);
+      expect([...callers.unexpectedResponses, ...server.errorLogLines]).toEqual([]);
       expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
       await expectAllKept(name, tenantId, callers.acknowledged);
       const resent = callers.unconfirmed.filter(({ kind }) => kind !== 'promotionCheck').slice(0, 40);
@@ -239,7 +239,7 @@ describe('an external PostgreSQL', () => {
     const before = callers.acknowledged.length;
     await until('the server has recovered', () => callers.acknowledged.length >= before + 64);
     await callers.stop();
-    expect([...callers.faults, ...server.faults]).toEqual([]);
+    expect([...callers.unexpectedResponses, ...server.errorLogLines]).toEqual([]);
     await expectAllKept('hanging', tenantId, callers.acknowledged);
   });
 });

@@ -81,7 +81,7 @@ describe('a full queue', () => {
     }
     expect(Date.now() - started).toBeLessThan(15_000);
     await callers.stop();
-    expect(callers.faults).toEqual([]);
+    expect(callers.unexpectedResponses).toEqual([]);
   });
 });
 
@@ -98,7 +98,7 @@ describe('64 bodies at once', () => {
 
   afterAll(async () => {
     expect(await server.end('SIGTERM')).toBe(0);
-    expect(server.faults).toEqual([]);
+    expect(server.errorLogLines).toEqual([]);
     await folder.clear();
   });
 
@@ -117,7 +117,7 @@ describe('64 bodies at once', () => {
     const callers = new Callers({ url: server.url, key }, 4);
     await until('the server responds', () => callers.acknowledged.length >= 20);
     await callers.stop();
-    expect([...callers.unconfirmed, ...callers.faults]).toEqual([]);
+    expect([...callers.unconfirmed, ...callers.unexpectedResponses]).toEqual([]);
   };
 
   test('are stored or get 503 with Retry-After, with bounded memory, if they are large', { timeout: 90_000 }, async () => {

@@ -27,7 +27,7 @@ const targets = [
   { url: '', key: '' },
   { url: '', key: '' },
 ];
-const faults: string[] = [];
+const unexpectedErrors: string[] = [];
 /** Totals of the run for docs/reliability.md. */
 const totals = { requests: 0, kills: 0, verified: 0, acts: 0, keys: 0, comparisons: 0 };
 let tenantId: string;
@@ -53,7 +53,7 @@ async function start(place: number): Promise<void> {
 async function stopServers(): Promise<void> {
   for (const [place, server] of servers.entries()) {
     await server?.end('SIGTERM');
-    faults.push(...(server?.faults ?? []));
+    unexpectedErrors.push(...(server?.errorLogLines ?? []));
     servers[place] = undefined;
   }
 }
@@ -87,14 +87,14 @@ async function load(durationMs: number, killsMin: number): Promise<AcknowledgedR
     servers[place] = undefined;
     killAll({ pid: server.pid });
     expect(await server.ended).toBe('SIGKILL');
-    faults.push(...server.faults);
+    unexpectedErrors.push(...server.errorLogLines);
     totals.kills += 1;
     await start(place);
     if (turn % 2 === 1) await expectNoFinding();
   }
   await acts.stop();
   for (const each of callers) await each.stop();
-  faults.push(...acts.faults, ...callers.flatMap((each) => each.faults));
+  unexpectedErrors.push(...acts.unexpectedErrors, ...callers.flatMap((each) => each.unexpectedResponses));
   for (const name of ['acts', 'keys', 'comparisons'] as const) totals[name] += acts.counts[name];
   const resent = await resend(callers.flatMap(({ unconfirmed }) => unconfirmed));
   totals.requests += acknowledged().length;
@@ -181,7 +181,7 @@ test('two servers with mixed load, kills and a restore lose no acknowledged reco
   const explained = expect.stringMatching(/ledger\.restore_accepted.*This is the head that was given up/);
   expect(await verifyExportAgainst(abandoned)).toEqual([1, explained]);
   await stopServers();
-  expect(faults).toEqual([]);
+  expect(unexpectedErrors).toEqual([]);
   for (const [what, count] of Object.entries(totals)) expect([what, count > 3]).toEqual([what, true]);
   if (process.env.MINUTES !== undefined) process.stdout.write(`${JSON.stringify(totals)}\n`);
 });

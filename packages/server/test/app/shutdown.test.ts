@@ -45,13 +45,13 @@ async function expectOrderlyEnd(stopping: ServerProcess, signalledAt = Date.now(
   expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
   expect(folder.hasDatabase()).toBe(false);
   await until('its keeper has ended too', () => folder.isAtRest());
-  expect(stopping.faults).toEqual([]);
+  expect(stopping.errorLogLines).toEqual([]);
 }
 
 /** Expects that every accepted request was committed and answered: nothing is stored without a response. */
 async function expectAllAnswered(callers: Callers): Promise<void> {
   await callers.stop();
-  expect(callers.faults).toEqual([]);
+  expect(callers.unexpectedResponses).toEqual([]);
   const database = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
   const pool = sealedPool(database.superuser, folder.path);
   try {
@@ -145,7 +145,7 @@ describe('shutdown', () => {
     const callers = await busyCallers();
     await run(['ledger', 'verify', '--workspace', 'shutdown'], folder.environment);
     await callers.stop();
-    expect([...callers.unconfirmed, ...callers.faults]).toEqual([]);
+    expect([...callers.unconfirmed, ...callers.unexpectedResponses]).toEqual([]);
     expect(folder.postmaster()).toBe(postmaster);
   });
 
@@ -158,7 +158,7 @@ describe('shutdown', () => {
     await expectAllAnswered(callers);
     const after = await busyCallers();
     await after.stop();
-    expect([...after.unconfirmed, ...after.faults]).toEqual([]);
+    expect([...after.unconfirmed, ...after.unexpectedResponses]).toEqual([]);
   });
 });
 

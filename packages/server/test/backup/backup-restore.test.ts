@@ -47,7 +47,7 @@ async function whileWriting(
   await work();
   await sleep(200);
   await callers.stop();
-  expect(callers.faults).toEqual([]);
+  expect(callers.unexpectedResponses).toEqual([]);
   expect(callers.acknowledged.length).toBeGreaterThan(before.length);
   return before;
 }
@@ -110,5 +110,5 @@ test('a busy installation moves from the embedded PostgreSQL to an external one 
   expect(await run(['ledger', 'verify', '--workspace', 'acme', '--log', 'all'], last.environment)).not.toMatch(/broken|warning/);
   const ledger = await run(['ledger', 'export', '--workspace', 'acme'], last.environment);
   for (const { answer } of [...early, ...later].filter(({ kind }) => kind === 'audit')) expect(ledger).toContain(answer.row_hash);
-  expect([...server.faults, ...moved.faults, ...back.faults]).toEqual([]);
+  expect([...server.errorLogLines, ...moved.errorLogLines, ...back.errorLogLines]).toEqual([]);
 });

@@ -208,7 +208,7 @@ group.runIf(mayMount)('a full disk', () => {
       });
       expect(Date.now() - freedAt).toBeLessThan(BACK_MS);
       await callers.stop();
-      expect(callers.faults).toEqual([]);
+      expect(callers.unexpectedResponses).toEqual([]);
       const socket = join(disk.dataDir, 'keeper', 'socket');
       const address = { host: socket, port: 5432, user: 'countersign_superuser', database: 'countersign' };
       const pool = sealedPool(address, disk.dataDir);

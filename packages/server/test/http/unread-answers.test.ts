@@ -27,7 +27,7 @@ describe('clients that send requests and never read', () => {
   afterAll(async () => {
     for (const socket of sockets) socket.destroy();
     expect(await server.end('SIGTERM')).toBe(0);
-    expect(server.faults).toEqual([]);
+    expect(server.errorLogLines).toEqual([]);
     await folder.clear();
   });
 

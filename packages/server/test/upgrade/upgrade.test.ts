@@ -146,6 +146,6 @@ describe.each(VERSIONS)('a database of %s with data upgrades', (version) => {
     expect(await runForJson(environment, 'ledger', 'verify', '--workspace', 'acme', '--log', 'all')).toMatchObject({
       result: 'ok',
     });
-    expect(server.faults).toEqual([]);
+    expect(server.errorLogLines).toEqual([]);
   });
 });
