@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createMemoryFolder } from './memory-folder.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
@@ -12,17 +13,22 @@ export interface TestRun {
   counts: { passed: number; failed: number };
 }
 
-/** Runs vitest in the root of the repository with its output on the terminal, and counts the tests. */
+/**
+ * Runs vitest in the root of the repository with its output on the terminal, and counts the tests. Their temporary files are in memory if
+ * it is large enough and TMPDIR is not set.
+ */
 export function runVitest(args: readonly string[]): TestRun {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-results-'));
+  const inMemory = process.env.TMPDIR === undefined ? createMemoryFolder() : undefined;
+  const folder = mkdtempSync(join(inMemory ?? tmpdir(), 'countersign-results-'));
   const results = join(folder, 'results.json');
   const vitest = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${results}`, ...args];
   const { status } = spawnSync(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitest], {
     cwd: root,
     stdio: 'inherit',
+    env: { ...process.env, ...(inMemory === undefined ? {} : { TMPDIR: inMemory }) },
   });
   const counts = countsOf(results);
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(inMemory ?? folder, { recursive: true, force: true });
   return { status, counts };
 }
 

@@ -2,10 +2,11 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { PYTHON } from '../packages/server/test/harness/independent-verifier.ts';
 
 const run = promisify(execFile);
 const folder = fileURLToPath(new URL('../examples/verify/', import.meta.url));
-const python = (...args: string[]) => run('python3', ['-B', ...args], { cwd: folder });
+const python = (...args: string[]) => run(PYTHON, ['-B', ...args], { cwd: folder });
 
 describe('independent verifier', () => {
   test('passes its own tests', async () => {

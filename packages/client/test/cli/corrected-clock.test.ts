@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
+import { runVerifier } from '../../../server/test/harness/independent-verifier.ts';
 import { reseal } from '../../../server/test/harness/sealed.ts';
 import { databaseWithShiftedClock, type ShiftedDatabase } from '../../../server/test/harness/shifted-clock.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
@@ -14,15 +13,6 @@ import { type CommandResult, runCli } from '../fixtures/run-cli.ts';
 const JUMP_MS = 3_600_000;
 const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 type Log = (typeof LOGS)[number];
-
-const root = fileURLToPath(new URL('../../../../', import.meta.url));
-/** Runs the independent verifier. */
-const verifyInPython = (...args: string[]): Promise<CommandResult> =>
-  new Promise((resolve) => {
-    execFile('python3', ['examples/verify/verify.py', ...args], { cwd: root, timeout: 60_000 }, (error, out, err) =>
-      resolve({ status: error === null ? 0 : Number(error.code ?? -1), out, err }),
-    );
-  });
 
 let database: ShiftedDatabase;
 let server: TestServer;
@@ -99,7 +89,7 @@ async function verifyWithAll(name: string, log: Log): Promise<CommandResult[]> {
     await operate('ledger', 'verify', '--workspace', name, '--log', log),
     await operate('ledger', 'verify', '--file', file, '--log', log, ...audit),
     await countersign(['verify', 'ledger', file, '--log', log, ...audit]),
-    await verifyInPython(which, file, ...audit),
+    runVerifier([which, file, ...audit]),
   ];
 }
 
@@ -185,7 +175,7 @@ describe('after a server was started with a clock that was ahead', () => {
       const runs = [
         await operate('ledger', 'verify', '--file', file, '--log', log),
         await countersign(['verify', 'ledger', file, '--log', log]),
-        await verifyInPython(log, file),
+        runVerifier([log, file]),
       ];
       for (const { status, out } of runs)
         expect([status, out]).toEqual([0, expect.stringMatching(/^whole: .*; times were not checked: give --audit\n$/)]);

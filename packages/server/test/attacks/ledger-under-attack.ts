@@ -1,16 +1,13 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { LogName } from '../../src/storage/log-heads.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { afterFile } from '../harness/after-file.ts';
+import { runVerifier } from '../harness/independent-verifier.ts';
 import { reseal } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { Insider } from './insider.ts';
-
-const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
 
 /** The result of one verifier. */
 export interface Verdict {
@@ -178,7 +175,7 @@ export class LedgerUnderAttack {
 
   /** Runs a command of the independent verifier. */
   python(command: string, file: string, ...options: string[]): Verdict {
-    const { status, stdout, stderr } = spawnSync('python3', ['-S', VERIFIER, command, file, ...options], { encoding: 'utf8' });
-    return { status: status ?? -1, output: stdout || stderr };
+    const { status, out, err } = runVerifier([command, file, ...options]);
+    return { status, output: out || err };
   }
 }

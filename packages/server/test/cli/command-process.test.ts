@@ -1,11 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { processEnvironment } from '../fixtures/process-environment.ts';
 import { type CommandResult, environmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
+import { SERVER_MAIN } from '../fixtures/server-process.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 let server: TestServer;
 let environment: Record<string, string>;
@@ -28,7 +26,7 @@ beforeAll(async () => {
 /** Runs a command in its own process, as a user does. */
 const runInOwnProcess = (args: string[], more: Record<string, string> = {}): CommandResult => {
   const env = processEnvironment({ ...environment, ...more });
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], { encoding: 'utf8', env });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [SERVER_MAIN, ...args], { encoding: 'utf8', env });
   return { status: status ?? -1, out: stdout, err: stderr };
 };
 
@@ -66,7 +64,7 @@ describe('a command in its own process', () => {
   });
 
   test('exits quietly when its reader disconnects, and with an error on a full disk', async () => {
-    const args = [MAIN, 'ledger', 'export', '--workspace', 'acme'];
+    const args = [SERVER_MAIN, 'ledger', 'export', '--workspace', 'acme'];
     const child = spawn(process.execPath, args, { env: processEnvironment(environment) });
     let err = '';
     child.stderr.on('data', (text) => {
@@ -85,7 +83,7 @@ describe('a command in its own process', () => {
 
   test('verifies an export from standard input', async () => {
     const { out: input } = await run('ledger', 'export', '--workspace', 'acme');
-    const { status, stdout } = spawnSync(process.execPath, [MAIN, 'ledger', 'verify', '--file', '-'], {
+    const { status, stdout } = spawnSync(process.execPath, [SERVER_MAIN, 'ledger', 'verify', '--file', '-'], {
       input,
       encoding: 'utf8',
     });

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +19,7 @@ import { correctClock } from '../../src/workspace/correct-clock.ts';
 import { decideEvaluation } from '../../src/workspace/decide-evaluation.ts';
 import { setEvaluationTime } from '../harness/backdate.ts';
 import { rebuildAllEvidence } from '../harness/evidence-log.ts';
+import { runVerifier } from '../harness/independent-verifier.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { reseal } from '../harness/sealed.ts';
 import { databaseWithShiftedClock } from '../harness/shifted-clock.ts';
@@ -95,9 +95,8 @@ describe('ledger correct-clock', () => {
     const folder = mkdtempSync(join(tmpdir(), 'e-correct-clock-'));
     try {
       writeFileSync(join(folder, 'audit.ndjson'), text);
-      const verify = new URL('../../../../examples/verify/verify.py', import.meta.url).pathname;
-      const run = spawnSync('python3', [verify, 'ledger', join(folder, 'audit.ndjson')], { encoding: 'utf8' });
-      expect([run.status, run.stdout]).toEqual([0, expect.stringMatching(/^whole: 3 entries/)]);
+      const run = runVerifier(['ledger', join(folder, 'audit.ndjson')]);
+      expect([run.status, run.out]).toEqual([0, expect.stringMatching(/^whole: 3 entries/)]);
     } finally {
       rmSync(folder, { recursive: true });
     }
@@ -247,8 +246,7 @@ describe('verifiers reject an export whose times go backwards', () => {
       seq: 2,
       reason: expect.stringMatching(/is earlier than that of the previous row/),
     });
-    const verify = new URL('../../../../examples/verify/verify.py', import.meta.url).pathname;
-    const run = spawnSync('python3', [verify, 'ledger', '-'], { encoding: 'utf8', input: bad });
-    expect([run.status, run.stdout]).toEqual([1, expect.stringMatching(/recorded_at goes backwards/)]);
+    const run = runVerifier(['ledger', '-'], bad);
+    expect([run.status, run.out]).toEqual([1, expect.stringMatching(/recorded_at goes backwards/)]);
   });
 });

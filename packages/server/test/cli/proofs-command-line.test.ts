@@ -1,9 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { closeSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { openCheckpoint, originOf, signCheckpoint, unsignedHeadText } from '@countersign/core/domain/checkpoint';
 import { parseLogProof } from '@countersign/core/domain/log-proof';
 import { rootOfInclusion } from '@countersign/core/domain/merkle-proof';
@@ -12,12 +10,12 @@ import { noteVerifierKey, parseNoteVerifierKey, toBase64 } from '@countersign/co
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
 import { type CommandResult, environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { runVerifier } from '../harness/independent-verifier.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-proofs-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const at = (name: string) => join(folder, name);
-const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
 
 let server: TestServer;
 let environment: Record<string, string>;
@@ -242,19 +240,7 @@ test('both verifiers accept an export of the key audit trail against a kept chec
   const lines = readFileSync(at('keys.ndjson'), 'utf8').trimEnd().split('\n');
   expect(err).toContain(`exported ${lines.length} entries`);
   expect(JSON.parse(lines.at(-1)!)).toMatchObject({ action: 'minted', name: 'expires', tenant_id: tenantId, seq: lines.length });
-  const python = (file: string) => {
-    const { status, stdout } = spawnSync('python3', [
-      '-S',
-      VERIFIER,
-      'keys',
-      file,
-      '--checkpoint',
-      at('kept-keys'),
-      '--key',
-      at('jwks.json'),
-    ]);
-    return { status, out: stdout.toString() };
-  };
+  const python = (file: string) => runVerifier(['keys', file, '--checkpoint', at('kept-keys'), '--key', at('jwks.json')]);
   const ourVerifier = (file: string) =>
     run('ledger', 'verify', '--file', file, '--log', 'keys', '--checkpoint', at('kept-keys'), '--key', at('vkey'));
   for (const verify of [ourVerifier, python]) {

@@ -1,14 +1,12 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ownAddress, publicAddress } from '../../src/config/public-address.ts';
 import { processEnvironment } from '../fixtures/process-environment.ts';
-import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
-
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+import { DataFolder, SERVER_MAIN, ServerProcess } from '../fixtures/server-process.ts';
+import { PYTHON } from '../harness/independent-verifier.ts';
 
 /** Runs a command on a pseudo-terminal until it reports ready, ends it, and prints what the terminal showed. */
 const ON_A_TERMINAL = `
@@ -56,7 +54,9 @@ describe('the set-up link of a first start', () => {
     const folder = new DataFolder();
     try {
       const env = processEnvironment({ COUNTERSIGN_PORT: '0', ...folder.environment });
-      const { stdout } = await promisify(execFile)('python3', ['-c', ON_A_TERMINAL, process.execPath, main, 'serve'], { env });
+      const { stdout } = await promisify(execFile)(PYTHON, ['-c', ON_A_TERMINAL, process.execPath, SERVER_MAIN, 'serve'], {
+        env,
+      });
       expect(stdout).toMatch(/http:\/\/127\.0\.0\.1:\d+\/link#[\w-]{43}/);
       expect(existsSync(join(folder.path, 'set-up-link.txt'))).toBe(false);
     } finally {

@@ -1,8 +1,6 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { rowHashOf } from '@countersign/core/domain/audit-chain';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
@@ -11,9 +9,9 @@ import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { exportLog } from '../../src/ledger/export.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { chunksOf, sixRows, tamper } from '../fixtures/altered-ledger.ts';
+import { runVerifier } from '../harness/independent-verifier.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
-const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'countersign-ledger-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -33,8 +31,8 @@ async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs:
   const { firstBad, entries } = await verifyExport(chunksOf(bytes, 65_536), { digests, sha256 });
   const file = join(folder, 'export.ndjson');
   writeFileSync(file, bytes);
-  const { stdout, status } = spawnSync('python3', ['-S', VERIFIER, 'ledger', file, '--json'], { encoding: 'utf8' });
-  const verdict = JSON.parse(stdout);
+  const { out, status } = runVerifier(['ledger', file, '--json']);
+  const verdict = JSON.parse(out);
   expect(status).toBe(verdict.result === 'ok' ? 0 : 1);
   return {
     ours: firstBad === undefined ? { whole: entries } : { brokenAtLine: firstBad.seq },

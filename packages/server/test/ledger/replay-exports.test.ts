@@ -1,14 +1,12 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { setEvaluationTime } from '../harness/backdate.ts';
+import { runVerifier } from '../harness/independent-verifier.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
 const HARNESS = 'c2a9e1f4-5d60-4b37-8e12-9f7a0d3c6b58';
 const folder = mkdtempSync(join(tmpdir(), 'countersign-replay-'));
 const [decisions, evidence] = [join(folder, 'decisions.ndjson'), join(folder, 'evidence.ndjson')];
@@ -57,10 +55,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** Exit code and output of the server's command and of the Python verifier. */
 const replayWithBoth = async (events: string): Promise<[number | null, string][]> => {
   const ours = await runCommand({}, 'ledger', 'verify', '--file', decisions, '--log', 'decisions', '--replay', events);
-  const theirs = spawnSync('python3', ['-B', VERIFIER, 'decisions', decisions, '--replay', events], { encoding: 'utf8' });
+  const theirs = runVerifier(['decisions', decisions, '--replay', events]);
   return [
     [ours.status, ours.out],
-    [theirs.status, theirs.stdout],
+    [theirs.status, theirs.out],
   ];
 };
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { PYTHON } from '../harness/independent-verifier.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { testServer } from '../harness/test-server.ts';
 
@@ -11,7 +12,7 @@ const folder = fileURLToPath(new URL('../../../../examples/opentelemetry/', impo
 
 test.each([
   ['JavaScript', process.execPath, 'send-run.mjs'],
-  ['Python', 'python3', 'send_run.py'],
+  ['Python', PYTHON, 'send_run.py'],
 ])('the example in %s sends a run with the documented variables', async (_, command, file) => {
   const server = await testServer();
   const workspace = await server.workspace();

@@ -1,0 +1,32 @@
+// Bundles the server into plain JavaScript. build.js makes the bundle of the package, test-bundle.js that of the tests.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+/** The folder of this package. */
+export const home = fileURLToPath(new URL('../', import.meta.url));
+
+/** The dependencies of package.json, also the optional ones. */
+export function dependencies() {
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(`${home}package.json`, 'utf8'));
+  return { required: Object.keys(dependencies), optional: Object.keys(optionalDependencies) };
+}
+
+/** Bundles the server into `outdir`. The core package is bundled in; the modules of `external` stay imports. */
+export const bundle = (options) =>
+  build({
+    absWorkingDir: home,
+    entryPoints: {
+      main: 'src/main.ts',
+      // Runs as a separate process. The code that starts it expects the file in its own folder.
+      keeper: '../embedded-database/src/keeper.ts',
+      // Runs as a worker thread, and is found in the same way.
+      'body-worker': 'src/http/body-worker.ts',
+    },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    logLevel: 'warning',
+    ...options,
+  });
