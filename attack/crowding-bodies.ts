@@ -42,7 +42,7 @@ async function send(target: Target, seconds: number, honorsRetryAfter: boolean):
   return { perSecond: (1000 * stored) / (performance.now() - startedAt), refused };
 }
 
-/** In an earlier version, senders that ignored Retry-After reduced the rate from 283 stored traces per second to 12.9. */
+/** Sends more bodies than fit into memory. Senders that ignore Retry-After must not reduce the rate of stored traces by more than half. */
 export const crowdingBodies: Attack = {
   what: '512 senders of 282 KB that ignore Retry-After',
   bounds: { memoryMiB: 1024 },

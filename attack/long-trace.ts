@@ -11,7 +11,7 @@ const bodyOf = (number: number): string => {
   return JSON.stringify({ trace_id: 'long', agent_name: 'attacker', spans });
 };
 
-/** In an earlier version, the time of a submission grew with the length of its trace. */
+/** Sends one trace in many submissions. The time of a submission must not grow with the length of its trace. */
 export const longTrace: Attack = {
   what: `one trace in up to ${SUBMISSIONS_MAX.toLocaleString('en-US')} submissions of ${SPANS} spans`,
   bounds: { victimP99Ms: 150, memoryMiB: 512 },

@@ -26,5 +26,5 @@ export async function waitForRecovery(address: Address, key: string): Promise<nu
 /** The longest recovery, for the table. An undefined element is a recovery that took too long. */
 export const recoveryText = (seconds: readonly (number | undefined)[]): string =>
   seconds.every((each) => each !== undefined)
-    ? `back after ${Math.max(0, ...seconds).toFixed(1)} s at most`
-    : 'not always back in time';
+    ? `recovered within at most ${Math.max(0, ...seconds).toFixed(1)} s`
+    : 'did not always recover in time';

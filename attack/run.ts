@@ -11,7 +11,7 @@ import { KINDS, Victim, type VictimReport } from './victim.ts';
 
 const MIB = 1024 * 1024;
 
-/** Time that an attack may take in addition for preparation, shutdown and checks. */
+/** Additional time for preparation and checks. Starting and stopping the server are not included. */
 const OVERTIME_SECONDS = 240;
 /** The longest attack takes this many times the given seconds. */
 const SECONDS_FACTOR_MAX = 3;
@@ -23,10 +23,9 @@ async function runAttack(name: AttackName, options: Options): Promise<Row> {
   const target = await Target.start(options.host, attack.settings);
   try {
     const fuzzingSeconds = (options.requests ?? 0) / FUZZED_PER_SECOND_MIN;
-    const timeout = sleep((SECONDS_FACTOR_MAX * options.seconds + fuzzingSeconds + OVERTIME_SECONDS) * 1000, undefined, {
-      ref: false,
-    }).then(() => {
-      throw new Error(`${name} did not end`);
+    const limitSeconds = SECONDS_FACTOR_MAX * options.seconds + fuzzingSeconds + OVERTIME_SECONDS;
+    const timeout = sleep(limitSeconds * 1000, undefined, { ref: false }).then(() => {
+      throw new Error(`${name} did not end within ${limitSeconds} s`);
     });
     timeout.catch(() => undefined);
     return await Promise.race([measure(name, attack, target, options), interruption, timeout]);
@@ -71,9 +70,9 @@ async function measure(name: AttackName, attack: Attack, target: Target, options
 
 const boundText = ({ bounds, promise }: Pick<Attack, 'bounds' | 'promise'>): string =>
   [
-    bounds.victimP99Ms === undefined ? undefined : `p99 of others below ${bounds.victimP99Ms} ms`,
-    bounds.victimSlowestMs === undefined ? undefined : `slowest of others below ${bounds.victimSlowestMs} ms`,
-    bounds.memoryMiB === undefined ? undefined : `below ${bounds.memoryMiB} MiB`,
+    bounds.victimP99Ms === undefined ? undefined : `p99 of others at most ${bounds.victimP99Ms} ms`,
+    bounds.victimSlowestMs === undefined ? undefined : `slowest of others at most ${bounds.victimSlowestMs} ms`,
+    bounds.memoryMiB === undefined ? undefined : `at most ${bounds.memoryMiB} MiB`,
     promise,
   ]
     .filter((each) => each !== undefined)
@@ -92,7 +91,7 @@ function boundViolations(
   ];
 }
 
-/** Violations of the promises of every attack. */
+/** Violations of the promises that hold during every attack. */
 async function generalViolations(target: Target, report: VictimReport, lost: number): Promise<string[]> {
   return [
     ...(target.isAlive ? [] : ['the server process ended']),

@@ -37,11 +37,11 @@ async function holdConnections(
 
 const resultOf = ({ opened, ended, refused }: { opened: number; ended: number; refused: number }): AttackResult => ({
   refused,
-  note: `${opened.toLocaleString('en-US')} connections, ${ended.toLocaleString('en-US')} ended by the server`,
+  note: `${opened.toLocaleString('en-US')} connections, ${ended.toLocaleString('en-US')} ended`,
   violations: [],
 });
 
-/** Senders that send one byte at a time, with long pauses. */
+/** Senders that begin a request and send the rest one byte every 200 ms. */
 export const slowSenders: Attack = {
   what: '500 connections that send a byte of a head or of a body every 200 ms',
   bounds: { victimP99Ms: 150, memoryMiB: 512 },

@@ -26,7 +26,7 @@ export const overload: Fault = {
     `then at ${OVERLOAD_SHARE * 100} % for ${OVERLOAD_TIME_SHARE} times as long`,
     `on up to ${CONNECTIONS_MAX.toLocaleString('en-US')} connections, with a queue of ${QUEUE_BYTES_MAX / MIB} MiB`,
   ].join(', '),
-  promise: `memory does not grow by more than ${Math.round(100 * (GROWTH_MAX - 1))} % in the second half of the steady load and stays below ${MEMORY_MIB_MAX} MiB; every refusal has Retry-After; p99 is back to normal ${RECOVERY_SECONDS_MAX} s after the overload`,
+  promise: `memory does not grow by more than ${Math.round(100 * (GROWTH_MAX - 1))} % in the second half of the steady load and is at most ${MEMORY_MIB_MAX} MiB; every refusal has Retry-After; p99 is back to normal ${RECOVERY_SECONDS_MAX} s after the overload`,
   onCitus: true,
   run: async ({ seconds, servers, citus }) => {
     const settings = { COUNTERSIGN_QUEUE_BYTES_MAX: String(QUEUE_BYTES_MAX) };
