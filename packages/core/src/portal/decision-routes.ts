@@ -12,10 +12,15 @@ export const ListedDecision = Type.Object({
   decided_at: dateTime({ description: 'When it was decided.' }),
   asked_by: label({ description: 'Who sent the request: key:<prefix>.' }),
   agent: agentOrNone('The agent; null if it is unknown.'),
-  asked_for: nullable(label({ description: 'Name or ID of the unknown agent in the request; null for a known agent.' })),
+  asked_for: nullable(
+    label({
+      description:
+        'Name or ID of the unknown agent in the request; null for a known agent, or if the stored decision was altered.',
+    }),
+  ),
   evaluation_id: nullable(uuid({ description: 'The evaluation that it is based on; null without one.' })),
   allowed: flag({ description: 'Whether the promotion was allowed.' }),
-  reason: oneOf(REASONS, { description: 'The first condition that failed, or all_conditions_met.' }),
+  reason: oneOf(REASONS, { description: 'Why the first failing condition failed, or all_conditions_met.' }),
   event: oneOf(DECISION_EVENTS, { description: 'The event that it recorded.' }),
 });
 export type ListedDecision = Static<typeof ListedDecision>;
@@ -41,14 +46,10 @@ export const DecisionDetail = Type.Object({
     description: 'The JSON text of the signed decision, as it was returned.',
   }),
   attestation: Type.Union([Attestation, Type.Null()], {
-    description: 'Its attestation; null if the decision was altered, which `altered` explains.',
+    description: 'Its attestation; null if the decision is not valid; see `altered`.',
   }),
-  evidence: nullable(
-    unboundedText({
-      description: 'The evidence document that the decision was computed from, as hashed. Null if the decision names none.',
-    }),
-  ),
-  altered: nullable(unboundedText({ description: 'Why the stored decision is not valid; null if it is.' })),
+  evidence: unboundedText({ description: 'The evidence document that the decision was computed from, as hashed.' }),
+  altered: nullable(unboundedText({ description: 'Why the stored decision is not valid; null if it is valid.' })),
 });
 export type DecisionDetail = Static<typeof DecisionDetail>;
 

@@ -18,7 +18,7 @@ export interface DecisionFindings {
   hash: Finding;
   /** Whether a published Ed25519 key of the instance attests this decision. */
   attestation: Finding;
-  /** Whether the evidence has the signed hash and supports the verdict. Absent if the decision names no evidence and there is none. */
+  /** Whether the evidence has the signed hash and supports the verdict. Absent if the document is not valid JSON. */
   evidence?: Finding;
   /** Whether the HMAC by the decision key is valid. Absent until an admin loads the key. */
   hmac?: Finding;
@@ -28,8 +28,8 @@ export interface DecisionFindings {
 export interface DecisionProofParts {
   envelope: unknown;
   keys: PublicKeys;
-  /** The text of the decision's evidence document; null if none is stored. */
-  evidence: string | null;
+  /** The text of the decision's evidence document. */
+  evidence: string;
   /** 32 bytes, if an admin has loaded the key. */
   decisionKey?: Uint8Array | undefined;
 }
@@ -47,7 +47,7 @@ export function checkDecision(document: string, { envelope, keys, evidence, deci
   return {
     hash: hashFinding(decision),
     attestation: attestationFinding(decision, envelope, keys),
-    ...evidenceFinding(decision, evidence),
+    evidence: evidenceFinding(decision, evidence),
     ...(decisionKey === undefined ? {} : { hmac: hmacFinding(decision, decisionKey) }),
   };
 }
@@ -76,25 +76,14 @@ function attestationFinding(decision: Record<string, unknown>, envelope: unknown
   return { passed: true, detail: `The in-toto statement has a valid Ed25519 signature of key ${opened.keyid}.` };
 }
 
-function evidenceFinding(decision: Record<string, unknown>, evidence: string | null): { evidence?: Finding } {
-  if (evidence === null && decision.evidence_sha256 === undefined) return {};
-  if (evidence === null)
-    return {
-      evidence: {
-        passed: false,
-        detail: 'The decision contains the hash of its evidence, but the server does not have this evidence.',
-      },
-    };
+function evidenceFinding(decision: Record<string, unknown>, evidence: string): Finding {
   const fault = evidenceFault(decision, evidence, digests);
-  return {
-    evidence:
-      fault === undefined
-        ? {
-            passed: true,
-            detail: `The SHA-256 is ${String(decision.evidence_sha256)}. Evaluating the evidence again gives the same verdict.`,
-          }
-        : { passed: false, detail: `Not valid: ${fault}.` },
-  };
+  return fault === undefined
+    ? {
+        passed: true,
+        detail: `The SHA-256 is ${String(decision.evidence_sha256)}. Evaluating the evidence again gives the same verdict.`,
+      }
+    : { passed: false, detail: `Not valid: ${fault}.` };
 }
 
 function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Finding {

@@ -16,7 +16,7 @@ export function CheckCopy({
   keys: PublicKeys;
   decisionKey: Uint8Array | undefined;
   attestation: unknown;
-  evidence: string | null;
+  evidence: string;
 }) {
   const [text, setText] = useState('');
   const [findings, setFindings] = useState<DecisionFindings>();

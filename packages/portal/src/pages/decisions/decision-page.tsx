@@ -52,7 +52,7 @@ export function DecisionPage() {
               actions={
                 <>
                   <DownloadButton url={urlOf('decisions.document', { params })} label="Signed JSON" />
-                  {data.evidence !== null && <DownloadButton url={urlOf('decisions.evidence', { params })} label="Evidence" />}
+                  <DownloadButton url={urlOf('decisions.evidence', { params })} label="Evidence" />
                   {data.attestation !== null && (
                     <DownloadButton url={urlOf('decisions.attestation', { params })} label="Attestation" />
                   )}
@@ -70,7 +70,7 @@ export function DecisionPage() {
                   </div>
                 </Panel>
                 <Inputs decision={data} />
-                {data.evidence !== null && <EvidencePanel text={data.evidence} />}
+                <EvidencePanel text={data.evidence} />
               </div>
               <DecisionProof decision={data} />
             </div>

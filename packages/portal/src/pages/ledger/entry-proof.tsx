@@ -31,7 +31,7 @@ export function EntryProof({ entry }: { entry: Entry }) {
           <Notice kind="good">
             <p>
               The hash of this entry matches its content, and its links to the adjacent entries are correct. To check all entries,
-              verify the whole ledger on the page Audit ledger.
+              verify the whole ledger on the Audit ledger page.
             </p>
           </Notice>
         ) : (
@@ -63,9 +63,17 @@ function chainErrors({ document, row_hash, prev_hash, previous, next, seq }: Ent
   if (!document.includes(`"prev_hash":${prev_hash === null ? 'null' : `"${prev_hash}"`}`))
     errors.push('The previous hash shown here differs from the one in the hashed text.');
   if (previous !== null && previous.row_hash !== prev_hash)
-    errors.push(`The entry names ${prev_hash} as the previous hash, but entry ${previous.seq} has ${previous.row_hash}.`);
+    errors.push(
+      prev_hash === null
+        ? `The entry names no previous hash, but entry ${previous.seq} exists.`
+        : `The entry names ${prev_hash} as the previous hash, but entry ${previous.seq} has ${previous.row_hash}.`,
+    );
   if (previous === null && seq > 1) errors.push('The previous entry is missing.');
   if (next !== null && next.prev_hash !== row_hash)
-    errors.push(`Entry ${next.seq} names a different previous hash: ${next.prev_hash}.`);
+    errors.push(
+      next.prev_hash === null
+        ? `Entry ${next.seq} names no previous hash.`
+        : `Entry ${next.seq} names a different previous hash: ${next.prev_hash}.`,
+    );
   return errors;
 }

@@ -71,7 +71,7 @@ export async function listDecisions(tx: Transaction, filter: DecisionFilter, lim
 /** The texts of one decision: the signed document and its evidence. */
 interface DecisionTexts {
   document: string;
-  evidence: string | null;
+  evidence: string;
 }
 
 /** A decision of the list with its texts. */
