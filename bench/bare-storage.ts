@@ -1,3 +1,7 @@
+/**
+ * The lower bound of the cost of an acknowledged POST: a group commit writes bodies to a table that has only its primary key. The
+ * table has no chain, hash, tree, signature, row-level security or search index. The rate is an upper limit for stored records.
+ */
 import type { PromotionCheck } from '@countersign/core/contract/promotion-check';
 import type { EvidenceState } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
@@ -9,10 +13,7 @@ import { inTenantTransaction, sql, type Transaction } from '../packages/server/s
 import type { IngestReply } from '../packages/server/src/ingest/ingest-request.ts';
 import { evidenceStates } from '../packages/server/src/ledger/evidence-states.ts';
 
-/**
- * The lower bound of the cost of an acknowledged POST: a group commit writes bodies to a table that has only its primary key. The
- * table has no chain, hash, tree, signature, row-level security or search index. The rate is an upper limit for stored records.
- */
+/** Creates the table of bodies, which has only a primary key. */
 export const CREATE_BARE_TABLE = `
   CREATE TABLE IF NOT EXISTS public.bare (tenant_id uuid NOT NULL, seq bigint NOT NULL, document text NOT NULL, PRIMARY KEY (tenant_id, seq));
   GRANT USAGE ON SCHEMA public TO PUBLIC;

@@ -62,8 +62,8 @@ const shapes: Record<string, Shape> = {
   'different names, one each': (kind) => listOfItems(kind, 2, (index) => objectWithNames(kind, index, 1)),
   'different names, 20 each': (kind) => listOfItems(kind, 21, (index) => objectWithNames(kind, index * 20, 20)),
   'different names, 1,100 each': (kind) => listOfItems(kind, 1101, (index) => objectWithNames(kind, index * 1100, 1100)),
-  'lists in each other': (kind) => nest(kind, '[', ']'),
-  'objects in each other': (kind) => nest(kind, '{"a":', '}'),
+  'nested lists': (kind) => nest(kind, '[', ']'),
+  'nested objects': (kind) => nest(kind, '{"a":', '}'),
 };
 
 function nest(kind: Kind, open: string, close: string): string {

@@ -61,10 +61,10 @@ try {
   process.stdout.write(
     `${availableParallelism()} cores, load ${loadavg()[0]!.toFixed(1)} at the start, ${values.shards} shards, ${connections} connections\n\n`,
   );
-  print('work', 'workspaces', 'one PostgreSQL', 'Citus', 'ratio', 'all ratios', 'coordinator');
+  print('work', 'workspaces', 'one PostgreSQL', 'Citus', 'ratio', 'all ratios', 'coordinator CPU per request');
   print('---', '---', '---', '---', '---', '---', '---');
   const coordinatorPid = nodes.pidOf(nodes.coordinator);
-  // The processor time of a node of CITUS_NODES is unknown.
+  // The processor time is unknown for nodes given in CITUS_NODES, which run elsewhere.
   const coordinatorMs = () => (coordinatorPid === undefined ? Number.NaN : processorMs(coordinatorPid));
   for (const work of WORKS)
     for (const tenants of TENANTS) {
@@ -99,7 +99,7 @@ async function rate({ port, keys }: Side, work: Work, tenants: number): Promise<
   return (await runLoad({ port, connections, seconds, loadRequests })).perSecond;
 }
 
-/** Creates the tables and workspaces in an empty database, and starts a server on it. */
+/** Fills an empty database with tables, workspaces, keys and evaluations, and starts a server on it. */
 async function startSide({ host, port }: CitusNode, database: string, citus: boolean): Promise<Side> {
   await migrate({ host, port, user: OWNER, database }, { serverRole: SERVER, citus });
   const environment = {

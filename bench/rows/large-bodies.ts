@@ -8,7 +8,7 @@ const MIB = 1024 * 1024;
 const SPANS = 18;
 const SENDERS = { large: 2, other: 8 };
 
-/** The 99th percentile of the latency of audit appends while traces of 18 MB arrive, compared with the same without them. */
+/** The 99th percentile of the latency of audit appends while traces of 19 MB arrive, compared with the latency without these traces. */
 export async function largeBodies(environment: BenchEnvironment, { rounds, seconds }: RoundOptions): Promise<Row[]> {
   const auditP99 = async () => {
     const loadRequests = loadRequestsOf(environment).audit;
@@ -30,7 +30,7 @@ export async function largeBodies(environment: BenchEnvironment, { rounds, secon
     measured.push({ rate: p99, limitRate });
     rates.push(perSecond);
   }
-  const title = { work: 'audit p99 while bodies of 18 MB arrive', limit: 'the same without them', unit: 'ms', target };
+  const title = { work: 'audit p99 while traces of 19 MB arrive', limit: 'audit p99 without these traces', unit: 'ms', target };
   return [rowOf(title, measured, `large bodies per second in each round: ${rates.map((each) => each.toFixed(1)).join(', ')}`)];
 }
 
