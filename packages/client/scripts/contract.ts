@@ -42,7 +42,7 @@ const SCHEMAS: readonly [name: string, schema: object, description?: string][] =
   ['DetailedEvaluation', DetailedEvaluation],
   ['DetailedEvaluationAccepted', DetailedEvaluationAccepted, 'Response to a detailed evaluation.'],
   ['AuditEntry', AuditEntry],
-  ['AuditEntryAppended', AuditEntryAppended, 'Response to an audit entry: its proof of inclusion.'],
+  ['AuditEntryAppended', AuditEntryAppended, 'Response to an audit entry: its hash and its link to the previous entry.'],
   ['PromotionCheck', PromotionCheck],
   ['ConditionCheck', ConditionCheck, 'One of the four conditions of a decision, as evaluated.'],
   ['DecidedEvaluation', DecidedEvaluation, 'The evaluation that a decision is based on.'],

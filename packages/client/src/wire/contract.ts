@@ -101,7 +101,7 @@ export interface Trace {
 
 /** Response to a trace. */
 export interface TraceAccepted {
-  /** Committed. */
+  /** Always true: the record is committed. */
   ok: boolean;
   /** Identifier of the stored trace, the same for every submission of this trace_id. */
   id: string;
@@ -167,7 +167,7 @@ export interface TelemetryEvent {
 
 /** Response to telemetry events. */
 export interface TelemetryAccepted {
-  /** Committed. */
+  /** Always true: the record is committed. */
   ok: boolean;
   /** How many events were stored. */
   ingested: number;
@@ -197,7 +197,7 @@ export interface Evaluation {
 
 /** Response to an evaluation. */
 export interface EvaluationAccepted {
-  /** Committed. */
+  /** Always true: the record is committed. */
   ok: boolean;
   /** Identifier of the evaluation. */
   id: string;
@@ -275,7 +275,7 @@ export interface DetailedEvaluation {
 
 /** Response to a detailed evaluation. */
 export interface DetailedEvaluationAccepted {
-  /** Committed. */
+  /** Always true: the record is committed. */
   ok: boolean;
   /** Identifier of the evaluation. */
   id: string;
@@ -305,9 +305,9 @@ export interface AuditEntry {
   metadata?: Record<string, unknown> | null | undefined;
 }
 
-/** Response to an audit entry: its proof of inclusion. */
+/** Response to an audit entry: its hash and its link to the previous entry. */
 export interface AuditEntryAppended {
-  /** Committed. */
+  /** Always true: the record is committed. */
   ok: boolean;
   /** Identifier of the entry. */
   id: string;
@@ -437,7 +437,7 @@ export interface PromotionDecision {
   signature_alg: 'HMAC-SHA256';
 }
 
-/**  */
+/** One error in a request. */
 export interface Issue {
   /** JSON Pointer (RFC 6901) to the place in the body; empty for the whole body and for headers. */
   path: string;
@@ -447,7 +447,7 @@ export interface Issue {
   message: string;
 }
 
-/** Every error body. */
+/** The body of every error response. */
 export interface ErrorBody {
   /** Stable code from the error table. */
   error: string;

@@ -26,7 +26,7 @@ const hash = (description: string) => Type.Unsafe<string>({ ...unboundedText({ d
 /** Response of POST /api/public/audit. The caller can log `row_hash` as proof of inclusion. */
 export const AuditEntryAppended = Type.Object(
   {
-    ok: flag({ description: 'Committed.' }),
+    ok: flag({ description: 'Always true: the record is committed.' }),
     id: uuid({ description: 'Identifier of the entry.' }),
     row_hash: hash('SHA-256 chain hash of this entry, hex (docs/formats.md).'),
     prev_hash: nullable(hash('row_hash of the previous entry; null for the first entry.')),

@@ -106,7 +106,7 @@ export type DetailedEvaluation = Static<typeof DetailedEvaluation>;
 /** Response of POST /api/v1/evaluations. */
 export const DetailedEvaluationAccepted = Type.Object(
   {
-    ok: flag({ description: 'Committed.' }),
+    ok: flag({ description: 'Always true: the record is committed.' }),
     id: uuid({ description: 'Identifier of the evaluation.' }),
     pass_rate: nullable(
       percentage({

@@ -81,7 +81,7 @@ export const ERRORS = {
 } as const;
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Every error body. */
+/** The body of every error response. */
 export const ErrorBody = Type.Object(
   {
     error: label({ description: 'Stable code from the error table.', examples: ['validation_failed'] }),
@@ -91,6 +91,6 @@ export const ErrorBody = Type.Object(
       description: 'What is wrong and where; empty if the error has no place in the request.',
     }),
   },
-  { $id: 'Error', description: 'Every error body.' },
+  { $id: 'Error', description: 'The body of every error response.' },
 );
 export type ErrorBody = Static<typeof ErrorBody>;

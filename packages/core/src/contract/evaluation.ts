@@ -29,7 +29,10 @@ export type Evaluation = Static<typeof Evaluation>;
 
 /** Response of POST /api/public/evaluations. */
 export const EvaluationAccepted = Type.Object(
-  { ok: flag({ description: 'Committed.' }), id: uuid({ description: 'Identifier of the evaluation.' }) },
+  {
+    ok: flag({ description: 'Always true: the record is committed.' }),
+    id: uuid({ description: 'Identifier of the evaluation.' }),
+  },
   { $id: 'EvaluationAccepted' },
 );
 export type EvaluationAccepted = Static<typeof EvaluationAccepted>;

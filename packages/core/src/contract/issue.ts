@@ -38,7 +38,7 @@ export const ISSUE_CODES = {
   bad_query: 'A query parameter is missing, unknown or has the wrong form.',
   other_body: 'The `Idempotency-Key` was used with another body in the last 24 hours.',
   missing_scope: 'The key does not have the scope that this endpoint needs.',
-  size_limit: 'The body is larger than the limit of this endpoint, in bytes.',
+  size_limit: 'The body has more bytes than this endpoint accepts.',
   disk_space: "The server's disk is nearly full. New records are refused until there is space.",
   refused: 'The rules or the state of the workspace do not allow the action. The message gives the reason and the remedy.',
   log_rewritten: 'The stored log differs from what the server signed earlier: it was changed in the database.',
@@ -49,7 +49,7 @@ export const ISSUE_CODES = {
 } as const;
 export type IssueCode = keyof typeof ISSUE_CODES;
 
-/** One error and its place. */
+/** One error in a request. */
 export const Issue = Type.Object(
   {
     path: Type.Unsafe<string>({
@@ -60,7 +60,7 @@ export const Issue = Type.Object(
     code: label({ description: 'Stable code.', examples: ['not_one_of'] }),
     message: text({ description: 'The place and the remedy, for a person.' }),
   },
-  { $id: 'Issue' },
+  { $id: 'Issue', description: 'One error in a request.' },
 );
 export interface Issue extends Static<typeof Issue> {
   code: IssueCode;

@@ -77,7 +77,10 @@ export const telemetryEvents = (body: Telemetry): TelemetryEvent[] =>
 
 /** Response of POST /api/public/telemetry. */
 export const TelemetryAccepted = Type.Object(
-  { ok: flag({ description: 'Committed.' }), ingested: count({ description: 'How many events were stored.' }) },
+  {
+    ok: flag({ description: 'Always true: the record is committed.' }),
+    ingested: count({ description: 'How many events were stored.' }),
+  },
   { $id: 'TelemetryAccepted' },
 );
 export type TelemetryAccepted = Static<typeof TelemetryAccepted>;

@@ -94,7 +94,7 @@ export type Trace = Static<typeof Trace>;
 /** Response of POST /api/public/traces. */
 export const TraceAccepted = Type.Object(
   {
-    ok: flag({ description: 'Committed.' }),
+    ok: flag({ description: 'Always true: the record is committed.' }),
     id: uuid({ description: 'Identifier of the stored trace, the same for every submission of this trace_id.' }),
     trace_id: label({ description: 'As sent.' }),
     spans_ingested: count({ description: 'The number of spans in this request.' }),

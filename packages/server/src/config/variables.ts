@@ -173,7 +173,7 @@ export const VARIABLES = {
   masterSecret: variable(
     'COUNTERSIGN_MASTER_SECRET',
     undefined,
-    '32 bytes in base64. Decision keys are derived from it. File: COUNTERSIGN_MASTER_SECRET_FILE.',
+    '32 bytes in base64. Decision keys and seals are derived from it. File: COUNTERSIGN_MASTER_SECRET_FILE.',
     text,
   ),
   signingKey: variable(
