@@ -129,7 +129,7 @@ const TABLE: { folder: string; never: (RegExp | string)[]; onlyFolders?: string[
   },
 ];
 
-/** Folders that may import only types of the database driver. */
+/** Folders that may import the database driver only for its types. */
 const TYPE_ONLY_DRIVER = [
   'packages/server/src/storage',
   'packages/server/src/workspace',
@@ -198,7 +198,7 @@ function circularImports(folder: string): string[] {
   return [...edges.keys()].flatMap((file) => pathBack(file)?.join(' -> ') ?? []);
 }
 
-describe('import table of ARCHITECTURE.md', () => {
+describe('import rules of ARCHITECTURE.md', () => {
   test.each(TABLE)('$folder imports nothing forbidden', ({ folder, never, onlyFolders }) => {
     const files = filesOf(folder);
     expect(files.length).toBeGreaterThan(0);
@@ -213,14 +213,14 @@ describe('import table of ARCHITECTURE.md', () => {
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
-  test.each(TYPE_ONLY_DRIVER)('%s imports only types of the driver', (folder) => {
+  test.each(TYPE_ONLY_DRIVER)('%s imports the driver only for its types', (folder) => {
     const wrong = filesOf(folder)
       .flatMap(importsOf)
       .filter(({ target, typeOnly }) => target === 'pg' && !typeOnly);
     expect(wrong.map(({ file }) => file)).toEqual([]);
   });
 
-  test('the root of the server contains only its entry, and only the command line imports app', () => {
+  test('packages/server/src contains only main.ts, and only cli imports app', () => {
     expect(globSync('packages/server/src/*.ts', { cwd: root })).toEqual(['packages/server/src/main.ts']);
     const wrong = globSync('packages/server/src/*/**/*.ts', { cwd: root })
       .filter((file) => !/src\/(cli|app)\//.test(file))
@@ -243,7 +243,7 @@ describe('import table of ARCHITECTURE.md', () => {
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
-  test('the client library without its command loads neither Node modules nor the schema library', () => {
+  test('the client library, without its command and its importers, loads neither Node modules nor the schema library', () => {
     const library = filesOf('packages/client/src').filter((file) => !/src\/(cli|importers)\//.test(file));
     const wrong = library.flatMap((file) => loadedModules(file).filter((target) => !target.startsWith('@noble/')));
     expect(wrong).toEqual([]);
@@ -256,7 +256,7 @@ describe('import table of ARCHITECTURE.md', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('only main.ts and terminal.ts of the command use the process, and the library does not import the command', () => {
+  test('in cli, only main.ts and terminal.ts use the environment and the standard streams, and the library does not import cli', () => {
     const usingProcess = filesOf('packages/client/src/cli').filter((file) =>
       /process\.(env|stdin|stdout|stderr)/.test(readFileSync(join(root, file), 'utf8')),
     );
@@ -279,7 +279,7 @@ describe('import table of ARCHITECTURE.md', () => {
     expect(packagesOf('server')).toEqual(packagesOf('embedded-database'));
   });
 
-  test('no two folders import each other', () => {
+  test('no two folders below src import each other at run time', () => {
     const edges = new Map<string, Set<string>>();
     for (const file of filesOf('packages/*/src')) {
       for (const { target, typeOnly } of importsOf(file)) {

@@ -1,7 +1,10 @@
 /** How long a fast shutdown may take, so that the whole stop of a server stays below ten seconds. */
 const fastShutdownMs = 6_000;
 
-/** How long an immediate shutdown may take after that. It skips the checkpoint; the next start recovers from the log. */
+/**
+ * How long an immediate shutdown may take after that. It skips PostgreSQL's checkpoint, so the next start recovers from the write-ahead
+ * log.
+ */
 const immediateShutdownMs = 1_000;
 
 /** The signals that stop PostgreSQL, one after the other, and how long each may take, in milliseconds. */

@@ -51,7 +51,7 @@ const account = createRoute({
 
 const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspace', component: WorkspaceFrame });
 
-/** A page of a workspace. Its code loads on the first visit, or earlier. */
+/** A page of a workspace. Its code loads on the first visit, or before that in preloadPages. */
 const page = <const P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>
   createRoute({
     getParentRoute: () => workspace,
@@ -144,7 +144,7 @@ const pages = [
   ),
 ] as const;
 
-/** The previous page stays for this long while the next one loads; then a skeleton is shown. */
+/** The previous page stays for this long while the next one loads; then a skeleton or the loading screen is shown. */
 const PENDING_AFTER_MS = 150;
 
 /** All routes of the portal. Search parameters stay strings, even an ID that has only digits. */

@@ -26,7 +26,11 @@ export class SumTooLargeError extends Error {
   }
 }
 
-/** The usage that one step or event reports. Without a total, the total is prompt + completion. Throws SumTooLargeError. */
+/**
+ * The usage that one step or event reports. Without a total, the total is the sum of those of prompt and completion tokens that are
+ * reported; null if neither is.
+ * @throws SumTooLargeError
+ */
 export function usageOf(reported: ReportedUsage): Usage {
   const promptTokens = reported.prompt_tokens ?? null;
   const completionTokens = reported.completion_tokens ?? null;
@@ -39,7 +43,7 @@ export function usageOf(reported: ReportedUsage): Usage {
   };
 }
 
-/** Sums over a trace's spans. They are computed only if needed, so a sum that a supplied total replaces never throws. */
+/** Sums over a trace's spans, computed on request. If a total was supplied, the sum is not computed and cannot throw. */
 export type Sums = { readonly [Member in keyof Usage]: () => Usage[Member] };
 
 /** The sums over spans; null if no span reports the value. Each may throw SumTooLargeError. */

@@ -57,7 +57,10 @@ function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace 
   };
 }
 
-/** The span IDs of model calls with tokens. A child span of the model's client reports the same tokens again. */
+/**
+ * The span IDs of model calls with tokens. Their tokens are not counted again in child spans, which the SDK of the model API may create for
+ * the same call.
+ */
 function callsWithUsage(records: readonly SpanRecord[], matches: readonly KindMatch[]): Set<string> {
   const calls = records.filter(
     ({ attributes }, index) =>
@@ -90,7 +93,7 @@ function agentOf(root: SpanRecord | undefined, invoked: SpanRecord | undefined):
   return service === undefined ? undefined : { name: service, rank: AGENT_RANK.serviceOfRoot };
 }
 
-/** The first agent name in spans; without one, the name of the service. */
+/** The first agent name in the spans, otherwise the service name of the first span; null if there is neither. */
 function provisionalName(records: readonly SpanRecord[]): string | null {
   for (const { attributes } of records) {
     const found = valueOfField('agent_name', attributes);

@@ -7,8 +7,9 @@ import { PersonMenu } from './person-menu.tsx';
 import { Wordmark } from './wordmark.tsx';
 
 /**
- * The frame of all pages after sign-in, with the navigation bar. `top` is the workspace and `children` are the links in the bar.
- * On phones the bar collapses behind a menu button. `page` replaces the page of the route.
+ * The frame of all pages after sign-in, with the navigation bar. On phones the bar collapses behind a menu button.
+ * `top` is shown above the links (the workspace). `children` returns the links; they call `close` to close the menu. `page` replaces the
+ * page of the route.
  */
 export function Frame({
   person,

@@ -38,10 +38,10 @@ export interface Registration {
 const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
 
 /**
- * Registers the agents of a batch and finds known ones that look like them. A batch without new agents costs nothing, and its statements
- * are sent together, because there is no promise to await. Agents beyond FILLED_MAX are stored without skeletons, which the server adds
- * later, so that one batch does not delay others. The head of the log `evidence` is locked here, after the rows of traces, so a transaction
- * with this lock never waits for those rows. Throws EvidenceBrokenError if the table of agents differs from the log.
+ * Registers the agents of a batch and finds known ones that look like them. Without new agents it returns no promise, so the batch's
+ * statements stay in one round trip. Agents beyond FILLED_MAX are stored without skeletons, which the server adds later, so that one batch
+ * does not delay others. The head of the log `evidence` is locked here, after the rows of traces, so a transaction with this lock never
+ * waits for those rows. Throws EvidenceBrokenError if the table of agents differs from the log in the rows of these agents.
  * @param lockedHead the head of the log `evidence`, if the caller has locked it.
  */
 export const registerAgents = (
@@ -52,7 +52,7 @@ export const registerAgents = (
 
 async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead: LockedHead | undefined): Promise<Registration> {
   const head = lockedHead ?? (await lockLogs(tx, ['evidence'])).evidence;
-  await requireUnknown(tx, head, agents);
+  await requireTableMatchesLog(tx, head, agents);
   const digests = agents.slice(0, FILLED_MAX).map(({ name }) => skeletonDigests(name));
   const filled = ignoreRejection(fillSkeletons(tx));
   let similarNames = await findSimilarNames(tx, digests);
@@ -85,10 +85,10 @@ async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead
 }
 
 /**
- * Agents that both the log and the table know were registered by a concurrent batch. The unique index then rejects the rows, and the
- * batch is retried. Throws if only one of the two knows an agent.
+ * Throws EvidenceBrokenError if only one of the table and the log has one of these agents. If both have it, a concurrent batch registered
+ * it: the unique index rejects the insert, and the batch is retried.
  */
-async function requireUnknown(tx: Transaction, head: LockedHead, agents: readonly NewAgent[]): Promise<void> {
+async function requireTableMatchesLog(tx: Transaction, head: LockedHead, agents: readonly NewAgent[]): Promise<void> {
   const rows = await findAgents(
     tx,
     agents.map(({ id }) => id),
@@ -99,7 +99,7 @@ async function requireUnknown(tx: Transaction, head: LockedHead, agents: readonl
   const isSame = (one: Agent) => (other: Agent) => one.id === other.id && one.name === other.name;
   const unexpected = rows.find((row) => !logged.some(isSame(row)));
   if (unexpected !== undefined)
-    throw new EvidenceBrokenError(`agents: the row ${unexpected.id} of tenant ${tx.tenantId} is not what the log evidence says`);
+    throw new EvidenceBrokenError(`agents: the row ${unexpected.id} of tenant ${tx.tenantId} differs from the log \`evidence\``);
   const missing = logged.find((known) => !rows.some(isSame(known)));
   if (missing !== undefined)
     throw new EvidenceBrokenError(`agents: the row ${missing.id} of tenant ${tx.tenantId} is gone, or its name was changed`);
@@ -115,7 +115,10 @@ export function agentsClaimed(state: EvidenceState, claims: readonly { id: strin
   return [...found.values()];
 }
 
-/** Adds to each agent the names of similar agents that the same batch registers before it. */
+/**
+ * Adds to each agent the first earlier agent of the batch with the same skeleton, and the first with the same caseless skeleton, up to
+ * SIMILAR_MAX names.
+ */
 function addEarlierOnes(
   similar: ReadonlyMap<string, string[]>,
   agents: readonly NewAgent[],

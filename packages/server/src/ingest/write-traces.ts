@@ -21,7 +21,7 @@ import type { PreparedTrace } from './prepared-trace.ts';
 import { registerAgents } from './register-agents.ts';
 import { commitWithReplays, type Outcome } from './replays.ts';
 
-/** Writes trace requests of one tenant in one transaction: new runs in two round trips, merged ones in three. */
+/** Writes trace requests of one tenant in one transaction: usually two round trips, or three if a run is merged. */
 export const writeTraces = (
   tx: Transaction,
   items: readonly PreparedTrace[],
@@ -51,7 +51,7 @@ export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrac
 /**
  * Stores or merges traces; the caller commits. Each trace_id may occur once.
  * @param storeDocuments called with the documents of the traces that are not rejected.
- * @param before the stored traces and agents of these and perhaps of other requests, if they were looked up before.
+ * @param before the result of lookUpTraces for these requests (and possibly others), if the caller has already looked them up.
  */
 export async function storeTraces(
   tx: Transaction,
@@ -82,7 +82,10 @@ export async function storeTraces(
   );
 }
 
-/** Sends the statements whose results are not needed: rows of new traces and their search index, earlier spans, and the submissions. */
+/**
+ * Sends the statements whose results are not needed: rows of new traces and their search index, the rows of spans that known traces need
+ * before merging, and the submissions.
+ */
 function insertRows(tx: Transaction, receivedAt: string, accepted: readonly ResolvedTrace[], places: DocumentPlaces): void {
   const fresh = accepted.filter(({ known }) => known === undefined);
   const known = accepted.filter(({ known }) => known !== undefined).map(({ id }) => id);
@@ -105,7 +108,8 @@ function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, book: 
   const isOutranked = known?.agentId != null && item.agentRank < known.agentRank;
   const resolved = book.resolve(isOutranked ? [] : [item.claim], item.recordedBy, ([agentId]) => {
     if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
-    // Spans arrive in any order, and the root may correct their agent. But an explicit agent must not contradict the root or another one.
+    // Spans arrive in any order, and the root span may correct the agent. But an agent that a request names explicitly must match the root
+    // span's agent or one named explicitly earlier.
     if (item.agentRank < AGENT_RANK.claimed || known.agentRank < AGENT_RANK.root) return [];
     const member = item.claim.id === null ? 'agent_name' : 'agent_id';
     return [

@@ -14,7 +14,7 @@ import { exportLog } from './export.ts';
 import { LogRewrittenError, proveConsistency, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** A proof that the log of `second` rows begins with the `first` ones, with the checkpoint of size `second` if one was signed. */
+/** A proof that the log's tree of size `second` extends its tree of size `first`. */
 export interface ConsistencyProof {
   log: LogName;
   first: number;
@@ -25,7 +25,7 @@ export interface ConsistencyProof {
   checkpoint: string | null;
 }
 
-/** The parts of a reader. */
+/** The dependencies of a reader. */
 export interface ReaderParts extends AttestationKeys {
   pool: Pool;
   /** The newest checkpoint of the log if it covers this many rows or all rows, otherwise a new one over all rows. */
@@ -70,6 +70,7 @@ export class LedgerReader {
   /**
    * The proof that row `seq` is in the tree of a checkpoint (C2SP tlog-proof); undefined if there is no such row. It uses the newest
    * checkpoint if that covers the row, otherwise a new one: checkpoints are stored forever, so frequent requests must not sign one each.
+   * @throws LogRewrittenError if the row is not in its checkpoint.
    */
   async inclusionProof(tenantId: string, log: LogName, seq: number): Promise<string | undefined> {
     const { size, root, note } = await this.#parts.checkpointOver(tenantId, log, seq);

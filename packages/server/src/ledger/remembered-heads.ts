@@ -1,12 +1,12 @@
 import type { LockedHead } from '../storage/log-heads.ts';
 
-/** A head is read again after this time, which also compares the two clocks again. */
+/** After this time, the head is read again. The reading also renews the offsets of the database's clock and the wall clock. */
 const REMEMBERED_MS = 60_000;
 
 /** Above this drift between wall clock and monotonic clock, a head is read again. Gradual corrections by NTP stay below it. */
 const CLOCK_DRIFT_MAX_MS = 1_000;
 
-/** A wrong guess shows that another process appends to this log too. For this long, every batch then reads the head. */
+/** How long every batch reads the head after a wrong guess, because another process also appends to this log. */
 const SHARED_MS = 1_000;
 
 /** The largest number of remembered tenants. Above it, all are dropped. */
@@ -28,9 +28,9 @@ interface Memory {
 
 /**
  * The last heads of one log that this process has written, by tenant. A remembered head is a guess that saves a batch the round trip of
- * reading the head. The guess need not be right: if the database has another head, the statement that moves it fails (`moveGuessedHead`).
- * The batch is then rolled back and retried, and reads and locks the head. A head may be remembered before its batch is committed, because
- * the statement that moves it next waits for that commit.
+ * reading the head. A wrong guess does no harm: the statement that moves the head fails (`moveGuessedHead`), and the batch is rolled back.
+ * Its retry reads and locks the head. A head may be remembered before its batch is committed, because the next statement that moves it
+ * waits for that commit.
  */
 export class RememberedHeads {
   readonly #memories = new Map<string, Memory>();
@@ -55,7 +55,7 @@ export class RememberedHeads {
     if (head === undefined || now - readAt > REMEMBERED_MS) return undefined;
     if (Math.abs(this.#wallClock() - now - wallAhead) > CLOCK_DRIFT_MAX_MS) return undefined;
     const moment = new Date(now + clockAhead).toISOString();
-    // The caller then locks the head, and waits for the clock.
+    // The estimated time is before the last row's time. The caller must lock the head, which waits until the clock has caught up.
     if (moment < head.now) return undefined;
     return { ...head, now: moment, guessed: { seq: head.seq, rowHash: head.rowHash } };
   }
@@ -72,7 +72,7 @@ export class RememberedHeads {
   drop(tenantId: string, isWrongGuess: boolean): void {
     const memory = this.#memories.get(tenantId);
     if (memory === undefined) return;
-    // If the head is already dropped, the guess came from a batch of this process that was rolled back.
+    // If the head was dropped before, the wrong guess came from a rolled-back batch of this process. So it does not show another writer.
     if (isWrongGuess && memory.head !== undefined) memory.sharedUntil = this.#clock() + SHARED_MS;
     memory.head = undefined;
   }
@@ -82,7 +82,7 @@ export class RememberedHeads {
     const now = this.#clock();
     const known = this.#memories.get(tenantId);
     if (guessed !== undefined) {
-      // Meanwhile the heads of all tenants were dropped, also the clock reading that this head needs.
+      // All tenants were dropped since the guess (TENANTS_MAX), and with them the clock offset that this head needs.
       if (known === undefined) return;
       known.head = head;
       return;

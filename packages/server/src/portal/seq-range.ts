@@ -5,9 +5,9 @@ import type { TimeRange } from '../storage/portal/id-time.ts';
 import { findSeqAt } from '../storage/portal/ledger.ts';
 
 /**
- * The numbers of a log's rows in a range of time: from `first` to below `end`, and below `after`, the last row of the previous page. Rows
- * whose times were in the future when the clock was corrected count as recorded at the correction, so that the numbers in a range have no
- * gaps.
+ * The range of row numbers for a range of time: `first` (included) to `end` (excluded). Rows that a clock correction found in the future
+ * count as recorded at the time of the correction, so a range has no gaps.
+ * @param after the last row of the previous page; only smaller numbers are returned.
  */
 export async function seqRange(
   tx: Transaction,
@@ -21,7 +21,7 @@ export async function seqRange(
   return { first, end: Math.min(end, after === null ? end : Number(after[0])) };
 }
 
-/** The number of the last row before a correction of the log that was made before a time; 0 if there is none. */
+/** The size of the log at its last clock correction earlier than `at`; 0 if there is none. */
 function correctedBefore(corrections: readonly ClockCorrection[], log: 'audit' | 'decisions', at: string): number {
   const atMs = Date.parse(at);
   return Math.max(0, ...corrections.map(({ [log]: step }) => (step && Date.parse(step.after) < atMs ? step.size : 0)));

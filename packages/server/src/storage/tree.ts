@@ -13,7 +13,7 @@ const INSERT_NODES = sql(
    SELECT $1, $2, level, index, hash FROM unnest($3::integer[], $4::bigint[], $5::bytea[]) AS made (level, index, hash)`,
 );
 
-/** Stores complete subtrees of stored levels. The caller has locked the log's head. */
+/** Stores the roots of complete subtrees at the stored levels. The caller has locked the log's head. */
 export function insertTreeNodes(tx: Transaction, log: LogName, nodes: readonly TreeNode[]): void {
   if (nodes.length === 0) return;
   tx.send(INSERT_NODES, [

@@ -18,14 +18,17 @@ test('a checkout, an installed package and the container image each name the com
   expect(commandOf('file:///app/own-command.js', node)).toBe('countersign-server');
 });
 
-test('the welcome names the container for commands of the image, and the demo only in a checkout', () => {
+test('the welcome text mentions docker exec only in the image, and the demo only in a checkout', () => {
   const config = readConfig({ COUNTERSIGN_BEHIND_PROXY: 'true', DATABASE_URL: 'postgres://a@database/a' });
   const textFor = (command: string) =>
     welcome({ port: 7300, where: 'database', config, setUp: undefined, workspace: undefined, command });
   expect(textFor('countersign-server')).toContain('in a container: after `docker exec CONTAINER`');
   expect(textFor('countersign-server')).toContain('\n    countersign-server workspace create --name acme\n');
   expect(textFor('countersign-server')).not.toContain('in this folder');
+  expect(textFor('countersign-server')).not.toContain('npm run demo');
   expect(textFor('npx --no countersign-server')).toContain('in this folder (with the same environment)');
+  expect(textFor('npx --no countersign-server')).not.toContain('docker exec');
   expect(textFor('npx --no countersign-server')).not.toContain('npm run demo');
+  expect(textFor('bin/countersign-server')).not.toContain('docker exec');
   expect(textFor('bin/countersign-server')).toContain('npm run demo');
 });

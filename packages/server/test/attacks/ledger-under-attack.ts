@@ -16,8 +16,8 @@ export interface Verdict {
 }
 
 /**
- * The result of each tool for one log: the database alone, the database with kept checkpoints, an export with kept checkpoints,
- * and the Python verifier.
+ * The result of each check of one log: of the database alone, of the database with kept checkpoints, of an export with kept
+ * checkpoints, and of the export with the Python verifier.
  */
 export interface Verdicts {
   workspace: Verdict;
@@ -145,7 +145,7 @@ export class LedgerUnderAttack {
     return join(this.folder, name);
   }
 
-  /** The options that pass all kept checkpoints of a log. */
+  /** The options for all kept checkpoints of a log, and the public key. */
   keptOptions(log: LogName): string[] {
     const files = [this.kept(`first-${log}`), this.kept(`second-${log}`)];
     return [...files.flatMap((file) => ['--checkpoint', file]), '--key', this.kept('vkey')];
@@ -157,7 +157,7 @@ export class LedgerUnderAttack {
     return { status, output: out || err };
   }
 
-  /** Runs every check available to a user of the first workspace for a log. */
+  /** Runs every check of a log of the first workspace. */
   async verdicts(log: LogName): Promise<Verdicts> {
     const verify = ['ledger', 'verify', '--log', log];
     const workspace = await this.run(...verify, '--workspace', 'victim');

@@ -43,7 +43,7 @@ const freshServer = () => testServer({ checkpointSeconds: undefined, database: s
 
 const refused = { status: 500, body: { error: 'log_rewritten' } };
 
-/** Expects that a server appends nothing and decides nothing, and that the commands sign and prove nothing. */
+/** Expects that a server appends and decides nothing, that the commands sign and prove nothing, and that `ledger verify` fails. */
 async function expectNothingSigned(on: TestServer): Promise<void> {
   expect(await append(key, on)).toMatchObject(refused);
   expect(await check(key, on)).toMatchObject(refused);
@@ -51,11 +51,12 @@ async function expectNothingSigned(on: TestServer): Promise<void> {
     expect(
       (await run('ledger', command, '--workspace', 'victim', ...(command === 'prove' ? ['--seq', '3'] : []))).status,
     ).not.toBe(0);
+  expect((await run('ledger', 'verify', '--workspace', 'victim')).status).toBe(1);
 }
 
 const headOf = (log: string) => `FROM countersign.log_heads WHERE $T AND log = '${log}'`;
 
-describe('a head not written by the server gets no append, decision, checkpoint or proof, and `ledger verify` reports it', () => {
+describe('if a head was not written by the server, the server appends, decides, signs and proves nothing', () => {
   test.each([
     ['changed frontier', `frontier = sha256('x') || substring(frontier FROM 33)`],
     ['changed number and hash', `seq = seq - 1, tree_size = tree_size - 1, row_hash = sha256('x')`],
@@ -65,7 +66,6 @@ describe('a head not written by the server gets no append, decision, checkpoint 
   ])('%s', async (_what, set) => {
     await insider.sql(`UPDATE countersign.log_heads SET ${set} WHERE $T AND log = 'audit'`, tenantId);
     await expectNothingSigned(await freshServer());
-    expect((await run('ledger', 'verify', '--workspace', 'victim')).status).toBe(1);
   });
 
   test('a ledger rewritten from its first row with correct hashes', async () => {
@@ -157,7 +157,7 @@ describe('a decision forged with the decision key and inserted into the table', 
     return (await fetch(`${on.url}/api/ledger/decisions/${decision}/attestation`, { headers })).status;
   };
 
-  test('is not attested beyond the head, nor after the head was moved', async () => {
+  test('is not attested while the head does not cover it, nor after the attacker moved the head to cover it', async () => {
     const id = await forge();
     const [genuine] = await insider.sql<{ id: string }>('SELECT id FROM countersign.decisions WHERE $T AND seq = 1', tenantId);
     const fresh = await freshServer();
@@ -184,7 +184,7 @@ describe('an older state restored with its valid seals', () => {
     for (let count = 0; count < 4; count += 1) await append(key);
   });
 
-  test('is refused by a server that has read more rows, as is a longer log that continues differently', async () => {
+  test('is refused by a server that has read later rows, and so is a longer log with other rows', async () => {
     await insider.sql(
       `DELETE FROM countersign.audit_entries WHERE $T AND seq > (SELECT seq FROM backup WHERE log = 'audit')`,
       tenantId,
@@ -223,9 +223,9 @@ describe('a log to which two servers append', () => {
   });
 
   test.each([
-    ['as long as it was', 0],
-    ['longer than it was', 3],
-  ])('is refused by both after an older state was restored and a third server continued it until %s', async (_, more) => {
+    ['the original length', 0],
+    ['more than the original length', 3],
+  ])('is refused by both servers after an older state was restored and a third server extended it to %s', async (_, more) => {
     const columns = 'tenant_id, log, seq, row_hash, tree_size, frontier, last_recorded_at, seal';
     await appendInTurn(2);
     await insider.sql(`CREATE TABLE older AS SELECT ${columns} FROM countersign.log_heads WHERE $T`, tenantId);

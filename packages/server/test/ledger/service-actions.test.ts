@@ -21,7 +21,7 @@ describe('the table of service actions', () => {
     expect(documentedActions()).toEqual(SERVICE_ACTIONS);
   });
 
-  test('the compiler rejects another action or member', () => {
+  test('the compiler rejects an unknown action or metadata member', () => {
     const by = { recorded_by: 'operator', actor: 'operator' };
     const entries = [
       // @ts-expect-error not in the table

@@ -5,7 +5,7 @@ import { documentBytes } from '../document-segments.ts';
 import { instantText } from '../instant-text.ts';
 import { dollarsText } from './fragments.ts';
 
-/** The columns of a step, and the place of the whole step in a document. */
+/** The listed columns of a step, and where its complete data is: a submission and an index. */
 export interface StoredSpan extends Omit<SpanRow, 'parent_span_id' | 'position' | 'error' | 'has_payload'>, SpanInDocument {}
 
 /** The place of a step, and the size of the document of its submission in bytes. */
@@ -39,9 +39,9 @@ export const listSubmissionSizes = (tx: Transaction, trace: string, from: number
 
 /**
  * SQL that is true for a step that no later submission of its trace replaces. A trace with one submission has no rows in `merged_spans`.
- * A look-up for each step: the view `countersign.spans` would read all submissions of the trace.
- * @param spanId a column that is computed in a fenced subquery. Newer PostgreSQL does not use an expression like `fields ->> 0` of another
- * row for the index of a table with row-level security, because the expression is not leakproof.
+ * It looks up each step, because the view `countersign.spans` would read all submissions of the trace.
+ * @param spanId must be a column of a fenced subquery. PostgreSQL uses an index of a table with row-level security only for a column, a
+ * parameter or a leakproof function, and `->>` is not leakproof (docs/decisions/0056).
  */
 export const isCurrentSpan = (trace: string, spanId: string, submission: string): string =>
   `coalesce((SELECT m.submission FROM countersign.merged_spans AS m
@@ -49,7 +49,7 @@ export const isCurrentSpan = (trace: string, spanId: string, submission: string)
 
 /**
  * SQL for the index of a step in the document of its submission.
- * @param fields SQL for the facts of the step. Their item 13, counted from 0, is the index if they have one.
+ * @param fields SQL for the facts of the step. Item 13 (from 0), if present, is the index. Otherwise the index is `place` minus 1.
  * @param place SQL for the position of the facts among those of the submission, from 1.
  */
 const ordinalOf = (fields: string, place: string): string => `coalesce((${fields} ->> 13)::integer, ${place}::integer - 1)`;
