@@ -61,7 +61,7 @@ function exportOptions(each: Case, tenantOption: string, keyOption: string): str
   ];
 }
 
-/** Status 0 means valid. Status 1 means refused, and so does 2, the status of wrong use. Others are failures of the command. */
+/** Status 0 means valid. Status 1 means refused, and so does 2, the status of a usage error. Others are failures of the command. */
 function verdictOf(status: number, out: string, rowIn: (answer: Record<string, never>) => number | undefined): Verdict {
   expect([0, 1, 2]).toContain(status);
   const row = status === 1 ? rowIn(JSON.parse(out)) : undefined;

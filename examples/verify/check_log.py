@@ -81,7 +81,7 @@ def _check(arguments, log, verify, summarize, audit=None):
         message = '; '.join(message for _, message in problems[:3])
         return Verdict(BROKEN, f'broken: every line is valid, but {message}{rest}', facts)
     unchecked = '' if times_checked else '; times were not checked: give --audit'
-    return Verdict(WHOLE, f'whole: {line}{_summary_of_kept(heads, root, result.entries)}{unchecked}', facts)
+    return Verdict(WHOLE, f'valid: {line}{_summary_of_kept(heads, root, result.entries)}{unchecked}', facts)
 
 
 def _summary_of_ledger(chain):

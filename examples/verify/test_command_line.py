@@ -48,9 +48,9 @@ class CommandLine(unittest.TestCase):
         data = b'\n'.join(golden_lines()) + b'\n'
         process = self.run_verifier('ledger', self.file(data))
         self.assertEqual(process.returncode, 0)
-        self.assertTrue(process.stdout.startswith(b'whole: 6 entries of tenant 3f1c2b7a-'), process.stdout)
+        self.assertTrue(process.stdout.startswith(b'valid: 6 entries of tenant 3f1c2b7a-'), process.stdout)
         self.assertEqual(self.run_verifier('ledger', '-', stdin=data).stdout, process.stdout)
-        self.assertEqual(self.run_verifier('ledger', '-').stdout, b'whole: 0 entries, the export is empty\n')
+        self.assertEqual(self.run_verifier('ledger', '-').stdout, b'valid: 0 entries, the export is empty\n')
         tenant = vector_values.TENANT
         self.assertEqual(self.run_verifier('ledger', '-', '--tenant', tenant.upper(), stdin=data).returncode, 0)
         other = self.run_verifier('ledger', '-', '--tenant', tenant.replace('3', '4'), stdin=data)

@@ -97,14 +97,17 @@ async function verifyStream(session: Session, path: string, trust: Parameters<ty
 
 function keptHeadsText(count: number): string {
   if (count === 0) return '';
-  return `, as ${count === 1 ? 'the kept head says' : `all ${count} kept heads say`}`;
+  return `, matches ${count === 1 ? 'the kept head' : `all ${count} kept heads`}`;
 }
 
 const UNCHECKED = '; times were not checked: give --audit';
 
 function sentenceOf(verdict: LedgerVerdict): string {
-  if (verdict.ok)
-    return `whole: ${verdict.entries === 1 ? '1 entry' : `${verdict.entries} entries`}${verdict.head === null ? '' : `, head ${verdict.head}`}${keptHeadsText(verdict.headsMet)}${verdict.timesChecked ? '' : UNCHECKED}`;
+  if (verdict.ok) {
+    const count = verdict.entries === 1 ? '1 entry' : `${verdict.entries} entries`;
+    const head = verdict.head === null ? '' : `, head ${verdict.head}`;
+    return `valid: ${count}${head}${keptHeadsText(verdict.headsMet)}${verdict.timesChecked ? '' : UNCHECKED}`;
+  }
   const where = verdict.seq === undefined ? 'broken' : `broken at seq ${verdict.seq}`;
   return `${where}: ${shortLine(verdict.fault, 900)}`;
 }

@@ -23,7 +23,7 @@ const inFile = (name: string, text: string) => {
 };
 const agent = ['gate', '--agent', 'a'];
 
-describe('wrong use exits with 2, sends no request and names the remedy', () => {
+describe('a usage error exits with 2, sends no request and names the remedy', () => {
   test.each<[string, string[], RegExp]>([
     ['no command', [], /a command is missing/],
     ['an unknown command', ['promote'], /unknown command "promote"/],

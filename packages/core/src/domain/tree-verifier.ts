@@ -106,7 +106,7 @@ export class TreeVerifier {
     const own = tenantId === undefined ? origins.find((origin) => kind.test(origin)) : originOf(tenantId, log);
     for (const [source, origin] of this.#signedOrigins) {
       if (origin === own) continue;
-      const reason = `it is of ${JSON.stringify(origin)}, not of ${own ?? `a log of the kind ${log}`}: it proves nothing about this log`;
+      const reason = `the checkpoint belongs to ${JSON.stringify(origin)}, but this log is ${own ?? `of the kind ${log}`}`;
       return { source, size: 0, reason };
     }
     return undefined;

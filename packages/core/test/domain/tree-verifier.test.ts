@@ -114,7 +114,7 @@ describe('signed heads', () => {
   ])('of %s are rejected, even if the root matches', (_, other) => {
     expect(contradictionOf(2, [headOf(2, { origin: other })])).toMatchObject({
       size: 0,
-      reason: expect.stringContaining(`it is of ${JSON.stringify(other)}, not of ${origin}`),
+      reason: expect.stringContaining(`the checkpoint belongs to ${JSON.stringify(other)}, but this log is ${origin}`),
     });
   });
 

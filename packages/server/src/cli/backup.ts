@@ -93,7 +93,7 @@ async function report(
   const facts = { output, rows, workspaces: manifest.workspaces.length, with_secrets: manifest.secretsSha256 !== undefined };
   await session.writeResult(
     { result: session.ending, ...facts, verified: { logs, rows: logRows, faults } },
-    [...faults, `${faults.length === 0 ? 'whole' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
+    [...faults, `${faults.length === 0 ? 'valid' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
   );
   if (faults.length > 0) session.say('the backup was written, but it contains a log that is not valid; keep older backups');
 }

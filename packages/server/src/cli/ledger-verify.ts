@@ -174,9 +174,9 @@ export function sentenceOf(
 ): string {
   if (firstBad !== undefined) return `broken at seq ${firstBad.seq}: ${shortLine(firstBad.reason, 600)}`;
   if (contradiction !== undefined) return `broken: ${shortLine(`${contradiction.source}: ${contradiction.reason}`, 900)}`;
-  const keptText = keptCount === 0 ? '' : `, as ${keptCount === 1 ? 'the kept head says' : `all ${keptCount} kept heads say`}`;
+  const keptText = keptCount === 0 ? '' : `, matches ${keptCount === 1 ? 'the kept head' : `all ${keptCount} kept heads`}`;
   const headText = head === null ? '' : `, head ${head}`;
-  return `whole: ${entries(count)}${headText}${keptText}${timesChecked ? '' : UNCHECKED_TIMES}${droppedText(dropped)}`;
+  return `valid: ${entries(count)}${headText}${keptText}${timesChecked ? '' : UNCHECKED_TIMES}${droppedText(dropped)}`;
 }
 
 const UNCHECKED_TIMES = '; times were not checked: give --audit';

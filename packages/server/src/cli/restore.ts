@@ -115,7 +115,7 @@ async function report(
   session.ending = faults.length === 0 ? 'ok' : 'broken';
   await session.writeResult(
     { result: session.ending, input, rows, older_than_remembered: older, verified: { logs, rows: logRows, faults } },
-    [...faults, `${faults.length === 0 ? 'whole' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
+    [...faults, `${faults.length === 0 ? 'valid' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
   );
   if (faults.length > 0)
     session.say('do not start a server on this database: it does not contain everything that the backup should contain');

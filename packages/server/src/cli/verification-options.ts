@@ -73,7 +73,7 @@ function headGiven(text: string, log: TreeLog): KeptHead {
     throw new InvalidInputError('--head must be a Countersign-Checkpoint header, such as audit;size=6;root=:IDJ0...FpY=:');
   const head = heads.get(log);
   if (head === undefined)
-    throw new InvalidInputError(`--head says nothing of the log ${log}; it has ${[...heads.keys()].join(', ')}`);
+    throw new InvalidInputError(`--head contains no head of the log ${log}; it contains ${[...heads.keys()].join(', ')}`);
   return { source: `the kept head of size ${head.size}`, ...head };
 }
 

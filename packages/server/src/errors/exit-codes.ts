@@ -9,7 +9,7 @@ export const EXIT_CODES = {
     meaning:
       '`ledger verify`, `backup`, `restore`: a log is not valid, or the backup is damaged. The output names the first invalid row or the checkpoint that does not match.',
   },
-  wrong_use: { status: 2, meaning: 'Wrong usage: an unknown command or option, or a missing or malformed argument.' },
+  wrong_use: { status: 2, meaning: 'Usage error: an unknown command or option, or a missing or malformed argument.' },
   bad_configuration: { status: 3, meaning: 'Invalid environment variable. The message names it.' },
   port_in_use: { status: 4, meaning: 'The port is in use or not permitted.' },
   schema_older: { status: 5, meaning: 'The database schema is older than this server. Run `countersign-server migrate`.' },

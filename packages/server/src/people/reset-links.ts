@@ -22,7 +22,7 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
     if ((await findRole(tx, personId)) === undefined) return undefined;
     if (personId === adminId)
       throw new RuleViolationError(
-        'change your own password on the page Account; if you have lost it, ask another admin or the operator for a link',
+        'change your own password on the Account page; if you have lost it, ask another admin or the operator for a link',
       );
     // A concurrent change waits for these locks and then ends this link: the person joins a workspace, or the admin loses the role.
     await lockAccounts(tx, [personId, adminId]);

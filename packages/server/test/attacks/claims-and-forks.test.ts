@@ -128,7 +128,7 @@ describe('swapped heads of two tenants', () => {
       await scenario.insider.swap(table, ['tenant_id']);
     const { workspace, file, python } = await scenario.verdicts('audit');
     expect(workspace.output).toMatch(/^broken at seq 1: tenant_id is not .*: a row of another tenant/);
-    expect(file!.output).toMatch(/first-audit: it is of .*: it proves nothing about this log/);
+    expect(file!.output).toMatch(/first-audit: the checkpoint belongs to .*, but this log is /);
     expect([file!.status, python!.status]).toEqual([1, 1]);
   });
 });

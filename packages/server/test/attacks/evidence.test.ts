@@ -270,7 +270,7 @@ describe('`ledger verify` names each row that differs from the evidence log', ()
     key = await server.key(tenantId);
     for (let count = 0; count < 3; count += 1) await evaluate(90 + count);
     await server.post(paths.evaluations, key, { name: 'without an agent', pass_rate: 1 });
-    expect(await verify('evidence')).toEqual([0, expect.stringMatching(/^whole: 4 entries/)]);
+    expect(await verify('evidence')).toEqual([0, expect.stringMatching(/^valid: 4 entries/)]);
   });
 
   const evaluations = () => sql('SELECT id FROM countersign.evaluations WHERE agent_id = $AGENT ORDER BY seq');
@@ -343,7 +343,7 @@ describe('`ledger verify` names each row that differs from the evidence log', ()
   test('reports a decision whose evidence differs from the log', async () => {
     const { body } = await check();
     await check();
-    expect(await verify('decisions')).toEqual([0, expect.stringMatching(/^whole: 2 entries/)]);
+    expect(await verify('decisions')).toEqual([0, expect.stringMatching(/^valid: 2 entries/)]);
     // An attacker with the master secret signs a decision on evidence that was never recorded.
     const [stored] = await server.database.sql<{ evidence: string; document: string }>(
       'SELECT evidence, document FROM countersign.decisions WHERE id = $1',

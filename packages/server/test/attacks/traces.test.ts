@@ -84,7 +84,7 @@ describe('the log `traces`', () => {
       { ...event, seq: 1, submissions: [submission(1, 'failure')] },
       { ...event, seq: 2, submissions: [submission(2, 'success')] },
     ]);
-    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 2 entries/)]);
+    expect(await verify()).toEqual([0, expect.stringMatching(/^valid: 2 entries/)]);
   });
 
   test.each([
@@ -136,7 +136,7 @@ describe('the log `traces`', () => {
   ])('`ledger verify` names the column %s when it differs from the documents', async (_, set, why) => {
     const { body } = await send('run-1', DETAILS);
     await send('run-2', DETAILS);
-    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 2 entries/)]);
+    expect(await verify()).toEqual([0, expect.stringMatching(/^valid: 2 entries/)]);
     await sql(`UPDATE countersign.traces SET ${set} WHERE tenant_id = $1 AND trace_id = 'run-1'`, [tenantId]);
     const [status, out] = await verify();
     expect([status, out]).toEqual([1, expect.stringMatching(why)]);
@@ -172,9 +172,9 @@ describe('the log `traces`', () => {
     const [piece, root] = chatRun(OTLP_TRACE);
     for (const span of [piece!, root!, { ...piece!, status: { code: 2, message: 'failed' } }])
       expect((await exporting.sendJson(jsonExport([span], { 'service.name': 'shop' }))).status).toBe(200);
-    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 6 entries/)]);
+    expect(await verify()).toEqual([0, expect.stringMatching(/^valid: 6 entries/)]);
     await send(OTLP_TRACE, { agent_name: 'otlp-bot' });
-    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 7 entries/)]);
+    expect(await verify()).toEqual([0, expect.stringMatching(/^valid: 7 entries/)]);
     await sql(`UPDATE countersign.traces SET total_tokens = 1 WHERE tenant_id = $1 AND trace_id = $2`, [tenantId, OTLP_TRACE]);
     expect(await verify()).toEqual([1, expect.stringMatching(/the column total_tokens is 1, its documents say/)]);
   });
@@ -196,7 +196,7 @@ describe('the log `traces`', () => {
     const { body } = await send('run-1', { spans: [step({ prompt_tokens: 5, cost_usd: 0.25 })] });
     await send('run-1', { spans: [step({ prompt_tokens: 7, cost_usd: 1e-7 }), step({ span_id: 'b ü "\\' })] });
     await send('run-2', { spans: [step({})] });
-    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 3 entries/)]);
+    expect(await verify()).toEqual([0, expect.stringMatching(/^valid: 3 entries/)]);
     const ofStep = table === 'merged_spans' ? `AND span_id = 'a'` : '';
     await sql(`UPDATE countersign.${table} SET ${set} WHERE tenant_id = $1 ${ofStep}`, [tenantId]);
     const [status, out] = await verify();
@@ -252,7 +252,7 @@ describe('the log `traces`', () => {
     const [piece, root] = chatRun(OTLP_TRACE);
     for (const span of [piece!, root!]) await exporting.sendJson(jsonExport([span], { 'service.name': 'shop' }));
     await send(OTLP_TRACE, { agent_name: 'otlp-bot' });
-    expect(await verify()).toEqual([0, expect.stringMatching(/^whole: 6 entries/)]);
+    expect(await verify()).toEqual([0, expect.stringMatching(/^valid: 6 entries/)]);
   });
 
   test('the running server names the row in its log, /readyz, a metric and the portal until it is restored', async () => {
@@ -310,7 +310,7 @@ describe('the log `traces`', () => {
       expect.stringMatching(/submission 2 differs from the log: the log has no such submission/),
     ]);
     await sql('DELETE FROM countersign.trace_submissions WHERE tenant_id = $1 AND number = 2', [tenantId]);
-    expect(await verify()).toEqual([0, expect.stringMatching(/^whole/)]);
+    expect(await verify()).toEqual([0, expect.stringMatching(/^valid/)]);
     await sql('DELETE FROM countersign.trace_submissions WHERE tenant_id = $1 AND trace = $2', [
       tenantId,
       (body as { id: string }).id,

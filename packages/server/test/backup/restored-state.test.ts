@@ -93,7 +93,7 @@ test('the server refuses an older state, restored while it was stopped, until th
     recorded_by: 'operator',
     metadata: { logs: { audit: { abandoned: { size: 4 }, restored: { size: 3 } } } },
   });
-  expect(await run(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toContain('whole: 5');
+  expect(await run(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toContain('valid: 5');
   expect(existsSync(backup)).toBe(false);
 });
 
@@ -119,5 +119,5 @@ test('`restore` names the workspaces that must accept an older state', { timeout
 
   await restart();
   expect(await append()).toEqual([200, undefined]);
-  expect(await run(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toContain('whole');
+  expect(await run(['ledger', 'verify', '--workspace', 'acme'], folder.environment)).toMatch(/^valid/);
 });

@@ -184,7 +184,7 @@ describe('ledger', () => {
     expect(readdirSync(folder)).toEqual(['acme.ndjson']);
     const count = out.split('\n').length - 1;
     const head = JSON.parse(out.trimEnd().split('\n').at(-1)!).row_hash;
-    const whole = { status: 0, out: `whole: ${count} entries, head ${head}\n`, err: '' };
+    const whole = { status: 0, out: `valid: ${count} entries, head ${head}\n`, err: '' };
     expect(await run('ledger', 'verify', '--file', file)).toEqual(whole);
     expect(await run('ledger', 'verify', '--workspace', 'acme')).toEqual(whole);
     const { out: verdict } = await run('ledger', 'verify', '--file', file, '--json');
@@ -204,10 +204,10 @@ describe('ledger', () => {
     expect(JSON.parse(brokenJson.out)).toMatchObject({ result: 'broken', first_bad: { seq: 2 }, entries_whole_before: 1 });
   });
 
-  test('an empty ledger exports no bytes and is whole', async () => {
+  test('an empty ledger exports no bytes and is valid', async () => {
     await run('workspace', 'create', '--name', 'empty');
     expect((await run('ledger', 'export', '--workspace', 'empty')).out).toBe('');
-    expect((await run('ledger', 'verify', '--workspace', 'empty')).out).toBe('whole: 0 entries\n');
+    expect((await run('ledger', 'verify', '--workspace', 'empty')).out).toBe('valid: 0 entries\n');
   });
 
   test('commands exit with 2 and one line if a file cannot be read or written, and leave no file', async () => {
@@ -318,7 +318,7 @@ describe('the command line', () => {
     ],
     [['ledger', 'verify'], /give --workspace NAME or --file FILE/],
     [['ledger', 'verify', '--workspace', 'acme', '--file', 'x'], /cannot be used with/],
-  ])('wrong use, %j, exits with 2 and one line, as JSON with --json', async (args, message) => {
+  ])('the usage error %j exits with 2 and one line, as JSON with --json', async (args, message) => {
     const people = await run(...args);
     expect([people.status, people.out]).toEqual([2, '']);
     expect(people.err.replaceAll('\n', ' ')).toMatch(message);

@@ -87,6 +87,6 @@ describe('a command in its own process', () => {
       input,
       encoding: 'utf8',
     });
-    expect([status, stdout]).toEqual([0, expect.stringMatching(/^whole: \d+ entries, head [0-9a-f]{64}\n$/)]);
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^valid: \d+ entries, head [0-9a-f]{64}\n$/)]);
   });
 });

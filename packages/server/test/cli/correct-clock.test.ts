@@ -96,7 +96,7 @@ describe('ledger correct-clock', () => {
     try {
       writeFileSync(join(folder, 'audit.ndjson'), text);
       const run = runVerifier(['ledger', join(folder, 'audit.ndjson')]);
-      expect([run.status, run.out]).toEqual([0, expect.stringMatching(/^whole: 3 entries/)]);
+      expect([run.status, run.out]).toEqual([0, expect.stringMatching(/^valid: 3 entries/)]);
     } finally {
       rmSync(folder, { recursive: true });
     }

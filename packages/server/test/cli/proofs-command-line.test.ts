@@ -47,7 +47,7 @@ describe('read tokens', () => {
   const read = async (token: string) =>
     (await fetch(`${server.url}/api/ledger/audit/checkpoint`, { headers: { authorization: `Bearer ${token}` } })).status;
 
-  test('`tokens mint` prints only the token, which reads; after rotation or revocation it fails on the next request', async () => {
+  test('`tokens mint` prints only the token, which grants read access until the next request after rotation or revocation', async () => {
     const { out, err, status } = await run('tokens', 'mint', '--workspace', 'acme', '--name', 'auditor');
     expect(status).toBe(0);
     expect(out).toMatch(/^aa_read_[0-9a-f]{12}\.[\w-]{43}\n$/);
@@ -142,7 +142,7 @@ describe('offline verification', () => {
       );
       expect([status, out]).toEqual([
         0,
-        expect.stringMatching(/^whole: 36 entries, head [0-9a-f]{64}, as all 3 kept heads say\n$/),
+        expect.stringMatching(/^valid: 36 entries, head [0-9a-f]{64}, matches all 3 kept heads\n$/),
       ]);
     }
     const report = JSON.parse(
@@ -152,11 +152,11 @@ describe('offline verification', () => {
     expect(await ledger('verify', '--checkpoint', at('kept'), '--key', at('vkey'))).toMatchObject({ status: 0 });
   });
 
-  test('the logs audit, decisions and keys of a workspace are whole', async () => {
+  test('the logs audit, decisions and keys of a workspace are valid', async () => {
     for (const log of ['audit', 'decisions', 'keys'])
       expect(await ledger('verify', '--log', log), log).toMatchObject({
         status: 0,
-        out: expect.stringMatching(/^whole: \d+ entr/),
+        out: expect.stringMatching(/^valid: \d+ entr/),
       });
     await ledger('export', '--log', 'decisions', '--output', at('decisions.ndjson'));
     await ledger('checkpoint', '--log', 'decisions', '--output', at('kept-decisions'));
@@ -164,7 +164,7 @@ describe('offline verification', () => {
     expect(await run('ledger', 'verify', '--file', at('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
   });
 
-  test('`ledger verify` reports an altered checkpoint or that of another tenant or key as broken, other input as wrong use', async () => {
+  test('`ledger verify` reports an altered or foreign checkpoint as broken, and other input as a usage error', async () => {
     const other = (await run('workspace', 'create', '--name', 'other')).out.trim();
     const { publicKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
@@ -188,7 +188,11 @@ describe('offline verification', () => {
       expect([status, out, err], name).toEqual([2, '', expect.stringMatching(reason)]);
     }
     const cases: [string, string, RegExp][] = [
-      ['foreign', at('vkey'), new RegExp(`it is of "countersign/${other}", not of countersign/${tenantId}`)],
+      [
+        'foreign',
+        at('vkey'),
+        new RegExp(`the checkpoint belongs to "countersign/${other}", but this log is countersign/${tenantId}`),
+      ],
       ['kept', otherKey, /none of the known keys has signed it/],
       ['altered', at('vkey'), /the signature of countersign\/\S+ is wrong/],
     ];
@@ -212,9 +216,12 @@ describe('offline verification', () => {
     [['--key', at('acme.ndjson')], /contains neither verifier keys/],
     [['--head', 'audit;size=6'], /must be a Countersign-Checkpoint header/],
     [['--head', 'x'.repeat(100_000)], /must be a Countersign-Checkpoint header/],
-    [['--head', 'decisions;size=0;root=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:'], /says nothing of the log audit/],
+    [
+      ['--head', 'decisions;size=0;root=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:'],
+      /contains no head of the log audit; it contains decisions/,
+    ],
     [['--log', 'keys'], /export of the log audit.*--log audit/],
-  ])('wrong use, %j, exits with 2 and one line', async (args, message) => {
+  ])('the usage error %j exits with 2 and one line', async (args, message) => {
     const { status, out, err } = await verifyFile(...args);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(message);
@@ -244,7 +251,7 @@ test('both verifiers accept an export of the key audit trail against a kept chec
   const ourVerifier = (file: string) =>
     run('ledger', 'verify', '--file', file, '--log', 'keys', '--checkpoint', at('kept-keys'), '--key', at('vkey'));
   for (const verify of [ourVerifier, python]) {
-    const whole = new RegExp(`^whole: ${lines.length} `);
+    const whole = new RegExp(`^valid: ${lines.length} `);
     expect(await verify(at('keys.ndjson'))).toMatchObject({ status: 0, out: expect.stringMatching(whole) });
   }
   writeFileSync(at('altered-keys.ndjson'), `${lines.join('\n').replace('"expires"', '"expired"')}\n`);
@@ -303,7 +310,7 @@ describe('a file that is not a complete export', () => {
     expect(out).toMatch(reason);
   });
 
-  test('an export of another log is wrong use, and the message names the option', async () => {
+  test('an export of another log is a usage error, and the message names the option', async () => {
     await ledger('export', '--log', 'decisions', '--output', at('decisions.ndjson'));
     const decisions = await run('ledger', 'verify', '--file', at('decisions.ndjson'));
     expect(decisions).toEqual({

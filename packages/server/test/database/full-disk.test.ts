@@ -214,7 +214,7 @@ group.runIf(mayMount)('a full disk', () => {
       const pool = sealedPool(address, disk.dataDir);
       await expectStored(pool, tenantId, callers.acknowledged);
       await pool.end();
-      expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+      expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
 
       await fillUntilDown(disk);
       if (how === 'ended') await endPostgresql(disk);
@@ -230,7 +230,7 @@ group.runIf(mayMount)('a full disk', () => {
       clearInterval(filling);
       disk.free();
       const again = await ServerProcess.start(environment);
-      expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+      expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
       expect(await again.end('SIGTERM')).toBe(0);
       await untilNothingRuns(disk!.dataDir);
     },
@@ -282,7 +282,7 @@ group.runIf(mayMount)('a full disk', () => {
     expect(await get('/metrics')).toMatch(/countersign_disk_free_bytes \d+\n[\s\S]*countersign_disk_floor_bytes 83886080\n/);
     await run(['keys', 'revoke', '--workspace', 'acme', other.slice('aa_live_'.length, 'aa_live_'.length + 12)], environment);
     expect((await post(paths.promotionCheck, other, { agent_name: 'a' })).status).toBe(401);
-    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toContain('whole');
+    expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
 
     disk.free();
     await until('records are accepted again', async () => (await post(paths.audit, key, entry)).status === 200);
