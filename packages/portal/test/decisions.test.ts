@@ -87,7 +87,7 @@ test.each([
   await page.getByText('Evidence: failed').waitFor();
 });
 
-test('the page Signing offers the trust file of the workspace as a download', async () => {
+test('the Signing page offers the trust file of the workspace as a download', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('viewer', 'signing');
   const downloading = page.waitForEvent('download');

@@ -67,7 +67,7 @@ function NoApprovals({ status }: { status: string }) {
   if (status !== 'pending') {
     return (
       <EmptyState title={status === 'all' ? 'No approvals yet' : `No ${status} evaluations yet`}>
-        <p>This list shows each decision and who made it. The page of an evaluation also shows the rationale.</p>
+        <p>This list shows each decision and who made it. The evaluation's page also shows the rationale.</p>
       </EmptyState>
     );
   }
@@ -75,7 +75,7 @@ function NoApprovals({ status }: { status: string }) {
     <EmptyState title="No pending approvals">
       <p>
         A promotion check requests approval when it finds an unapproved evaluation of a high-risk agent. An admin sets the risk
-        level on the page of the agent, under{' '}
+        level on the agent's page, under{' '}
         <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
           Agents
         </Link>
