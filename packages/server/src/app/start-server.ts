@@ -133,7 +133,7 @@ async function startParts(
       runIds: watches.runIds,
       nodes,
     }),
-    authenticator: new Authenticator(database.lookupPool),
+    authenticator: new Authenticator(database.lookupPool, nodes),
     space: watches.space,
     rateLimit: config.rateLimitPerMinute === undefined ? undefined : new RateLimit(config.rateLimitPerMinute),
     reading: memory.reading,

@@ -7,6 +7,14 @@ export interface NodeAddress {
   readonly port: number;
 }
 
+/** The connections to a node. */
+export interface NodePools {
+  /** For writing batches. */
+  readonly write: Pool;
+  /** For looking up keys. Nothing slow may use it. */
+  readonly lookup: Pool;
+}
+
 /** Reports to the log that a node became unreachable, or reachable again. */
 export interface NodeReports {
   /** Called for the first failure, and not again until the node was reached. */
@@ -30,16 +38,17 @@ const PROBE_EVERY_MS = 5_000;
 
 /** A node of Citus and the connections to it. They are used after a first connection has succeeded. */
 export class CitusNode {
-  readonly pool: Pool;
-  readonly #name: string;
+  readonly pools: NodePools;
+  /** Its host and port. */
+  readonly name: string;
   readonly #reports: NodeReports;
   #isReachable = false;
   #isReported = false;
   #probeAt = 0;
 
-  constructor({ host, port }: NodeAddress, pool: Pool, reports: NodeReports) {
-    this.#name = `${host}:${port}`;
-    this.pool = pool;
+  constructor({ host, port }: NodeAddress, pools: NodePools, reports: NodeReports) {
+    this.name = `${host}:${port}`;
+    this.pools = pools;
     this.#reports = reports;
   }
 
@@ -55,13 +64,13 @@ export class CitusNode {
     this.#probeAt = performance.now() + PROBE_EVERY_MS;
     if (this.#isReported) return;
     this.#isReported = true;
-    this.#reports.unreachable(this.#name, error);
+    this.#reports.unreachable(this.name, error);
   }
 
   async #probe(): Promise<void> {
     this.#probeAt = performance.now() + PROBE_EVERY_MS;
     try {
-      (await this.pool.connect()).release();
+      (await this.pools.write.connect()).release();
     } catch (error) {
       this.noteFailure(error);
       return;
@@ -69,6 +78,6 @@ export class CitusNode {
     this.#isReachable = true;
     if (!this.#isReported) return;
     this.#isReported = false;
-    this.#reports.reachable(this.#name);
+    this.#reports.reachable(this.name);
   }
 }

@@ -1,7 +1,10 @@
 import type { Pool } from 'pg';
+import type { NodePools } from './citus-node.ts';
 import { type Clock, shareClock, useClockOf } from './clock.ts';
 import { type DatabaseAddress, type FairPool, openFairPool, openPool, openShardPool } from './pool.ts';
 import { shareSeals, useSealsOf } from './seals.ts';
+
+const LOOKUP_CONNECTIONS = 2;
 
 /** The connections of a process, separated by purpose, so that slow work does not delay fast work. */
 export interface Pools {
@@ -26,7 +29,7 @@ export interface Pools {
 export const openPools = (address: DatabaseAddress, writers: number): Pools => {
   const pools = {
     pool: openPool(address, { size: writers, name: 'write' }),
-    lookupPool: openPool(address, { size: 2, name: 'lookup' }),
+    lookupPool: openPool(address, { size: LOOKUP_CONNECTIONS, name: 'lookup' }),
     sessionPool: openFairPool(address, { size: 3, name: 'session' }),
     readPool: openFairPool(address, { size: 4, name: 'read' }),
     ledgerPool: openFairPool(address, { size: 3, name: 'ledger' }),
@@ -55,12 +58,15 @@ export function openRolePool(address: DatabaseAddress, { ledgerPool }: Pick<Pool
   return pool;
 }
 
-/** Opens connections for writing to a node of Citus, with the clock and the seals of these pools. The caller ends them. */
-export function openNodePool(address: DatabaseAddress, { pool }: Pick<Pools, 'pool'>, writers: number): Pool {
-  const nodePool = openShardPool(address, { size: writers, name: 'node' });
-  useClockOf(nodePool, pool);
-  useSealsOf(nodePool, pool);
-  return nodePool;
+/**
+ * Opens connections to a node of Citus: for writing, with the clock and the seals of these pools, and for looking up keys. The caller ends
+ * them.
+ */
+export function openNodePools(address: DatabaseAddress, { pool }: Pick<Pools, 'pool'>, writers: number): NodePools {
+  const write = openShardPool(address, { size: writers, name: 'node' });
+  useClockOf(write, pool);
+  useSealsOf(write, pool);
+  return { write, lookup: openShardPool(address, { size: LOOKUP_CONNECTIONS, name: 'node-lookup' }) };
 }
 
 /** Gives the pools the master secret, with which stored data is sealed and verified. */

@@ -1,11 +1,11 @@
 import type { Statement, Transaction } from './transaction.ts';
 
 /*
- * Statements on shards. Each shard of a table of Citus is a table of its node, with the constraints, triggers, rights and row-level
- * security of the distributed one. A statement that names it is planned and run by PostgreSQL alone. ADR: docs/decisions/0059.
+ * Statements on shards. Each shard of a distributed table is an ordinary table on a worker, with the constraints, triggers, rights and
+ * row-level security of the distributed one. A statement that names it is planned and run by PostgreSQL alone. ADR: docs/decisions/0059.
  */
 
-/** The work must run on the coordinator. It has the code of a serialization failure, because it may be repeated there. */
+/** The work must be repeated on the coordinator. The error has the code of a serialization failure, so the batch is retried. */
 export class CoordinatorNeededError extends Error {
   override name = 'CoordinatorNeededError';
   readonly code = '40001';
@@ -33,12 +33,14 @@ const NAME_IN_SCHEMA = /\bcountersign\.(\w+)/g;
 const replaceNames = (text: string, replacements: ReadonlyMap<string, string>): string =>
   text.replace(NAME_IN_SCHEMA, (whole, name: string) => replacements.get(name) ?? whole);
 
-/** The shards of the same tenants, and the views whose tables they replace. */
+/** The shards that hold the same tenants, and what else a statement can name. */
 export interface ShardNames {
-  /** The id of the shard of each table, by its name without the schema. */
+  /** The id of the shard of each distributed table, by its name without the schema. */
   shards: ReadonlyMap<string, string>;
   /** The query of each view. */
   views: ReadonlyMap<string, string>;
+  /** The id of the only shard of each reference table, which every node has. */
+  references: ReadonlyMap<string, string>;
 }
 
 /** The shards that hold the rows of the same tenants: one of each distributed table, all on one node. */
@@ -47,29 +49,38 @@ export class ShardGroup {
   readonly id: string;
   /** The SQL that replaces each table and view. */
   readonly #replacements: ReadonlyMap<string, string>;
-  readonly #forms = new Map<string, Statement<unknown>>();
+  /** The same for statements that only read, with the reference tables: a write to one of their copies would not reach the others. */
+  readonly #readReplacements: ReadonlyMap<string, string>;
+  readonly #rewritten = new Map<string, Statement<unknown>>();
 
-  constructor({ shards, views }: ShardNames) {
+  constructor({ shards, views, references }: ShardNames) {
     this.id = shards.get('log_heads')!;
-    const tables = new Map([...shards].map(([table, id]) => [table, `countersign.${table}_${id}`]));
+    const shardName = ([table, id]: [string, string]): [string, string] => [table, `countersign.${table}_${id}`];
+    const tables = new Map([...shards].map(shardName));
     // A view reads the distributed tables, so its query on the shards takes its place.
     const queries = [...views].map(([view, query]): [string, string] => [view, `(${replaceNames(query, tables)})`]);
     this.#replacements = new Map([...tables, ...queries]);
+    this.#readReplacements = new Map([...this.#replacements, ...[...references].map(shardName)]);
+  }
+
+  /** A statement that only reads, on the shards and on the node's copies of the reference tables. */
+  reading({ name, text }: Statement<unknown>): Statement<unknown> {
+    return { name: `${name}@${this.id}`, text: replaceNames(text, this.#readReplacements) };
   }
 
   /**
    * A statement on the shards instead of their tables. It has its own name, because a connection serves several groups.
-   * @throws CoordinatorNeededError if it takes numbers from a sequence.
+   * @throws CoordinatorNeededError if it takes numbers from `record_order`.
    */
-  readonly form = <Row>(statement: Statement<Row>): Statement<Row> => {
-    const known = this.#forms.get(statement.text);
+  readonly onShards = <Row>(statement: Statement<Row>): Statement<Row> => {
+    const known = this.#rewritten.get(statement.text);
     if (known !== undefined) return known as Statement<Row>;
-    const form = this.#formOf(statement);
-    if (statement.name !== '') this.#forms.set(statement.text, form);
-    return form as Statement<Row>;
+    const rewritten = this.#rewrite(statement);
+    if (statement.name !== '') this.#rewritten.set(statement.text, rewritten);
+    return rewritten as Statement<Row>;
   };
 
-  #formOf(statement: Statement<unknown>): Statement<unknown> {
+  #rewrite(statement: Statement<unknown>): Statement<unknown> {
     if (statement === HOLD || statement === REQUIRE_PLACEMENT) return statement;
     const { name, text } = statement;
     if (text.includes(ORDER_SEQUENCE))
@@ -81,7 +92,8 @@ export class ShardGroup {
 
   /**
    * Keeps the shards on this node until the transaction ends: a move of a shard waits until then, and a transaction that begins during a
-   * move waits until the move ends. Statements that Citus runs take the same lock. Sent before the other statements, without waiting.
+   * move waits until the move ends. Statements that Citus plans take the same lock. To be called first and not awaited: its statements are
+   * sent before the others.
    * @returns a promise that rejects if the shards are not on this node, or if the lock was not granted in time.
    */
   async hold(tx: Transaction): Promise<void> {
@@ -89,7 +101,7 @@ export class ShardGroup {
   }
 }
 
-/** The codes of a timeout, because a move takes too long. Most other errors of `hold` mean that the shards are elsewhere. */
+/** The codes of a lock timeout and a canceled statement, as of a move that takes too long. Other errors mostly mean: not on this node. */
 const TIMEOUT_CODES = new Set(['55P03', '57014']);
 
 /** Whether an error of `hold` means that the shards are not on the node, so that the coordinator must run the work. */

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { CitusNode, type NodeAddress, type NodeReports } from './citus-node.ts';
+import { CitusNode, type NodeAddress, type NodePools, type NodeReports } from './citus-node.ts';
 import { CoordinatorNeededError, isElsewhere, ShardGroup, type ShardNames } from './shard-group.ts';
 import { inShardTransaction, inTenantTransaction, type Transaction } from './transaction.ts';
 
@@ -8,12 +8,12 @@ export interface TenantNodesOptions {
   /** The connections for writing to the coordinator. */
   pool: Pool;
   /** Opens connections to a node. They are closed by `close`. */
-  openNodePool: (node: NodeAddress) => Pool;
+  openNodePools: (node: NodeAddress) => NodePools;
   reports: NodeReports;
 }
 
 /** Where the rows of a tenant are. */
-interface Place {
+export interface Place {
   node: CitusNode;
   shards: ShardGroup;
 }
@@ -41,10 +41,20 @@ export const READ_VIEWS = `
   SELECT relname AS view, rtrim(pg_get_viewdef(oid), ';') AS query FROM pg_class
    WHERE relkind = 'v' AND relnamespace = 'countersign'::regnamespace ORDER BY relname`;
 
-interface PlaceRow extends NodeAddress {
+/** The reference tables, each with the shard that every node has. */
+export const READ_REFERENCES = `
+  SELECT relname AS table, shardid::text AS shard FROM pg_dist_partition JOIN pg_dist_shard USING (logicalrelid)
+    JOIN pg_class ON pg_class.oid = logicalrelid
+   WHERE partmethod = 'n' AND relnamespace = 'countersign'::regnamespace ORDER BY relname`;
+
+interface ShardRow {
   table: string;
   shard: string;
 }
+
+type PlaceRow = NodeAddress & ShardRow;
+
+const shardsOf = (rows: readonly ShardRow[]): Map<string, string> => new Map(rows.map(({ table, shard }) => [table, shard]));
 
 /** The age at which a place is read again. If it becomes wrong earlier, `ShardGroup.hold` detects it. */
 const PLACE_AGE_MAX_MS = 5 * 60_000;
@@ -74,17 +84,29 @@ export class TenantNodes {
    * @throws CoordinatorNeededError if the work must be repeated. The repetition runs on the coordinator.
    */
   inTransaction<T>(tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const place = this.#placeOf(tenantId);
-    return place?.node.checkReachable() === true
-      ? this.#onNode(place, tenantId, work)
-      : inTenantTransaction(this.#options.pool, tenantId, work);
+    const place = this.placeOf(tenantId);
+    return place === undefined ? inTenantTransaction(this.#options.pool, tenantId, work) : this.#onNode(place, tenantId, work);
+  }
+
+  /**
+   * Where the rows of a tenant were when their place was read; undefined if it is not known or the node cannot be reached. The caller must
+   * check that they are still there.
+   */
+  placeOf(tenantId: string): Place | undefined {
+    const place = this.#knownPlaceOf(tenantId);
+    return place?.node.checkReachable() === true ? place : undefined;
+  }
+
+  /** To be called if the rows of a tenant are not at their place. It is read again after a pause. */
+  forgetPlace(tenantId: string): void {
+    this.#tenants.set(tenantId, { place: undefined, readAt: performance.now() + PAUSE_MS });
   }
 
   async #onNode<T>({ node, shards }: Place, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     let isConnected = false;
     let holdError: unknown;
     try {
-      return await inShardTransaction(node.pool, { tenantId, form: shards.form }, (tx) => {
+      return await inShardTransaction(node.pools.write, { tenantId, rewrite: shards.onShards }, (tx) => {
         isConnected = true;
         shards.hold(tx).catch((error: unknown) => {
           holdError = error;
@@ -98,7 +120,7 @@ export class TenantNodes {
       }
       const isMoved = holdError !== undefined && isElsewhere(holdError);
       if (!isMoved && !(error instanceof CoordinatorNeededError)) throw error;
-      this.#tenants.set(tenantId, { place: undefined, readAt: performance.now() + PAUSE_MS });
+      this.forgetPlace(tenantId);
       throw isMoved
         ? new CoordinatorNeededError('the rows of the workspace have moved to another node', { cause: error })
         : error;
@@ -106,7 +128,7 @@ export class TenantNodes {
   }
 
   /** The known place of a tenant. An unknown or old place is read in the background. */
-  #placeOf(tenantId: string): Place | undefined {
+  #knownPlaceOf(tenantId: string): Place | undefined {
     const now = performance.now();
     const known = this.#tenants.get(tenantId) ?? { place: undefined, readAt: 0 };
     if (now < known.readAt) return known.place;
@@ -126,15 +148,20 @@ export class TenantNodes {
 
   async #readPlace(tenantId: string): Promise<Place | undefined> {
     const { pool } = this.#options;
-    const [{ rows }, views] = await Promise.all([
+    const [{ rows }, views, references] = await Promise.all([
       pool.query<PlaceRow>({ name: 'read_place', text: READ_PLACE, values: [tenantId] }),
       pool.query<{ view: string; query: string }>({ name: 'read_views', text: READ_VIEWS }),
+      pool.query<ShardRow>({ name: 'read_references', text: READ_REFERENCES }),
     ]);
     const [first] = rows;
-    const shards = new Map(rows.map(({ table, shard }) => [table, shard]));
+    const shards = shardsOf(rows);
     // Shards with replicas are written by the coordinator.
     if (first === undefined || shards.size < rows.length) return undefined;
-    const group = this.#groupOf({ shards, views: new Map(views.rows.map(({ view, query }) => [view, query])) });
+    const group = this.#groupOf({
+      shards,
+      views: new Map(views.rows.map(({ view, query }) => [view, query])),
+      references: shardsOf(references.rows),
+    });
     return { node: this.#nodeAt(first), shards: group };
   }
 
@@ -150,7 +177,7 @@ export class TenantNodes {
     const name = `${host}:${port}`;
     let node = this.#nodes.get(name);
     if (node === undefined) {
-      node = new CitusNode({ host, port }, this.#options.openNodePool({ host, port }), this.#options.reports);
+      node = new CitusNode({ host, port }, this.#options.openNodePools({ host, port }), this.#options.reports);
       this.#nodes.set(name, node);
     }
     return node;
@@ -158,6 +185,7 @@ export class TenantNodes {
 
   /** Closes the connections to the nodes, whatever their state is. */
   async close(): Promise<void> {
-    await Promise.allSettled([...this.#nodes.values()].map(({ pool }) => pool.end()));
+    const pools = [...this.#nodes.values()].flatMap((node) => [node.pools.write, node.pools.lookup]);
+    await Promise.allSettled(pools.map((pool) => pool.end()));
   }
 }

@@ -16,7 +16,7 @@ export interface Statement<Row> {
 }
 
 /** Rewrites a statement before it is sent. Throws if the statement cannot be sent. */
-export type StatementForm = <Row>(statement: Statement<Row>) => Statement<Row>;
+export type RewriteStatement = <Row>(statement: Statement<Row>) => Statement<Row>;
 
 /** Names a statement. Each function of `storage/` has one statement. */
 export const sql = <Row = Record<string, never>>(name: string, text: string): Statement<Row> => ({ name, text });
@@ -72,8 +72,8 @@ const PLAN_FOR_VALUES = sql('plan_for_values', PLANS_FOR_VALUES);
 const HAS_ROW_OF_TENANT = sql('require_row_of_tenant', REQUIRE_ROW_OF_TENANT);
 const COMMIT = sql('COMMIT', 'COMMIT');
 
-/** The form of statements on a connection to a database with Citus. */
-const formOnCitus: StatementForm = (statement) => {
+/** Rewrites statements on a connection to a database with Citus. */
+const rewriteForCitus: RewriteStatement = (statement) => {
   const text = onCitus(statement.text);
   return text === statement.text ? statement : { name: statement.name, text };
 };
@@ -91,7 +91,7 @@ export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: 
 /** The same on a node of Citus, whose shards the statements name instead of their tables (shard-group.ts). */
 export const inShardTransaction = <T>(
   pool: Pool,
-  owner: { tenantId: string; form: StatementForm },
+  owner: { tenantId: string; rewrite: RewriteStatement },
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> => inTransaction(pool, { ...owner, personId: '' }, work);
 
@@ -116,8 +116,8 @@ interface Scope {
   personId: string;
   /** How a transaction begins that only reads. */
   reading?: Statement<unknown>;
-  /** The form of its statements; undefined for that of the connection. */
-  form?: StatementForm | undefined;
+  /** How its statements are rewritten; undefined as the connection requires. */
+  rewrite?: RewriteStatement | undefined;
 }
 
 async function inTransaction<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTransaction) => Promise<T>): Promise<T> {
@@ -130,8 +130,8 @@ async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTra
   const client = await pool.connect();
   const detected = hasCitus(client);
   const isOnCitus = typeof detected === 'boolean' ? detected : await detected;
-  const form = scope.form ?? (isOnCitus ? formOnCitus : undefined);
-  const tx = new PipelinedTransaction(client, { ...scope, form }, clockOf(pool), sealsOf(pool));
+  const rewrite = scope.rewrite ?? (isOnCitus ? rewriteForCitus : undefined);
+  const tx = new PipelinedTransaction(client, { ...scope, rewrite }, clockOf(pool), sealsOf(pool));
   try {
     tx.begin();
     const result = await work(tx);
@@ -158,7 +158,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   readonly clock: Clock;
   readonly #seals: Seals | undefined;
   readonly #reading: Statement<unknown> | undefined;
-  readonly #form: StatementForm | undefined;
+  readonly #rewrite: RewriteStatement | undefined;
   readonly #client: PoolClient;
   /** Whether COMMIT must fail without the row of the tenant (citus-statements.ts). */
   #needsRowOfTenant = false;
@@ -167,8 +167,8 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   #firstFailure: unknown;
   readonly #afterCommit: (() => void)[] = [];
 
-  constructor(client: PoolClient, { tenantId, personId, form, reading }: Scope, clock: Clock, seals: Seals | undefined) {
-    this.#form = form;
+  constructor(client: PoolClient, { tenantId, personId, rewrite, reading }: Scope, clock: Clock, seals: Seals | undefined) {
+    this.#rewrite = rewrite;
     this.#seals = seals;
     this.clock = clock;
     this.#client = client;
@@ -197,8 +197,8 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
-    if (this.#form === undefined) return ignoreRejection(this.#send(statement, values).then(({ rows }) => rows));
-    const sent = this.#form(statement);
+    if (this.#rewrite === undefined) return ignoreRejection(this.#send(statement, values).then(({ rows }) => rows));
+    const sent = this.#rewrite(statement);
     if (sent !== statement && needsRowOfTenant(sent.text)) this.#needsRowOfTenant = true;
     return ignoreRejection(this.#send(sent, values).then(({ rows }) => rows));
   }

@@ -6,11 +6,13 @@ import type { KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
 import { clockOf } from '../database/clock.ts';
 import { isDatabaseAway } from '../database/pool.ts';
+import type { TenantNodes } from '../database/tenant-nodes.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import type { Principal } from '../ingest/ingest-request.ts';
 import { verifiedKey } from '../ledger/key-states.ts';
 import { findKeys, type KeyRecord, touchKey } from '../storage/ingestion-keys.ts';
+import { KeysOnNodes } from '../storage/keys-on-nodes.ts';
 
 /** A secret that no key has. Unknown prefixes are compared with it, so that they cost as much time as known ones. */
 const NO_SECRET = Buffer.alloc(32);
@@ -21,9 +23,11 @@ export class Authenticator {
   readonly #lookups: KeyLookups;
   readonly #lastNoted = new Map<string, number>();
 
-  constructor(pool: Pool) {
+  /** @param nodes the nodes of Citus on which keys can be looked up. */
+  constructor(pool: Pool, nodes: TenantNodes | undefined) {
     this.#pool = pool;
-    this.#lookups = new KeyLookups(pool);
+    const onNodes = nodes === undefined ? undefined : new KeysOnNodes(pool, nodes);
+    this.#lookups = new KeyLookups((prefixes) => onNodes?.find(prefixes) ?? findKeys(pool, prefixes));
   }
 
   /** The principal of a request, if its key has the scope. All invalid keys get the same 401. */
@@ -86,11 +90,11 @@ interface Lookup {
 
 /** Reads keys from the database for every request. The requests of one tick share a query. */
 class KeyLookups {
-  readonly #pool: Pool;
+  readonly #findKeys: (prefixes: readonly string[]) => Promise<KeyRecord[]>;
   #next: Lookup | undefined;
 
-  constructor(pool: Pool) {
-    this.#pool = pool;
+  constructor(findKeys: (prefixes: readonly string[]) => Promise<KeyRecord[]>) {
+    this.#findKeys = findKeys;
   }
 
   /** The key with a prefix. The database is read after this call. */
@@ -112,7 +116,7 @@ class KeyLookups {
 
   async #read(prefixes: ReadonlySet<string>): Promise<ReadonlyMap<string, KeyRecord>> {
     try {
-      return new Map((await findKeys(this.#pool, [...prefixes])).map((key) => [key.prefix, key]));
+      return new Map((await this.#findKeys([...prefixes])).map((key) => [key.prefix, key]));
     } catch (error) {
       return asUnavailable(error);
     }

@@ -1,7 +1,7 @@
 import type { KeyKind, KeyScope } from '@countersign/core/contract/scopes';
 import type { Pool } from 'pg';
 import { isOnCitus } from '../database/citus-connections.ts';
-import { sql, type Transaction } from '../database/transaction.ts';
+import { type Statement, sql, type Transaction } from '../database/transaction.ts';
 import { instantText } from './instant-text.ts';
 
 /** A key's row. It must be compared with the key audit trail before use (ledger/key-states.ts). */
@@ -15,6 +15,14 @@ export interface KeyRecord {
   trailSize: number;
 }
 
+/** The keys with the prefixes $1, of any tenants. Citus cannot run it, but one of its nodes can, on shards (keys-on-nodes.ts). */
+export const FIND_KEYS: Statement<KeyRecord> = {
+  name: 'find_keys',
+  text: `SELECT k.prefix, k.tenant_id AS "tenantId", k.id AS "keyId", k.secret_sha256 AS "secretSha256",
+                coalesce((SELECT head.seq FROM countersign.log_heads AS head WHERE head.tenant_id = k.tenant_id AND head.log = 'keys'), 0) AS "trailSize"
+           FROM countersign.ingestion_keys AS k WHERE k.prefix = ANY ($1::text[])`,
+};
+
 /**
  * The keys with these prefixes, of all tenants. One call serves the look-ups of many requests. Keys are never cached, so every server
  * refuses a revoked key, or the old secret of a rotated one, at once.
@@ -22,19 +30,13 @@ export interface KeyRecord {
 export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
   const onCitus = isOnCitus(pool);
   if (onCitus === true || (onCitus !== false && (await onCitus))) return findKeysOnCitus(pool, prefixes);
-  const { rows } = await pool.query<KeyRecord>({
-    name: 'find_keys',
-    text: `SELECT k.prefix, k.tenant_id AS "tenantId", k.id AS "keyId", k.secret_sha256 AS "secretSha256",
-                  coalesce((SELECT head.seq FROM countersign.log_heads AS head WHERE head.tenant_id = k.tenant_id AND head.log = 'keys'), 0) AS "trailSize"
-             FROM countersign.ingestion_keys AS k WHERE k.prefix = ANY ($1::text[])`,
-    values: [prefixes],
-  });
+  const { rows } = await pool.query<KeyRecord>({ ...FIND_KEYS, values: [prefixes] });
   return rows;
 }
 
 /**
- * The keys are on the coordinator, and the trails on the machines of their tenants. No single statement reads both. A key that changes
- * meanwhile does not match its trail, and is read again (ledger/key-states.ts).
+ * The coordinator has the keys, but the trails are on the nodes of their tenants. No single statement reads both there (keys-on-nodes.ts
+ * does on a node). A key that changes meanwhile does not match its trail, and is read again (ledger/key-states.ts).
  */
 async function findKeysOnCitus(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
   const { rows: keys } = await pool.query<Omit<KeyRecord, 'trailSize'>>({

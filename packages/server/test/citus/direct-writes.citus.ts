@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import type pg from 'pg';
 import pino from 'pino';
 import { afterAll, expect, inject, test } from 'vitest';
 import { onNode as asSuperuserOn } from '../../../../scripts/citus/nodes.ts';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { type NodeAddress, onNode } from '../../src/database/citus-node.ts';
-import { openNodePool } from '../../src/database/pools.ts';
+import { openNodePools } from '../../src/database/pools.ts';
 import { TenantNodes } from '../../src/database/tenant-nodes.ts';
 import { sql, type Transaction } from '../../src/database/transaction.ts';
 import { setRiskLevel } from '../../src/workspace/agent-risk.ts';
+import { environmentOf } from '../fixtures/run-command.ts';
+import { run } from '../fixtures/server-process.ts';
 import { paths, testServer } from '../harness/test-server.ts';
 
 const lines: { level: number; msg: string }[] = [];
@@ -23,7 +26,7 @@ afterAll(() => Promise.all(opened.map((nodes) => nodes.close())));
 function openNodes(addressOf: (node: NodeAddress) => NodeAddress = (node) => node): TenantNodes {
   const nodes = new TenantNodes({
     pool: server.open.pool,
-    openNodePool: (node) => openNodePool(onNode(server.open.address, addressOf(node)), server.open, 2),
+    openNodePools: (node) => openNodePools(onNode(server.open.address, addressOf(node)), server.open, 2),
     reports: { unreachable: (node) => void reports.push(`lost ${node}`), reachable: (node) => void reports.push(`back ${node}`) },
   });
   opened.push(nodes);
@@ -55,26 +58,31 @@ async function move(tenantId: string): Promise<void> {
   );
 }
 
-/** How many connections of the server to a node have run transactions on shards. */
-const directConnections = ({ nodename, nodeport }: Placement): Promise<number> =>
+/** Runs work as the superuser on the node of a placement. */
+const onPlacement = <T>({ nodename, nodeport }: Placement, work: (client: pg.Client) => Promise<T>): Promise<T> =>
   asSuperuserOn(
     { ...inject('cluster').citus!.coordinator, host: nodename, port: nodeport },
     server.database.server.database,
-    async (client) => {
-      const { rows } = await client.query<{ count: number }>(
-        `SELECT count(*)::integer FROM pg_stat_activity
-          WHERE application_name = 'countersign-node' AND datname = current_database() AND query = 'COMMIT'`,
-      );
-      return rows[0]!.count;
-    },
+    work,
   );
+
+/** How many connections of the server to a node have run transactions on shards. */
+const directConnections = (placement: Placement): Promise<number> =>
+  onPlacement(placement, async (client) => {
+    const { rows } = await client.query<{ count: number }>(
+      `SELECT count(*)::integer FROM pg_stat_activity
+        WHERE application_name = 'countersign-node' AND datname = current_database() AND query = 'COMMIT'`,
+    );
+    return rows[0]!.count;
+  });
 
 const postTrace = async (key: string, traceId: string): Promise<number> =>
   (await server.post(paths.traces, key, { trace_id: traceId, agent_name: 'direct', outcome: 'success' })).status;
 
 /** A workspace that the server writes to directly, with its key. */
-async function directWorkspace(): Promise<{ tenant: string; key: string }> {
-  const tenant = await server.workspace();
+async function directWorkspace(): Promise<{ tenant: string; name: string; key: string }> {
+  const name = `direct-${randomUUID()}`;
+  const tenant = await server.workspace(name);
   const key = await server.key(tenant);
   const { here } = await placementsOf(tenant);
   let number = 0;
@@ -84,7 +92,7 @@ async function directWorkspace(): Promise<{ tenant: string; key: string }> {
     await Promise.all(['a', 'b', 'c'].map(async (part) => expect(await postTrace(key, `first-${number}-${part}`)).toBe(200)));
     return number > 3 && (await directConnections(here)) >= Math.max(before, 1);
   });
-  return { tenant, key };
+  return { tenant, name, key };
 }
 
 const READ_PORT = sql<{ port: number }>('where_am_i', 'SELECT inet_server_port() AS port');
@@ -131,6 +139,36 @@ test('a batch for a node that no longer has the rows is written to the new node'
   const statuses = await Promise.all(['m1', 'm2', 'm3', 'm4'].map((traceId) => postTrace(key, traceId)));
   expect(statuses).toEqual([200, 200, 200, 200]);
   expect((await stored()).length).toBe(before + 4);
+});
+
+/** The last statements of the servers' look-ups on a node. */
+const lookupsOn = (placement: Placement): Promise<string[]> =>
+  onPlacement(placement, async (client) => {
+    const { rows } = await client.query<{ query: string }>(
+      `SELECT query FROM pg_stat_activity WHERE application_name = 'countersign-node-lookup' AND datname = current_database()`,
+    );
+    return rows.map(({ query }) => query);
+  });
+
+test('keys are looked up on the node of their workspace, and a key that is revoked after a move is refused at once', async () => {
+  const { tenant, name, key } = await directWorkspace();
+  const { here } = await placementsOf(tenant);
+  expect(await lookupsOn(here)).toContainEqual(expect.stringMatching(/FROM countersign\.ingestion_keys_\d+/));
+  const { rows: shards } = await onPlacement(here, (client) =>
+    client.query<{ name: string }>(
+      `SELECT c.oid::regclass::text AS name FROM pg_class AS c WHERE relkind = 'r' AND relname ~ '^log_heads_\\d+$'`,
+    ),
+  );
+  await onPlacement(here, async (client) => {
+    // Keeps Citus from dropping the old shard, so that the node still has rows of the key and of its trail.
+    await client.query('BEGIN');
+    for (const { name } of shards) await client.query(`SELECT FROM ${name} LIMIT 1`);
+    await move(tenant);
+    // By another process, because this one would remember the event.
+    await run(['keys', 'revoke', '--workspace', name, parseIngestionKey(key)!.prefix], environmentOf(server));
+    expect(await postTrace(key, 'revoked')).toBe(401);
+    await client.query('ROLLBACK');
+  });
 });
 
 const INSERT_AGENT = sql('insert_test_agent', 'INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, $3)');

@@ -4,7 +4,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { onCitus } from '../../src/database/citus-statements.ts';
 import { ShardGroup } from '../../src/database/shard-group.ts';
-import { READ_PLACE, READ_VIEWS } from '../../src/database/tenant-nodes.ts';
+import { READ_PLACE, READ_REFERENCES, READ_VIEWS } from '../../src/database/tenant-nodes.ts';
+import { FIND_KEYS } from '../../src/storage/ingestion-keys.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 
 /** Every statement that a module of the server names by `sql(...)`. */
@@ -118,9 +119,11 @@ const NOT_ON_SHARDS =
 test('each statement of the server can run on the shards of a tenant, without Citus', async () => {
   const { rows } = await client.query<{ host: string; port: number; table: string; shard: string }>(READ_PLACE, [TENANT]);
   const views = await client.query<{ view: string; query: string }>(READ_VIEWS);
+  const references = await client.query<{ table: string; shard: string }>(READ_REFERENCES);
   const group = new ShardGroup({
     shards: new Map(rows.map(({ table, shard }) => [table, shard])),
     views: new Map(views.rows.map(({ view, query }) => [view, query])),
+    references: new Map(references.rows.map(({ table, shard }) => [table, shard])),
   });
   const onWorker = new pg.Client({ ...database.owner, host: rows[0]!.host, port: rows[0]!.port });
   await onWorker.connect();
@@ -128,16 +131,21 @@ test('each statement of the server can run on the shards of a tenant, without Ci
   let planned = 0;
   for (const [name, text] of statements) {
     if (HAS_NO_PLAN.test(text) || NOT_ON_SHARDS.test(text)) continue;
-    const form = group.form({ name, text });
-    if (form.name.length > 63) faults.push(`${form.name}: longer than 63 characters`);
+    const rewritten = group.onShards({ name, text });
+    if (rewritten.name.length > 63) faults.push(`${rewritten.name}: longer than 63 characters`);
     try {
-      const nodes = await planOf(form.text, onWorker);
+      const nodes = await planOf(rewritten.text, onWorker);
       if (nodes.some((node) => node['Custom Plan Provider'] !== undefined)) faults.push(`${name}: planned by Citus`);
       planned += 1;
     } catch (error) {
       faults.push(`${name}: ${(error as Error).message}`);
     }
   }
+  const keys = await planOf(group.reading(FIND_KEYS).text, onWorker);
+  expect(keys.map((node) => node['Relation Name']).filter((name) => name !== undefined)).toEqual([
+    expect.stringMatching(/^ingestion_keys_\d+$/),
+    expect.stringMatching(/^log_heads_\d+$/),
+  ]);
   await onWorker.end();
   expect(faults).toEqual([]);
   expect(planned).toBeGreaterThan(100);

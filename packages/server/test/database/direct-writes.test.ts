@@ -2,9 +2,9 @@ import pino from 'pino';
 import { afterAll, expect, inject, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { openTenantNodes } from '../../src/app/open-tenant-nodes.ts';
-import { CitusNode, type NodeAddress, onNode } from '../../src/database/citus-node.ts';
+import { CitusNode, type NodeAddress, type NodePools, onNode } from '../../src/database/citus-node.ts';
 import { isWorthRetrying } from '../../src/database/pool.ts';
-import { openNodePool } from '../../src/database/pools.ts';
+import { openNodePools } from '../../src/database/pools.ts';
 import { CoordinatorNeededError, isElsewhere, ShardGroup } from '../../src/database/shard-group.ts';
 import { inShardTransaction, sql } from '../../src/database/transaction.ts';
 import { testServer } from '../harness/test-server.ts';
@@ -17,34 +17,45 @@ const group = new ShardGroup({
     ['trace_events', '102003'],
   ]),
   views: new Map([['steps', 'SELECT t.id FROM countersign.traces t']]),
+  references: new Map([['tenants', '102009']]),
 });
-const pool = openNodePool(server.database.server, server.open, 2);
-afterAll(() => pool.end());
+const pools = openNodePools(server.database.server, server.open, 2);
+const endPools = ({ write, lookup }: NodePools) => Promise.all([write.end(), lookup.end()]);
+afterAll(() => endPools(pools));
 
 test('a statement names the shards of its tables and of those of its views, and nothing else changes', () => {
   const text = `INSERT INTO countersign.traces (id) SELECT countersign.instant_of(e.id) FROM countersign.trace_events AS e
     JOIN countersign.tenants AS t ON t.id = e.tenant_id WHERE current_setting('countersign.tenant_id') <> 'traces'`;
-  expect(group.form(sql('copy', text))).toEqual({
+  expect(group.onShards(sql('copy', text))).toEqual({
     name: 'copy@102001',
     text: text
       .replace('countersign.traces', 'countersign.traces_102002')
       .replace('countersign.trace_events', 'countersign.trace_events_102003'),
   });
-  expect(group.form(sql('view', 'SELECT id FROM countersign.steps AS s')).text).toBe(
+  expect(group.onShards(sql('view', 'SELECT id FROM countersign.steps AS s')).text).toBe(
     'SELECT id FROM (SELECT t.id FROM countersign.traces_102002 t) AS s',
   );
   const begin = sql('BEGIN', 'BEGIN');
-  expect(group.form(begin)).toBe(begin);
-  expect(group.form(sql('', 'SELECT 1 FROM countersign.traces')).name).toBe('');
+  expect(group.onShards(begin)).toBe(begin);
+  expect(group.onShards(sql('', 'SELECT 1 FROM countersign.traces')).name).toBe('');
+});
+
+test('only a statement that reads can name the copy of a reference table', () => {
+  const statement = sql('read', 'SELECT 1 FROM countersign.tenants JOIN countersign.traces ON true');
+  expect(group.onShards(statement).text).toBe('SELECT 1 FROM countersign.tenants JOIN countersign.traces_102002 ON true');
+  expect(group.reading(statement)).toEqual({
+    name: 'read@102001',
+    text: 'SELECT 1 FROM countersign.tenants_102009 JOIN countersign.traces_102002 ON true',
+  });
 });
 
 test('a statement that takes numbers from a sequence is not sent, its transaction is rolled back, and it may be repeated', async () => {
   const tenantId = await server.workspace();
-  const form = <Row>(statement: { name: string; text: string; row?: Row }) => {
-    group.form(statement);
+  const rewrite = <Row>(statement: { name: string; text: string; row?: Row }) => {
+    group.onShards(statement);
     return statement;
   };
-  const error = await inShardTransaction(pool, { tenantId, form }, async (tx) => {
+  const error = await inShardTransaction(pools.write, { tenantId, rewrite }, async (tx) => {
     tx.send(sql('rename', 'UPDATE countersign.log_heads SET seq = 7 WHERE tenant_id = $1'), [tenantId]);
     tx.send(sql('number', `SELECT nextval('countersign.record_order')`), []);
     await tx.commit();
@@ -89,16 +100,16 @@ test('a node is used after a connection has succeeded, and its failure is report
   const reports: string[] = [];
   const listen = { unreachable: (name: string) => void reports.push(name), reachable: () => void reports.push('again') };
   const there: NodeAddress = server.database.server;
-  const good = new CitusNode(there, pool, listen);
+  const good = new CitusNode(there, pools, listen);
   expect(good.checkReachable()).toBe(false);
   await until('the node is reached', () => good.checkReachable());
   expect(reports).toEqual([]);
-  const closed = openNodePool({ ...server.database.server, host: '127.0.0.1', port: 1 }, server.open, 2);
+  const closed = openNodePools({ ...server.database.server, host: '127.0.0.1', port: 1 }, server.open, 2);
   const bad = new CitusNode({ host: 'worker-1', port: 1 }, closed, listen);
   await until('the failure is reported', () => !bad.checkReachable() && reports.length > 0);
   bad.noteFailure(new Error('again'));
   expect([bad.checkReachable(), reports]).toEqual([false, ['worker-1:1']]);
-  await closed.end();
+  await endPools(closed);
 });
 
 test.skipIf(inject('cluster').citus !== undefined)('the server opens no nodes of tenants for a single PostgreSQL', async () => {

@@ -1,0 +1,124 @@
+import type { Pool } from 'pg';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ShardGroup } from '../../src/database/shard-group.ts';
+import type { Place, TenantNodes } from '../../src/database/tenant-nodes.ts';
+import type { KeyRecord } from '../../src/storage/ingestion-keys.ts';
+import { KeysOnNodes } from '../../src/storage/keys-on-nodes.ts';
+
+const HERE = 'worker-1:5432';
+
+const keyOf = (prefix: string, tenantId: string, trailSize: number): KeyRecord => ({
+  prefix,
+  tenantId,
+  keyId: `id of ${prefix}`,
+  secretSha256: Buffer.alloc(32),
+  trailSize,
+});
+
+/** The names of the statements that were sent. */
+let sent: string[];
+/** What the coordinator and the node respond. */
+interface Cluster {
+  onCoordinator: () => KeyRecord[];
+  nodeOfShards: () => string;
+  onNode: () => KeyRecord[];
+  isReachable: boolean;
+}
+let cluster: Cluster;
+/** What was reported: tenants whose place was wrong, and failures of the node. */
+let forgotten: string[];
+let failures: unknown[];
+
+function fail(code: string): never {
+  throw Object.assign(new Error('failed'), { code });
+}
+
+const poolOf = (where: string, respond: (name: string, values: unknown[]) => unknown[]): Pool =>
+  ({
+    query: async ({ name, values }: { name: string; values: unknown[] }) => {
+      sent.push(`${where} ${name}`);
+      return { rows: respond(name, values) };
+    },
+  }) as unknown as Pool;
+
+const findOnCoordinator = async (pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> =>
+  (await pool.query<KeyRecord>({ name: 'find_keys', text: '', values: [prefixes] })).rows;
+
+const place: Place = {
+  node: {
+    name: HERE,
+    pools: { lookup: poolOf('node', () => cluster.onNode()) },
+    noteFailure: (error: unknown) => void failures.push(error),
+  } as unknown as Place['node'],
+  shards: new ShardGroup({
+    shards: new Map([['log_heads', '102001']]),
+    views: new Map(),
+    references: new Map([['ingestion_keys', '102002']]),
+  }),
+};
+
+const nodes = {
+  placeOf: () => (cluster.isReachable ? place : undefined),
+  forgetPlace: (tenantId: string) => void forgotten.push(tenantId),
+} as unknown as TenantNodes;
+
+let keys: KeysOnNodes;
+
+beforeEach(async () => {
+  cluster = {
+    onCoordinator: () => [keyOf('a', 'tenant-1', 1), keyOf('b', 'tenant-2', 1)],
+    nodeOfShards: () => HERE,
+    onNode: () => [keyOf('a', 'tenant-1', 2)],
+    isReachable: true,
+  };
+  [sent, forgotten, failures] = [[], [], []];
+  const coordinator = poolOf('coordinator', (name, [wanted]) =>
+    name === 'find_nodes_of_shards'
+      ? [{ shard: '102001', node: cluster.nodeOfShards() }]
+      : cluster.onCoordinator().filter(({ prefix }) => (wanted as string[]).includes(prefix)),
+  );
+  keys = new KeysOnNodes(coordinator, nodes, findOnCoordinator);
+  await keys.find(['a']); // from now on its tenant is known
+  sent = [];
+});
+
+describe('the look-up of keys on nodes', () => {
+  test('reads a key of a known tenant on its node, while the coordinator confirms the node', async () => {
+    expect(await keys.find(['a'])).toEqual([keyOf('a', 'tenant-1', 2)]);
+    expect(sent).toEqual(['node find_keys@102001', 'coordinator find_nodes_of_shards']);
+  });
+
+  test('reads an unknown prefix through the coordinator, and remembers its tenant', async () => {
+    expect(await keys.find(['b', 'a', 'nobody'])).toEqual([keyOf('a', 'tenant-1', 2), keyOf('b', 'tenant-2', 1)]);
+    expect(sent).toEqual(['node find_keys@102001', 'coordinator find_nodes_of_shards', 'coordinator find_keys']);
+    cluster.onNode = () => [keyOf('b', 'tenant-2', 5)];
+    expect(await keys.find(['b'])).toEqual([keyOf('b', 'tenant-2', 5)]);
+  });
+
+  test.each<[string, Partial<Cluster> & { places?: string[] }]>([
+    ['the shards have moved', { nodeOfShards: () => 'worker-2:5432', places: ['tenant-1'] }],
+    ['the shards have several nodes', { nodeOfShards: () => `${HERE},worker-2:5432`, places: ['tenant-1'] }],
+    ['the key is not on the node', { onNode: () => [] }],
+    ['the key belongs to another tenant there', { onNode: () => [keyOf('a', 'tenant-2', 2)] }],
+    ['the node is not reachable', { isReachable: false }],
+    ['the shard was removed from the node', { onNode: () => fail('42P01') }],
+  ])('reads the key through the coordinator if %s', async (_, { places = [], ...changes }) => {
+    Object.assign(cluster, changes);
+    expect(await keys.find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
+    expect(sent.at(-1)).toBe('coordinator find_keys');
+    expect([forgotten, failures]).toEqual([places, []]);
+  });
+
+  test('reads the key through the coordinator if the node does not respond, and notes the failure', async () => {
+    cluster.onNode = () => fail('ECONNRESET');
+    expect(await keys.find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
+    expect(failures).toHaveLength(1);
+  });
+
+  test('fails if the coordinator does not respond, and forgets no place', async () => {
+    cluster.nodeOfShards = () => fail('ECONNRESET');
+    cluster.onCoordinator = () => fail('ECONNRESET');
+    await expect(keys.find(['a'])).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(forgotten).toEqual([]);
+  });
+});
