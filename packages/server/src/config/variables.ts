@@ -58,13 +58,13 @@ export const VARIABLES = {
   databaseConnections: variable(
     'COUNTERSIGN_DATABASE_CONNECTIONS',
     '8',
-    'Database connections for writing, at most 200, or 32 with the embedded database. The server opens up to thirteen more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance, one for retention (daily). On Citus this is also the maximum for each node with rows.',
+    'Database connections for writing, at most 200, or 32 with the embedded database. The server opens up to thirteen more: two for keys, three for sessions, four for the portal, three for the ledger and maintenance, one for retention (daily). On Citus this is also the maximum for each node with rows, which gets two more for keys.',
     whole(2, 200),
   ),
   directWrites: variable(
     'COUNTERSIGN_DIRECT_WRITES',
     'true',
-    'On Citus: write records directly to the node that has the rows of the workspace. false: the coordinator forwards all of them.',
+    'On Citus: write records and look up keys directly on the node that has the rows of the workspace. false: the coordinator forwards all of them.',
     flag,
   ),
   reportBytesMax: variable(

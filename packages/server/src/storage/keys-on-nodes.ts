@@ -24,7 +24,7 @@ interface GroupLookup {
 
 /**
  * Looks up keys on the nodes of their tenants, which have a copy of the keys and the heads of the key audit trails. Through the coordinator
- * it takes two statements, one of them on a node: three times as long (docs/performance.md).
+ * it takes two statements, one of them forwarded to a node, which costs a third of the time of an audit entry (docs/decisions/0059).
  *
  * The coordinator is asked at the same time where the shards are. All events of keys are written through the coordinator. So if it still
  * knows the shards at this node after the look-up began, the node has every event that was acknowledged before. If the answer is another,
