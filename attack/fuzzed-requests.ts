@@ -49,9 +49,9 @@ export class FuzzTally {
 
 /** Valid and mutated requests to every route. Each must get a response, and no 5xx other than 503. */
 export const fuzzedRequests: Attack = {
-  what: `${SENDERS} senders of requests made of the OpenAPI document and the portal's routes, with parts of them changed`,
+  what: `${SENDERS} senders of valid and mutated requests, generated from the OpenAPI document and the portal's routes`,
   bounds: { victimP99Ms: 300, memoryMiB: 512 },
-  promise: 'no 5xx but 503',
+  promise: 'a response to each request, and no 5xx except 503',
   prepare,
   run: async (target, { seconds, seed, requests }) => {
     const fuzzer = new RequestFuzzer(new Random(seed), subjects.get(target)!);

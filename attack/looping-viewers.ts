@@ -12,7 +12,7 @@ const PAGES = ['ledger/entries', 'runs', 'overview', 'agents', 'ledger/export?lo
 const pageRequest = ({ tenantId, cookie }: Workspace, page: string): string =>
   httpText('GET', `/api/portal/workspaces/${tenantId}/${page}`, { Cookie: cookie });
 
-/** Stores entries of almost one megabyte. A page of the list of entries may read only a few of them. */
+/** Stores entries of almost one megabyte. A page of the list of entries reads at most about 2 MiB of documents, so only a few of them. */
 async function fill(target: Target): Promise<void> {
   const caller = new Caller(target);
   for (let index = 0; index < ENTRIES; index += 1) {
@@ -25,9 +25,9 @@ async function fill(target: Target): Promise<void> {
 
 /** In an earlier version, 64 viewers of one workspace caused 503 responses in the portal of another. */
 export const loopingViewers: Attack = {
-  what: `${VIEWERS} viewers of one workspace that load lists and exports without pause`,
+  what: `${VIEWERS} connections of one portal session that load lists and exports without pause`,
   bounds: { memoryMiB: 1024 },
-  promise: "no 503 in another workspace's portal",
+  promise: "each page of another workspace's portal returns 200",
   prepare: fill,
   run: async (target, { seconds }) => {
     const latencies: number[] = [];

@@ -53,7 +53,7 @@ export function keepResult(folder: string, result: KeptResult): string {
   return path;
 }
 
-/** The newest kept row of each part, work and limit, by `keyOf`. Reads only the results of this class of machine. */
+/** The newest kept row of each part, work and limit, by `keyOf`. Results of other classes of machine are ignored. */
 export function newestRows(folder: string, machine: MachineClass): Map<string, KeptRow & Pick<KeptResult, 'date' | 'commit'>> {
   const results = filesOf(folder)
     .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as KeptResult)

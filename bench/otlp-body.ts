@@ -16,8 +16,8 @@ const attribute = (key: string, value: string | number) => ({
 });
 
 /**
- * The run of `traceBody` as an OTLP export in protobuf: 10 GenAI spans with the same message texts, arguments, results and usage. Tool
- * calls in messages are left out, and the times differ.
+ * The run of `traceBody` as an OTLP export in protobuf: 10 GenAI spans with the same message texts, arguments, results and token
+ * counts. Costs, outcome, user ID, metadata and the tool calls in messages are left out; times and IDs differ.
  */
 export function otlpBody(): Buffer {
   const { spans } = JSON.parse(traceBody()) as { spans: BenchSpan[] };

@@ -43,7 +43,7 @@ interface Row {
   maxMs: number;
 }
 
-/** Values for each filter without an enum. Most filters have common, rare and absent ones. */
+/** Values for each filter without an enum. Some filters have a common, a rare and an absent value. */
 async function valuesIn({ superuser }: BenchEnvironment, workspace: string): Promise<Record<string, string[]>> {
   const agents = [];
   for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID, [workspace, number]));

@@ -23,7 +23,10 @@ import { appendWithoutTree, auditWriter } from './append-without-tree.ts';
 import { bareStorage } from './bare-storage.ts';
 import { LIMIT_PATHS } from './limit-paths.ts';
 
-/** The measured server: the product's server plus the routes of limits. It ends with the process that starts it (measured-server.ts). */
+/**
+ * The measured server: the product's server plus the routes that the product's routes are compared with (limit-paths.ts). It ends with
+ * the process that starts it (measured-server.ts).
+ */
 const config = readConfig();
 const database = await openDatabase(config, (line) => process.stderr.write(`${line}\n`), 'set-up');
 const running = await startServer(config, database, pino({ level: config.logLevel }), {
@@ -53,7 +56,7 @@ function peakBytes(): number {
   return process.memoryUsage().rss;
 }
 
-/** Registers the routes of limits that need the same server (limit-paths.ts). */
+/** Registers the routes in LIMIT_PATHS. They run in this server, so that they share its process and pools with the product's routes. */
 function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenDatabase): void {
   const heads = new RememberedHeads();
   const slots = new Slots(config.databaseConnections);

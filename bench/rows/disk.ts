@@ -4,7 +4,10 @@ import { type RoundOptions, type Row, rowOf } from '../rounds.ts';
 import { recordedRunRequests } from './recorded-runs.ts';
 import { CONNECTIONS } from './requests.ts';
 
-/** Compares the size of recorded agent runs on disk, including indexes, with the size of their bodies: over 64 connections and over one. */
+/**
+ * Sends recorded agent runs, first over 64 connections and then over one. Compares the bytes that they use on disk, including indexes, with
+ * the bytes of their bodies.
+ */
 export async function disk(environment: BenchEnvironment, runs: string | undefined, { seconds }: RoundOptions): Promise<Row[]> {
   const loadRequests = recordedRunRequests(environment.key, runs);
   const rows: Row[] = [];

@@ -5,7 +5,7 @@ import type { BenchEnvironment } from '../environment.ts';
 import { getRequest, runLoad } from '../load.ts';
 import { percentile, type RoundOptions, type Row, rowOf } from '../rounds.ts';
 
-/** The number of random rows whose proofs are requested. Each round requests them in the same order. */
+/** The number of requests in the list, each for the proof of a random row. A round starts at the first and sends what its time allows. */
 const PROVED_ROWS = 20_000;
 
 /** The 99th percentile of the time to prove that a row is in a ledger, compared with a budget. Requests are sent one after another. */

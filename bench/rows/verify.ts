@@ -14,9 +14,9 @@ import type { BenchEnvironment } from '../environment.ts';
 import { type Measure, type Row, rowOf } from '../rounds.ts';
 
 /**
- * Compares the verification of a chain (in memory, from an export file, from the database) with SHA-256 over the canonical bytes of its
- * rows. These bytes are already in memory and are hashed row by row. The limit is measured on the last rows, before and after each
- * verification.
+ * Compares the verification of a chain (in memory, from an export file, from the database) with SHA-256 over the canonical texts of its
+ * rows, each with its prefix. These texts are already in memory and are hashed row by row. The limit is measured on the last rows, before
+ * and after each verification.
  */
 export async function verify({ database: { pool } }: BenchEnvironment, rows: number): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-export-'));

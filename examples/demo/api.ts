@@ -11,7 +11,7 @@ export interface ApiResponse {
   headers: Headers;
 }
 
-/** Calls the five endpoints as a tenant's systems do, and prints each request with its response. */
+/** Calls the five public endpoints (`/api/public/…`) as a tenant's systems do, and prints each request with its response. */
 export class Api {
   /** The number of blocked decisions so far. Each must be in the ledger at the end. */
   blocked = 0;

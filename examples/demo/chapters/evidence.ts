@@ -31,4 +31,4 @@ const tokensOf = ({ spans }: Trace): number =>
   );
 
 const summary = (): string =>
-  `{ "events": ${summaries.length} of them, outcomes ${inline(summaries.map(({ outcome }) => outcome))} }`;
+  `{ "events": [ ${summaries.length} events with the outcomes ${inline(summaries.map(({ outcome }) => outcome))} ] }`;

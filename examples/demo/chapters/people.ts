@@ -5,7 +5,7 @@ import type { Operator } from '../operator.ts';
 import { AGENT } from '../support-bot-runs.ts';
 import { evaluate } from './gate.ts';
 
-/** The operator and workspace of a command. The pages of the portal offer the same actions. */
+/** The operator and the workspace of a command. The portal offers the same actions as the commands of this chapter. */
 type OperatorContext = { operator: Operator; workspace: string };
 
 const approve = ({ operator, workspace }: OperatorContext, evaluation: string, rationale: string): Promise<string> =>
@@ -50,6 +50,8 @@ export async function recertifyAfterIncident(narrator: Narrator, api: Api, conte
   await approve(context, evaluation, 'The case of the incident passes now.');
   await operator.run(close);
   const decision = await api.requestDecision(AGENT, 'all_conditions_met');
-  narrator.why('an agent returns to production only with new evidence and an approval, not after a waiting time.');
+  narrator.why(
+    'a high-risk agent returns to production only with a new passing evaluation and its approval, not after a waiting time.',
+  );
   return decision;
 }

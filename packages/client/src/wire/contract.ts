@@ -35,7 +35,7 @@ export interface Span {
   prompt_tokens?: number | null | undefined;
   /** Tokens the model produced for the step. */
   completion_tokens?: number | null | undefined;
-  /** Total tokens of the step. Default: prompt + completion. */
+  /** Total tokens of the step. Default: the sum of the reported prompt and completion tokens. */
   total_tokens?: number | null | undefined;
   /** Cost of the step in US dollars. */
   cost_usd?: number | null | undefined;
@@ -141,7 +141,7 @@ export interface TelemetryEvent {
   prompt_tokens?: number | null | undefined;
   /** Tokens the model produced for the run. */
   completion_tokens?: number | null | undefined;
-  /** Total tokens of the run. Default: prompt + completion. */
+  /** Total tokens of the run. Default: the sum of the reported prompt and completion tokens. */
   total_tokens?: number | null | undefined;
   /** Cost of the run in US dollars. */
   cost_usd?: number | null | undefined;

@@ -7,7 +7,11 @@ interface UsageDefaults {
   total: string;
 }
 
-const OWN_DEFAULTS: UsageDefaults = { each: '', total: ' Default: prompt + completion.' };
+/** The defaults of a span and of a telemetry event. */
+const SPAN_AND_EVENT_DEFAULTS: UsageDefaults = {
+  each: '',
+  total: ' Default: the sum of the reported prompt and completion tokens.',
+};
 
 /** The defaults of a trace. */
 export const TRACE_DEFAULTS: UsageDefaults = {
@@ -16,7 +20,7 @@ export const TRACE_DEFAULTS: UsageDefaults = {
 };
 
 /** The four usage members of spans, traces and telemetry events. */
-export const usageFields = (whose: string, { each, total }: UsageDefaults = OWN_DEFAULTS) => ({
+export const usageFields = (whose: string, { each, total }: UsageDefaults = SPAN_AND_EVENT_DEFAULTS) => ({
   prompt_tokens: optional(count({ description: `Tokens sent to the model by ${whose}.${each}`, examples: [812] })),
   completion_tokens: optional(count({ description: `Tokens the model produced for ${whose}.${each}`, examples: [64] })),
   total_tokens: optional(count({ description: `Total tokens of ${whose}.${total}`, examples: [876] })),

@@ -69,8 +69,8 @@ export function restoreRemark(head: NamedHead, log: TreeLog, restores: readonly 
     ? 'This is the head that was given up'
     : 'This head may belong to the rows that were given up';
   return (
-    `; row ${restore.seq} of the audit ledger (${RESTORE_ACCEPTED}) says that an operator restored an older state: the log gave up a head ` +
-    `of ${abandoned.size} rows and continued after row ${restored.size}. ${which}: ask the operator what these rows contained`
+    `; row ${restore.seq} of the audit ledger (${RESTORE_ACCEPTED}) says that an operator restored an older state: the log had ` +
+    `${abandoned.size} rows and continued after row ${restored.size}. ${which}: ask the operator what the abandoned rows contained`
   );
 }
 

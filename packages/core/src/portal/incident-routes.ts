@@ -73,7 +73,7 @@ export const NewIncident = Type.Object(
 /** A policy violation in a list. It is stored only as an entry of the ledger. */
 export const Violation = Type.Object({
   seq: count({ minimum: 1, description: 'Number of its ledger entry.' }),
-  id: uuid({ description: 'Identifier of the violation.' }),
+  id: uuid({ description: 'Identifier of the violation; that of the ledger entry if the entry names none.' }),
   agent: agentOrNone('The agent; null if another system wrote the entry without an agent.'),
   policy: nullable(text({ description: 'The policy that was violated.' })),
   severity: nullable(oneOf(SEVERITIES, { description: 'Its severity.' })),

@@ -9,7 +9,10 @@ export interface CopiedSequence {
 const SEQUENCES = `SELECT sequencename::text AS name, last_value AS last FROM pg_catalog.pg_sequences
    WHERE schemaname = 'countersign' AND sequencename <> 'migrations_id_seq' AND last_value IS NOT NULL ORDER BY sequencename`;
 
-/** The sequences that have issued a number. Call it after the rows are read, so that no row has a higher number than its sequence. */
+/**
+ * The sequences that have issued a number, except that of the table `migrations`. Call it after the rows are read, so that no row has a
+ * higher number than its sequence.
+ */
 export const listSequences = async (client: Client): Promise<CopiedSequence[]> =>
   (await client.query<CopiedSequence>(SEQUENCES)).rows;
 

@@ -17,7 +17,7 @@ export interface LedgerApi {
   rateLimit: RateLimit | undefined;
 }
 
-/** Each log has its own routes. With a parameter for the log, `decisions/:id` would hide the fixed paths of the log `decisions`. */
+/** A separate route for each log. With one route `/api/ledger/:log/entries`, `decisions/:id` would match `decisions/entries` first. */
 const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 
 const NDJSON = 'application/x-ndjson; charset=utf-8';
@@ -56,7 +56,7 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
       get(`/api/ledger/${log}/entries`, async ({ tenantId }, request, reply, response) => {
         const range = { from: wholeQuery(request, 'from', 1) ?? 1, to: wholeQuery(request, 'to', 1) };
         if (range.to !== undefined && range.from > range.to)
-          throw badQuery('from', `is ${range.from}, above to, which is ${range.to}`);
+          throw badQuery('from', `(${range.from}) must not be greater than the query parameter to (${range.to})`);
         const lines = await reader.entries(tenantId, log, range, response);
         void reply.header('content-type', NDJSON);
         return response.stream(lines);
@@ -70,10 +70,14 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
     );
     get(`/api/ledger/${log}/consistency`, async ({ tenantId }, request, reply) => {
       const first = wholeQuery(request, 'first', 0);
-      if (first === undefined) throw badQuery('first', 'is required: the size of the tree that you know');
+      if (first === undefined)
+        throw badQuery('first', 'is required: send an earlier size of the log, for example that of a checkpoint that you kept');
       const proof = await reader.consistencyProof(tenantId, log, first, wholeQuery(request, 'second', 0));
       if (proof === undefined)
-        throw badQuery('first', 'and second must be sizes that the log has or had, first not above second');
+        throw badQuery(
+          'first',
+          'must not be greater than second, and second must not be greater than the number of rows of the log',
+        );
       return reply.header('content-type', JSON_TYPE).send(JSON.stringify(proof));
     });
   }
@@ -128,7 +132,8 @@ function seqOf({ params }: FastifyRequest): number {
 function rejectUnknownQuery({ query }: FastifyRequest, url: LedgerReadingPath): void {
   const known = LEDGER_READINGS[url].parameters.filter((each) => each.in === 'query').map(({ name }) => name);
   const unknown = Object.keys(query as object).find((name) => !known.includes(name));
-  if (unknown !== undefined) throw badQuery(unknown, `is not known here; there is ${known.join(' and ') || 'none'}`);
+  if (unknown !== undefined)
+    throw badQuery(unknown, `is unknown; this endpoint accepts ${known.join(' and ') || 'no query parameters'}`);
 }
 
 /** A whole number from the query string; undefined if absent. */
@@ -136,7 +141,8 @@ function wholeQuery({ query }: FastifyRequest, name: string, minimum: number): n
   const given = (query as Record<string, unknown>)[name];
   if (given === undefined) return undefined;
   const number = typeof given === 'string' ? wholeNumber(given, minimum) : undefined;
-  if (number === undefined) throw badQuery(name, `must be given once, as a whole number from ${minimum} on`);
+  if (number === undefined)
+    throw badQuery(name, `must be given once, as a whole number from ${minimum} to ${Number.MAX_SAFE_INTEGER}`);
   return number;
 }
 

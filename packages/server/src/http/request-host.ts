@@ -13,11 +13,11 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 export type HostCheck = (request: FastifyRequest) => ApiError | undefined;
 
 /**
- * Checks that a request names one well-formed host. If names are configured, the host must be one of them, a loopback name, or the local
- * address of the connection, except on routes with `anyHost`. This blocks pages whose own host name resolves to this server (DNS
- * rebinding).
+ * Checks that a request has one Host header (in HTTP/1.0 it may be missing) and that the host is well-formed or empty. If names are
+ * configured, the host must be one of them, a loopback name, or the local address of the connection, except on routes with `anyHost`. This
+ * blocks pages whose own host name resolves to this server (DNS rebinding).
  * @param names the allowed names; empty for any.
- * @param behindProxy whether `X-Forwarded-Host` replaces Host.
+ * @param behindProxy whether `X-Forwarded-Host` replaces Host when names are compared. Each name in it must be allowed.
  */
 export function hostCheck({ names, behindProxy }: { names: readonly string[]; behindProxy: boolean }): HostCheck {
   const allowed = new Set(names.map(nameOf));
@@ -57,7 +57,7 @@ const nameOf = (host: string): string =>
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, '');
 
-/** An address in the form of Host: IPv4 addresses of a dual-stack socket are mapped into IPv6. */
+/** A local address as `nameOf` writes hosts. On a dual-stack socket, an IPv4 address has the prefix `::ffff:`, which this removes. */
 const localAddress = (address: string | undefined): string | undefined => address?.replace(/^::ffff:/, '');
 
 const badHost = (what: string): ApiError =>
@@ -68,7 +68,7 @@ const wrongHost = (name: string, own: string): ApiError =>
     {
       path: '',
       code: 'bad_header',
-      message: `this server accepts requests for ${own}, not for ${JSON.stringify(name.slice(0, 100))}; use that address, or ask the operator to add the name to COUNTERSIGN_ALLOWED_HOSTS`,
+      message: `this server accepts requests for ${own}, not for ${JSON.stringify(name.slice(0, 100))}; use ${own}, or ask the operator to add the requested name to COUNTERSIGN_ALLOWED_HOSTS`,
     },
   ]);
 

@@ -38,8 +38,8 @@ function credentialOfRow(record: KeyRecord): string {
 
 /**
  * The key of a row, from the key audit trail; undefined if the row differs from the trail. Such a row is reported, unless the trail has
- * grown since the row was read. Returns a promise only if the trail has events that this process has not read, or if the row differs on
- * Citus.
+ * grown since the row was read. Returns a promise only if this process holds no verified state that covers the trail, or if the row
+ * differs on Citus.
  */
 export function verifiedKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promise<KnownKey | undefined> {
   const key = compareKey(pool, record);
@@ -56,7 +56,7 @@ function compareKey(pool: Pool, record: KeyRecord): KnownKey | undefined | Promi
 function matchingKey(pool: Pool, record: KeyRecord, state: KeyState): KnownKey | undefined {
   const known = state.key(record.prefix);
   if (known !== undefined && known.id === record.keyId && known.credentialSha256 === credentialOfRow(record)) return known;
-  // A row that was read before the key was rotated differs from a later state, although it is valid.
+  // Only a row as old as the state is reported. A row read before a rotation differs from the later state without having been altered.
   if (state.size === record.trailSize && isOnCitus(pool) === false) reportKey(pool, record);
   return undefined;
 }
@@ -64,7 +64,7 @@ function matchingKey(pool: Pool, record: KeyRecord, state: KeyState): KnownKey |
 const reportKey = (pool: Pool, { tenantId, prefix }: KeyRecord): void =>
   requireSeals(pool).broken.report({ table: 'ingestion_keys', tenantId, key: { prefix } });
 
-/** The longest time between the commits of one transaction on two machines. */
+/** The assumed maximum time between the commits of one transaction on two machines. */
 const COMMIT_MS = 1_000;
 
 /**

@@ -58,5 +58,5 @@ function checkColumns(row: StoredEntry | undefined, verifier: ChainVerifier, isV
   return reason === undefined ? { hash } : { fault: reason };
 }
 
-/** The columns for search. The portal shows them, so they must match the hashed document. */
+/** The columns that repeat members of the hashed document. The portal shows them, so they must match the document. */
 const COLUMNS = ['seq', 'id', 'recorded_at', 'recorded_by', 'actor', 'action', 'trace_id', 'agent_id', 'prev_hash'] as const;

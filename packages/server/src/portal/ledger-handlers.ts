@@ -107,7 +107,7 @@ export const ledgerHandlers = handlers({
     const second = wholeOf('second', query.second, SIZE_BOUNDS);
     const proof = await parts.reader.consistencyProof(workspace, params.log as PortalLog, first, second);
     if (proof !== undefined) return proof;
-    const message = 'first and second must be sizes that the log has or had, first not above second';
+    const message = 'first must not be greater than second, and second must not be greater than the number of rows of the log';
     throw validationFailed({ path: '/first', code: 'bad_query', message });
   },
 });

@@ -16,8 +16,8 @@ export interface Input {
 }
 
 /**
- * Creates a function that reads and validates query and body of a route. It reports all issues of the query together, or else all issues of
- * the body, each with its field.
+ * Creates a function that reads and validates query and body of a route. It reports up to 100 issues of the query or, if the query is
+ * valid, up to 100 issues of the body. A route without a query reports only the first parameter that it gets.
  */
 export function inputReader(route: PortalRoute, parts: PortalParts): (request: FastifyRequest, who: Requester) => Promise<Input> {
   const query = route.query === undefined ? noQuery : validator(route.query);
@@ -47,7 +47,7 @@ function validator(schema: TSchema): (value: unknown) => unknown {
   };
 }
 
-/** The bodies of callers who are not signed in are counted together. */
+/** All callers who are not signed in share one memory allowance for bodies, as if they were one person. */
 const ANONYMOUS = 'nobody';
 
 /**

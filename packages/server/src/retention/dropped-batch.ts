@@ -10,13 +10,16 @@ export interface DroppedBatch {
   next: string | undefined;
   /** The number of dropped traces, telemetry requests or exports. */
   dropped: number;
-  /** The number of records that are kept because something names them. */
+  /** The number of due records that were kept because other records refer to them (storage/run-holds.ts). Always 0 for exports. */
   held: number;
   /** IDs of segments that could not be read. */
   unreadable: readonly string[];
 }
 
-/** The counts of what a batch dropped, as members of its entry in the audit ledger. */
+/**
+ * What a batch dropped, as members of its entry in the audit ledger: the kind of the records, the counts, and for traces the number of the
+ * event in the log `traces`.
+ */
 type DropCounts = Exclude<ServiceMetadata<'retention.dropped'>, null>;
 
 /** Appends the entry of the audit ledger for a batch. */

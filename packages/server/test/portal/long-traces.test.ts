@@ -7,9 +7,9 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const SUBMISSIONS = 80;
 const SPANS = 150;
-/** The limit of steps read for a page of 1,000: its own steps, and those of further submissions that are read with its last ones. */
+/** The maximum number of steps read for a page of 1,000. Statements read whole submissions, so they also read steps of other pages. */
 const READ_BY_PAGE_MAX = 4000;
-/** The limit of steps read of one trace for the models of an agent: those of its latest 50 submissions. */
+/** The maximum number of steps read of one trace to list an agent's models: the steps of the latest 50 submissions of the trace. */
 const READ_BY_MODELS_MAX = 50 * SPANS;
 
 let server: TestServer;

@@ -1,9 +1,10 @@
 /*
- * Makes the database of this version for upgrade.test.ts: `npm run upgrade-fixture`. It has rows in every table except
- * `sign_in_attempts`. Run it before the release of each version with a new migration, and commit both files.
+ * Makes the database of this version for upgrade.test.ts: `npm run upgrade-fixture`. The database has rows in every table except
+ * `sign_in_attempts`. Run this script before the release of each version with a new migration. Commit the two files that it writes to
+ * test/fixtures/databases: VERSION.backup and VERSION.json.
  *
- * Let its clock be far in the past (`FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f '-700d' npm run upgrade-fixture`): a server whose clock is
- * earlier than the newest row of a log writes nothing.
+ * Run it with a clock far in the past: `FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f '-700d' npm run upgrade-fixture`. The test starts a
+ * server on this database, and a server writes nothing while its clock is earlier than the newest row of a log.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

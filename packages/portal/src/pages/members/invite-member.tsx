@@ -57,7 +57,7 @@ export function InviteMember(props: {
           onChange={({ currentTarget }) => setRole(currentTarget.value)}
           data={[
             { value: 'viewer', label: 'Viewer: read-only access' },
-            { value: 'approver', label: 'Approver: also approves evaluations' },
+            { value: 'approver', label: 'Approver: also approves evaluations and closes re-certifications' },
             { value: 'admin', label: 'Admin: full access' },
           ]}
           error={fieldError(mutation.error, 'role')}
