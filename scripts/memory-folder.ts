@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { freemem } from 'node:os';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isAlive } from '../packages/embedded-database/test/harness/processes.ts';
 
 /** The file system in memory that Linux systems have. */
 const MEMORY = '/dev/shm';
@@ -9,7 +9,11 @@ const MEMORY = '/dev/shm';
 /** The free space that is required, in the file system and of the memory. The tests use at most a third of it, 0.8 GiB on two cores. */
 const FREE_BYTES_MIN = 3 * 1024 ** 3;
 
+/** The name contains the pid of the process that created the folder. */
 const NAME = /^countersign-(\d+)$/;
+
+/** The file in the folder with the pid of the process that runs the tests. */
+const USER_FILE = 'user.pid';
 
 /**
  * Creates a folder in memory for the temporary files of the tests: they create and remove hundreds of databases of 300 files, which takes
@@ -20,9 +24,10 @@ export function createMemoryFolder(): string | undefined {
   try {
     removeAbandoned();
     const { bavail, bsize } = statfsSync(MEMORY);
-    if (bavail * bsize < FREE_BYTES_MIN || freemem() < FREE_BYTES_MIN) return undefined;
+    if (bavail * bsize < FREE_BYTES_MIN || process.availableMemory() < FREE_BYTES_MIN) return undefined;
     const folder = join(MEMORY, `countersign-${process.pid}`);
-    mkdirSync(folder, { mode: 0o755 }); // when run by root, PostgreSQL runs as another user that needs access
+    mkdirSync(folder);
+    chmodSync(folder, 0o755); // when run by root, PostgreSQL runs as another user that needs access
     if (canRunPrograms(folder)) return folder;
     rmSync(folder, { recursive: true });
   } catch {
@@ -31,19 +36,29 @@ export function createMemoryFolder(): string | undefined {
   return undefined;
 }
 
+/** Records the process that runs the tests. If its parent is killed, the folder is kept until this process ends too. */
+export function recordUser(folder: string, pid: number): void {
+  writeFileSync(join(folder, USER_FILE), String(pid));
+}
+
 function removeAbandoned(): void {
   for (const name of readdirSync(MEMORY)) {
-    const pid = NAME.exec(name)?.[1];
-    if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(MEMORY, name), { recursive: true, force: true });
+    const creator = NAME.exec(name)?.[1];
+    const folder = join(MEMORY, name);
+    if (creator === undefined || [Number(creator), ...usersOf(folder)].some(isAlive)) continue;
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // The folder belongs to another user.
+    }
   }
 }
 
-function isRunning(pid: number): boolean {
+function usersOf(folder: string): number[] {
   try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return [Number.parseInt(readFileSync(join(folder, USER_FILE), 'utf8'), 10)];
+  } catch {
+    return []; // the creator was killed before it started the tests
   }
 }
 

@@ -1,11 +1,14 @@
-import { spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createMemoryFolder } from './memory-folder.ts';
+import { createMemoryFolder, recordUser } from './memory-folder.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
+
+const SIGNALS: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** How a run of the tests ended. */
 export interface TestRun {
@@ -15,21 +18,46 @@ export interface TestRun {
 
 /**
  * Runs vitest in the root of the repository with its output on the terminal, and counts the tests. Their temporary files are in memory if
- * it is large enough and TMPDIR is not set.
+ * it is large enough and TMPDIR is not set. After a signal, vitest ends first, then its files are removed.
  */
-export function runVitest(args: readonly string[]): TestRun {
+export async function runVitest(args: readonly string[]): Promise<TestRun> {
   const inMemory = process.env.TMPDIR === undefined ? createMemoryFolder() : undefined;
   const folder = mkdtempSync(join(inMemory ?? tmpdir(), 'countersign-results-'));
   const results = join(folder, 'results.json');
   const vitest = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${results}`, ...args];
-  const { status } = spawnSync(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitest], {
+  const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...vitest], {
     cwd: root,
     stdio: 'inherit',
     env: { ...process.env, ...(inMemory === undefined ? {} : { TMPDIR: inMemory }) },
   });
-  const counts = countsOf(results);
-  rmSync(inMemory ?? folder, { recursive: true, force: true });
-  return { status, counts };
+  try {
+    if (inMemory !== undefined && child.pid !== undefined) recordUser(inMemory, child.pid);
+    const status = await statusOf(child);
+    return { status, counts: countsOf(results) };
+  } finally {
+    removeFolder(inMemory ?? folder);
+  }
+}
+
+/** Passes signals on to a child process until it ends. Returns its exit code, or null if a signal ended it. */
+async function statusOf(child: ChildProcess): Promise<number | null> {
+  const passOn = (signal: NodeJS.Signals) => child.kill(signal);
+  for (const signal of SIGNALS) process.on(signal, passOn);
+  try {
+    const [status] = await once(child, 'exit');
+    return status;
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, passOn);
+  }
+}
+
+/** Removes a folder. After a signal, PostgreSQL may still write to it while it shuts down. */
+function removeFolder(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  } catch {
+    // The next run removes what is left.
+  }
 }
 
 /** The counts that vitest wrote. A test file that cannot be loaded counts as one failure, and so does a run that wrote no results. */

@@ -27,7 +27,7 @@ for (const { command, args, remedy } of PREREQUISITES) {
 }
 
 const checks = chosen.length === 0 ? runChecks() : { passed: [], failed: [] };
-const { status, counts } = runVitest(chosen);
+const { status, counts } = await runVitest(chosen);
 
 const failed = counts.failed + checks.failed.length;
 if (checks.failed.length > 0) process.stderr.write(`failed checks: ${checks.failed.join(', ')} (see above)\n`);

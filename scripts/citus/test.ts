@@ -16,7 +16,7 @@ try {
 }
 
 const startedAt = performance.now();
-const { status, counts } = runVitest(['--config', 'vitest.citus.config.ts', ...process.argv.slice(2)]);
+const { status, counts } = await runVitest(['--config', 'vitest.citus.config.ts', ...process.argv.slice(2)]);
 const seconds = Math.round((performance.now() - startedAt) / 1000);
 process.stdout.write('Not on Citus:\n');
 for (const { files, test, reason } of SKIPPED_ON_CITUS) process.stdout.write(`  ${files ?? test}: ${reason}\n`);
