@@ -1,10 +1,10 @@
 // Builds the server for tests that start it in a process of its own: it starts in half the processor time of the sources, because its
-// dependencies are bundled in too. The layout is that of the package. Prints the path of main.js.
+// dependencies are bundled in too. The layout is that of the package. The argument is the folder, with a slash at its end.
 import { cpSync, rmSync, symlinkSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { bundle, dependencies, home } from './bundle.js';
 
-// In node_modules, because the embedded PostgreSQL is looked for from here.
-const folder = `${home}node_modules/.cache/server-for-tests/`;
+const folder = process.argv[2];
 
 rmSync(folder, { recursive: true, force: true });
 await bundle({
@@ -15,5 +15,21 @@ await bundle({
   banner: { js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);` },
 });
 symlinkSync(`${home}migrations`, `${folder}migrations`);
-cpSync(`${home}../portal/dist`, `${folder}portal`, { recursive: true });
-process.stdout.write(`${folder}dist/main.js`);
+// scripts/build-portal.sh may replace the pages during the copy.
+if (!copyPages()) {
+  await sleep(500);
+  if (!copyPages())
+    process.stderr.write('The pages of the portal are not built: tests of them fail. Run scripts/build-portal.sh.\n');
+}
+
+/** Copies the built pages of the portal. Returns false if files were missing; then nothing is copied. */
+function copyPages() {
+  try {
+    cpSync(`${home}../portal/dist`, `${folder}portal`, { recursive: true });
+    return true;
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+    rmSync(`${folder}portal`, { recursive: true, force: true });
+    return false;
+  }
+}

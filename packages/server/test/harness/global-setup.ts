@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { acquireEmbeddedDatabase, type ConnectionSettings } from '@countersign/embedded-database';
 import type { TestProject } from 'vitest/node';
 import type { CitusNode } from '../../../../scripts/citus/nodes.ts';
+import { isAlive } from '../../../embedded-database/test/harness/processes.ts';
 import { migrate } from '../../src/database/migrate.ts';
 
 /** The PostgreSQL of one test run, with a migrated template that each test file clones. */
@@ -25,13 +26,20 @@ declare module 'vitest' {
 
 const bundle = fileURLToPath(new URL('../../scripts/test-bundle.js', import.meta.url));
 
+/** The bundles of all runs are in node_modules, because the embedded PostgreSQL is looked for from there. */
+const bundles = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url));
+
+/** The bundle of a run. The name contains the pid of vitest, because two runs may use the same checkout. */
+const BUNDLE_NAME = /^server-for-tests-(\d+)$/;
+
 /**
  * Starts PostgreSQL once for the whole run and stops it at the end. Bundles the server for tests that start it in a process of its own
  * (fixtures/server-process.ts). A run of only the tier `unit` needs neither.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (project.vitest.projects.every(({ name }) => name === 'unit')) return undefined;
-  process.env.SERVER_FOR_TESTS = execFileSync(process.execPath, [bundle], { encoding: 'utf8' });
+  const serverFolder = bundleServer();
+  process.env.SERVER_FOR_TESTS = `${serverFolder}dist/main.js`;
   const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
   chmodSync(folder, 0o755); // when run by root, PostgreSQL runs as another user that needs access
   const embedded = await acquireEmbeddedDatabase({
@@ -43,6 +51,18 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   project.provide('cluster', { superuser: embedded.superuser, owner: embedded.owner, server: embedded.server });
   return async () => {
     await embedded.release();
-    rmSync(folder, { recursive: true, force: true });
+    for (const path of [folder, serverFolder]) rmSync(path, { recursive: true, force: true });
   };
+}
+
+/** Bundles the server into a folder of this run, and removes the folders that killed runs have left. */
+function bundleServer(): string {
+  mkdirSync(bundles, { recursive: true });
+  for (const name of readdirSync(bundles)) {
+    const pid = BUNDLE_NAME.exec(name)?.[1];
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(`${bundles}${name}`, { recursive: true, force: true });
+  }
+  const folder = `${bundles}server-for-tests-${process.pid}/`;
+  execFileSync(process.execPath, [bundle, folder], { stdio: 'inherit' });
+  return folder;
 }
