@@ -9,8 +9,8 @@ const COUNTED_BYTES_MIN = 16 * 1024;
 /** A response is written in chunks of this size, the next after the previous one is sent. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** The memory of a response of several pages: the page being sent and the one being read (storage/log-pages.ts). */
-const PAGES_BYTES = 8 * 1024 * 1024;
+/** The memory of a response of several pages of 4 MiB (ledger/export.ts): `stream` takes two, and then the third is being read. */
+const PAGES_BYTES = 12 * 1024 * 1024;
 
 /**
  * The maximum number of listeners of a connection before Node warns of a leak: those of each active response (paced-input.ts), of Node and

@@ -19,8 +19,11 @@ export interface ExportPage {
   head: string;
 }
 
-/** Pages in memory at the same time: the returned one, and the next one, which is being read. */
-const PAGES_AHEAD = 2;
+/**
+ * The maximum number of pages in memory: two that the response has taken (http/outgoing.ts), and the next one, which is being read. A row
+ * above PAGE_BYTES_MAX is reserved only if it is on these first pages, because the sizes of all rows of a log take too long to read.
+ */
+const PAGES_IN_MEMORY = 3;
 
 /** A range of rows by seq, both ends included. By default all rows. */
 export interface ExportRange {
@@ -103,9 +106,9 @@ async function* exportPages<Row extends { seq: number }>(
     const extent = await readLogExtent(tx, log);
     const rows = { firstSeq: Math.max(from, extent.firstSeq), lastSeq: Math.min(to ?? extent.lastSeq, extent.lastSeq) };
     if (reserve !== undefined) {
-      const lastOfPages = Math.min(rows.lastSeq, rows.firstSeq - 1 + PAGES_AHEAD * PAGE_ROWS);
+      const lastOfPages = Math.min(rows.lastSeq, rows.firstSeq - 1 + PAGES_IN_MEMORY * PAGE_ROWS);
       const { total, largest } = await readDocumentSizes(tx, log, rows.firstSeq, lastOfPages);
-      reserve(Math.min(total, PAGES_AHEAD * Math.max(PAGE_BYTES_MAX, largest)));
+      reserve(Math.min(total, PAGES_IN_MEMORY * Math.max(PAGE_BYTES_MAX, largest)));
     }
     return rows;
   });

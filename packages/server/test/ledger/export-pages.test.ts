@@ -53,6 +53,9 @@ async function exported(tenantId: string, log: keyof typeof INSERT) {
 
 const LINE_BYTES = 40;
 
+/** A response takes two pages before it starts. Then the third is being read. */
+const bytesInMemory = ([first, second, third]: number[]) => first! + second! + third!;
+
 describe('the pages of an export', () => {
   test.each(Object.keys(INSERT) as (keyof typeof INSERT)[])(
     'of the log %s are limited in bytes and fit what is reserved',
@@ -62,7 +65,7 @@ describe('the pages of an export', () => {
       const { pages, entries, reserved } = await exported(tenantId, log);
       expect(entries).toBe(70);
       expect(pages.filter((bytes) => bytes > PAGE_BYTES_MAX + 16 * LINE_BYTES)).toEqual([]);
-      expect(pages[0]! + pages[1]!).toBeLessThanOrEqual(reserved + 32 * LINE_BYTES);
+      expect(bytesInMemory(pages)).toBeLessThanOrEqual(reserved + 48 * LINE_BYTES);
     },
   );
 
@@ -71,7 +74,7 @@ describe('the pages of an export', () => {
     await store(tenantId, 'traces', new Map([1000, 9 * 1024 * 1024, 1000].map((bytes, index) => [index + 1, bytes])));
     const { pages, reserved } = await exported(tenantId, 'traces');
     expect(pages).toHaveLength(3);
-    expect(pages[0]! + pages[1]!).toBeLessThanOrEqual(reserved + 2 * LINE_BYTES);
+    expect(bytesInMemory(pages)).toBeLessThanOrEqual(reserved + 3 * LINE_BYTES);
   });
 
   test('continue after a gap of any size', async () => {
