@@ -68,7 +68,8 @@ export const listDecidedApprovals = (
 ): Promise<ApprovalListRow[]> =>
   tx.run(DECIDED, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, agentId, limit, status]);
 
-// The IDs of evaluations are in the order of their creation, and the primary key is the only index over all approvals.
+// The IDs of evaluations are in the order of their creation. With an agent, PostgreSQL follows the primary key if the agent has many
+// approvals, and sorts those of the index approvals_of_agent if it has few.
 const ALL = listOf(
   'portal_list_all_approvals',
   `SELECT * FROM countersign.approvals AS p
