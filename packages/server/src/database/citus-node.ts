@@ -36,7 +36,9 @@ export function onNode(address: DatabaseAddress, { host, port }: NodeAddress): D
 /** The time between two attempts to connect to a node that was not reachable. */
 const PROBE_EVERY_MS = 5_000;
 
-/** A node of Citus and the connections to it. They are used after a first connection has succeeded. */
+const PROBE = { text: 'SELECT 1', query_timeout: 2_000 };
+
+/** A node of Citus and the connections to it. They are used after a first statement has succeeded. */
 export class CitusNode {
   readonly pools: NodePools;
   /** Its host and port. */
@@ -70,7 +72,8 @@ export class CitusNode {
   async #probe(): Promise<void> {
     this.#probeAt = performance.now() + PROBE_EVERY_MS;
     try {
-      (await this.pools.write.connect()).release();
+      // A statement, because an idle connection may belong to a node that hangs.
+      await this.pools.write.query(PROBE);
     } catch (error) {
       this.noteFailure(error);
       return;

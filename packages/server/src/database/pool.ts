@@ -50,6 +50,10 @@ export const openFairPool = (address: DatabaseAddress, size: PoolSize): FairPool
 interface PoolSize {
   size: number;
   name: string;
+  /** The longest wait for a connection. Default: 5,000. */
+  connectTimeoutMs?: number;
+  /** The age at which a connection is replaced. Default: never. */
+  lifetimeSeconds?: number;
 }
 
 /** The limits of waiting reads, of one tenant and of all, and the longest wait. Pages send up to six requests at once. */
@@ -65,12 +69,16 @@ export class FairPool extends pg.Pool {
   }
 }
 
-const poolConfig = (address: DatabaseAddress, { size, name }: PoolSize): pg.PoolConfig =>
+const poolConfig = (
+  address: DatabaseAddress,
+  { size, name, connectTimeoutMs = 5_000, lifetimeSeconds = 0 }: PoolSize,
+): pg.PoolConfig =>
   ({
     ...address,
     max: size,
     application_name: `countersign-${name}`,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: connectTimeoutMs,
+    maxLifetimeSeconds: lifetimeSeconds,
     query_timeout: RESPONSE_TIMEOUT_MS,
     idleTimeoutMillis: 0,
     keepAlive: true,

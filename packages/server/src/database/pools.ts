@@ -6,6 +6,9 @@ import { shareSeals, useSealsOf } from './seals.ts';
 
 const LOOKUP_CONNECTIONS = 2;
 
+/** Renewed, because after a failover behind the same address an old connection would still reach the old primary. */
+const NODE_LOOKUP = { size: LOOKUP_CONNECTIONS, name: 'node-lookup', connectTimeoutMs: 2_000, lifetimeSeconds: 60 };
+
 /** The connections of a process, separated by purpose, so that slow work does not delay fast work. */
 export interface Pools {
   /** For writing, one batch per connection. */
@@ -66,7 +69,7 @@ export function openNodePools(address: DatabaseAddress, { pool }: Pick<Pools, 'p
   const write = openShardPool(address, { size: writers, name: 'node' });
   useClockOf(write, pool);
   useSealsOf(write, pool);
-  return { write, lookup: openShardPool(address, { size: LOOKUP_CONNECTIONS, name: 'node-lookup' }) };
+  return { write, lookup: openShardPool(address, NODE_LOOKUP) };
 }
 
 /** Gives the pools the master secret, with which stored data is sealed and verified. */

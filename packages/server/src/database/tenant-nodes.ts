@@ -167,7 +167,7 @@ export class TenantNodes {
 
   /** Tenants of the same shards share their statements. */
   #groupOf(names: ShardNames): ShardGroup {
-    const name = JSON.stringify([[...names.shards.values()].sort(), [...names.views.values()]]);
+    const name = JSON.stringify([[...names.shards.values()].sort(), [...names.views.values()], [...names.references.values()]]);
     const group = this.#groups.get(name) ?? new ShardGroup(names);
     this.#groups.set(name, group);
     return group;

@@ -27,7 +27,7 @@ export class Authenticator {
   constructor(pool: Pool, nodes: TenantNodes | undefined) {
     this.#pool = pool;
     const onNodes = nodes === undefined ? undefined : new KeysOnNodes(pool, nodes);
-    this.#lookups = new KeyLookups((prefixes) => onNodes?.find(prefixes) ?? findKeys(pool, prefixes));
+    this.#lookups = new KeyLookups((prefixes) => onNodes?.find(prefixes) ?? [{ prefixes, found: findKeys(pool, prefixes) }]);
   }
 
   /** The principal of a request, if its key has the scope. All invalid keys get the same 401. */
@@ -82,26 +82,31 @@ const insufficientScope = (scope: KeyScope): ApiError =>
     },
   );
 
-/** The keys of one query. */
+/** The keys of one tick. */
 interface Lookup {
   prefixes: Set<string>;
-  found: Promise<ReadonlyMap<string, KeyRecord>>;
+  /** The part of each prefix. */
+  found: Promise<ReadonlyMap<string, Promise<ReadonlyMap<string, KeyRecord>>>>;
 }
+
+/** Looks up the keys with these prefixes, in parts that do not wait for each other. */
+type FindKeys = (prefixes: readonly string[]) => readonly { prefixes: readonly string[]; found: Promise<KeyRecord[]> }[];
 
 /** Reads keys from the database for every request. The requests of one tick share a query. */
 class KeyLookups {
-  readonly #findKeys: (prefixes: readonly string[]) => Promise<KeyRecord[]>;
+  readonly #findKeys: FindKeys;
   #next: Lookup | undefined;
 
-  constructor(findKeys: (prefixes: readonly string[]) => Promise<KeyRecord[]>) {
-    this.#findKeys = findKeys;
+  constructor(find: FindKeys) {
+    this.#findKeys = find;
   }
 
   /** The key with a prefix. The database is read after this call. */
   async find(prefix: string): Promise<KeyRecord | undefined> {
     this.#next ??= this.#prepare();
     this.#next.prefixes.add(prefix);
-    return (await this.#next.found).get(prefix);
+    const parts = await this.#next.found;
+    return (await parts.get(prefix))?.get(prefix);
   }
 
   #prepare(): Lookup {
@@ -114,12 +119,13 @@ class KeyLookups {
     return { prefixes, found };
   }
 
-  async #read(prefixes: ReadonlySet<string>): Promise<ReadonlyMap<string, KeyRecord>> {
-    try {
-      return new Map((await this.#findKeys([...prefixes])).map((key) => [key.prefix, key]));
-    } catch (error) {
-      return asUnavailable(error);
+  #read(prefixes: ReadonlySet<string>): ReadonlyMap<string, Promise<ReadonlyMap<string, KeyRecord>>> {
+    const parts = new Map<string, Promise<ReadonlyMap<string, KeyRecord>>>();
+    for (const part of this.#findKeys([...prefixes])) {
+      const found = part.found.then((keys) => new Map(keys.map((key) => [key.prefix, key])), asUnavailable);
+      for (const prefix of part.prefixes) parts.set(prefix, found);
     }
+    return parts;
   }
 }
 

@@ -46,13 +46,18 @@ async function findKeysOnCitus(pool: Pool, prefixes: readonly string[]): Promise
     values: [prefixes],
   });
   if (keys.length === 0) return [];
-  const { rows: trails } = await pool.query<{ tenantId: string; size: number }>({
+  const sizes = await findTrailSizes(pool, [...new Set(keys.map(({ tenantId }) => tenantId))]);
+  return keys.map((key) => ({ ...key, trailSize: sizes.get(key.tenantId) ?? 0 }));
+}
+
+/** The number of events in the key audit trail of each of these tenants. */
+export async function findTrailSizes(pool: Pool, tenantIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await pool.query<{ tenantId: string; size: number }>({
     name: 'find_trail_sizes',
     text: `SELECT tenant_id AS "tenantId", seq AS size FROM countersign.log_heads WHERE log = 'keys' AND tenant_id = ANY ($1::uuid[])`,
-    values: [[...new Set(keys.map(({ tenantId }) => tenantId))]],
+    values: [tenantIds],
   });
-  const sizes = new Map(trails.map(({ tenantId, size }) => [tenantId, size]));
-  return keys.map((key) => ({ ...key, trailSize: sizes.get(key.tenantId) ?? 0 }));
+  return new Map(rows.map(({ tenantId, size }) => [tenantId, size]));
 }
 
 /** A key's row, to be compared with the key audit trail. */

@@ -1,6 +1,8 @@
 import type { Pool } from 'pg';
+import type { CitusNode } from '../database/citus-node.ts';
 import { isDatabaseAway } from '../database/pool.ts';
 import type { Place, TenantNodes } from '../database/tenant-nodes.ts';
+import { ignoreRejection } from '../database/transaction.ts';
 import { FIND_KEYS, findKeys, type KeyRecord } from './ingestion-keys.ts';
 
 /** $1: IDs of shards. The address of the node of each. */
@@ -12,6 +14,12 @@ const FIND_NODES = {
           WHERE placement.shardid = ANY ($1::bigint[]) AND placement.shardstate = 1 GROUP BY 1`,
 };
 
+/** The longest wait for a node. Then the coordinator is asked. */
+const NODE_TIMEOUT_MS = 2_000;
+
+/** How long a node is not asked after it did not respond. */
+const PAUSE_MS = 5_000;
+
 /** The largest number of remembered prefixes. Above it, all are forgotten. */
 const PREFIXES_MAX = 30_000;
 
@@ -22,13 +30,17 @@ interface GroupLookup {
   prefixes: string[];
 }
 
+/** The node of each shard, by the ID of the shard. */
+type NodesOfShards = ReadonlyMap<string, string>;
+
 /**
  * Looks up keys on the nodes of their tenants, which have a copy of the keys and the heads of the key audit trails. Through the coordinator
  * it takes two statements, one of them forwarded to a node, which costs a third of the time of an audit entry (docs/decisions/0059).
  *
- * The coordinator is asked at the same time where the shards are. All events of keys are written through the coordinator. So if it still
- * knows the shards at this node after the look-up began, the node has every event that was acknowledged before. If the answer is another,
- * or anything fails, the keys are looked up through the coordinator.
+ * The coordinator is asked at the same time where the shards are. All events of keys are written through the coordinator, and are
+ * acknowledged when their node shows them. So if the coordinator still knows the shards at this node after the look-up began, the node
+ * shows every event that was acknowledged before. If the answer is another, or the node fails, the keys are looked up through the
+ * coordinator.
  */
 export class KeysOnNodes {
   readonly #pool: Pool;
@@ -36,6 +48,8 @@ export class KeysOnNodes {
   readonly #findKeys: typeof findKeys;
   /** The tenant of each prefix that was found. It never changes. */
   readonly #tenants = new Map<string, string>();
+  /** Until when a node is not asked, by `performance.now()`. */
+  readonly #pausedUntil = new WeakMap<CitusNode, number>();
 
   /** @param find looks up keys through the coordinator. */
   constructor(pool: Pool, nodes: TenantNodes, find = findKeys) {
@@ -44,16 +58,15 @@ export class KeysOnNodes {
     this.#findKeys = find;
   }
 
-  /** Like `findKeys`. */
-  async find(prefixes: readonly string[]): Promise<KeyRecord[]> {
+  /** The keys with these prefixes, in parts that do not wait for each other, so that a hanging node delays only its own tenants. */
+  find(prefixes: readonly string[]): { prefixes: readonly string[]; found: Promise<KeyRecord[]> }[] {
     const groups = this.#groupsOf(prefixes);
     const placed = new Set(groups.flatMap((group) => group.prefixes));
-    const [onNodes, others] = await Promise.all([
-      this.#onNodes(groups),
-      this.#throughCoordinator(prefixes.filter((prefix) => !placed.has(prefix))),
-    ]);
-    for (const { prefix } of onNodes) placed.delete(prefix);
-    return [...onNodes, ...others, ...(await this.#throughCoordinator([...placed]))];
+    const others = prefixes.filter((prefix) => !placed.has(prefix));
+    const parts = others.length === 0 ? [] : [{ prefixes: others, found: this.#throughCoordinator(others) }];
+    if (groups.length === 0) return parts;
+    const nodes = ignoreRejection(this.#nodesOf(groups.map(({ place }) => place.shards.id)));
+    return [...parts, ...groups.map((group) => ({ prefixes: group.prefixes, found: this.#findGroup(group, nodes) }))];
   }
 
   async #throughCoordinator(prefixes: readonly string[]): Promise<KeyRecord[]> {
@@ -71,6 +84,7 @@ export class KeysOnNodes {
       const tenant = this.#tenants.get(prefix);
       const place = tenant === undefined ? undefined : this.#nodes.placeOf(tenant);
       if (tenant === undefined || place === undefined) continue;
+      if (performance.now() < (this.#pausedUntil.get(place.node) ?? 0)) continue;
       const group = groups.get(place.shards.id) ?? { place, tenants: new Set(), prefixes: [] };
       groups.set(place.shards.id, group);
       group.tenants.add(tenant);
@@ -79,36 +93,33 @@ export class KeysOnNodes {
     return [...groups.values()];
   }
 
-  /** The keys that are found on their nodes. Never rejects. */
-  async #onNodes(groups: readonly GroupLookup[]): Promise<KeyRecord[]> {
-    if (groups.length === 0) return [];
-    const reading = groups.map((group) => this.#read(group));
-    const nodes = await this.#nodesOf(groups.map(({ place }) => place.shards.id));
-    const found = await Promise.all(reading);
-    if (nodes === undefined) return [];
-    return groups.flatMap(({ place, tenants }, index) => {
-      if (nodes.get(place.shards.id) === place.node.name) return found[index]!.filter(({ tenantId }) => tenants.has(tenantId));
+  async #findGroup(group: GroupLookup, nodes: Promise<NodesOfShards>): Promise<KeyRecord[]> {
+    const { place, tenants, prefixes } = group;
+    const [rows, known] = await Promise.all([this.#read(group), nodes]);
+    if (known.get(place.shards.id) !== place.node.name) {
       for (const tenant of tenants) this.#nodes.forgetPlace(tenant);
-      return [];
-    });
+      return this.#throughCoordinator(prefixes);
+    }
+    const found = rows.filter(({ tenantId }) => tenants.has(tenantId));
+    const missing = new Set(prefixes);
+    for (const { prefix } of found) missing.delete(prefix);
+    return [...found, ...(await this.#throughCoordinator([...missing]))];
   }
 
+  /** The keys on the node; none if it fails. */
   async #read({ place: { node, shards }, prefixes }: GroupLookup): Promise<KeyRecord[]> {
     try {
-      return (await node.pools.lookup.query<KeyRecord>({ ...shards.reading(FIND_KEYS), values: [prefixes] })).rows;
+      const query = { ...shards.reading(FIND_KEYS), values: [prefixes], query_timeout: NODE_TIMEOUT_MS };
+      return (await node.pools.lookup.query<KeyRecord>(query)).rows;
     } catch (error) {
-      if (isDatabaseAway(error)) node.noteFailure(error);
+      if (isDatabaseAway(error)) this.#pausedUntil.set(node, performance.now() + PAUSE_MS);
       return [];
     }
   }
 
-  /** The address of the node of each shard; undefined if the coordinator does not respond. */
-  async #nodesOf(shards: readonly string[]): Promise<ReadonlyMap<string, string> | undefined> {
-    try {
-      const { rows } = await this.#pool.query<{ shard: string; node: string }>({ ...FIND_NODES, values: [shards] });
-      return new Map(rows.map(({ shard, node }) => [shard, node]));
-    } catch {
-      return undefined;
-    }
+  /** Rejects if the coordinator does not respond. */
+  async #nodesOf(shards: readonly string[]): Promise<NodesOfShards> {
+    const { rows } = await this.#pool.query<{ shard: string; node: string }>({ ...FIND_NODES, values: [shards] });
+    return new Map(rows.map(({ shard, node }) => [shard, node]));
   }
 }

@@ -5,8 +5,10 @@ import { hashKeyEvent, type KeyEvent } from '@countersign/core/domain/key-event'
 import type { KeyState, KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
 import { digests } from '../crypto/digests.ts';
+import { isOnCitus } from '../database/citus-connections.ts';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { advance, lockLogs } from '../ledger/advance.ts';
+import { awaitKeyEvent } from '../ledger/await-key-event.ts';
 import { credentialOf, keyStates } from '../ledger/key-states.ts';
 import { insertKey, lockKey, markRevoked, replaceScopes, replaceSecret } from '../storage/ingestion-keys.ts';
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
@@ -118,15 +120,25 @@ interface KeyAct {
   record(action: KeyAction, key: KeyDescription): void;
 }
 
-/** Runs one change of a key, with its event in the key audit trail, in one transaction. */
+/**
+ * Runs one change of a key, with its event in the key audit trail, in one transaction. On Citus it returns when the event is visible.
+ * @throws OutcomeUnknownError if the event is committed but does not become visible.
+ */
 async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: KeyAct) => Promise<T>): Promise<T> {
-  return inTenantTransaction(pool, tenantId, async (tx) => {
+  const { result, seq } = await inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockLogs(tx, ['keys']);
     const keys = await keyStates.atHead(tx, head);
     await requireRoleStill(tx, by);
     const recordedBy = actorName(by);
-    return act({ tx, keys, record: (action, key) => append(tx, head, eventOf(tx, head, { action, key, recordedBy })) });
+    const result = await act({
+      tx,
+      keys,
+      record: (action, key) => append(tx, head, eventOf(tx, head, { action, key, recordedBy })),
+    });
+    return { result, seq: head.seq + 1 };
   });
+  if (await isOnCitus(pool)) await awaitKeyEvent(pool, tenantId, seq);
+  return result;
 }
 
 const eventOf = (

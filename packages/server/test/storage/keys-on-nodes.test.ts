@@ -21,23 +21,22 @@ let sent: string[];
 interface Cluster {
   onCoordinator: () => KeyRecord[];
   nodeOfShards: () => string;
-  onNode: () => KeyRecord[];
+  onNode: () => KeyRecord[] | Promise<never>;
   isReachable: boolean;
 }
 let cluster: Cluster;
-/** What was reported: tenants whose place was wrong, and failures of the node. */
+/** The tenants whose place was reported as wrong. */
 let forgotten: string[];
-let failures: unknown[];
 
 function fail(code: string): never {
   throw Object.assign(new Error('failed'), { code });
 }
 
-const poolOf = (where: string, respond: (name: string, values: unknown[]) => unknown[]): Pool =>
+const poolOf = (where: string, respond: (name: string, values: unknown[]) => unknown[] | Promise<never>): Pool =>
   ({
     query: async ({ name, values }: { name: string; values: unknown[] }) => {
       sent.push(`${where} ${name}`);
-      return { rows: respond(name, values) };
+      return { rows: await respond(name, values) };
     },
   }) as unknown as Pool;
 
@@ -48,7 +47,6 @@ const place: Place = {
   node: {
     name: HERE,
     pools: { lookup: poolOf('node', () => cluster.onNode()) },
-    noteFailure: (error: unknown) => void failures.push(error),
   } as unknown as Place['node'],
   shards: new ShardGroup({
     shards: new Map([['log_heads', '102001']]),
@@ -63,6 +61,8 @@ const nodes = {
 } as unknown as TenantNodes;
 
 let keys: KeysOnNodes;
+const find = async (prefixes: string[]): Promise<KeyRecord[]> =>
+  (await Promise.all(keys.find(prefixes).map(({ found }) => found))).flat();
 
 beforeEach(async () => {
   cluster = {
@@ -71,28 +71,28 @@ beforeEach(async () => {
     onNode: () => [keyOf('a', 'tenant-1', 2)],
     isReachable: true,
   };
-  [sent, forgotten, failures] = [[], [], []];
+  [sent, forgotten] = [[], []];
   const coordinator = poolOf('coordinator', (name, [wanted]) =>
     name === 'find_nodes_of_shards'
       ? [{ shard: '102001', node: cluster.nodeOfShards() }]
       : cluster.onCoordinator().filter(({ prefix }) => (wanted as string[]).includes(prefix)),
   );
   keys = new KeysOnNodes(coordinator, nodes, findOnCoordinator);
-  await keys.find(['a']); // from now on its tenant is known
+  await find(['a']); // from now on its tenant is known
   sent = [];
 });
 
 describe('the look-up of keys on nodes', () => {
   test('reads a key of a known tenant on its node, while the coordinator confirms the node', async () => {
-    expect(await keys.find(['a'])).toEqual([keyOf('a', 'tenant-1', 2)]);
-    expect(sent).toEqual(['node find_keys@102001', 'coordinator find_nodes_of_shards']);
+    expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 2)]);
+    expect(sent).toEqual(['coordinator find_nodes_of_shards', 'node find_keys@102001']);
   });
 
   test('reads an unknown prefix through the coordinator, and remembers its tenant', async () => {
-    expect(await keys.find(['b', 'a', 'nobody'])).toEqual([keyOf('a', 'tenant-1', 2), keyOf('b', 'tenant-2', 1)]);
-    expect(sent).toEqual(['node find_keys@102001', 'coordinator find_nodes_of_shards', 'coordinator find_keys']);
+    expect(await find(['b', 'a', 'nobody'])).toEqual([keyOf('b', 'tenant-2', 1), keyOf('a', 'tenant-1', 2)]);
+    expect(sent).toEqual(['coordinator find_keys', 'coordinator find_nodes_of_shards', 'node find_keys@102001']);
     cluster.onNode = () => [keyOf('b', 'tenant-2', 5)];
-    expect(await keys.find(['b'])).toEqual([keyOf('b', 'tenant-2', 5)]);
+    expect(await find(['b'])).toEqual([keyOf('b', 'tenant-2', 5)]);
   });
 
   test.each<[string, Partial<Cluster> & { places?: string[] }]>([
@@ -104,21 +104,30 @@ describe('the look-up of keys on nodes', () => {
     ['the shard was removed from the node', { onNode: () => fail('42P01') }],
   ])('reads the key through the coordinator if %s', async (_, { places = [], ...changes }) => {
     Object.assign(cluster, changes);
-    expect(await keys.find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
+    expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
     expect(sent.at(-1)).toBe('coordinator find_keys');
-    expect([forgotten, failures]).toEqual([places, []]);
+    expect(forgotten).toEqual(places);
   });
 
-  test('reads the key through the coordinator if the node does not respond, and notes the failure', async () => {
+  test('reads the key through the coordinator if the node does not respond, and does not ask the node for a while', async () => {
     cluster.onNode = () => fail('ECONNRESET');
-    expect(await keys.find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
-    expect(failures).toHaveLength(1);
+    expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
+    sent = [];
+    expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
+    expect(sent).toEqual(['coordinator find_keys']);
   });
 
-  test('fails if the coordinator does not respond, and forgets no place', async () => {
+  test('does not let a node that hangs delay other keys', async () => {
+    cluster.onNode = () => new Promise<never>(() => undefined);
+    const parts = keys.find(['a', 'b']);
+    expect(parts.map(({ prefixes }) => prefixes)).toEqual([['b'], ['a']]);
+    expect(await parts[0]!.found).toEqual([keyOf('b', 'tenant-2', 1)]);
+  });
+
+  test('fails at once if the coordinator does not respond, and forgets no place', async () => {
     cluster.nodeOfShards = () => fail('ECONNRESET');
-    cluster.onCoordinator = () => fail('ECONNRESET');
-    await expect(keys.find(['a'])).rejects.toMatchObject({ code: 'ECONNRESET' });
+    await expect(find(['a'])).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(sent).not.toContain('coordinator find_keys');
     expect(forgotten).toEqual([]);
   });
 });

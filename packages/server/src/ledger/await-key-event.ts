@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { OutcomeUnknownError } from '../database/pool.ts';
+import { findTrailSizes } from '../storage/ingestion-keys.ts';
+
+/** How long to wait, and how often to look, in milliseconds. */
+interface Patience {
+  waitMs: number;
+  everyMs: number;
+}
+
+/**
+ * Waits until the node of a tenant shows an event of its key audit trail. On Citus a transaction of several nodes is committed when all of
+ * them have prepared it. If a node fails just then, Citus reports success, and the node shows the event only after its recovery, which may
+ * be minutes later. Until then the former state of the key would be valid, so the change must not be acknowledged.
+ * @param seq the number of the event.
+ * @throws OutcomeUnknownError if the node does not show the event in time.
+ */
+export async function awaitKeyEvent(
+  pool: Pool,
+  tenantId: string,
+  seq: number,
+  { waitMs, everyMs }: Patience = { waitMs: 5_000, everyMs: 100 },
+): Promise<void> {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    const sizes = await findTrailSizes(pool, [tenantId]);
+    if ((sizes.get(tenantId) ?? 0) >= seq) return;
+    if (performance.now() > deadline)
+      throw new OutcomeUnknownError(
+        'the change of the key is committed, but a node of Citus has not applied it yet; until then the former state of the key is valid: list the keys again in a minute',
+      );
+    await sleep(everyMs);
+  }
+}
