@@ -99,7 +99,7 @@ describe('npm run demo', () => {
   });
 
   test('runs all chapters on a new server and shuts it down; with --keep, its sign-in link works once and the server runs until Ctrl-C', {
-    timeout: 120_000,
+    timeout: 480_000,
   }, async () => {
     const port = await freePort();
     const { code, stdout, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
@@ -138,7 +138,7 @@ describe('npm run demo', () => {
     expect(await isPortFree(port)).toBe(true);
   });
 
-  test('stops its server when it is terminated during the start', { timeout: 60_000 }, async () => {
+  test('stops its server when it is terminated during the start', { timeout: 240_000 }, async () => {
     const port = await freePort();
     const tour = takeTour({ COUNTERSIGN_PORT: String(port) });
     await once(tour.process.stderr!, 'data');
@@ -147,7 +147,7 @@ describe('npm run demo', () => {
     expect(await isPortFree(port)).toBe(true);
   });
 
-  test('exits with 2 when the server uses another database than the commands', { timeout: 60_000 }, async () => {
+  test('exits with 2 when the server uses another database than the commands', { timeout: 240_000 }, async () => {
     const { url } = await testServer();
     const { code, stderr } = await takeTour({ COUNTERSIGN_URL: url }).ended;
     expect(code, stderr).toBe(2);
