@@ -203,7 +203,7 @@ function readAttribute(reader: WireReader, end: number, attributes: Attributes):
   setAttribute(attributes, key, value);
 }
 
-/** Reads an AnyValue. Protobuf merges a message that occurs twice, so a list is appended to an earlier list. */
+/** Reads an AnyValue. Protobuf merges a message that occurs twice, so lists and objects are added to the earlier value in place. */
 function readAnyValue(reader: WireReader, end: number, earlier: Value): Value {
   let value = earlier;
   while (reader.at < end) {
@@ -220,8 +220,8 @@ function readAnyValue(reader: WireReader, end: number, earlier: Value): Value {
   return value;
 }
 
-function readList(reader: WireReader, end: number, earlier: readonly Value[]): Value[] {
-  const values = [...earlier];
+/** Reads the elements of an ArrayValue into `values`. */
+function readList(reader: WireReader, end: number, values: Value[]): Value[] {
   while (reader.at < end) {
     const tag = reader.tag();
     if (tag === 0x0a) values.push(readAnyValue(reader, reader.end(), null));
@@ -230,13 +230,17 @@ function readList(reader: WireReader, end: number, earlier: readonly Value[]): V
   return values;
 }
 
+/** Reads a KeyValueList. Its members are added to the earlier value if that is an object. */
 function readMembers(reader: WireReader, end: number, earlier: Value): Value {
-  const isObject = typeof earlier === 'object' && earlier !== null && !Array.isArray(earlier);
-  const members: Attributes = new Map(isObject ? Object.entries(earlier) : []);
+  const members: Attributes = new Map();
   while (reader.at < end) {
     const tag = reader.tag();
     if (tag === 0x0a) readAttribute(reader, reader.end(), members);
     else reader.skip(tag);
   }
-  return Object.fromEntries(members);
+  if (typeof earlier !== 'object' || earlier === null || Array.isArray(earlier)) return Object.fromEntries(members);
+  // An assignment to `__proto__` would not add a member.
+  for (const [name, value] of members)
+    Object.defineProperty(earlier, name, { value, writable: true, enumerable: true, configurable: true });
+  return earlier;
 }

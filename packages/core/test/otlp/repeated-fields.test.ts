@@ -1,0 +1,55 @@
+import protobuf from 'protobufjs/minimal.js';
+import { describe, expect, test } from 'vitest';
+import { readProtobufSpans } from '../../src/otlp/read-protobuf.ts';
+import { decodeSpans } from './reference-decoder.ts';
+
+// Protobuf merges a message field that occurs twice. Encoders do not write it twice, but any sender may.
+
+const field = (tag: number, ...parts: Uint8Array[]): Uint8Array =>
+  protobuf.Writer.create().uint32(tag).bytes(Buffer.concat(parts)).finish();
+const times = (count: number, bytes: Uint8Array): Uint8Array => Buffer.alloc(count * bytes.length, bytes);
+
+const text = (value: string) => field(0x0a, Buffer.from(value));
+const list = (...elements: Uint8Array[]) => field(0x2a, ...elements.map((element) => field(0x0a, element)));
+const keyValue = (key: string, ...values: Uint8Array[]) => field(0x0a, text(key), ...values.map((value) => field(0x12, value)));
+const object = (...members: Uint8Array[]) => field(0x32, ...members);
+
+/** An export of a span with this content. */
+const exportOf = (...span: Uint8Array[]) => field(0x0a, field(0x12, field(0x12, ...span)));
+/** An export of a span with an attribute that has these values. */
+const withValues = (...values: Uint8Array[]) => exportOf(field(0x4a, text('a'), ...values.map((value) => field(0x12, value))));
+
+const valueOfA = (body: Uint8Array) => readProtobufSpans(body)[0]!.attributes.get('a');
+const [EMPTY_LIST, EMPTY_OBJECT] = [list(), object()];
+const LISTS = Buffer.concat([list(text('a')), EMPTY_LIST, list(text('b'), text('c'))]);
+const OBJECTS = Buffer.concat([
+  object(keyValue('x', text('1')), keyValue('y', text('2'))),
+  EMPTY_OBJECT,
+  object(keyValue('x', text('3')), keyValue('7', text('4')), keyValue('__proto__', text('5'))),
+]);
+
+describe('the reader of protobuf', () => {
+  test.each<[string, Uint8Array, unknown]>([
+    ['repeated lists of a value', withValues(LISTS), ['a', 'b', 'c']],
+    ['lists of repeated values', withValues(list(text('a')), list(text('b'))), ['a', 'b']],
+    ['repeated objects of a value', withValues(OBJECTS), JSON.parse('{"x":"3","y":"2","7":"4","__proto__":"5"}')],
+    ['objects of repeated values', withValues(object(keyValue('x')), object(keyValue('y'))), { x: null, y: null }],
+    ['a list after an object', withValues(OBJECTS, LISTS), ['a', 'b', 'c']],
+    ['an object after a list', withValues(LISTS, object(keyValue('x'))), { x: null }],
+    ['a list after a text', withValues(LISTS, text('x'), list(text('d'))), ['d']],
+  ])('merges %s as protobufjs does', (_, body, value) => {
+    expect(valueOfA(body)).toEqual(value);
+    expect(JSON.stringify(decodeSpans(body)[0]!.attributes.get('a'))).toBe(JSON.stringify(valueOfA(body)));
+  });
+
+  test('merges repeated empty lists into a long list in linear time', { timeout: 20_000 }, () => {
+    const [elements, repetitions] = [times(64_000, field(0x0a)), times(64_000, EMPTY_LIST)];
+    expect(valueOfA(withValues(Buffer.concat([field(0x2a, elements), repetitions])))).toHaveLength(64_000);
+  });
+
+  test('merges repeated empty objects into a large object in linear time', { timeout: 10_000 }, () => {
+    const members = Array.from({ length: 10_000 }, (_, index) => keyValue(`${index}`));
+    const value = valueOfA(withValues(Buffer.concat([object(...members), times(10_000, EMPTY_OBJECT)])));
+    expect(Object.keys(value as object)).toHaveLength(10_000);
+  });
+});
