@@ -4,12 +4,17 @@ import { RECORDS_MAX, VALUES_MAX } from './records.ts';
 export interface ExportCounts {
   /** Spans, events, links, log records or data points. */
   records: number;
-  /** Values of attributes, and bodies of log records. */
+  /** Attributes, members of objects, elements of lists, and bodies of log records. */
   values: number;
 }
 
+export const noCounts = (): ExportCounts => ({ records: 0, values: 0 });
+
 const LIMITS = { records: RECORDS_MAX, values: VALUES_MAX } as const satisfies ExportCounts;
-const NAMES = { records: 'spans, events, links, log records or data points', values: 'values of attributes' } as const;
+const NAMES = {
+  records: 'spans, events, links, log records or data points',
+  values: 'attributes, list elements or bodies of log records',
+} as const;
 
 /** Counts more of a body. Returns whether it is still within the limit. */
 export function addToCount(counts: ExportCounts, what: keyof ExportCounts, number = 1): boolean {

@@ -1,30 +1,38 @@
-import { addToCount, type ExportCounts, tooMany } from './export-counts.ts';
+import { addToCount, type ExportCounts, noCounts, tooMany } from './export-counts.ts';
 import { DEPTH_MAX, MalformedExportError } from './records.ts';
 
 /** A message type: its message fields by number, and the count that it increases. */
 interface Shape {
-  readonly counts?: keyof ExportCounts;
-  readonly fields: { readonly [field: number]: Shape };
+  readonly counts: keyof ExportCounts | undefined;
+  /** Whether an encoder writes at most one of the message fields. Each further one counts as a value. */
+  readonly hasOneMessage: boolean;
+  readonly fields: Fields;
 }
+type Fields = { readonly [field: number]: Shape };
 
-const fields: Record<number, Shape> = {};
-const anyValue: Shape = { counts: 'values', fields };
-const keyValue: Shape = { fields: { 2: anyValue } };
-fields[5] = { fields: { 1: anyValue } };
-fields[6] = { fields: { 1: keyValue } };
+/** All shapes have the same members in the same order, so that V8 reads them without a lookup. */
+const plain = (fields: Fields): Shape => ({ counts: undefined, hasOneMessage: false, fields });
+const record = (fields: Fields): Shape => ({ counts: 'records', hasOneMessage: false, fields });
 
-const resource: Shape = { fields: { 1: keyValue } };
-const scope: Shape = { fields: { 3: keyValue } };
-const event: Shape = { counts: 'records', fields: { 3: keyValue } };
-const link: Shape = { counts: 'records', fields: { 4: keyValue } };
-const span: Shape = { counts: 'records', fields: { 9: keyValue, 11: event, 13: link, 15: { fields: {} } } };
-const logRecord: Shape = { counts: 'records', fields: { 5: anyValue, 6: keyValue } };
-const points: Shape = { fields: { 1: { counts: 'records', fields: {} } } };
-const metric: Shape = { fields: { 5: points, 7: points, 9: points, 10: points, 11: points } };
+const anyValueFields: Record<number, Shape> = {};
+/** The AnyValue of an attribute. The attribute is counted instead, because it may have no value. */
+const attributeValue: Shape = { counts: undefined, hasOneMessage: true, fields: anyValueFields };
+/** An AnyValue in a list, or the body of a log record. */
+const countedValue: Shape = { counts: 'values', hasOneMessage: true, fields: anyValueFields };
+const keyValue: Shape = { counts: 'values', hasOneMessage: true, fields: { 2: attributeValue } };
+anyValueFields[5] = plain({ 1: countedValue });
+anyValueFields[6] = plain({ 1: keyValue });
 
-const request = (record: Shape): Shape => ({
-  fields: { 1: { fields: { 1: resource, 2: { fields: { 1: scope, 2: record } } } } },
-});
+const resource = plain({ 1: keyValue });
+const scope = plain({ 3: keyValue });
+const event = record({ 3: keyValue });
+const link = record({ 4: keyValue });
+const span = record({ 9: keyValue, 11: event, 13: link, 15: plain({}) });
+const logRecord = record({ 5: countedValue, 6: keyValue });
+const points = plain({ 1: record({}) });
+const metric = plain({ 5: points, 7: points, 9: points, 10: points, 11: points });
+
+const request = (records: Shape): Shape => plain({ 1: plain({ 1: resource, 2: plain({ 1: scope, 2: records }) }) });
 
 /** The requests of the three signals, from opentelemetry/proto at v1.9.0. */
 const REQUESTS = { traces: request(span), logs: request(logRecord), metrics: request(metric) } as const;
@@ -32,10 +40,10 @@ export type Signal = keyof typeof REQUESTS;
 
 /**
  * Checks the wire format of a body and counts its records before it is decoded, because few bytes can become millions of objects.
+ * @param counts what was counted before; the counts of the body are added to it.
  * @throws MalformedExportError if the body is not protobuf, is nested too deeply, or contains too many records or values.
  */
-export function countProtobuf(signal: Signal, bytes: Uint8Array): ExportCounts {
-  const counts: ExportCounts = { records: 0, values: 0 };
+export function countProtobuf(signal: Signal, bytes: Uint8Array, counts = noCounts()): ExportCounts {
   walk(bytes, REQUESTS[signal], { at: 0, end: bytes.length, depth: 0 }, counts);
   return counts;
 }
@@ -49,6 +57,7 @@ interface Range {
 function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts: ExportCounts): void {
   if (depth > DEPTH_MAX) throw malformedError(`the body is nested more deeply than ${DEPTH_MAX} levels; flatten it`, at);
   if (shape.counts !== undefined && !addToCount(counts, shape.counts)) throw malformedError(tooMany(shape.counts), at);
+  let hasMessage = false;
   const cursor = { at };
   while (cursor.at < end) {
     const start = cursor.at;
@@ -63,7 +72,11 @@ function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts
       const length = readVarint(bytes, cursor, end);
       const fieldShape = shape.fields[field];
       if (cursor.at + length > end) throw malformedError('the body is not protobuf of OTLP: it is cut off', start);
-      if (fieldShape !== undefined) walk(bytes, fieldShape, { at: cursor.at, end: cursor.at + length, depth: depth + 1 }, counts);
+      if (fieldShape !== undefined) {
+        if (hasMessage && shape.hasOneMessage && !addToCount(counts, 'values')) throw malformedError(tooMany('values'), start);
+        hasMessage = true;
+        walk(bytes, fieldShape, { at: cursor.at, end: cursor.at + length, depth: depth + 1 }, counts);
+      }
       cursor.at += length;
     } else throw malformedError(`the body is not protobuf of OTLP: wire type ${wireType} is not used`, start);
     if (cursor.at > end) throw malformedError('the body is not protobuf of OTLP: it is cut off', start);

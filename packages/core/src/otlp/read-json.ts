@@ -1,4 +1,4 @@
-import { addToCount, type ExportCounts, tooMany } from './export-counts.ts';
+import { addToCount, type ExportCounts, noCounts, tooMany } from './export-counts.ts';
 import {
   type Attributes,
   hasRemoteParent,
@@ -11,20 +11,23 @@ import {
 
 type Json = Record<string, unknown>;
 
-/** The spans of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError. */
-export function readJsonSpans(body: unknown): SpanRecord[] {
+/**
+ * The spans of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError.
+ * @param counts what was counted before; the counts of the body are added to it.
+ */
+export function readJsonSpans(body: unknown, counts = noCounts()): SpanRecord[] {
   const records: SpanRecord[] = [];
-  forEachRecord(body, ['resourceSpans', 'scopeSpans', 'spans'], (span, place) => {
+  forEachRecord(body, { members: ['resourceSpans', 'scopeSpans', 'spans'], counts }, (span, place) => {
     countRecord(place.counts, place.at);
     records.push(spanRecord(span, place));
   });
   return records;
 }
 
-/** The log records of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError. */
-export function readJsonLogs(body: unknown): LogRecord[] {
+/** The log records of a parsed OTLP/JSON body, as `readJsonSpans` reads spans. */
+export function readJsonLogs(body: unknown, counts = noCounts()): LogRecord[] {
   const records: LogRecord[] = [];
-  forEachRecord(body, ['resourceLogs', 'scopeLogs', 'logRecords'], (record, { at, resource, counts }) => {
+  forEachRecord(body, { members: ['resourceLogs', 'scopeLogs', 'logRecords'], counts }, (record, { at, resource }) => {
     countRecord(counts, at);
     records.push({
       traceId: hexId(record.traceId, 32),
@@ -33,7 +36,7 @@ export function readJsonLogs(body: unknown): LogRecord[] {
         nanoseconds(record.timeUnixNano, `${at}/timeUnixNano`) ??
         nanoseconds(record.observedTimeUnixNano, `${at}/observedTimeUnixNano`),
       eventName: text(record.eventName, `${at}/eventName`),
-      body: anyValueOf(record.body, `${at}/body`, counts),
+      body: isSet(record.body) ? countedValueOf(record.body, `${at}/body`, counts) : null,
       attributes: attributesOf(record.attributes, `${at}/attributes`, counts),
       resource,
     });
@@ -43,12 +46,14 @@ export function readJsonLogs(body: unknown): LogRecord[] {
 
 /** The number of data points in a parsed OTLP/JSON body. Throws MalformedExportError. */
 export function countJsonPoints(body: unknown): number {
-  return forEachRecord(body, ['resourceMetrics', 'scopeMetrics', 'metrics'], (metric, { at, counts }) => {
+  const counts = noCounts();
+  forEachRecord(body, { members: ['resourceMetrics', 'scopeMetrics', 'metrics'], counts }, (metric, { at }) => {
     for (const name of ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary']) {
       const data = (metric[name] as Json | null | undefined)?.dataPoints;
       if (Array.isArray(data)) countRecord(counts, at, data.length);
     }
-  }).records;
+  });
+  return counts.records;
 }
 
 /** Where a record is in its body, and what was counted there. */
@@ -60,28 +65,33 @@ interface RecordPlace {
   counts: ExportCounts;
 }
 
-/** Visits each record of a body. Returns what was counted. */
+/** Visits each record of a body. `members` names the lists of groups by resource, of groups by scope, and of records. */
 function forEachRecord(
   body: unknown,
-  [ofResource, ofScope, ofRecord]: [string, string, string],
+  { members: [ofResource, ofScope, ofRecord], counts }: { members: [string, string, string]; counts: ExportCounts },
   visit: (record: Json, place: RecordPlace) => void,
-): ExportCounts {
-  const counts: ExportCounts = { records: 0, values: 0 };
+): void {
   const groups = listOf(objectOf(body, ''), ofResource, '');
   for (const [group, at] of groups) {
     const { attributes } = objectOf(group.resource ?? {}, `${at}/resource`);
     const resource = attributesOf(attributes, `${at}/resource/attributes`, counts);
     for (const [inScope, atScope] of listOf(group, ofScope, at)) {
-      const scope = text(objectOf(inScope.scope ?? {}, `${atScope}/scope`).name, `${atScope}/scope/name`);
+      const inner = objectOf(inScope.scope ?? {}, `${atScope}/scope`);
+      const scope = text(inner.name, `${atScope}/scope/name`);
+      // No record contains them, but the reader of protobuf counts them too.
+      attributesOf(inner.attributes, `${atScope}/scope/attributes`, counts);
       for (const [record, atRecord] of listOf(inScope, ofRecord, atScope))
         visit(record, { at: atRecord, resource, scope, counts });
     }
   }
-  return counts;
 }
 
 function countRecord(counts: ExportCounts, at: string, number = 1): void {
   if (!addToCount(counts, 'records', number)) throw new MalformedExportError(tooMany('records'), at);
+}
+
+function countValue(counts: ExportCounts, at: string): void {
+  if (!addToCount(counts, 'values')) throw new MalformedExportError(tooMany('values'), at);
 }
 
 function spanRecord(span: Json, { at, resource, scope, counts }: RecordPlace): SpanRecord {
@@ -122,6 +132,7 @@ function spanRecord(span: Json, { at, resource, scope, counts }: RecordPlace): S
 function attributesOf(pairs: unknown, at: string, counts: ExportCounts): Attributes {
   const attributes: Attributes = new Map();
   for (const [pair, place] of listOf({ pairs }, 'pairs', at)) {
+    countValue(counts, place);
     setAttribute(attributes, text(pair.key, `${place}/key`), anyValueOf(pair.value, `${place}/value`, counts));
   }
   return attributes;
@@ -134,7 +145,6 @@ const isSet = (value: unknown): value is NonNullable<unknown> => value !== undef
 function anyValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   if (value === undefined || value === null) return null;
   const any = objectOf(value, at);
-  if (!addToCount(counts, 'values')) throw new MalformedExportError(tooMany('values'), at);
   if (isSet(any.stringValue)) return text(any.stringValue, `${at}/stringValue`);
   if (isSet(any.boolValue)) return any.boolValue === true;
   if (isSet(any.intValue)) return wholeNumber(any.intValue, `${at}/intValue`);
@@ -143,11 +153,17 @@ function anyValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   if (isSet(any.arrayValue)) {
     const values = objectOf(any.arrayValue, `${at}/arrayValue`).values ?? [];
     if (!Array.isArray(values)) throw malformedError('must be an array', `${at}/arrayValue/values`);
-    return values.map((each, index) => anyValueOf(each, `${at}/arrayValue/values/${index}`, counts));
+    return values.map((each, index) => countedValueOf(each, `${at}/arrayValue/values/${index}`, counts));
   }
   if (!isSet(any.kvlistValue)) return null;
   const list = objectOf(any.kvlistValue, `${at}/kvlistValue`);
   return Object.fromEntries(attributesOf(list.values, `${at}/kvlistValue/values`, counts));
+}
+
+/** The value of an AnyValue in a list, or of the body of a log record. The values of attributes are counted with their attributes. */
+function countedValueOf(value: unknown, at: string, counts: ExportCounts): Value {
+  countValue(counts, at);
+  return anyValueOf(value, at, counts);
 }
 
 function listOf(parent: Json, name: string, at: string): [Json, string][] {

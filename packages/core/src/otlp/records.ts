@@ -95,7 +95,7 @@ export class MalformedExportError extends Error {
 
 /** The maximum number of records in a body: spans, with their events and links, log records or data points. */
 export const RECORDS_MAX = 100_000;
-/** The maximum number of attribute values in a body. Each value in a list counts too. */
+/** The maximum number of attributes, members of objects, elements of lists and bodies of log records in a body. */
 export const VALUES_MAX = 500_000;
 /** The maximum nesting of messages in a protobuf body. */
 export const DEPTH_MAX = 64;

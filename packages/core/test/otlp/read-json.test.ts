@@ -104,7 +104,7 @@ describe('the limits of OTLP/JSON', () => {
       () => readJsonLogs(log({ body: list(VALUES_MAX / 2), attributes: [{ key: 'a', value: list(VALUES_MAX / 2) }] })),
     ],
   ])('reject more than 500,000 values in %s', (_, readBody) => {
-    expect(faultOf(readBody)).toMatch(/more than 500000 values of attributes/);
+    expect(faultOf(readBody)).toMatch(/more than 500000 attributes, list elements or bodies/);
   });
 
   test('accept as many records and values', () => {

@@ -1,6 +1,7 @@
 import protobuf from 'protobufjs/minimal.js';
 import { describe, expect, test } from 'vitest';
 import { readProtobufSpans } from '../../src/otlp/read-protobuf.ts';
+import { VALUES_MAX } from '../../src/otlp/records.ts';
 import { decodeSpans } from './reference-decoder.ts';
 
 // Protobuf merges a message field that occurs twice. Encoders do not write it twice, but any sender may.
@@ -20,6 +21,15 @@ const exportOf = (...span: Uint8Array[]) => field(0x0a, field(0x12, field(0x12, 
 const withValues = (...values: Uint8Array[]) => exportOf(field(0x4a, text('a'), ...values.map((value) => field(0x12, value))));
 
 const valueOfA = (body: Uint8Array) => readProtobufSpans(body)[0]!.attributes.get('a');
+const faultOf = (body: Uint8Array): string => {
+  try {
+    readProtobufSpans(body);
+    return 'none';
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
 const [EMPTY_LIST, EMPTY_OBJECT] = [list(), object()];
 const LISTS = Buffer.concat([list(text('a')), EMPTY_LIST, list(text('b'), text('c'))]);
 const OBJECTS = Buffer.concat([
@@ -51,5 +61,17 @@ describe('the reader of protobuf', () => {
     const members = Array.from({ length: 10_000 }, (_, index) => keyValue(`${index}`));
     const value = valueOfA(withValues(Buffer.concat([object(...members), times(10_000, EMPTY_OBJECT)])));
     expect(Object.keys(value as object)).toHaveLength(10_000);
+  });
+
+  test.each([
+    ['repeated lists of a value', withValues(times(VALUES_MAX + 1, EMPTY_LIST))],
+    ['repeated objects of a value', withValues(times(VALUES_MAX + 1, EMPTY_OBJECT))],
+    ['repeated values of an attribute', exportOf(field(0x4a, times(VALUES_MAX + 1, field(0x12))))],
+    ['repeated values of a member', withValues(object(field(0x0a, times(VALUES_MAX, field(0x12)))))],
+    ['attributes without a value', exportOf(times(VALUES_MAX + 1, field(0x4a, text('key'))))],
+    ['empty attributes', exportOf(times(VALUES_MAX + 1, field(0x4a)))],
+    ['members without a value', withValues(object(times(VALUES_MAX, field(0x0a))))],
+  ])('rejects more than 500,000 %s', (_, body) => {
+    expect(faultOf(body)).toMatch(/more than 500000 attributes, list elements or bodies/);
   });
 });

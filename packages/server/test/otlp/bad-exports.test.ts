@@ -1,7 +1,14 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../harness/test-server.ts';
-import { deepJsonAttribute, deepProtobufAttribute, manyAttributes } from './costly-exports.ts';
+import {
+  deepJsonAttribute,
+  deepProtobufAttribute,
+  manyAttributes,
+  manyNames,
+  repeatedLists,
+  repeatedObjects,
+} from './costly-exports.ts';
 import { chatRun, jsonExport, newTrace, protobufExport } from './exporter.ts';
 import { type ExportAnswer, type Exporter, exporter, JSON_TYPE, PROTOBUF, statusOf } from './sending.ts';
 
@@ -57,8 +64,18 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
       'too many attributes, not compressed',
       () => good.send(manyAttributes(), PROTOBUF),
       400,
-      /more than 500000 values of attributes/,
+      /more than 500000 attributes, list elements or bodies/,
     ],
+    [
+      'too many attributes without a value',
+      () => good.send(manyNames(), PROTOBUF),
+      400,
+      /more than 500000 attributes, list elements or bodies/,
+    ],
+    ['too many repeated lists', () => good.send(repeatedLists(500_000), PROTOBUF), 400, /more than 500000 attributes/],
+    ['too many repeated objects', () => good.send(repeatedObjects(500_000), PROTOBUF), 400, /more than 500000 attributes/],
+    ['repeated lists below the limit', () => good.send(repeatedLists(64_000), PROTOBUF), 400, /none of the 1 spans/],
+    ['repeated objects below the limit', () => good.send(repeatedObjects(64_000), PROTOBUF), 400, /none of the 1 spans/],
     [
       'a span without ids',
       () => good.send(protobufExport([{ traceId: '', spanId: '' }]), PROTOBUF),

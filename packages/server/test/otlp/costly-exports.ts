@@ -25,3 +25,25 @@ export function manyAttributes(): Uint8Array {
   const attribute = Buffer.from([0x4a, 0x02, 0x12, 0x00]);
   return exportOf(Buffer.alloc(600_000 * attribute.length, attribute));
 }
+
+/** A KeyValue without a value for each number, with these bytes before its name of four characters. */
+const keysOnly = (count: number, ...before: number[]): Uint8Array =>
+  Buffer.concat(
+    Array.from({ length: count }, (_, index) => Buffer.from([...before, ...Buffer.from(index.toString(36).padStart(4, '0'))])),
+  );
+
+/** An export of a span with 600,000 attributes that have different names and no value, in protobuf. */
+export const manyNames = (): Uint8Array => exportOf(keysOnly(600_000, 0x4a, 0x06, 0x0a, 0x04));
+
+/** An export of a span with a list of 64,000 elements, followed by empty lists that protobuf merges into it. */
+export const repeatedLists = (repetitions: number): Uint8Array =>
+  withRepetitions(0x2a, Buffer.alloc(64_000 * 2, Buffer.from([0x0a, 0x00])), repetitions);
+
+/** An export of a span with an object of 16,000 members, followed by empty objects that protobuf merges into it. */
+export const repeatedObjects = (repetitions: number): Uint8Array =>
+  withRepetitions(0x32, keysOnly(16_000, 0x0a, 0x06, 0x0a, 0x04), repetitions);
+
+function withRepetitions(tag: number, content: Uint8Array, repetitions: number): Uint8Array {
+  const value = Buffer.concat([wrap(tag, content), Buffer.alloc(repetitions * 2, Buffer.from([tag, 0x00]))]);
+  return exportOf(wrap(0x4a, wrap(0x12, value)));
+}

@@ -2,7 +2,14 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { byteChanges, mutatedBytes, otlpLikeJson } from '../../../core/test/otlp/mutated-bytes.ts';
 import { opentelemetry } from '../../../core/test/otlp/protobuf/otlp.generated.js';
-import { deepJsonAttribute, deepProtobufAttribute, manyAttributes } from './costly-exports.ts';
+import {
+  deepJsonAttribute,
+  deepProtobufAttribute,
+  manyAttributes,
+  manyNames,
+  repeatedLists,
+  repeatedObjects,
+} from './costly-exports.ts';
 import { chatRun, id, jsonExport, newTrace, pairs, protobufExport } from './exporter.ts';
 
 /** A request of the fuzzer, and the statuses that it may get besides 503. */
@@ -141,6 +148,20 @@ const tooMany = fc.record({ isGzip: fc.boolean() }).map(({ isGzip }) => ({
   statuses: isGzip ? [413] : [400],
 }));
 
+const costlyValues = fc
+  .constantFrom(
+    manyNames,
+    () => repeatedLists(64_000),
+    () => repeatedObjects(64_000),
+  )
+  .map((bodyOf) => ({
+    what: 'costly values',
+    path: '/v1/traces',
+    headers: { 'content-type': PROTOBUF },
+    body: bodyOf(),
+    statuses: [400],
+  }));
+
 const valid = fc
   .record({ path: fc.constantFrom(...PATHS), isJson: fc.boolean(), isGzip: fc.boolean() })
   .map(({ path, isJson, isGzip }) => {
@@ -164,6 +185,7 @@ const KINDS: fc.Arbitrary<FuzzedExport> = fc.oneof(
   { arbitrary: wrongKey, weight: 50 },
   { arbitrary: tooDeep, weight: 10 },
   { arbitrary: tooMany, weight: 3 },
+  { arbitrary: costlyValues, weight: 3 },
   { arbitrary: valid, weight: 50 },
 );
 

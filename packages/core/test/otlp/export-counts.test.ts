@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type ExportCounts, noCounts } from '../../src/otlp/export-counts.ts';
+import { countProtobuf } from '../../src/otlp/protobuf-bounds.ts';
+import { readJsonLogs, readJsonSpans } from '../../src/otlp/read-json.ts';
+import { MalformedExportError, VALUES_MAX } from '../../src/otlp/records.ts';
+import { opentelemetry } from './protobuf/otlp.generated.js';
+import { randomLogs, randomTraces } from './random-exports.ts';
+
+const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 1000);
+const { ExportTraceServiceRequest } = opentelemetry.proto.collector.trace.v1;
+const { ExportLogsServiceRequest } = opentelemetry.proto.collector.logs.v1;
+
+/** The JSON form of a request. Numbers, IDs and bytes get other values, because only the structure is counted. */
+function jsonOf(content: unknown): unknown {
+  if (content instanceof Uint8Array) return Buffer.from(content).toString('base64');
+  if (Array.isArray(content)) return content.map(jsonOf);
+  if (typeof content !== 'object' || content === null) return content;
+  if ('low' in content) return '7';
+  return Object.fromEntries(Object.entries(content).map(([name, value]) => [name, jsonOf(value)]));
+}
+
+/** Adds what the readers of protobuf and JSON count in a request to these counts. */
+type Count = (request: object) => [(counts: ExportCounts) => void, (counts: ExportCounts) => void];
+
+const TRACES: Count = (request) => {
+  const [bytes, json] = [ExportTraceServiceRequest.encode(request as never).finish(), jsonOf(request)];
+  return [(counts) => void countProtobuf('traces', bytes, counts), (counts) => void readJsonSpans(json, counts)];
+};
+const LOGS: Count = (request) => {
+  const [bytes, json] = [ExportLogsServiceRequest.encode(request as never).finish(), jsonOf(request)];
+  return [(counts) => void countProtobuf('logs', bytes, counts), (counts) => void readJsonLogs(json, counts)];
+};
+
+/** What a reader counts. Checks that it accepts as many values as the limit, and not one more. */
+function countsOf(count: (counts: ExportCounts) => void): ExportCounts {
+  const counts = noCounts();
+  count(counts);
+  const before = VALUES_MAX - counts.values;
+  count({ records: 0, values: before });
+  if (counts.values > 0) expect(() => count({ records: 0, values: before + 1 })).toThrow(MalformedExportError);
+  return counts;
+}
+
+const list = (...values: object[]) => ({ arrayValue: { values } });
+const attributes = [{ key: 'a', value: { boolValue: true } }, { key: 'b', value: {} }, { key: 'c' }, {}];
+const span = { attributes };
+const group = (members: object) => ({ resourceSpans: [{ scopeSpans: [{ ...members }] }] });
+const log = (record: object) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
+
+describe('the readers of protobuf and JSON', () => {
+  test.each<[string, Count, object, ExportCounts]>([
+    ['attributes with and without a value', TRACES, group({ spans: [span] }), { records: 1, values: 4 }],
+    ['attributes of the resource', TRACES, { resourceSpans: [{ resource: { attributes } }] }, { records: 0, values: 4 }],
+    ['attributes of the scope', TRACES, group({ scope: { attributes } }), { records: 0, values: 4 }],
+    ['attributes of events and links', TRACES, group({ spans: [{ events: [span], links: [span] }] }), { records: 3, values: 8 }],
+    [
+      'the elements of lists',
+      TRACES,
+      group({ spans: [{ attributes: [{ key: 'a', value: list({}, list(), list({ intValue: { low: 1, high: 0 } })) }] }] }),
+      { records: 1, values: 5 },
+    ],
+    [
+      'the members of objects',
+      TRACES,
+      group({ spans: [{ attributes: [{ key: 'a', value: { kvlistValue: { values: attributes } } }] }] }),
+      { records: 1, values: 5 },
+    ],
+    ['the body of a log record', LOGS, log({ body: list({}, {}), attributes }), { records: 1, values: 7 }],
+    ['an empty body of a log record', LOGS, log({ body: {} }), { records: 1, values: 1 }],
+  ])('count %s alike', (_, count, request, counts) => {
+    expect(count(request).map(countsOf)).toEqual([counts, counts]);
+  });
+
+  test.each([
+    ['spans', randomTraces, TRACES],
+    ['log records', randomLogs, LOGS],
+  ])('count random %s alike', { timeout: 3_600_000 }, (_, requests: fc.Arbitrary<object>, count) => {
+    fc.assert(
+      fc.property(requests, (request) => {
+        const [protobuf, json] = count(request).map(countsOf);
+        expect(json).toEqual(protobuf);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
