@@ -91,7 +91,9 @@ export async function startServer(
   try {
     return await startParts(config, database, log, { options, running });
   } catch (error) {
-    await stopParts(running);
+    await stopParts(running).catch((stopError: unknown) =>
+      log.error({ err: stopError }, 'a part of the server did not stop after the start failed'),
+    );
     throw error;
   }
 }
@@ -190,13 +192,25 @@ async function startParts(
   };
 }
 
+/** Stops all parts, in order. If some of them fail to stop, throws the error of the first of them after the last part has stopped. */
 async function stopParts({ watches, checkpoints, app, metricsListener, workers, nodes }: RunningParts): Promise<void> {
-  watches?.stop();
-  checkpoints?.stop();
-  if (app !== undefined) await closeApp(app);
-  await metricsListener?.close();
-  await workers.close();
-  await nodes?.close();
+  const stops: (() => unknown)[] = [
+    () => watches?.stop(),
+    () => checkpoints?.stop(),
+    () => app && closeApp(app),
+    () => metricsListener?.close(),
+    () => workers.close(),
+    () => nodes?.close(),
+  ];
+  const errors: unknown[] = [];
+  for (const stop of stops) {
+    try {
+      await stop();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
 }
 
 /** The metrics, with the gauges that read the state of the server. */
@@ -238,8 +252,11 @@ async function closeApp(app: FastifyInstance): Promise<void> {
   const closed = app.close();
   // A connection whose response ends after `close` would stay open until its client closes it.
   const closingIdle = setInterval(() => server.closeIdleConnections(), 50);
-  await Promise.race([closed, sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]);
-  clearInterval(closingIdle);
-  server.closeAllConnections();
+  try {
+    await Promise.race([closed, sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+  } finally {
+    clearInterval(closingIdle);
+    server.closeAllConnections();
+  }
   await closed;
 }

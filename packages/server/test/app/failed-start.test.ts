@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { OpenDatabase } from '../../src/app/open-database.ts';
-import { startServer } from '../../src/app/start-server.ts';
+import { type StartOptions, startServer } from '../../src/app/start-server.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import { BodyWorkers } from '../../src/http/body-workers.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
@@ -13,13 +13,13 @@ beforeAll(async () => {
 afterEach(() => vi.restoreAllMocks());
 
 /** Starts a server that must fail. Returns its error, and what it leaves running. */
-async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabase> = {}) {
+async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabase> = {}, options: StartOptions = {}) {
   const started = vi.spyOn(globalThis, 'setInterval');
   const cleared = vi.spyOn(globalThis, 'clearInterval');
   const workers = new BodyWorkers();
   const closing = vi.spyOn(workers, 'close');
   const config = { ...readConfig({}), port: 0, ...settings };
-  const starting = startServer(config, { ...server.open, ...parts }, pino({ level: 'silent' }), { workers });
+  const starting = startServer(config, { ...server.open, ...parts }, pino({ level: 'silent' }), { ...options, workers });
   const error: Error = await starting.then(
     () => expect.unreachable('it has started'),
     (reason) => reason,
@@ -33,6 +33,11 @@ async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabas
     hasWorkers: closing.mock.calls.length === 0,
   };
 }
+
+/** Makes the HTTP server fail when it closes. */
+const failOnClose: StartOptions['alsoRegister'] = (app) => {
+  app.addHook('onClose', () => Promise.reject(new Error('the HTTP server does not close')));
+};
 
 describe('a server that cannot start', () => {
   test('stops everything that it started if its port is in use', async () => {
@@ -51,4 +56,22 @@ describe('a server that cannot start', () => {
     });
     expect(await failToStart({}, { lookupPool })).toEqual({ message: 'away', timers: 0, hasWorkers: false });
   });
+
+  test('says why, and stops the other parts, if a part fails to stop', async () => {
+    const port = Number(new URL(server.url).port);
+    expect(await failToStart({ port }, {}, { alsoRegister: failOnClose })).toEqual({
+      message: expect.stringContaining(`port ${port} on`),
+      timers: 0,
+      hasWorkers: false,
+    });
+  });
+});
+
+test('a server stops its other parts if a part fails to stop, and throws that error', async () => {
+  const workers = new BodyWorkers();
+  const closing = vi.spyOn(workers, 'close');
+  const config = { ...readConfig({}), port: 0 };
+  const running = await startServer(config, server.open, pino({ level: 'silent' }), { workers, alsoRegister: failOnClose });
+  await expect(running.close()).rejects.toThrow('the HTTP server does not close');
+  expect(closing).toHaveBeenCalledOnce();
 });
