@@ -27,10 +27,15 @@ export function manyAttributes(): Uint8Array {
 }
 
 /** A KeyValue without a value for each number, with these bytes before its name of four characters. */
-const keysOnly = (count: number, ...before: number[]): Uint8Array =>
-  Buffer.concat(
-    Array.from({ length: count }, (_, index) => Buffer.from([...before, ...Buffer.from(index.toString(36).padStart(4, '0'))])),
-  );
+function keysOnly(count: number, ...before: number[]): Uint8Array {
+  const size = before.length + 4;
+  const bytes = Buffer.alloc(count * size);
+  for (let index = 0; index < count; index += 1) {
+    bytes.set(before, index * size);
+    bytes.write(index.toString(36).padStart(4, '0'), index * size + before.length, 'latin1');
+  }
+  return bytes;
+}
 
 /** An export of a span with 600,000 attributes that have different names and no value, in protobuf. */
 export const manyNames = (): Uint8Array => exportOf(keysOnly(600_000, 0x4a, 0x06, 0x0a, 0x04));
