@@ -52,6 +52,7 @@ export class ShardGroup {
   /** The same for statements that only read, with the reference tables: a write to one of their copies would not reach the others. */
   readonly #readReplacements: ReadonlyMap<string, string>;
   readonly #rewritten = new Map<string, Statement<unknown>>();
+  readonly #reading = new Map<string, Statement<unknown>>();
 
   constructor({ shards, views, references }: ShardNames) {
     this.id = shards.get('log_heads')!;
@@ -65,7 +66,12 @@ export class ShardGroup {
 
   /** A statement that only reads, on the shards and on the node's copies of the reference tables. */
   reading({ name, text }: Statement<unknown>): Statement<unknown> {
-    return { name: `${name}@${this.id}`, text: replaceNames(text, this.#readReplacements) };
+    let rewritten = this.#reading.get(text);
+    if (rewritten === undefined) {
+      rewritten = { name: `${name}@${this.id}`, text: replaceNames(text, this.#readReplacements) };
+      this.#reading.set(text, rewritten);
+    }
+    return rewritten;
   }
 
   /**
