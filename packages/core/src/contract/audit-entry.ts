@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { calendarDate, flag, freeObject, label, nullable, optional, text, unboundedText, uuid } from './scalars.ts';
 
-/** One immutable entry of a tenant's audit ledger. */
+/** Body of POST /api/public/audit: one immutable entry of a tenant's audit ledger. */
 export const AuditEntry = Type.Object(
   {
     actor: label({
@@ -21,6 +21,7 @@ export const AuditEntry = Type.Object(
 );
 export type AuditEntry = Static<typeof AuditEntry>;
 
+/** A SHA-256 in a response. */
 const hash = (description: string) => Type.Unsafe<string>({ ...unboundedText({ description }), pattern: '^[0-9a-f]{64}$' });
 
 /** Response of POST /api/public/audit. The caller can log `row_hash` as proof of inclusion. */

@@ -32,12 +32,12 @@ export type CaseCounts = Static<typeof CaseCounts>;
 export const denominatorOf = ({ total, skipped }: CaseCounts, skippedExcluded: boolean): number =>
   skippedExcluded ? total - (skipped ?? 0) : total;
 
-/** The most cases that can have passed: the passed ones, or all with a score if scores are not binary. */
+/** The maximum number of passed cases: `passed`, or, if scores are not binary, the number of cases with a score. */
 export const passedAtMost = ({ total, passed, errored, skipped }: CaseCounts): number =>
   passed ?? total - (errored ?? 0) - (skipped ?? 0);
 
 /**
- * The share of a whole in percent, as the largest double whose decimal form is not above the exact share. So the result meets a
+ * Returns `part` of `whole` in percent, as the largest double whose decimal form is not above the exact share. So the result meets a
  * threshold if and only if the exact share does: 1 of 1,000 is 0.1, and 2 of 3 is below 66.66666666666667.
  */
 export function percentOf(part: number, whole: number): number {
@@ -58,12 +58,13 @@ export const isAboveShare = (percent: number, part: number, whole: number): bool
 export const isBelowShare = (percent: number, part: number, whole: number): boolean =>
   -compareToShare(percent, part, whole) * 10n > BigInt(whole) * powerOf(percent);
 
-/** `percent - 100 * part / whole` without rounding, scaled by `whole` and by the power of ten of the percentage's last digit. */
+/** Returns `percent - 100 * part / whole`, without rounding, multiplied by `whole` and by `powerOf(percent)`. */
 function compareToShare(percent: number, part: number, whole: number): bigint {
   const { digits, scale } = decimalOf(percent);
   return digits * BigInt(whole) - 100n * BigInt(part) * 10n ** BigInt(scale);
 }
 
+/** 10^scale of a percentage's decimal. */
 const powerOf = (percent: number): bigint => 10n ** BigInt(decimalOf(percent).scale);
 
 /** The decimal that a number from 0 to 100 prints as: digits / 10^scale. */

@@ -2,9 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Issue } from './issue.ts';
 import { label } from './scalars.ts';
 
-/**
- * Every error that the service returns: its stable code, HTTP status and cause. A test compares docs/errors.md with this table.
- */
+/** Every error that the service returns: its stable code, HTTP status and cause. A test compares docs/errors.md with this table. */
 export const ERRORS = {
   invalid_export: {
     status: 400,

@@ -5,17 +5,18 @@ import { INTEGER_MAX } from './scalars.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Violations of the rules for counts, rates, completeness and `evaluated_at` that the schema cannot express. */
+/** Returns the violations of rules that the schema cannot express: rules for counts, rates, completeness and `evaluated_at`. */
 export function contradictions(body: Body): Issue[] {
   const cases = caseCountsOf(body.cases);
   const counts = cases === undefined ? [] : countIssues(cases);
   const rates = cases === undefined || counts.length > 0 ? [] : rateIssues(body, cases);
-  return [...counts, ...rates, ...completenessIssues(body), ...ageIssues(body)];
+  return [...counts, ...rates, ...completenessIssues(body), ...evaluatedAtIssues(body)];
 }
 
 /**
- * The pass rate that promotion checks use: the reported rate or that of the cases, whichever is lower. null if the denominator is 0,
- * or if neither a rate nor `cases.passed` is sent. The body must be valid.
+ * The pass rate that promotion checks use, in percent: the reported rate or the rate of the cases, whichever is lower. Without
+ * `cases.passed`, every case with a score counts as passed. null if the denominator is 0, or if neither `pass_rate` nor `cases.passed`
+ * is sent. The body must be valid.
  */
 export function effectivePassRate({ cases, pass_rate: reported, skipped_excluded: excluded }: DetailedEvaluation): number | null {
   if (cases == null) return reported ?? null;
@@ -67,13 +68,13 @@ function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases
 }
 
 function completenessIssues({ partial, completeness }: Body): Issue[] {
-  const isContrary =
+  const isContradiction =
     (partial === true && completeness != null && completeness !== 'partial') || (partial === false && completeness === 'partial');
-  if (!isContrary) return [];
+  if (!isContradiction) return [];
   return [contradiction('/completeness', `partial is ${partial}, which contradicts this completeness; send one of the two`)];
 }
 
-function ageIssues({ evaluated_at: at }: Body): Issue[] {
+function evaluatedAtIssues({ evaluated_at: at }: Body): Issue[] {
   if (typeof at !== 'string' || !/^\d{4}-/.test(at) || at >= '1970') return [];
   return [{ path: '/evaluated_at', code: 'too_small', message: 'evaluated_at must be 1970 or later' }];
 }

@@ -5,7 +5,7 @@ import { amount, flag, label, oneOf, optional, percentage, registeringName, text
 export const EVALUATION_STATUSES = ['scheduled', 'running', 'passing', 'failing'] as const;
 export type EvaluationStatus = (typeof EVALUATION_STATUSES)[number];
 
-/** The outcome of one evaluation run. Each request creates a record. */
+/** Body of POST /api/public/evaluations: the outcome of one evaluation run. Each request creates a record. */
 export const Evaluation = Type.Object(
   {
     name: label({ description: 'Name of the evaluation.', examples: ['nightly-regression'] }),

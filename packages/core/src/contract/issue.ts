@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { label, text } from './scalars.ts';
 
-/** The codes of issues; a test compares docs/errors.md with this table. */
+/** The codes of issues and their meanings. A test compares docs/errors.md with this table. */
 export const ISSUE_CODES = {
   required: 'A required member is absent.',
   wrong_type: 'The value has the wrong JSON type.',
@@ -32,7 +32,7 @@ export const ISSUE_CODES = {
   repeated_span_id: 'A request contains the same span_id twice.',
   unknown_agent: 'The agent_id is not registered in this workspace, and the record has no agent_name.',
   agent_mismatch: 'This id, name or trace_id belongs to another agent.',
-  agent_missing: 'The record has neither agent_id nor agent_name.',
+  agent_missing: 'The promotion check has neither agent_id nor agent_name.',
   sum_too_large: 'A sum of tokens or costs is larger than 2^53-1.',
   bad_header: 'A request header has the wrong form.',
   bad_query: 'A query parameter is missing, unknown or has the wrong form.',

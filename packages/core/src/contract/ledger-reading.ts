@@ -1,7 +1,7 @@
-/** The logs of a workspace. */
+/** The logs of a workspace, with their names in summaries. */
 const LOGS = {
   audit: 'audit ledger',
-  decisions: 'decisions',
+  decisions: 'log of decisions',
   evidence: 'log of evidence',
   keys: 'key audit trail',
   traces: 'log of traces',
@@ -23,10 +23,10 @@ export interface LedgerReading {
   description: string;
   /** Whether a read token is required. */
   token: boolean;
-  /** Whether it may sign a new checkpoint, which needs reliable clocks. */
+  /** Whether it can sign a new checkpoint. If the clocks are not reliable, signing fails with `clock_unsafe`. */
   signs?: true;
   parameters: readonly ReadParameter[];
-  /** Media type of the response. */
+  /** Media type of a successful response. */
   type: 'application/x-ndjson' | 'text/plain' | 'application/json';
 }
 
@@ -69,7 +69,8 @@ const entriesOf = (log: Exclude<Log, 'keys'>): LedgerReading => ({
 const checkpointOf = (log: Log): LedgerReading => ({
   summary: `Latest checkpoint of the ${LOGS[log]}`,
   description:
-    'A signed note (C2SP tlog-checkpoint), signed now if there are new rows. Keep it: it proves later that no earlier row was rewritten.',
+    'A signed note (C2SP tlog-checkpoint), signed now if there are new rows. Keep it: with it you can detect later that an earlier row ' +
+    'was rewritten.',
   token: true,
   signs: true,
   parameters: [],
@@ -84,9 +85,10 @@ const inclusionOf = (log: Log): LedgerReading => ({
   type: 'text/plain',
 });
 const consistencyOf = (log: Log): LedgerReading => ({
-  summary: `Proof that the ${LOGS[log]} only grew`,
+  summary: `Proof that the ${LOGS[log]} has only grown`,
   description:
-    'The hashes that prove that the tree of `first` rows is a prefix of the tree of `second` rows (RFC 6962, section 2.1.2).',
+    '`hashes` prove that the tree of `first` rows is a prefix of the tree of `second` rows (RFC 6962, section 2.1.2). `checkpoint` is ' +
+    'the checkpoint of `second` rows, or null.',
   token: true,
   signs: true,
   parameters: [
@@ -97,8 +99,8 @@ const consistencyOf = (log: Log): LedgerReading => ({
 });
 
 /**
- * GET endpoints for auditors and automation, by path. An ingestion key cannot read and a read token cannot write. No read token can
- * read the entries of the key audit trail, because they are only for admins.
+ * GET endpoints for auditors and automation, by path. An ingestion key cannot read, and a read token cannot write. There is no endpoint
+ * for the entries of the key audit trail, because only admins may read them.
  */
 export const LEDGER_READINGS = {
   '/api/ledger/audit/entries': entriesOf('audit'),
@@ -130,7 +132,8 @@ export const LEDGER_READINGS = {
   '/api/ledger/decisions/:id/evidence': {
     summary: 'The evidence of a decision',
     description:
-      'What the decision was computed from, in canonical JSON, byte for byte as `evidence_sha256` covers it (docs/formats.md, "Evidence"). 404 for a decision that names no evidence.',
+      'What the decision was computed from, in canonical JSON. `evidence_sha256` is the digest of these bytes (docs/formats.md, ' +
+      '"Evidence"). 404 for a decision that names no evidence.',
     token: true,
     parameters: [DECISION],
     type: 'application/json',
@@ -152,5 +155,5 @@ export const LEDGER_READINGS = {
   },
 } as const satisfies Record<`/${string}`, LedgerReading>;
 
-/** A path of the table. */
+/** A path of LEDGER_READINGS. */
 export type LedgerReadingPath = keyof typeof LEDGER_READINGS;

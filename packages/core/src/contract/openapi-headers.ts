@@ -29,14 +29,14 @@ const HEADERS = {
 } as const;
 export type HeaderName = keyof typeof HEADERS;
 
-/** The headers of a response. */
+/** Returns the descriptions of the named headers, as the `headers` of a response. */
 export const headersNamed = (names: readonly HeaderName[]): Node =>
   Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
 
-/** Statuses of errors that are returned before a request counts against the rate of its key. */
+/** Statuses of errors that can occur before a request counts against the rate limit of its key. */
 const UNCOUNTED: ReadonlySet<number> = new Set([400, 401, 405, 408, 421, 431]);
 
-/** The headers of an error response. @param isCounted whether requests to this path count against the rate of their key. */
+/** Returns the names of the headers of an error response. @param isCounted whether requests to this path have a rate limit. */
 export function errorHeaders(status: number, isCounted: boolean): HeaderName[] {
   return [
     'X-Request-Id',

@@ -5,14 +5,15 @@ import { OTLP_MEDIA_TYPES, OTLP_OPERATIONS, OTLP_STATUS, type OtlpOperation } fr
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
-/** The section of the document. */
+/** The section of the OpenAPI document for these endpoints. */
 export const OTLP_TAG = {
   name: 'OpenTelemetry',
   description:
-    'OTLP/HTTP under `/v1/`, for exporters of OpenTelemetry: the same keys, limits and storage, and the errors of OTLP.',
+    'OTLP/HTTP under `/v1/`, for exporters of OpenTelemetry. The keys and limits are those of `/api/public/traces`. ' +
+    'Errors have the form of OTLP.',
 } as const;
 
-/** Errors of the endpoints. A status describes its errors in this order. */
+/** Errors of the endpoints. The description of a status lists its errors in this order. */
 const ERROR_CODES: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',
@@ -34,14 +35,14 @@ const ERROR_CODES: readonly ErrorCode[] = [
   'clock_unsafe',
 ];
 
-/** Errors that only endpoints that store records return. */
+/** Errors of the endpoints that store records: traces and logs, but not metrics. */
 const STORAGE_ERRORS: ReadonlySet<ErrorCode> = new Set(['log_rewritten', 'seal_broken', 'evidence_broken', 'clock_unsafe']);
 
 /** The schemas that the paths refer to. */
 export const OTLP_SCHEMAS: Readonly<Record<string, Node>> = {
   OtlpStatus: {
     type: 'object',
-    description: 'google.rpc.Status: why an export was refused. Nothing of it is stored.',
+    description: 'google.rpc.Status: why the export was rejected. No part of it is stored.',
     required: ['code', 'message'],
     properties: {
       code: {
@@ -53,7 +54,7 @@ export const OTLP_SCHEMAS: Readonly<Record<string, Node>> = {
   },
 };
 
-/** The endpoints of OTLP/HTTP as paths of the OpenAPI document. */
+/** Returns the endpoints of OTLP/HTTP as paths of the OpenAPI document. */
 export const otlpPaths = (): Node =>
   Object.fromEntries(
     Object.entries<OtlpOperation>(OTLP_OPERATIONS).map(([signal, operation]) => [
@@ -97,12 +98,13 @@ function operationNode({ operationId, summary, description, request, response, r
   };
 }
 
-/** A message of OTLP in JSON. The protobuf form is the same message in bytes. */
+/** The schema of an OTLP message in JSON. @param message its protobuf name, without `opentelemetry.proto.collector`. */
 const messageSchema = (message: string): Node => ({
   type: 'object',
   description: `opentelemetry.proto.collector.${message} in the JSON mapping of OTLP.`,
 });
 
+/** The content in each media type. @param json the schema of the JSON form. */
 const contents = (json: Node): Node =>
   Object.fromEntries(
     OTLP_MEDIA_TYPES.map((type) => [
@@ -114,7 +116,7 @@ const contents = (json: Node): Node =>
     ]),
   );
 
-/** One response per status, with what it can mean. */
+/** One response for each status. Its description says when each of its errors occurs. */
 function errorResponses(codes: readonly ErrorCode[]): Node {
   const reasons = new Map<number, string[]>();
   for (const code of codes) {

@@ -5,6 +5,7 @@ import { headersNamed } from './openapi-headers.ts';
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
+/** Errors of the read endpoints. The description of a status lists its errors in this order. */
 const ERROR_CODES: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',
@@ -22,7 +23,7 @@ const ERROR_CODES: readonly ErrorCode[] = [
   'clock_unsafe',
 ];
 
-/** The read endpoints as paths of the OpenAPI document. @param errorResponses makes the responses of error codes. */
+/** Returns the read endpoints as paths of the OpenAPI document. @param errorResponses makes the responses of error codes. */
 export function readingPaths(errorResponses: (codes: readonly ErrorCode[]) => Node): Node {
   return Object.fromEntries(
     Object.entries<LedgerReading>(LEDGER_READINGS).map(([path, reading]) => [

@@ -10,7 +10,7 @@ import { TelemetryEvent } from './telemetry.ts';
 /** Any JSON object of the document. */
 type Node = Record<string, unknown>;
 
-/** Endpoints that append to the audit ledger. */
+/** Endpoints that can append to the audit ledger. The promotion check does so if it blocks. */
 const APPENDING: ReadonlySet<OperationId> = new Set(['appendAuditEntry', 'checkPromotion']);
 
 /** Endpoints that register agents by name. */
@@ -21,7 +21,7 @@ const REGISTERING: ReadonlySet<OperationId> = new Set([
   'recordDetailedEvaluation',
 ]);
 
-/** Errors that the endpoints can return; `canReturn` selects those of one endpoint. A status describes its errors in this order. */
+/** Errors of the endpoints; `canReturn` selects those of one endpoint. The description of a status lists its errors in this order. */
 const ERROR_CODES: readonly ErrorCode[] = [
   'bad_request',
   'wrong_host',
@@ -44,7 +44,7 @@ const ERROR_CODES: readonly ErrorCode[] = [
   'clock_unsafe',
 ];
 
-/** The OpenAPI 3.1 document, made from the schemas that validate requests, with the OpenTelemetry and the read endpoints. */
+/** Returns the OpenAPI 3.1 document of all endpoints. It is made from the schemas that validate requests. */
 export function openApiDocument(): Node {
   const components = new Map<string, Node>();
   const paths: Node = {};
@@ -58,8 +58,8 @@ export function openApiDocument(): Node {
       version: '1.0.0',
       summary: 'The governance ledger for AI agents.',
       description:
-        'Agent runtimes and CI pipelines send what agents did, how they were evaluated and what was decided about them; a deployment gate asks ' +
-        'whether an agent may be promoted and gets a signed decision. No recent passing evaluation, no promotion.',
+        'Agent runtimes and CI pipelines send what agents did, how they were evaluated and what was decided about them. ' +
+        'A deployment gate asks whether an agent may be promoted and gets a signed decision. No recent passing evaluation, no promotion.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -91,7 +91,8 @@ const TAGS = {
   public: { name: 'Public', description: 'The five endpoints under `/api/public/`. They never change.' },
   extensions: {
     name: 'Extensions',
-    description: 'What this service adds, under `/api/v1/`: same keys, scopes, errors, limits, idempotency and request IDs.',
+    description:
+      'Additional endpoints under `/api/v1/`, with the same keys, scopes, errors, limits, idempotency and request IDs.',
   },
 } as const;
 
@@ -138,7 +139,7 @@ function operationNode(id: OperationId, components: Map<string, Node>): Node {
 
 function canReturn(id: OperationId, code: ErrorCode): boolean {
   if (code === 'idempotency_key_reused') return operations[id].replayable;
-  // Sealed rows: stored responses and decision keys.
+  // The rows with seals are the stored responses of replayable endpoints, and the decision keys.
   if (code === 'seal_broken') return operations[id].replayable || id === 'checkPromotion';
   if (code === 'log_rewritten') return APPENDING.has(id) || REGISTERING.has(id);
   if (code === 'evidence_broken') return REGISTERING.has(id);
@@ -163,7 +164,7 @@ function withExtraRules(schema: object, reference: Node): Node {
   return rules === undefined ? reference : { allOf: [reference, rules] };
 }
 
-/** One response per status, with its codes. */
+/** One response for each status. Its description lists the codes with their meanings. */
 function errorResponses(codes: readonly ErrorCode[]): Node {
   const responses: Record<string, Node> = {};
   for (const code of codes) {
@@ -191,7 +192,8 @@ const prefer: Node = {
   name: 'Prefer',
   in: 'header',
   required: false,
-  description: "`countersign-attestation` asks for the decision's attestation, which is checked with the instance's public key.",
+  description:
+    "`countersign-attestation` requests the decision's attestation, which anyone can verify with the instance's public key.",
   schema: { type: 'string' },
 };
 
@@ -200,7 +202,7 @@ const nonce: Node = {
   in: 'header',
   required: false,
   description:
-    'A new random value for each request, which the signed decision repeats as `nonce`: an older decision cannot be replayed.',
+    'A new random value for each request. The signed decision repeats it as `nonce`, so an older decision cannot be replayed.',
   schema: { type: 'string', minLength: 16, maxLength: 64, pattern: NONCE_PATTERN },
 };
 
@@ -217,7 +219,7 @@ function parametersOf({ id, replayable }: (typeof operations)[OperationId]): Nod
   return id === 'checkPromotion' ? { parameters: [prefer, nonce] } : {};
 }
 
-/** A reference to a named schema, which becomes a component; a copy of an unnamed schema. */
+/** Returns a reference to a named schema, and adds the schema to the components. Of an unnamed schema it returns a copy. */
 function referTo(schema: object, components: Map<string, Node>): Node {
   const { $id, ...rest } = withoutFormats(schema as Node);
   if (typeof $id !== 'string') return copyNode(rest, components);
@@ -229,8 +231,8 @@ function referTo(schema: object, components: Map<string, Node>): Node {
 }
 
 /**
- * Replaces the validator's own formats by patterns that all readers of the document understand, and the copy of a named schema by
- * "the schema itself or null".
+ * Replaces the validator's own formats by patterns, which all readers of the document understand. Replaces the copy of a named schema by
+ * an `anyOf` of that schema and null.
  */
 function withoutFormats(schema: Node): Node {
   const { 'x-schema': namedSchema, description } = schema;

@@ -32,13 +32,13 @@ export interface Operation<Body, ResponseBody> {
   /** Rules that the schema cannot express. They also run on invalid bodies, so they must not rely on any type. */
   readonly ruleViolations: (body: Readonly<Record<string, unknown>>) => Issue[];
   readonly response: TSchema;
-  /** `report`: may be large and is parsed tolerantly. `record`: is hashed or affects decisions, so it is small and parsed strictly. */
+  /** A `report` can be large, and is parsed tolerantly. A `record` is hashed or affects decisions, so it is small and parsed strictly. */
   readonly kind: 'report' | 'record';
-  /** The maximum nesting of the body. */
+  /** The maximum nesting of the body: objects and arrays inside each other. */
   readonly depthMax: number;
-  /** Whether it works while the disk of the database is nearly full. Only the promotion check does. */
+  /** Whether the endpoint accepts requests while the disk of the database is nearly full. Only the promotion check does. */
   readonly usesReserve: boolean;
-  /** Whether it supports Idempotency-Key: all endpoints that store their body do. A decision is never replayed. */
+  /** Whether the endpoint supports Idempotency-Key. All do that store their body; a promotion check is decided again each time. */
   readonly replayable: boolean;
   /** Never set: it ties the endpoint's code to the types of its body and response. */
   readonly types?: { body: Body; response: ResponseBody };
@@ -117,7 +117,8 @@ const checkPromotion: Operation<PromotionCheck, PromotionDecision> = {
   scope: 'governance',
   summary: 'Check whether an agent may be promoted',
   description:
-    'Without a recent passing evaluation there is no promotion. The decision is signed and stored. A blocked one also has status 200 and is written to the ledger. Test `allowed`.',
+    'Without a recent passing evaluation there is no promotion. The decision is signed and stored. A blocked one also has status 200 ' +
+    'and is written to the ledger. Test `allowed`.',
   bodies: [PromotionCheck],
   formOf: () => PromotionCheck,
   ruleViolations: missingAgent,
@@ -134,8 +135,10 @@ const recordDetailedEvaluation: Operation<DetailedEvaluation, DetailedEvaluation
   scope: 'evaluations',
   summary: 'Record the outcome of an evaluation run with its cases, time and suite',
   description:
-    "Stored with the evaluations of `/api/public/evaluations`. An agent's latest evaluation is the one recorded last, by either endpoint. " +
-    'Its age counts from `evaluated_at` or the time of recording, whichever is earlier; an `evaluated_at` more than 5 minutes in the future is a 422.',
+    'Stored with the evaluations of `/api/public/evaluations`. ' +
+    "An agent's latest evaluation is the one recorded last, by either endpoint. " +
+    'Its age counts from `evaluated_at` or the time of recording, whichever is earlier. An `evaluated_at` more than 5 minutes in the ' +
+    'future is rejected with 422.',
   bodies: [DetailedEvaluation],
   formOf: () => DetailedEvaluation,
   ruleViolations: contradictions,
@@ -157,7 +160,7 @@ export const operations = {
 } as const;
 export type OperationId = keyof typeof operations;
 
-/** A span_id must be unique in a request, because only one of two spans would be kept. */
+/** Issues for repeated span_ids, at most ISSUES_MAX. A span_id must be unique in a request: of two spans, only one would be stored. */
 function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
   const firstIndexes = new Map<string, number>();
   const issues: Issue[] = [];

@@ -8,7 +8,7 @@ export interface OtlpOperation {
   request: string;
   /** The protobuf message of the response. */
   response: string;
-  /** The member of `partialSuccess` that counts rejected items. */
+  /** The member of `partialSuccess` with the number of rejected records. */
   rejected: string;
 }
 
@@ -19,8 +19,8 @@ export const OTLP_OPERATIONS = {
     operationId: 'exportTraces',
     summary: 'Receive spans of OpenTelemetry',
     description:
-      'Spans of GenAI instrumentations become the steps of runs; one `trace_id` is one run (docs/opentelemetry.md). The export is stored unchanged. ' +
-      'An identical export by the same key within 24 hours is acknowledged and not stored again.',
+      'Spans of GenAI instrumentations become the steps of runs; one `trace_id` is one run (docs/opentelemetry.md). ' +
+      'The export is stored unchanged. An identical export by the same key within 24 hours is acknowledged and not stored again.',
     request: 'trace.v1.ExportTraceServiceRequest',
     response: 'trace.v1.ExportTraceServiceResponse',
     rejected: 'rejectedSpans',
@@ -30,9 +30,8 @@ export const OTLP_OPERATIONS = {
     operationId: 'exportLogs',
     summary: 'Receive log records of OpenTelemetry',
     description:
-      'Messages, exceptions and findings are added to the span that the log record names, in any order of arrival. Other records are ' +
-      'counted as rejected. ' +
-      'The export is stored unchanged.',
+      'Messages, exceptions and findings are added to the span that the log record names, even if the span arrives later. ' +
+      'Other records are counted as rejected. The export is stored unchanged.',
     request: 'logs.v1.ExportLogsServiceRequest',
     response: 'logs.v1.ExportLogsServiceResponse',
     rejected: 'rejectedLogRecords',
@@ -52,5 +51,5 @@ export const OTLP_OPERATIONS = {
 /** The media types of OTLP/HTTP. A response has the media type of its request. */
 export const OTLP_MEDIA_TYPES = ['application/x-protobuf', 'application/json'] as const;
 
-/** Statuses of OTLP/HTTP that differ from the error table: a body that breaks a rule is a 400, which exporters do not retry. */
+/** Statuses of the error table, with the status that OTLP/HTTP uses instead. Exporters do not retry after 400. */
 export const OTLP_STATUS: Readonly<Record<number, number>> = { 422: 400 };

@@ -23,7 +23,7 @@ export const MAX_AGE_HOURS_DEFAULT = 72;
 /** The form of the header Countersign-Nonce: 16 to 64 characters of base64url. */
 export const NONCE_PATTERN = '^[A-Za-z0-9_-]{16,64}$';
 
-/** The request "may this agent be promoted?". */
+/** Body of POST /api/public/governance/promotion-check. */
 export const PromotionCheck = Type.Object(
   {
     agent_id: optional(uuid({ description: 'The agent; this or agent_name must be given.' })),
@@ -54,7 +54,7 @@ export type PromotionCheck = Static<typeof PromotionCheck>;
 export const CONDITIONS = ['recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification'] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** Why a condition fails. The first condition that fails gives the decision's reason; if none fails, it is `all_conditions_met`. */
+/** The reasons of decisions. It is the reason of the first condition that fails; if none fails, it is `all_conditions_met`. */
 export const REASONS = [
   'no_recent_evaluation',
   'evaluation_not_passing',
@@ -66,7 +66,7 @@ export const REASONS = [
 ] as const;
 export type Reason = (typeof REASONS)[number];
 
-/** The event that a decision records. */
+/** The events that a decision can record. Each decision records one. */
 export const DECISION_EVENTS = ['promotion.allowed', 'promotion.blocked', 'evaluation.failed', 'approval.required'] as const;
 export type DecisionEvent = (typeof DECISION_EVENTS)[number];
 
@@ -107,7 +107,7 @@ export type DecidedEvaluation = Static<typeof DecidedEvaluation>;
 /** The value of `evaluation` in a decision without an evaluation: `{}`. */
 export type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };
 
-/** The signed response. */
+/** Response of POST /api/public/governance/promotion-check: the signed decision. */
 export const PromotionDecision = Type.Object(
   {
     allowed: flag({ description: 'Whether the agent may be promoted. Test this member.' }),

@@ -5,9 +5,9 @@ import { type TSchema, Type } from 'typebox';
  * in an issue's message. `x-pattern` replaces `format` in the OpenAPI document.
  */
 
-/** Longest identifier or label, in code points. */
+/** The maximum length of an identifier or label, in code points. */
 export const LABEL_LENGTH_MAX = 512;
-/** Longest free text, in code points. */
+/** The maximum length of free text, in code points. */
 export const TEXT_LENGTH_MAX = 65_536;
 /** The largest whole number that all JSON readers agree on (RFC 8259, section 6). */
 export const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
@@ -55,7 +55,7 @@ export const unboundedText = (notes: FieldNotes) => Type.Unsafe<string>({ type: 
 /** A UUID in its 36-character form, either case. */
 export const uuid = (notes: FieldNotes) => Type.Unsafe<string>({ type: 'string', format: 'uuid', ...notes });
 
-/** RFC 3339 date-time; without an offset it is read as UTC. */
+/** A date-time of RFC 3339. If it has no offset, it is read as UTC. */
 export const dateTime = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'date-time', examples: ['2026-11-20T09:30:00.123Z'], ...notes });
 
@@ -63,7 +63,7 @@ export const dateTime = (notes: FieldNotes) =>
 const SENT_DATE_TIME =
   '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])[Tt]([01]\\d|2[0-3]):[0-5]\\d:([0-5]\\d|60)(\\.\\d{1,9})?([Zz]|[+-]([01]\\d|2[0-3]):[0-5]\\d)?$';
 
-/** A date-time in requests. Unlike `format: date-time`, it may have no offset. */
+/** A date-time in a request. The offset is optional, unlike in `format: date-time`. */
 export const sentDateTime = ({ description, ...notes }: FieldNotes) =>
   Type.Unsafe<string>({
     ...dateTime({ ...notes, description: `${description} RFC 3339 with up to 9 fraction digits; without an offset it is UTC.` }),
@@ -82,7 +82,7 @@ export const opaqueUserId = (notes: FieldNotes) =>
     'x-means': 'not contain control characters or lone surrogates',
   });
 
-/** A digest: the algorithm, named as in in-toto, and the value in lower-case hex. Tags and branches can move, so they are rejected. */
+/** The form of a digest: an algorithm, named as in in-toto, and lower-case hex. Tags and branches can move, so they do not match. */
 export const DIGEST_PATTERN = '^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}|gitCommit:([0-9a-f]{40}|[0-9a-f]{64}))$';
 
 /** A digest of content, `sha256:…`, `sha512:…` or `gitCommit:…`. */
@@ -95,17 +95,17 @@ export const digest = ({ description, ...notes }: FieldNotes) =>
     ...notes,
   });
 
-/** A SHA-256 as 64 lower-case hex digits. */
+/** The form of a SHA-256: 64 lower-case hex digits. */
 export const SHA256_PATTERN = '^[0-9a-f]{64}$';
 
 /** A SHA-256 of a file, in hex. */
 export const sha256Hex = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'sha256', 'x-pattern': SHA256_PATTERN, ...notes });
 
-/** The longest URL, in code points. All common browsers and proxies support this length. */
+/** The maximum length of a URL, in code points. Common browsers and proxies support it. */
 const URL_LENGTH_MAX = 2048;
 
-/** An address of a web page, http or https, without a user name or password. */
+/** The URL of a web page, http or https, without a user name or password. */
 export const webAddress = (notes: FieldNotes) =>
   Type.Unsafe<string>({
     type: 'string',
@@ -116,11 +116,11 @@ export const webAddress = (notes: FieldNotes) =>
     ...notes,
   });
 
-/** A whole number from 0 to 2^53-1, or within the given bounds. */
+/** A whole number from 0 to 2^53-1; `minimum` and `maximum` replace these bounds. */
 export const count = (notes: FieldNotes & { minimum?: number; maximum?: number }) =>
   Type.Unsafe<number>({ type: 'integer', minimum: 0, maximum: INTEGER_MAX, ...notes });
 
-/** Any finite number, or one within the given bounds. */
+/** A finite number, within the bounds if any are given. */
 export const amount = (notes: FieldNotes & { minimum?: number; maximum?: number }) =>
   Type.Unsafe<number>({ type: 'number', ...notes });
 
@@ -149,7 +149,7 @@ export const labels = (max: number, { description, examples }: FieldNotes) =>
     ...(examples === undefined ? {} : { examples }),
   });
 
-/** A member that is an object of a named schema. `x-schema` is that schema, which the OpenAPI document and generated types refer to. */
+/** A member that is an object of a named schema. `x-schema` is that schema: the OpenAPI document and generated types refer to it. */
 export const objectOf = <T>(schema: TSchema & { static?: T }, { description }: FieldNotes) => {
   const { $id: _, ...rest } = schema as TSchema & { $id?: string };
   return Type.Unsafe<T>({ ...rest, description, 'x-schema': schema });

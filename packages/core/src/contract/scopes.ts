@@ -1,5 +1,6 @@
-/** The permissions of an ingestion key. `telemetry` includes traces. */
+/** The permissions that an ingestion key can have. `telemetry` includes traces. */
 export const SCOPES = ['telemetry', 'evaluations', 'audit', 'governance'] as const;
+/** A permission of an ingestion key. */
 export type Scope = (typeof SCOPES)[number];
 
 /** Whether a text is the name of a scope. */

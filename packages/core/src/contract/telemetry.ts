@@ -64,14 +64,14 @@ export type TelemetryBatch = Static<typeof TelemetryBatch>;
 /** Body of POST /api/public/telemetry: one event, or a batch. */
 export type Telemetry = TelemetryEvent | TelemetryBatch;
 
-/** The schema of a body: a body with `events` that is not null is a batch. */
+/** Returns the schema that a body must match: that of a batch if the body has `events` other than null. */
 export const telemetryForm = (body: unknown): typeof TelemetryEvent | typeof TelemetryBatch => {
   const events =
     typeof body === 'object' && body !== null && Object.hasOwn(body, 'events') ? (body as { events: unknown }).events : null;
   return events === null ? TelemetryEvent : TelemetryBatch;
 };
 
-/** The events of either form. */
+/** Returns the events of a valid body: those of a batch, or the single event. */
 export const telemetryEvents = (body: Telemetry): TelemetryEvent[] =>
   'events' in body && body.events ? body.events : [body as TelemetryEvent];
 

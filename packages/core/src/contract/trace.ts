@@ -54,7 +54,7 @@ export const Span = Type.Object(
 );
 export type Span = Static<typeof Span>;
 
-/** The detailed record of one agent run. */
+/** Body of POST /api/public/traces: the detailed record of one agent run. */
 export const Trace = Type.Object(
   {
     trace_id: label({

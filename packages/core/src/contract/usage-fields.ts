@@ -1,9 +1,10 @@
 import { amount, count, optional } from './scalars.ts';
 
-/** Sentences that the descriptions of the members end with: the default of each member. */
+/** The last sentence in the description of each member: its default. Empty, or starts with a space. */
 interface UsageDefaults {
   /** For every member except `total_tokens`. */
   each: string;
+  /** For `total_tokens`. */
   total: string;
 }
 
@@ -19,10 +20,10 @@ export const TRACE_DEFAULTS: UsageDefaults = {
   total: ' Default: prompt + completion if both are sent, otherwise the sum over the spans.',
 };
 
-/** The four usage members of spans, traces and telemetry events. */
-export const usageFields = (whose: string, { each, total }: UsageDefaults = SPAN_AND_EVENT_DEFAULTS) => ({
-  prompt_tokens: optional(count({ description: `Tokens sent to the model by ${whose}.${each}`, examples: [812] })),
-  completion_tokens: optional(count({ description: `Tokens the model produced for ${whose}.${each}`, examples: [64] })),
-  total_tokens: optional(count({ description: `Total tokens of ${whose}.${total}`, examples: [876] })),
-  cost_usd: optional(amount({ minimum: 0, description: `Cost of ${whose} in US dollars.${each}`, examples: [0.0042] })),
+/** The four usage members of spans, traces and telemetry events. @param owner what the usage belongs to, for the descriptions. */
+export const usageFields = (owner: string, { each, total }: UsageDefaults = SPAN_AND_EVENT_DEFAULTS) => ({
+  prompt_tokens: optional(count({ description: `Tokens sent to the model by ${owner}.${each}`, examples: [812] })),
+  completion_tokens: optional(count({ description: `Tokens the model produced for ${owner}.${each}`, examples: [64] })),
+  total_tokens: optional(count({ description: `Total tokens of ${owner}.${total}`, examples: [876] })),
+  cost_usd: optional(amount({ minimum: 0, description: `Cost of ${owner} in US dollars.${each}`, examples: [0.0042] })),
 });
