@@ -3,10 +3,10 @@ import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
-/** Separates this hash from all others and contains its version (docs/formats.md, "Evidence event"). */
+/** Prefix of the hashed text: the kind and version, so that texts of other kinds have other hashes (docs/formats.md, "Evidence event"). */
 export const EVIDENCE_DOMAIN = 'countersign/evidence/v1\n';
 
-/** The facts in the log `evidence`: everything that promotion checks depend on. */
+/** A fact in the log `evidence`. Promotion checks depend only on these facts, on the request and on the time. */
 export type EvidenceFact =
   | { action: 'agent.registered'; agent_id: string; agent_name: string }
   | { action: 'agent.risk_set'; agent_id: string; risk_level: 'low' | 'high' }
@@ -23,7 +23,7 @@ export interface RecordedEvaluation {
   category: string | null;
   /** SHA-256 of the stored body of the request, 64 hex digits. */
   document_sha256: string;
-  /** When it ran, according to its sender: UTC with six fraction digits. */
+  /** When the evaluation ran, according to its sender: UTC with six fraction digits; null if the sender did not say. */
   evaluated_at: string | null;
   evaluation_id: string;
   harness_id: string | null;
@@ -44,7 +44,7 @@ export type EvidenceEvent = EvidenceFact & {
   recorded_by: string;
 };
 
-/** The canonical text and the hash of an event. The hash is its leaf data. */
+/** Returns the canonical text and the hash of an event. The hash is its leaf data. Throws NotCanonicalError. */
 export function hashEvidenceEvent(
   event: EvidenceEvent,
   digests: Pick<Digests, 'sha256Hex'>,
@@ -61,7 +61,7 @@ export interface LogPosition {
   tenantId: string | undefined;
 }
 
-/** Reads the next event of a log. Returns it with its canonical text and hash, or its fault. The input is untrusted. */
+/** Checks the next event of a log. Returns it with its canonical text and hash, or its fault. The event is untrusted. */
 export function readEvidenceEvent(
   value: unknown,
   place: LogPosition,
@@ -78,7 +78,7 @@ export function readEvidenceEvent(
   }
 }
 
-/** Like readEvidenceEvent, but without canonical text and hash, for callers that compare the hash themselves. */
+/** Like readEvidenceEvent, but does not compute the canonical text and the hash. */
 export function checkEvidenceEvent(value: unknown, { seq, tenantId }: LogPosition): { event: EvidenceEvent } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const fault = memberFault(value as Record<string, unknown>);
@@ -96,7 +96,7 @@ const oneOf =
   (value) =>
     texts.includes(value as string);
 const isText: Form = (value) => typeof value === 'string';
-const isExactMoment: Form = (value) => isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value as string);
+const isMicrosecondInstant: Form = (value) => isText(value) && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value as string);
 const isNumber: Form = (value) => typeof value === 'number';
 const isFlag: Form = (value) => typeof value === 'boolean';
 const isUuidList: Form = (value) => Array.isArray(value) && value.every(isUuid);
@@ -119,7 +119,7 @@ const MEMBERS: Readonly<Record<EvidenceEvent['action'], Readonly<Record<string, 
   'evaluation.recorded': {
     category: orNull(isText),
     document_sha256: isHash,
-    evaluated_at: orNull(isExactMoment),
+    evaluated_at: orNull(isMicrosecondInstant),
     evaluation_id: isUuid,
     harness_id: orNull(isUuid),
     name: isText,
@@ -151,7 +151,7 @@ function memberFault(event: Readonly<Record<string, unknown>>): string | undefin
   if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a member of an event ${action}`;
   for (const [name, isOfForm] of members) {
     if (!Object.hasOwn(event, name)) return `the member ${name} is missing`;
-    if (!isOfForm(event[name])) return `the member ${name} does not have the form that events ${action} have`;
+    if (!isOfForm(event[name])) return `the member ${name} of the event ${action} is malformed`;
   }
   return undefined;
 }

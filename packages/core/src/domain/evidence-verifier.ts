@@ -9,9 +9,10 @@ import { POLICY } from './promotion.ts';
 const DEPTH_MAX = 4;
 
 /**
- * Why a decision does not follow from its evidence; undefined if it does. The text must have the digest that the decision names, and
- * deciding again must give the same verdict. Messages for people are not compared, because later versions may reword them. The
- * signature of the decision is checked elsewhere.
+ * Returns why a decision does not follow from its evidence; undefined if it does. The text must have the digest that the decision names,
+ * and deciding again must give the same verdict. Messages for people are not compared, because later versions may reword them. The
+ * signature of the decision is not verified.
+ * @param text the evidence document, as canonical JSON.
  */
 export function evidenceFault(
   decision: Record<string, unknown>,
@@ -22,7 +23,10 @@ export function evidenceFault(
   if (named === undefined) return 'the decision names no evidence: an older version of the service made it';
   const computed = digests.sha256Hex(text);
   if (named !== computed)
-    return `evidence_sha256 is ${JSON.stringify(named)}, but the evidence hashes to ${computed}: it was altered, or it belongs to another decision`;
+    return (
+      `evidence_sha256 is ${JSON.stringify(named)}, but the evidence hashes to ${computed}: ` +
+      'it was altered, or it belongs to another decision'
+    );
   const document = readEvidence(text);
   return 'fault' in document ? document.fault : verdictDifference(decision, document.value);
 }
@@ -32,9 +36,10 @@ export function readEvidence(text: string): { value: EvidenceDocument } | { faul
   const value = parseJson(text);
   if (!isObject(value) || isNestedDeeperThan(value, DEPTH_MAX))
     return { fault: 'the evidence is not a JSON object, or is nested too deeply' };
-  if (value.version !== 1) return { fault: `the evidence has version ${JSON.stringify(value.version)}; this verifier knows 1` };
+  if (value.version !== 1)
+    return { fault: `the evidence has version ${JSON.stringify(value.version)}; this verifier supports only 1` };
   if (value.policy !== POLICY)
-    return { fault: `the evidence is for the policy ${JSON.stringify(value.policy)}; this verifier knows ${POLICY}` };
+    return { fault: `the evidence is for the policy ${JSON.stringify(value.policy)}; this verifier supports only ${POLICY}` };
   const invalid = invalidMember(value, DOCUMENT);
   if (invalid !== undefined) return { fault: `the member ${invalid} of the evidence is missing, malformed or unknown` };
   if (canonicalText(value) !== text) return { fault: 'the evidence is not canonical JSON (RFC 8785)' };
@@ -42,9 +47,9 @@ export function readEvidence(text: string): { value: EvidenceDocument } | { faul
 }
 
 /**
- * Describes the first member of a decision that differs from what the evidence determines; undefined if none differs.
- * @param isSameAge whether two values of `evaluation_age` count as equal. By default they must be equal; pass another function if the
- * time at which the evidence was read is known only approximately.
+ * Describes the first member of a decision that differs from the verdict on the evidence; undefined if none differs.
+ * @param isSameAge whether two values of `evaluation_age` count as equal. By default they must be equal. Pass a function if the time at
+ *   which the evidence was read is known only approximately.
  */
 export function verdictDifference(
   decision: Record<string, unknown>,

@@ -2,7 +2,7 @@ import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
-/** Separates this hash from all others and contains its version (docs/formats.md, "Key event"). */
+/** Prefix of the hashed text: the kind and version, so that texts of other kinds have other hashes (docs/formats.md, "Key event"). */
 export const KEY_EVENT_DOMAIN = 'countersign/key-event/v2\n';
 
 /** One event of the key audit trail. The hash covers all of it. */
@@ -29,7 +29,7 @@ export interface KeyEvent {
   credential_sha256: string;
 }
 
-/** The canonical text and the hash of an event. The hash is its leaf data. */
+/** Returns the canonical text and the hash of an event. The hash is its leaf data. Throws NotCanonicalError. */
 export function hashKeyEvent(event: KeyEvent, digests: Pick<Digests, 'sha256Hex'>): { canonical: string; hash: string } {
   const canonical = canonicalJson(event);
   return { canonical, hash: digests.sha256Hex(KEY_EVENT_DOMAIN + canonical) };
@@ -43,7 +43,7 @@ export interface LogPosition {
   tenantId: string | undefined;
 }
 
-/** Reads the next event of a trail. Returns it with its canonical text and hash, or its fault. The input is untrusted. */
+/** Checks the next event of a trail. Returns it with its canonical text and hash, or its fault. The event is untrusted. */
 export function readKeyEvent(
   value: unknown,
   place: LogPosition,
@@ -60,7 +60,7 @@ export function readKeyEvent(
   }
 }
 
-/** Like readKeyEvent, but without canonical text and hash, for callers that compare the hash themselves. */
+/** Like readKeyEvent, but does not compute the canonical text and the hash. */
 export function checkKeyEvent(value: unknown, { seq, tenantId }: LogPosition): { event: KeyEvent } | { fault: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { fault: 'the event is not an object' };
   const event = value as KeyEvent;
@@ -101,7 +101,7 @@ function wrongMember(event: Readonly<Record<string, unknown>>): string | undefin
   if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a member of a key event`;
   for (const [name, isOfForm] of Object.entries(MEMBERS)) {
     if (!Object.hasOwn(event, name)) return `the member ${name} is missing`;
-    if (!isOfForm(event[name])) return `the member ${name} does not have the form of a key event`;
+    if (!isOfForm(event[name])) return `the member ${name} of the key event is malformed`;
   }
   return undefined;
 }

@@ -2,7 +2,7 @@ import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 import { isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
-/** Separates this hash from all others and contains its version (docs/formats.md, "Trace event"). */
+/** Prefix of the hashed text: the kind and version, so that texts of other kinds have other hashes (docs/formats.md, "Trace event"). */
 export const TRACE_DOMAIN = 'countersign/traces/v1\n';
 
 /** A stored submission of a trace: one request, or a part of an OpenTelemetry export. */
@@ -15,13 +15,13 @@ export interface TraceSubmission {
   export_sha256: string | null;
   /** Identifier of the trace in this workspace. */
   id: string;
-  /** 1 for the first of its trace. */
+  /** The number of the submission within its trace, from 1. */
   number: number;
   recorded_by: string;
   trace_id: string;
 }
 
-/** One event of the log `traces`: the submissions that were stored together. */
+/** An event of the log `traces` for submissions that were stored together. */
 export interface TraceEvent {
   version: 1;
   tenant_id: string;
@@ -43,7 +43,7 @@ export interface DroppedTrace {
   submissions: number;
 }
 
-/** One event of the log `traces`: the traces that were deleted together, because of their age or on request. */
+/** An event of the log `traces` for traces that were deleted together, because of their age or on request. */
 export interface TraceDropEvent extends Pick<TraceEvent, 'version' | 'tenant_id' | 'seq' | 'recorded_at'> {
   action: 'traces.dropped';
   /** `retention`: their retention period was over. `erasure`: someone requested it. */
@@ -56,13 +56,13 @@ export interface TraceDropEvent extends Pick<TraceEvent, 'version' | 'tenant_id'
 /** An event of the log `traces`. */
 export type TraceLogEvent = TraceEvent | TraceDropEvent;
 
-/** The canonical text and the hash of an event. The hash is its leaf data. */
+/** Returns the canonical text and the hash of an event. The hash is its leaf data. Throws NotCanonicalError. */
 export function hashTraceEvent(event: TraceLogEvent, digests: Pick<Digests, 'sha256Hex'>): { canonical: string; hash: string } {
   const canonical = canonicalJson(event);
   return { canonical, hash: digests.sha256Hex(TRACE_DOMAIN + canonical) };
 }
 
-/** Reads the next event of a log. Returns it with its canonical text and hash, or its fault. The input is untrusted. */
+/** Checks the next event of a log. Returns it with its canonical text and hash, or its fault. The event is untrusted. */
 export function readTraceEvent(
   value: unknown,
   { seq, tenantId }: { seq: number; tenantId: string | undefined },
@@ -129,7 +129,7 @@ function eventFault(value: unknown): string | undefined {
   return memberFault(value, RECORDED, 'the event') ?? elementFault(value.submissions, SUBMISSION, 'submission');
 }
 
-/** The fault of the first malformed element. */
+/** The fault of the first malformed element of an array; undefined if there is none. */
 function elementFault(elements: unknown, forms: Readonly<Record<string, Form>>, kind: string): string | undefined {
   for (const [place, element] of (elements as unknown[]).entries()) {
     const what = `${kind} ${place + 1}`;
@@ -139,6 +139,7 @@ function elementFault(elements: unknown, forms: Readonly<Record<string, Form>>, 
   return undefined;
 }
 
+/** The fault of an object's members; undefined if they are those of `forms`, in these forms. */
 function memberFault(
   object: Readonly<Record<string, unknown>>,
   forms: Readonly<Record<string, Form>>,
@@ -148,7 +149,7 @@ function memberFault(
   if (unknown !== undefined) return `${JSON.stringify(unknown)} is not a member of ${what}`;
   for (const [name, isOfForm] of Object.entries(forms)) {
     if (!Object.hasOwn(object, name)) return `the member ${name} of ${what} is missing`;
-    if (!isOfForm(object[name])) return `the member ${name} of ${what} does not have its form`;
+    if (!isOfForm(object[name])) return `the member ${name} of ${what} is malformed`;
   }
   return undefined;
 }

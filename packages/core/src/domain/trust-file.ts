@@ -5,19 +5,18 @@ import { trustedKeys } from './trusted-keys.ts';
 
 /**
  * The trust file (docs/formats.md, "Trust file"), by which a gate verifies decisions. It names the workspace and the instance's public
- * keys. `url` is only a hint, because a proxy may be in between. `successors` are JWKs of later keys, proven by keys of the file.
- * Readers ignore unknown members.
+ * keys. A file can also have `successors`: JWKs of later keys, which live keys of the file prove. Readers ignore unknown members.
  */
 export interface TrustFile {
   version: 1;
   workspace: { id: string; name: string };
-  /** The address of the service, for people. */
+  /** The address of the service. It is a hint that no reader verifies, because a gate may use a proxy. */
   url: string;
   /** JWKs with `note_key`; a retired one has `retired_at`. */
   keys: readonly object[];
 }
 
-/** The text of a trust file. */
+/** Returns the text of a trust file. */
 export const trustFileText = (file: Omit<TrustFile, 'version'>): string => {
   const { workspace, url, keys } = file;
   return `${JSON.stringify({ version: 1, workspace, url, keys }, null, 2)}\n`;
@@ -33,18 +32,18 @@ export interface TrustFileContent {
 /** A public key of the file. */
 export interface TrustFileKey {
   noteKey: NoteKey;
-  /** The 32 bytes in base64url. */
+  /** The 32 bytes of the public key, in base64url. */
   x: string;
   /** When it was retired; undefined while it is live. */
   retiredAt: string | undefined;
 }
 
-/** Whether a text is a trust file and not a JWKS, by its first member. */
+/** Whether a text is a trust file and not a JWKS: its first member is `version`. The rest is not checked. */
 export const isTrustFile = (text: string): boolean => /^\s*\{\s*"version"\s*:/.test(text);
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Parses a trust file. The fault completes a sentence that starts with the file's name. */
+/** Parses and verifies a trust file. A fault is the rest of a sentence that starts with the file's name. */
 export function readTrustFile(text: string, checks: SuccessionChecks): TrustFileContent | { fault: string } {
   if (text.trim() === '') return { fault: 'is not a trust file: it is empty' };
   const value = parseJson(text);
@@ -58,7 +57,7 @@ export function readTrustFile(text: string, checks: SuccessionChecks): TrustFile
     };
   if (version !== 1)
     return {
-      fault: `is not a trust file of version 1: it has version ${JSON.stringify(version)}; a newer one needs a newer command`,
+      fault: `is not a trust file of version 1: it has version ${JSON.stringify(version)}; a newer version needs a newer command`,
     };
   const named = readWorkspace(workspace);
   if (named === undefined) return { fault: 'is not a trust file: `workspace` has no UUID as `id`, or no `name`' };
@@ -66,7 +65,7 @@ export function readTrustFile(text: string, checks: SuccessionChecks): TrustFile
   return 'fault' in content ? content : withSuccessors(content, successors, checks);
 }
 
-/** Adds the keys of `successors`. If a chain of signatures from a live key of the file does not prove all of them, the file is invalid. */
+/** Adds the keys of `successors`. It is a fault if a chain of signatures from a live key of `keys` does not prove each of them. */
 function withSuccessors(
   content: TrustFileContent,
   successors: unknown,
@@ -81,7 +80,7 @@ function withSuccessors(
   return { ...content, keys: [...content.keys, ...proven] };
 }
 
-/** The keys of a trust file that can prove successors: the live ones. */
+/** Returns the live keys of a trust file. Only these can prove successors. */
 export const liveKeys = ({ keys }: TrustFileContent): NoteKey[] =>
   keys.filter(({ retiredAt }) => retiredAt === undefined).map(({ noteKey }) => noteKey);
 
@@ -112,7 +111,7 @@ function readKeys(
   return { workspace, keys };
 }
 
-/** The command that prints the current trust file of a workspace. */
+/** Returns the command that prints the current trust file of a workspace. */
 export const renewCommand = (name: string): string => `countersign-server trust show --workspace ${quoteWord(name)}`;
 
 /** Quotes a name for a shell. */
