@@ -1,4 +1,4 @@
-/** How a record names its agent. IDs are in lower case. */
+/** The ID and the name by which a record names its agent; null if not sent. The ID is in lower case. */
 export interface AgentClaim {
   id: string | null;
   name: string | null;
@@ -6,7 +6,7 @@ export interface AgentClaim {
   at: readonly (string | number)[];
 }
 
-/** The claim of a record's `agent_id` and `agent_name`. */
+/** Returns the claim of a record. @param at the record's place in the body. */
 export const agentClaim = (
   record: { agent_id?: string | null; agent_name?: string | null },
   at: readonly (string | number)[] = [],
@@ -16,7 +16,7 @@ export const agentClaim = (
   at,
 });
 
-/** The distinct IDs and names of claims. */
+/** Returns the distinct IDs and the distinct names in claims. */
 export function claimedAgents(claims: readonly AgentClaim[]): [ids: string[], names: string[]] {
   const ids = new Set<string>();
   const names = new Set<string>();

@@ -3,20 +3,20 @@ import type { IssueCode } from '../contract/issue.ts';
 /** A violation of the rules for agent names. */
 export interface NameProblem {
   code: Extract<IssueCode, 'not_normalized' | 'white_space_at_end' | 'invisible_character'>;
-  /** Completes a sentence that starts with the member's name: the fault and its position. */
+  /** The fault and its position: the rest of a sentence that starts with the member's name. */
   message: string;
 }
 
 /**
- * The faults of an agent's name. It must be in Unicode NFC, without white space at its ends and without invisible characters, so that
- * different names look different, except for look-alike letters (name-skeleton.ts).
+ * Returns the faults of an agent's name. A name must be in Unicode NFC, without white space at its ends and without invisible characters.
+ * So different names look different, except for look-alike letters (name-skeleton.ts).
  */
 export function agentNameProblems(name: string): NameProblem[] {
   if (PLAIN.test(name)) return [];
   return [...invisible(name), ...whiteSpaceAtEnds(name), ...notNormalized(name)];
 }
 
-/** The name without its faults: in NFC, without invisible characters and white space at its ends. It may be empty. */
+/** Returns the name without its faults: in NFC, without invisible characters, and without white space at its ends. It may be empty. */
 export function acceptableName(name: string): string {
   const visible = invisibleCharacters(name).reduceRight((text, { at, character }) => {
     return text.slice(0, at) + text.slice(at + character.length);
@@ -28,13 +28,14 @@ export function acceptableName(name: string): string {
 /** Printable ASCII without spaces at its ends is always valid. */
 const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
 
-// Format characters and separators are invisible, and so are the blank Braille pattern and the null notehead. The exceptions are
-// format characters that are drawn: marks of Arabic, Syriac and Kaithi numbers and text.
+// Invisible are default-ignorable code points, format characters, line and paragraph separators, the blank Braille pattern and the null
+// notehead. The exceptions are format characters that are drawn: marks of Arabic, Syriac and Kaithi numbers and text.
 const INVISIBLE =
   /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800\u{1D159}]--[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]]/gv;
 // Joiners, variation selectors and tags are allowed in the emoji sequences that Unicode recommends, because they change what is drawn.
 const EMOJI = /\p{RGI_Emoji}/gv;
 
+/** The invisible characters of a name outside emoji, with their positions in UTF-16 code units. */
 function invisibleCharacters(name: string): { at: number; character: string }[] {
   if (name.search(INVISIBLE) === -1) return [];
   const text = name.replace(EMOJI, (sequence) => 'x'.repeat(sequence.length));
@@ -75,17 +76,18 @@ function notNormalized(name: string): NameProblem[] {
   return [{ code: 'not_normalized', message: `is not in Unicode NFC, first at ${place}` }];
 }
 
-/** A character's code point, its name if it is a common one, and its position in code points from 1. */
+/** A character's code point, its name if COMMON has it, and its position in code points, from 1. */
 const placeOf = (name: string, at: number, character: string): string =>
   `${codePoint(character)} at position ${[...name.slice(0, at)].length + 1}`;
 
-/** A code point such as `U+200B ZERO WIDTH SPACE`, with its name if it often comes from copy and paste. */
+/** Describes a character by its code point, for example `U+200B ZERO WIDTH SPACE`. The name is added only if COMMON has it. */
 export function codePoint(character: string): string {
   const hex = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0');
   const named = COMMON.get(character);
   return `U+${hex}${named === undefined ? '' : ` ${named}`}`;
 }
 
+/** Names of characters that often come from copy and paste. */
 const COMMON: ReadonlyMap<string, string> = new Map([
   [' ', 'SPACE'],
   ['\u00a0', 'NO-BREAK SPACE'],

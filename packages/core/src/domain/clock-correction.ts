@@ -1,9 +1,9 @@
 import type { TreeLog } from './checkpoint.ts';
 
-/** The action of the audit entry that allows times of the logs to go back (docs/formats.md, "Corrected times"). */
+/** The action of the audit entry that permits earlier times after later ones in the logs (docs/formats.md, "Corrected times"). */
 export const CLOCK_CORRECTED = 'clock.corrected';
 
-/** A permitted step back of the times of one log: after row `size`, from exactly `before` to `after` or later. */
+/** A permitted step back in the times of one log: row `size` has the time `before`, and the next row may have `after` or later. */
 export interface StepBack {
   size: number;
   before: string;
@@ -25,8 +25,8 @@ const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys', 'tra
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * The correction in an audit entry; undefined for every other entry. Ingestion keys can write the same action, so only entries that the
- * service recorded for its operator count.
+ * Returns the correction in an audit entry; undefined if the entry is no correction. Ingestion keys can write the same action, so only
+ * entries with `recorded_by` `operator` count.
  */
 export function correctionIn({ action, recorded_by: by, metadata }: Entry): ClockCorrection | undefined {
   if (action !== CLOCK_CORRECTED || by !== 'operator' || !isObject(metadata) || !isObject(metadata.logs)) return undefined;
@@ -43,8 +43,8 @@ export const allowsStep = (step: StepBack | undefined, seq: number, before: stri
   step !== undefined && step.size === seq - 1 && step.before === before && step.after <= at;
 
 /**
- * Checks that the times of a log never go back except by a permitted correction. Corrections are in the audit ledger, so nothing is
- * checked without it.
+ * Checks that no row of a log has an earlier time than the previous row, except by a permitted step back. The corrections are in the audit
+ * ledger, so nothing is checked without it.
  */
 export class RowTimes {
   #last = '';
@@ -57,7 +57,7 @@ export class RowTimes {
     this.#corrections = corrections;
   }
 
-  /** Checks the time of row `seq`. Returns its fault, or undefined. */
+  /** Checks the time of row `seq`. Returns its fault, or undefined. @param name the member with the time, for the fault. */
   next(seq: number, at: unknown, name: string): string | undefined {
     if (this.#corrections === undefined) return undefined;
     if (typeof at !== 'string' || !INSTANT.test(at)) return `${name} is not UTC with milliseconds`;
@@ -75,7 +75,7 @@ export class RowTimes {
 const isStepBack = (value: unknown): value is StepBack =>
   isObject(value) &&
   Number.isSafeInteger(value.size) &&
-  [value.before, value.after].every((moment) => typeof moment === 'string' && INSTANT.test(moment));
+  [value.before, value.after].every((instant) => typeof instant === 'string' && INSTANT.test(instant));
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,45 +1,52 @@
 /** The clocks of one machine, read at the same time. */
 export interface ClockReading {
-  /** The system clock, which can be set. */
+  /** The system clock, which can be set: milliseconds since 1970. */
   wallMs: number;
   /** A monotonic clock that also runs while the machine is suspended. Its start is arbitrary. */
   steadyMs: number;
 }
 
-/** The database's clock, with our clocks before and after the query. */
+/** The time of the database's clock, with the clocks of this machine before and after the query. */
 export interface DatabaseReading {
   before: ClockReading;
   after: ClockReading;
+  /** Milliseconds since 1970, as in `wallMs`. */
   databaseMs: number;
 }
 
 /**
  * Why the clocks cannot be used.
- * `jumped`: the system clock moved against the monotonic clock. `apart`: the database's clock differs from ours.
- * `settling`: the clocks agree again, but not for long enough.
+ * `jumped`: the system clock moved against the monotonic clock. `apart`: the database's clock differs from the system clock.
+ * `settling`: the clocks agree again, but not yet for CLOCK_SETTLING_MS.
  */
 export interface ClockFault {
   kind: 'jumped' | 'apart' | 'settling';
-  /** How far the clock is ahead, in milliseconds; negative if it is behind. 0 while settling. */
+  /**
+   * `jumped`: how far the system clock moved forward, in milliseconds. `apart`: how far the database's clock is ahead of the system clock.
+   * Negative if the system clock moved back, or the database's clock is behind. 0 for `settling`.
+   */
   aheadMs: number;
-  /** When the fault clears if nothing changes, in milliseconds from now; null if a clock must be corrected first. */
+  /** In how many milliseconds the fault ends if nothing changes; null until the database's clock agrees with the system clock. */
   clearsInMs: number | null;
 }
 
-/** The largest difference that is normal: drift, NTP corrections, delays. */
+/** The largest normal difference between two clocks: from drift, NTP corrections and delays. */
 export const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
-/** After a fault the clocks must agree for this long. An accepted jump needs no more time: the clocks have agreed for longer already. */
+/** How long the clocks must agree after a fault. Not after an accepted jump, because the clocks have agreed for longer by then. */
 export const CLOCK_SETTLING_MS = 5_000;
 
-/** A jump that the database's clock shares is accepted after as much time as its size, within these limits. */
+/**
+ * A jump is accepted when the database's clock has agreed with the system clock for a time equal to the size of the jump, within these
+ * limits.
+ */
 export const JUMP_ACCEPTED_MS_MIN = 10_000;
 export const JUMP_ACCEPTED_MS_MAX = 600_000;
 
-/** The largest rate at which a clock is corrected without being set. Linux slews by at most 500 millionths. */
+/** The maximum drift that the guard follows, as a fraction of the elapsed time. Linux slews a clock by at most 0.0005. */
 const DRIFT_MAX = 0.001;
 
-/** A larger movement against the monotonic clock during a jump is a new jump. */
+/** If the system clock moves further than this after a jump, that is a new jump. */
 const SAME_JUMP_MS = 1_000;
 
 interface Jump {
@@ -50,23 +57,23 @@ interface Jump {
 }
 
 /**
- * Decides whether the clocks can be used for recording times. The caller passes the readings.
+ * Decides whether the clocks can be used to record times. The caller passes the readings.
  *
- * It tracks the difference between the system clock and the monotonic clock. There is no fault while that difference is stable and the
- * database agrees.
+ * The guard tracks the difference between the system clock and the monotonic clock. There is no fault while this difference is stable and
+ * the database's clock agrees with the system clock.
  */
 export class ClockGuard {
   /** The accepted difference between the system clock and the monotonic clock. */
   #offsetMs: number;
   #observedAtMs: number;
-  /** Whether the database has ever agreed with the accepted difference. */
+  /** Whether the database's clock has ever agreed with the system clock at an accepted difference. */
   #isConfirmed = false;
   #jump: Jump | undefined;
-  /** The database's clock minus the monotonic clock when the clocks last agreed without a pending jump; undefined before. */
+  /** The database's clock minus the monotonic clock, when the clocks last agreed without a pending jump; undefined before that. */
   #databaseOffsetMs: number | undefined;
-  /** How far the database's clock was ahead at its last conclusive reading; 0 if it agreed. */
+  /** How far the database's clock was ahead of the system clock at the last conclusive reading; 0 if it agreed. */
   #apartMs = 0;
-  /** The start of the period without faults after a fault. */
+  /** When the clocks started to agree again after a fault, by the monotonic clock; undefined if the clocks are not settling. */
   #settlingSinceMs: number | undefined;
 
   /** Accepts the system clock of the first reading: an earlier jump cannot be detected. */
@@ -75,7 +82,7 @@ export class ClockGuard {
     this.#observedAtMs = steadyMs;
   }
 
-  /** Processes a reading of our own clocks. Returns the current fault, if any. */
+  /** Processes a reading of the machine's clocks. Returns the current fault, if any. */
   observe({ wallMs, steadyMs }: ClockReading): ClockFault | undefined {
     const offsetMs = wallMs - steadyMs;
     const deviationMs = offsetMs - this.#offsetMs;
@@ -100,12 +107,15 @@ export class ClockGuard {
     const latestMs = Math.max(before.wallMs, after.wallMs);
     const apartMs = databaseMs > latestMs ? databaseMs - latestMs : Math.min(0, databaseMs - earliestMs);
     if (Math.abs(apartMs) > CLOCK_DIFFERENCE_MAX_MS) this.#disagree(apartMs);
-    // A slow query can disprove agreement but not prove it.
+    // The reading of a slow query can show that the clocks differ, but not that they agree.
     else if (latestMs - earliestMs <= CLOCK_DIFFERENCE_MAX_MS) this.#agree(after, databaseMs - before.steadyMs);
     return this.#fault(after.steadyMs);
   }
 
-  /** The last accepted time of the database, advanced by the monotonic clock; undefined before the first agreement. */
+  /**
+   * The time of the database's clock at the last agreement, advanced by the monotonic clock: milliseconds since 1970. Undefined before the
+   * first agreement.
+   */
   trustedDatabaseMs(steadyMs: number): number | undefined {
     return this.#databaseOffsetMs === undefined ? undefined : this.#databaseOffsetMs + steadyMs;
   }
@@ -132,7 +142,7 @@ export class ClockGuard {
     this.#settlingSinceMs = undefined;
   }
 
-  /** If the database never agreed with the earlier clock, that clock was wrong and the jump is its correction. */
+  /** If the database's clock never agreed with the system clock before the jump, the system clock was wrong, and the jump corrects it. */
   #acceptedAfterMs({ offsetMs }: Jump): number {
     if (!this.#isConfirmed) return JUMP_ACCEPTED_MS_MIN;
     const sizeMs = Math.abs(offsetMs - this.#offsetMs);

@@ -1,6 +1,6 @@
 import { isHash, isInstant, isUuid } from './member-forms.ts';
 
-/** The members of a decision that its readers rely on. The digest also covers members that are not in this list. */
+/** The members of a decision that verifiers and gates use. The digest also covers members that are not in this list. */
 const MEMBERS = [
   { name: 'allowed', isOfForm: (value: unknown) => typeof value === 'boolean', form: 'true or false' },
   { name: 'reason', isOfForm: isText, form: 'a string' },
@@ -14,7 +14,7 @@ const MEMBERS = [
   { name: 'tenant_id', isOfForm: (value: unknown) => value === undefined || isUuid(value), form: 'a UUID in lower case' },
 ] as const;
 
-/** A decision whose members are well-formed; digest and signature are not verified. */
+/** A decision for which decisionFormFault found no fault. Its digest and signature are not verified. */
 export interface DecisionMembers extends Record<string, unknown> {
   allowed: boolean;
   reason: string;
@@ -29,7 +29,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** The missing or malformed member of a decision; undefined if there is none. The input is untrusted. */
+/** Returns the fault of the first missing or malformed member of a decision; undefined if there is none. The decision is untrusted. */
 export function decisionFormFault(decision: Readonly<Record<string, unknown>>): string | undefined {
   const wrong = MEMBERS.find(({ name, isOfForm }) => !isOfForm(Object.hasOwn(decision, name) ? decision[name] : undefined));
   return wrong === undefined ? undefined : `${wrong.name} is not ${wrong.form}`;

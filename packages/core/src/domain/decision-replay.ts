@@ -7,28 +7,28 @@ import { EvidenceState } from './evidence-state.ts';
 import { verdictDifference } from './evidence-verifier.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
 
-/** The evidence is read at most one minute before or after the decision's timestamp, and ages are rounded to 0.0001 hours. */
+/** One minute, by which the time of reading can differ from the decision's timestamp, plus the rounding of ages to 0.0001 hours. */
 const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 
 /** An age limit that no age exceeds, and one that every age exceeds. Decisions do not contain the limit, so both are tried. */
 const AGE_LIMITS = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER] as const;
 
 /**
- * Recomputes decisions, in order, from an export of the log `evidence`. Both exports are untrusted. A decision does not contain the age
- * limit, nor the requested harness if that harness had no evaluation, so these are unknown.
+ * Verifies decisions, in order, by computing them again from an export of the log `evidence`. The decisions and the export are untrusted.
+ * Two parameters of a request are unknown: the age limit, and a requested harness that had no evaluation. No decision contains them.
  */
 export class DecisionReplay {
   readonly #events: AsyncGenerator<string | undefined>;
   readonly #digests: Pick<Digests, 'sha256Hex'>;
   readonly #state = new EvidenceState();
 
-  /** @param bytes the export of the log `evidence`. It is read as far as the decisions need it. */
+  /** @param bytes the export of the log `evidence`. Only the events that the decisions depend on are read. */
   constructor(bytes: AsyncIterable<Uint8Array>, digests: Pick<Digests, 'sha256Hex'>) {
     this.#events = linesOf(bytes);
     this.#digests = digests;
   }
 
-  /** Why the next decision does not follow from its evidence events; undefined if it does. */
+  /** Returns why the next decision does not follow from the first `evidence_size` events; undefined if it does. */
   async fault(decision: Record<string, unknown>): Promise<string | undefined> {
     const { evidence_size: size, tenant_id: tenantId } = decision;
     if (typeof tenantId !== 'string' || !Number.isSafeInteger(size) || (size as number) < 0)
@@ -54,6 +54,7 @@ export class DecisionReplay {
   }
 }
 
+/** The lines of the export; undefined for a line that is too long or not UTF-8. */
 async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string | undefined> {
   for await (const lines of boundedLines(bytes))
     for (const line of lines) yield line === 'too long' ? undefined : decodeUtf8(line);
@@ -67,7 +68,10 @@ function replayFault(state: EvidenceState, decision: Record<string, unknown>, te
     return `agent_id does not follow from the log evidence: no such agent is registered in its first ${state.size} events`;
   const found = evidenceFor(state, decision);
   if (found === undefined)
-    return `evaluation_id does not follow from the log evidence: the evaluation is not the latest one of its agent or harness at event ${state.size}`;
+    return (
+      `evaluation_id does not follow from the log evidence: the evaluation is not the latest one of its agent or harness ` +
+      `at event ${state.size}`
+    );
   const document = evidenceDocument(
     tenantId,
     { agent_id: agentId, agent_name: null, harness_id: null, max_age_hours: 0, min_pass_rate: threshold },
@@ -91,7 +95,7 @@ function evidenceFor(state: EvidenceState, decision: Record<string, unknown>) {
   return ofHarness.evaluation?.id === evaluationId ? ofHarness : undefined;
 }
 
-/** How a decision differs from the possible verdicts on its evidence; undefined if it equals one of them. */
+/** Returns how a decision differs from the verdict with the first of AGE_LIMITS; undefined if it equals the verdict with any of them. */
 function differenceFrom(decision: Record<string, unknown>, document: EvidenceDocument): string | undefined {
   const [first, ...others] = AGE_LIMITS.map((limit) => differenceWithin(decision, document, limit));
   return others.includes(undefined) ? undefined : first;
@@ -102,7 +106,7 @@ function differenceWithin(decision: Record<string, unknown>, document: EvidenceD
   return verdictDifference(decision, { ...document, asked }, isSameAge);
 }
 
-/** Whether a signed age may equal a computed one. The signed age ends at the time of reading, which is not known exactly. */
+/** Whether a signed age is close enough to a computed age. The signed age is that at the time of reading, which is not known exactly. */
 const isSameAge = (signed: unknown, computed: number | null): boolean =>
   signed === computed ||
   (typeof signed === 'number' && computed !== null && Math.abs(signed - computed) <= AGE_DIFFERENCE_MAX_HOURS);

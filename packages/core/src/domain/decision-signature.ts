@@ -15,7 +15,7 @@ export interface Signature {
   signature_alg: typeof SIGNATURE_ALG;
 }
 
-/** The digest of a decision: SHA-256 over the canonical text of all members but those of the signature, hex. */
+/** Returns the digest of a decision: SHA-256, in hex, of the canonical text of all members except those of the signature. */
 export function decisionDigest(decision: object, digests: Pick<Digests, 'sha256Hex'>): string {
   const {
     response_sha256: _digest,
@@ -26,19 +26,19 @@ export function decisionDigest(decision: object, digests: Pick<Digests, 'sha256H
   return digests.sha256Hex(canonicalJson(content));
 }
 
-/** Returns the decision with digest, signature and algorithm. */
+/** Returns the decision with the members of its signature. The decision must not have them yet. */
 export function signDecision<D extends object>(decision: D, key: Uint8Array, digests: Digests): D & Signature {
   return { ...decision, ...signatureOf(digests.sha256Hex(canonicalJson(decision)), key, digests) };
 }
 
-/** The members of the signature on a decision with this digest. */
+/** Returns the members of the signature for a decision with this digest. */
 export const signatureOf = (digest: string, key: Uint8Array, digests: Digests): Signature => ({
   response_sha256: digest,
   signature: mac(digest, key, digests),
   signature_alg: SIGNATURE_ALG,
 });
 
-/** Why a signed decision is not genuine; undefined if it is. */
+/** Returns why a decision is malformed or was not signed with `key`; undefined if it is valid. The decision is untrusted. */
 export function decisionFault(signed: Record<string, unknown>, key: Uint8Array, digests: Digests): string | undefined {
   const { response_sha256: digest, signature, signature_alg: alg } = signed;
   if (alg !== SIGNATURE_ALG) return `signature_alg is ${JSON.stringify(alg)}, expected ${SIGNATURE_ALG}`;
@@ -54,7 +54,7 @@ export function decisionFault(signed: Record<string, unknown>, key: Uint8Array, 
 const mac = (digest: string, key: Uint8Array, digests: Digests): string =>
   digests.hmacSha256Hex(key, `countersign/decision/v1\n${SIGNATURE_ALG}\n${digest}\n`);
 
-/** Compares in constant time, so that timing does not reveal the right signature. */
+/** Whether two texts are equal. The time does not depend on where they differ, so it does not reveal the right signature. */
 function sameText(left: string, right: string): boolean {
   let difference = left.length ^ right.length;
   for (let index = 0; index < right.length; index += 1)

@@ -3,28 +3,28 @@ import { canonicalJson } from './canonical-json.ts';
 import { type Signature, signatureOf } from './decision-signature.ts';
 import type { Digests } from './digests.ts';
 
-/** The members in which the decisions of one verdict differ. */
+/** The members in which decisions with the same verdict differ. */
 export type OwnMembers = Pick<PromotionDecision, 'asked_by' | 'decision_id' | 'nonce'>;
 
-/** The members that all decisions of one verdict at one time have in common. */
+/** The members that decisions with the same verdict at the same time have in common. */
 export type SharedMembers = Omit<PromotionDecision, keyof Signature | keyof OwnMembers>;
 
 /** A signed decision. */
 export interface SignedText {
   /** The JSON text that is stored and returned, its members in the order of the contract. */
   json: string;
-  /** Its digest, 64 hex digits. */
+  /** The digest of the decision, 64 hex digits. */
   responseSha256: string;
 }
 
 /**
- * Writes and signs decisions of one verdict. The text of the shared members is written only once, which makes a batch of equal requests
- * three times as fast (docs/performance.md). The result equals that of `signDecision`.
+ * Writes and signs decisions with the same verdict. The text of the shared members is written only once, which makes a batch of equal
+ * requests three times as fast (docs/performance.md). The decisions are the same as with `signDecision`.
  */
 export class DecisionText {
-  /** Canonical JSON before, between and after the own members. */
+  /** The canonical text of the shared members, divided at the own members. */
   readonly #canonical: { start: string; checks: string; middle: string; end: string };
-  /** The JSON text in the order of the contract: before, between and after `decision_id` and `asked_by`. */
+  /** The text of the shared members in the order of the contract, divided at `decision_id` and `asked_by`. */
   readonly #json: { start: string; middle: string; end: string };
 
   constructor(shared: SharedMembers) {
@@ -33,7 +33,7 @@ export class DecisionText {
     this.#canonical = canonicalParts(shared);
   }
 
-  /** The decision with these members, signed. */
+  /** Returns the decision with these own members, signed. */
   sign({ asked_by, decision_id, nonce }: OwnMembers, key: Uint8Array, digests: Digests): SignedText {
     const askedBy = `"asked_by":${canonicalJson(asked_by)}`;
     const id = `"decision_id":${canonicalJson(decision_id)}`;

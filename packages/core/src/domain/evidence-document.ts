@@ -3,7 +3,7 @@ import type { DecidedEvaluation, NoEvaluation, PromotionDecision } from '../cont
 import { decidePromotion, type Evidence, POLICY, roundedHours } from './promotion.ts';
 
 /**
- * What the log `evidence` contains about an agent at the time of one promotion check, without derived values. Members must be declared and
+ * The facts from the log `evidence` about an agent at the time of one promotion check, without derived values. Members must be declared and
  * written in the order of canonical JSON. Times are UTC with six fraction digits.
  */
 export interface EvidenceInput {
@@ -13,7 +13,7 @@ export interface EvidenceInput {
   /** The latest evaluation, whatever its status. */
   evaluation: EvidenceEvaluation | null;
   open_recertifications: number;
-  /** The latest evaluations of the agent's other series, latest first; at most OTHERS_MAX plus one. */
+  /** The latest evaluation of each other series of the agent, latest first; at most OTHERS_MAX plus one. */
   other_evaluations: OtherEvidenceEvaluation[];
   /** The database's clock at the time of reading. Ages are relative to it. */
   read_at: string;
@@ -32,7 +32,7 @@ export interface EvidenceEvaluation {
   status: EvaluationStatus;
 }
 
-/** Another evaluation, which only the message mentions. */
+/** The latest evaluation of another series, which only the message mentions. */
 export interface OtherEvidenceEvaluation {
   evaluated_at: string | null;
   name: string;
@@ -42,7 +42,7 @@ export interface OtherEvidenceEvaluation {
   suite: string | null;
 }
 
-/** The parameters of the request, with defaults. */
+/** The parameters of the request. Defaults replace absent ones. */
 export interface EvidenceQuestion {
   agent_id: string | null;
   agent_name: string | null;
@@ -99,7 +99,7 @@ export type DecidedMembers = Pick<
   | 'checks'
 >;
 
-/** Decides from an evidence document. The service signs the result; a verifier compares it with the signed decision. */
+/** Computes a decision from an evidence document. The service signs the result. A verifier compares it with the signed decision. */
 export function decideFromEvidence(document: EvidenceDocument): DecidedMembers {
   const { asked, agent } = document;
   const evidence = evidenceOf(document);
@@ -131,7 +131,7 @@ export function decideFromEvidence(document: EvidenceDocument): DecidedMembers {
 export const agentLabelOf = ({ agent, asked }: Pick<EvidenceDocument, 'agent' | 'asked'>): string =>
   agent?.name ?? asked.agent_name ?? asked.agent_id ?? '';
 
-/** The input of the rules: facts with ages. */
+/** Returns the input of decidePromotion: the facts, with ages instead of times. */
 export function evidenceOf(read: EvidenceInput & { similar_names?: readonly string[] }): Evidence {
   const { agent, approval } = read;
   const now = microsOf(read.read_at);
@@ -148,7 +148,7 @@ export function evidenceOf(read: EvidenceInput & { similar_names?: readonly stri
   };
 }
 
-/** The tolerated difference between clocks of two nodes. A time further in the future was written by a wrong clock. */
+/** The tolerated difference between the clocks of two nodes. If an approval is further in the future, a clock was wrong. */
 const CLOCKS_APART_MICROS = 5_000_000;
 
 function decidedEvaluation(read: EvidenceEvaluation, agentName: string, now: number): Evidence['evaluation'] {
@@ -168,8 +168,8 @@ function decidedEvaluation(read: EvidenceEvaluation, agentName: string, now: num
 }
 
 /**
- * The age of an evaluation, from `evaluated_at` or the time of recording, whichever is earlier. Negative if it was recorded in the
- * future, whatever `evaluated_at` says: a clock was wrong, so the evaluation does not count.
+ * The age of an evaluation in hours. It counts from `evaluated_at` or `recorded_at`, whichever is earlier. If `recorded_at` is in the
+ * future, a clock was wrong, so the age is negative, also with an earlier `evaluated_at`. Then the evaluation does not count.
  */
 function ageHours(times: { recorded_at: string; evaluated_at: string | null }, now: number): number {
   const recorded = microsOf(times.recorded_at);
@@ -177,7 +177,7 @@ function ageHours(times: { recorded_at: string; evaluated_at: string | null }, n
   return (now - since) / 3_600_000_000;
 }
 
-/** Microseconds since 1970 of a time with six fraction digits. Exact, because they stay below 2^53 until the year 2255. */
+/** Microseconds since 1970 of a time with six fraction digits. The number is exact, because it is below 2^53 until the year 2255. */
 const microsOf = (instant: string): number => Date.parse(inMilliseconds(instant)) * 1000 + Number(instant.slice(23, 26));
 
 /** Cuts `2026-11-20T09:30:00.123456Z` to milliseconds, the form of times in decisions. */

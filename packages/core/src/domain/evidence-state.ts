@@ -3,7 +3,7 @@ import type { EvidenceInput, EvidenceQuestion, OtherEvidenceEvaluation } from '.
 import type { EvidenceEvent, RecordedEvaluation } from './evidence-event.ts';
 import { OTHERS_MAX } from './promotion.ts';
 
-/** An evaluation from the log, with the last decision of an approver. */
+/** An evaluation in the log, with the last decision of an approver. */
 export interface KnownEvaluation {
   id: string;
   agentId: string;
@@ -15,12 +15,14 @@ export interface KnownEvaluation {
   harnessId: string | null;
   status: RecordedEvaluation['status'];
   passRate: number | null;
-  /** UTC with six fraction digits, as is `evaluatedAt`. */
+  /** UTC with six fraction digits. */
   recordedAt: string;
   recordedBy: string;
+  /** When it ran, according to its sender: UTC with six fraction digits; null if the sender did not say. */
   evaluatedAt: string | null;
   /** SHA-256 of the stored body of the request, hex. */
   documentSha256: string;
+  /** null if no approver has decided, or the decision was withdrawn. `decidedAt` is UTC with six fraction digits. */
   approval: { status: 'approved' | 'rejected'; decidedAt: string } | null;
 }
 
@@ -33,12 +35,12 @@ export interface OpenRecertification {
   openedAt: string;
 }
 
-/** An agent from the log. */
+/** An agent in the log. */
 export interface KnownAgent {
   readonly id: string;
   readonly name: string;
   readonly riskLevel: 'low' | 'high';
-  /** Its evaluation that was recorded last; null if there is none. */
+  /** The evaluation of the agent that was recorded last; null if there is none. */
   readonly latest: KnownEvaluation | null;
   readonly openRecertifications: readonly OpenRecertification[];
 }
@@ -49,11 +51,14 @@ interface AgentState extends KnownAgent {
   openRecertifications: OpenRecertification[];
   /** The latest evaluation of each harness. */
   byHarness: Map<string, KnownEvaluation>;
-  /** The latest evaluations of the newest series, oldest first. A series is one suite (without one, the name) with one harness. */
+  /**
+   * The latest evaluation of each of the newest series, oldest first. A series is the evaluations with the same suite (without a suite, the
+   * same name) and the same harness.
+   */
   bySeries: Map<string, KnownEvaluation>;
 }
 
-/** The number of series that are kept: that of the decision's evaluation, OTHERS_MAX others, and one that shows that there are more. */
+/** The number of series in memory: one for the decision's evaluation, OTHERS_MAX others, and one that shows that there are more. */
 const SERIES_MAX = OTHERS_MAX + 2;
 
 /** The evidence for a request. */
@@ -64,8 +69,8 @@ export interface FoundEvidence {
 }
 
 /**
- * The state that the events of a workspace's log `evidence` produce. Only the newest event of an object counts. Promotion checks use only
- * this state, so rows that were written to the database without the server have no effect.
+ * The state that the events of a workspace's log `evidence` produce. Promotion checks use only this state. So rows that were written to the
+ * database without the server have no effect on them.
  */
 export class EvidenceState {
   #size = 0;
@@ -83,11 +88,12 @@ export class EvidenceState {
     return this.#agents.size;
   }
 
-  /** The number of evaluations in memory: of the newest series and of every harness of each agent. An evaluation of both counts twice. */
+  /** The number of evaluations in memory, by series and by harness. The evaluation of a series with a harness can count twice. */
   get evaluationCount(): number {
     return this.#evaluationCount;
   }
 
+  /** All registered agents. */
   agents(): IterableIterator<KnownAgent> {
     return this.#agents.values();
   }
@@ -100,7 +106,7 @@ export class EvidenceState {
     return this.#byName.get(name);
   }
 
-  /** An evaluation of an agent, if promotion checks can still use it: the latest one, or the latest of a harness. */
+  /** An evaluation of an agent; undefined unless promotion checks can use it: the latest evaluation, or the latest of a harness. */
   evaluationOf(agentId: string, evaluationId: string): KnownEvaluation | undefined {
     const agent = this.#agents.get(agentId);
     return agent === undefined ? undefined : usableEvaluations(agent).find(({ id }) => id === evaluationId);
@@ -112,7 +118,7 @@ export class EvidenceState {
     return agent === undefined ? [] : [...new Set(usableEvaluations(agent))];
   }
 
-  /** The evaluations that are approved and that promotion checks can use. */
+  /** The approved evaluations of all agents that promotion checks can use. */
   approvedEvaluations(): KnownEvaluation[] {
     const all = [...this.#agents.keys()].flatMap((id) => this.evaluationsOf(id));
     return all.filter(({ approval }) => approval?.status === 'approved');
@@ -126,7 +132,7 @@ export class EvidenceState {
     this.#size += 1;
   }
 
-  /** The evidence for a promotion check. */
+  /** Returns the evidence for a promotion check. An agent that is not registered is null in it. */
   find(question: Pick<EvidenceQuestion, 'agent_id' | 'agent_name' | 'harness_id'>): FoundEvidence {
     const byId = question.agent_id === null ? undefined : this.#agents.get(question.agent_id);
     const byName = question.agent_name === null ? undefined : this.#byName.get(question.agent_name);
@@ -182,10 +188,10 @@ export class EvidenceState {
   }
 }
 
-/** Extends a time with milliseconds to six fraction digits. */
-const withMicroseconds = (moment: string): string => moment.replace('Z', '000Z');
+/** Extends a time with three fraction digits to six. */
+const withMicroseconds = (instant: string): string => instant.replace('Z', '000Z');
 
-/** The evaluation in an event. */
+/** Returns the evaluation in an event, without approval. */
 export const evaluationOfEvent = (event: RecordedEvaluation & EvidenceEvent): KnownEvaluation => ({
   id: event.evaluation_id,
   agentId: event.agent_id,
@@ -203,22 +209,22 @@ export const evaluationOfEvent = (event: RecordedEvaluation & EvidenceEvent): Kn
   approval: null,
 });
 
-/** Adds the latest evaluation of an agent. Returns by how many the evaluations in memory increase. */
+/** Adds an evaluation, which is now the agent's latest. Returns by how much `evaluationCount` grows. */
 function addEvaluation(agent: AgentState, evaluation: KnownEvaluation): number {
   const { byHarness, bySeries } = agent;
   const before = byHarness.size + bySeries.size;
   agent.latest = evaluation;
   if (evaluation.harnessId !== null) byHarness.set(evaluation.harnessId, evaluation);
   const series = JSON.stringify([evaluation.suite ?? evaluation.name, evaluation.harnessId]);
-  // Deleted first, so that the map stays in the order of the latest evaluations.
+  // A map is in the order of insertion. Deleting the series first moves it to the end, so the map is in the order of recording.
   bySeries.delete(series);
   bySeries.set(series, evaluation);
-  // Senders choose the names of series, so their number is unlimited. Older series are removed, because no decision can name them.
+  // Senders choose the names of series, so their number is unlimited. The oldest series is removed, because no decision names it.
   if (bySeries.size > SERIES_MAX) bySeries.delete(bySeries.keys().next().value!);
   return byHarness.size + bySeries.size - before;
 }
 
-/** Ignores evaluations that were replaced by later ones, because their approvals no longer count. */
+/** Sets the approval of an evaluation. Does nothing if promotion checks cannot use the evaluation, because its approval has no effect. */
 function setApproval(agent: AgentState, evaluationId: string, approval: KnownEvaluation['approval']): void {
   for (const evaluation of usableEvaluations(agent)) if (evaluation.id === evaluationId) evaluation.approval = approval;
 }
@@ -253,7 +259,7 @@ const latestEvaluation = (evaluation: KnownEvaluation): NonNullable<EvidenceInpu
   status: evaluation.status,
 });
 
-/** The latest evaluations of the agent's other series, latest first; at most OTHERS_MAX plus one. */
+/** The latest evaluation of each other series of the agent, latest first; at most OTHERS_MAX plus one. */
 function otherEvaluations(agent: AgentState, latest: KnownEvaluation): OtherEvidenceEvaluation[] {
   if (agent.bySeries.size < 2) return [];
   const others = [...agent.bySeries.values()].reverse().filter(({ id }) => id !== latest.id);

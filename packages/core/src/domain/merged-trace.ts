@@ -2,13 +2,13 @@ import type { Span, Trace } from '../contract/trace.ts';
 import { parseDateTime } from './instant.ts';
 import { mergedUsage, type ReportedUsage, suppliedUsage, traceTotals, type Usage, usageOfSpans } from './usage.ts';
 
-/** How reliable the outcome of a trace is: not known, the default, from the root span of OpenTelemetry, or sent explicitly. */
+/** How reliable the outcome of a trace is: no outcome, the default, from the root span of OpenTelemetry, or sent in a trace. */
 export const OUTCOME_RANK = { none: 0, default: 1, root: 2, sent: 3 } as const;
 
-/** The columns of a trace that result from its submissions. null if not sent. */
+/** The columns of a trace that result from its submissions. null means not sent. */
 export interface TraceColumns {
   outcome: string | null;
-  /** OUTCOME_RANK. */
+  /** A value of OUTCOME_RANK. */
   outcomeRank: number;
   sessionId: string | null;
   externalUserId: string | null;
@@ -16,8 +16,11 @@ export interface TraceColumns {
   hasError: boolean;
   /** Microseconds since 1970. */
   startedAt: bigint | null;
+  /** Microseconds since 1970. */
   endedAt: bigint | null;
+  /** The usage that was sent at trace level. */
   supplied: Usage;
+  /** The supplied usage, completed by sums over the spans. */
   totals: Usage;
   spanCount: number;
   submissionCount: number;
@@ -30,12 +33,12 @@ export interface TraceColumns {
 /** A stored submission of a trace. */
 export interface StoredSubmission {
   document: Trace;
-  /** Whether it was mapped from an OpenTelemetry export, where the outcome and spans may still be missing. */
+  /** Whether it was mapped from an OpenTelemetry export. Then later exports may add spans and the outcome. */
   isPartial: boolean;
   receivedAt: string;
 }
 
-/** A step of a trace: the usage that its newest submission reports, and the number of that submission. */
+/** A span of a trace: the usage in the newest submission with this span, and the number of that submission. */
 export interface MergedSpan extends ReportedUsage {
   submission: number;
 }
@@ -45,16 +48,17 @@ export class MergedTrace {
   readonly #spans = new Map<string, MergedSpan>();
   #columns: Omit<TraceColumns, 'totals' | 'spanCount'> | undefined;
 
+  /** Merges the next submission. */
   add({ document, isPartial, receivedAt }: StoredSubmission): void {
     const known = this.#columns;
     const supplied = suppliedUsage(document);
     const { outcome, outcomeRank } = outcomeOf(document, isPartial);
-    const isMoreCertain = known === undefined || outcomeRank >= known.outcomeRank;
+    const replacesOutcome = known === undefined || outcomeRank >= known.outcomeRank;
     const submission = (known?.submissionCount ?? 0) + 1;
     for (const span of document.spans ?? []) this.#spans.set(span.span_id, { ...usageMembers(span), submission });
     this.#columns = {
-      outcome: isMoreCertain ? outcome : known.outcome,
-      outcomeRank: isMoreCertain ? outcomeRank : known.outcomeRank,
+      outcome: replacesOutcome ? outcome : known.outcome,
+      outcomeRank: replacesOutcome ? outcomeRank : known.outcomeRank,
       sessionId: document.session_id ?? known?.sessionId ?? null,
       externalUserId: document.external_user_id ?? known?.externalUserId ?? null,
       latencyMs: document.latency_ms ?? known?.latencyMs ?? null,
@@ -68,12 +72,12 @@ export class MergedTrace {
     };
   }
 
-  /** The steps by their span_id. */
+  /** The merged spans by span_id. */
   get spans(): ReadonlyMap<string, MergedSpan> {
     return this.#spans;
   }
 
-  /** The columns that result from the submissions so far; undefined without any. Throws SumTooLargeError. */
+  /** Returns the columns that result from the submissions so far; undefined before the first one. Throws SumTooLargeError. */
   columns(): TraceColumns | undefined {
     if (this.#columns === undefined) return undefined;
     const totals = traceTotals(this.#columns.supplied, usageOfSpans([...this.#spans.values()]));
@@ -89,7 +93,7 @@ function outcomeOf({ outcome }: Trace, isPartial: boolean): Pick<TraceColumns, '
   return { outcome, outcomeRank: isPartial ? OUTCOME_RANK.root : OUTCOME_RANK.sent };
 }
 
-/** A native trace reports its own error. A trace from OpenTelemetry has an error if one of its spans has one. */
+/** Whether a submission reports an error: a trace in its `error`, an OpenTelemetry export in the status of a span. */
 const hasError = ({ error, spans }: Trace, isPartial: boolean): boolean =>
   isPartial ? (spans ?? []).some(({ status }) => status === 'error') : error != null && error !== '';
 

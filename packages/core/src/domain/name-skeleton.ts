@@ -1,24 +1,24 @@
 import { CONFUSABLES } from './confusables-data.ts';
 
 /**
- * Two names look alike if their skeletons by Unicode Technical Standard #39 are equal, ignoring case (docs/decisions/0040). This needs
- * two keys, because the look-alikes of a capital letter differ from those of its small letter: capital I looks like l but small i does
- * not, and capital Cyrillic Н looks like H but small н does not look like h.
+ * The keys for comparing names. Two names look alike if their skeletons by Unicode Technical Standard #39 are equal, ignoring case
+ * (docs/decisions/0040). This needs two keys, because a capital letter and its small letter have different look-alikes. Capital I looks
+ * like l, but small i does not. Capital Cyrillic Н looks like H, but small н does not look like h.
  */
 export interface NameSkeletons {
-  /** Equal for names that, with look-alike letters replaced, differ at most by case: `PaypaI` and `paypal`. */
+  /** Equal for names that differ at most by case after look-alike letters are replaced, such as `PaypaI` and `paypal`. */
   asWritten: string;
-  /** Equal for names that look alike in small letters: `INVOICE` and `invoice`. */
+  /** Equal for names that look alike when written in small letters, such as `INVOICE` and `invoice`. */
   caseless: string;
 }
 
-/** Both keys of a name, without white space at its ends, which old names may have. */
+/** Returns both keys of a name. White space at its ends, which old names may have, is ignored. */
 export function nameSkeletons(name: string): NameSkeletons {
   const trimmed = name.replace(/^\p{White_Space}+|\p{White_Space}+$/gu, '');
   return { asWritten: skeleton(foldCase(skeleton(trimmed))), caseless: skeleton(foldCase(trimmed)) };
 }
 
-/** Whether two names differ only by case or by look-alike letters. */
+/** Whether two names look alike: they differ at most by case and look-alike letters. */
 export function lookAlike(a: string, b: string): boolean {
   const [first, second] = [nameSkeletons(a), nameSkeletons(b)];
   return first.asWritten === second.asWritten || first.caseless === second.caseless;
@@ -27,7 +27,7 @@ export function lookAlike(a: string, b: string): boolean {
 /** Approximates Unicode's full case folding by JavaScript's functions, so that ß and SS are equal. The first step turns ẞ into ß. */
 const foldCase = (text: string): string => text.toLowerCase().toUpperCase().toLowerCase();
 
-// Most names are plain ASCII. These are all ASCII characters in the table.
+// The ASCII characters that the table replaces. Most names are ASCII without them, and equal their skeleton.
 const CONFUSABLE_ASCII = /["%01I`m|]/;
 
 /** The skeleton of UTS #39, section 4, without its treatment of right-to-left text. */
@@ -41,7 +41,7 @@ function skeleton(text: string): string {
 
 let table: Map<string, string> | undefined;
 
-/** The prototype of each confusable character. Built at the first use, because few processes need it. */
+/** The text that replaces each confusable character. The map is built at the first use, because few processes need it. */
 function prototypes(): Map<string, string> {
   table ??= readTable();
   return table;

@@ -11,20 +11,20 @@ import { acceptableName, agentNameProblems, codePoint } from './agent-name.ts';
 /** The policy of the rules below, named in every decision. A change of the rules needs a new version. */
 export const POLICY = 'recent-passing-evaluation/v1';
 
-/** The facts about the agent, all read at the same time. */
+/** The facts about the agent that a promotion check depends on, all read at the same time. */
 export interface Evidence {
   agent: { id: string; name: string; highRisk: boolean } | null;
   /** The latest evaluation, whatever its status, with its age by the database's clock. */
   evaluation: (DecidedEvaluation & { ageHours: number }) | null;
   /** For an unknown agent: names of known agents that are similar to the requested one. */
   similarNames?: readonly string[];
-  /** The approver's decision about the evaluation. Null and `pending` mean that there is none. */
+  /** The approver's decision about `evaluation`. null and `pending` mean that there is no decision. */
   approval: 'pending' | 'approved' | 'rejected' | null;
-  /** Whether the approval has a time in the future. Then a clock was wrong, and the approval does not count. */
+  /** Whether the approval has a time in the future. If so, a clock was wrong, and the approval does not count. */
   approvalInFuture?: boolean;
   /** The number of open re-certifications of the agent. */
   openRecertifications: number;
-  /** The latest evaluations of the agent's other series (suite or name, and harness), latest first; up to OTHERS_MAX plus one. */
+  /** The latest evaluation of each other series of the agent (suite or name, and harness), latest first; at most OTHERS_MAX plus one. */
   others: readonly OtherEvaluation[];
 }
 
@@ -39,8 +39,9 @@ export interface OtherEvaluation extends Pick<DecidedEvaluation, 'name' | 'statu
 export interface PromotionCriteria {
   /** For messages: the agent's name, or for an unknown agent the name or ID in the request. */
   agentLabel: string;
-  /** The harness in the request, for messages; undefined for any. */
+  /** The harness in the request, for messages; undefined or null if the request names none. */
   harnessId?: string | null;
+  /** In percent. */
   minPassRate: number;
   maxAgeHours: number;
 }
@@ -82,7 +83,7 @@ export function decidePromotion(evidence: Evidence, criteria: PromotionCriteria)
 /** The maximum number of other evaluations that a message names. */
 export const OTHERS_MAX = 5;
 
-/** Names the evaluation of the decision, and the results of the agent's other suites. */
+/** The message of an allowed decision. It names the evaluation that was used, and the results of the agent's other suites. */
 function allowedMessage({ evaluation, others }: Evidence, { agentLabel }: PromotionCriteria): string {
   const allowed = `${agentLabel} may be promoted: all four conditions are met`;
   if (evaluation === null) return `${allowed}.`;
@@ -106,7 +107,7 @@ function quote(name: string): string {
   return `"${plain.length > QUOTED_LENGTH_MAX ? `${plain.slice(0, QUOTED_LENGTH_MAX - 1).join('')}…` : plain.join('')}"`;
 }
 
-/** An approximate age: whole minutes, hours or days. */
+/** An age rounded down to whole minutes, hours or days, such as `3 hours ago`. */
 function agoInWords(ageHours: number): string {
   if (!(ageHours >= 0)) return 'in the future';
   if (ageHours < 1) return `${ageInWords(ageHours)} ago`;
@@ -159,7 +160,7 @@ function recentPassing(
   );
 }
 
-/** Suggests similar known agents, and points out invisible or look-alike characters in the requested name. */
+/** The message for an unknown agent. It suggests similar known agents, and names invisible and look-alike characters. */
 function unknownAgentMessage(requested: string, similar: readonly string[]): string {
   const problems = agentNameProblems(requested).map(({ message }) => message);
   if (similar.length === 0 && problems.length === 0)
@@ -170,7 +171,7 @@ function unknownAgentMessage(requested: string, similar: readonly string[]): str
   return `No agent named ${quote(requested)} is known here${differs}; ${remedy}`;
 }
 
-/** The first difference of two names that look alike, unless it is visible because both characters are ASCII. */
+/** The first difference of two names that look alike; empty if both characters are ASCII, or one name starts with the other. */
 function difference(requested: string, known: string): string {
   const [a, b] = [[...requested], [...known]];
   const index = a.findIndex((character, at) => character !== b[at]);
@@ -199,10 +200,10 @@ function passRate({ evaluation }: Evidence, { agentLabel, minPassRate }: Promoti
   return passedCheck(condition, `The pass rate is ${rate} %, and ${minPassRate} % is required.`);
 }
 
-/** The text around the requested agent in the third condition of a decision about an unknown one. */
+/** The text before and after the requested agent, in the third condition of a decision about an unknown agent. */
 const UNKNOWN_RISK = { before: 'The risk level of ', after: ' is not known.' };
 
-/** The name or ID of the unknown agent in a signed decision; null for a known agent. */
+/** Returns the name or ID that was requested, from a decision about an unknown agent; null for a known agent. */
 export function requestedAgent({ agent_id, checks }: Pick<PromotionDecision, 'agent_id' | 'checks'>): string | null {
   const message = checks.find(({ condition }) => condition === 'high_risk_approval')?.message;
   if (agent_id !== null || !message?.startsWith(UNKNOWN_RISK.before) || !message.endsWith(UNKNOWN_RISK.after)) return null;
@@ -269,9 +270,9 @@ const failedCheck = (condition: Condition, reason: Reason, message: string): Con
 });
 
 /**
- * The age in hours for comparison, display and signature: one number, so that a decision is consistent. It has at most 4 decimals, which
- * all JSON printers write the same way. It is rounded away from zero, which is strict at both limits, 0 and the maximum age. Rounding to
- * the nearest comes first: 1.1 * 10,000 is 11000.000000000002 and must not become 11,001.
+ * Rounds an age in hours to 4 decimals, away from zero, which is strict at both limits: 0 and the maximum age. The same number is
+ * compared, shown and signed, so a decision is consistent. All JSON printers write 4 decimals the same way. The function first rounds to
+ * the nearest: 1.1 * 10,000 is 11000.000000000002 and must not become 11,001.
  */
 export function roundedHours(hours: number): number {
   const nearest = Math.round(Math.abs(hours) * 10_000);
@@ -281,7 +282,7 @@ export function roundedHours(hours: number): number {
 
 const hours = (count: number): string => `${count} ${count === 1 ? 'hour' : 'hours'}`;
 
-/** An age for people. It is exact from one hour on, which is the lowest limit of an age. */
+/** An age for people. It is exact from one hour on, because the smallest `max_age_hours` is 1. Below that, it is in whole minutes. */
 function ageInWords(ageHours: number): string {
   if (ageHours >= 1) return hours(ageHours);
   const minutes = Math.floor(ageHours * 60);

@@ -1,6 +1,6 @@
-/** For how many days a workspace keeps the traces and telemetry that it receives from a time on. Null: forever. */
+/** The number of days for which a workspace keeps the records that it receives from `since` on. null: forever. */
 export interface RetentionPeriod {
-  /** Start of the period: UTC, ISO 8601. */
+  /** When these numbers of days came into force: UTC, ISO 8601. */
   since: string;
   traceDays: number | null;
   telemetryDays: number | null;
@@ -8,17 +8,19 @@ export interface RetentionPeriod {
 
 const DAY_MS = 86_400_000;
 
-/** Records whose period is over: received from `from` (included) to `before` (excluded). ISO 8601. */
+/** The records that were received from `from` (included) to `before` (excluded), whose retention period is over. UTC, ISO 8601. */
 export interface DueRange {
   from: string;
   before: string;
+  /** The retention period of these records. */
   days: number;
 }
 
 /**
- * The ranges of records that are due. A record is kept for the days that were in force when it was received; records from before the first
- * period are kept forever.
+ * Returns the ranges of records whose retention period is over. A record is kept for the number of days that was in force when it was
+ * received. Records that were received before the first entry of `periods` are kept forever.
  * @param periods oldest first.
+ * @param nowMs milliseconds since 1970.
  */
 export function dueRanges(periods: readonly RetentionPeriod[], kind: 'traceDays' | 'telemetryDays', nowMs: number): DueRange[] {
   return periods.flatMap((period, index) => {

@@ -1,6 +1,6 @@
 import { decimalSum, plainDecimal } from './decimal.ts';
 
-/** Tokens as whole numbers, cost as an exact decimal in plain notation; null if not reported. */
+/** Tokens as whole numbers, cost in US dollars as an exact decimal in plain notation; null if not reported. */
 export interface Usage {
   promptTokens: number | null;
   completionTokens: number | null;
@@ -8,7 +8,7 @@ export interface Usage {
   costUsd: string | null;
 }
 
-/** The four members as they are sent. */
+/** The usage members of a span, a trace or an event, as they are sent. */
 export interface ReportedUsage {
   prompt_tokens?: number | null;
   completion_tokens?: number | null;
@@ -16,7 +16,7 @@ export interface ReportedUsage {
   cost_usd?: number | null;
 }
 
-/** A sum is larger than 2^53-1. The caller responds with 422 (docs/errors.md). */
+/** A sum is larger than 2^53-1. The server responds with 422 and the issue `sum_too_large`. */
 export class SumTooLargeError extends Error {
   override name = 'SumTooLargeError';
   readonly member: 'prompt_tokens' | 'completion_tokens' | 'total_tokens' | 'cost_usd';
@@ -27,8 +27,8 @@ export class SumTooLargeError extends Error {
 }
 
 /**
- * The usage that one step or event reports. Without a total, the total is the sum of those of prompt and completion tokens that are
- * reported; null if neither is.
+ * Returns the usage that one span or event reports. Without `total_tokens`, the total is the sum of the reported prompt and completion
+ * tokens; null if neither is reported.
  * @throws SumTooLargeError
  */
 export function usageOf(reported: ReportedUsage): Usage {
@@ -43,10 +43,10 @@ export function usageOf(reported: ReportedUsage): Usage {
   };
 }
 
-/** Sums over a trace's spans, computed on request. If a total was supplied, the sum is not computed and cannot throw. */
+/** Functions that compute the sums over a trace's spans. So a sum that is not needed is not computed and cannot throw. */
 export type Sums = { readonly [Member in keyof Usage]: () => Usage[Member] };
 
-/** The sums over spans; null if no span reports the value. Each may throw SumTooLargeError. */
+/** Returns the sums over spans. A sum is null if no span reports the value. Each function can throw SumTooLargeError. */
 export const usageOfSpans = (spans: readonly ReportedUsage[]): Sums => ({
   promptTokens: () =>
     tokenSum(
@@ -70,8 +70,9 @@ export const usageOfSpans = (spans: readonly ReportedUsage[]): Sums => ({
 });
 
 /**
- * The totals of a trace: the values supplied at trace level, else the sums over the spans. If `prompt_tokens` and `completion_tokens` are
- * supplied, but no `total_tokens`, the total is their sum.
+ * Returns the totals of a trace: the values supplied at trace level, else the sums over the spans. If `prompt_tokens` and
+ * `completion_tokens` are supplied, but no `total_tokens`, the total is their sum.
+ * @throws SumTooLargeError
  */
 export const traceTotals = (supplied: Usage, sums: Sums): Usage => ({
   promptTokens: supplied.promptTokens ?? sums.promptTokens(),
@@ -80,10 +81,11 @@ export const traceTotals = (supplied: Usage, sums: Sums): Usage => ({
   costUsd: supplied.costUsd ?? sums.costUsd(),
 });
 
+/** The sum of the supplied prompt and completion tokens; null unless both are supplied. */
 const derivedTotal = ({ promptTokens, completionTokens }: Usage): number | null =>
   promptTokens === null || completionTokens === null ? null : tokenSum('total_tokens', [promptTokens, completionTokens]);
 
-/** The four members as supplied at trace level, without derived values. */
+/** Returns the usage that a trace supplies at trace level, without derived values. */
 export const suppliedUsage = (reported: ReportedUsage): Usage => ({
   promptTokens: reported.prompt_tokens ?? null,
   completionTokens: reported.completion_tokens ?? null,
@@ -91,24 +93,24 @@ export const suppliedUsage = (reported: ReportedUsage): Usage => ({
   costUsd: reported.cost_usd == null ? null : plainDecimal(reported.cost_usd),
 });
 
-/** Merges newly supplied usage into the earlier one. New prompt and completion tokens without a total remove the earlier total. */
-export function mergedUsage(sent: Usage, kept: Usage): Usage {
+/** Merges newly supplied usage into the earlier usage. New prompt and completion tokens without a total remove the earlier total. */
+export function mergedUsage(sent: Usage, earlier: Usage): Usage {
   const derivesTotal = sent.promptTokens !== null && sent.completionTokens !== null;
   return {
-    promptTokens: sent.promptTokens ?? kept.promptTokens,
-    completionTokens: sent.completionTokens ?? kept.completionTokens,
-    totalTokens: sent.totalTokens ?? (derivesTotal ? null : kept.totalTokens),
-    costUsd: sent.costUsd ?? kept.costUsd,
+    promptTokens: sent.promptTokens ?? earlier.promptTokens,
+    completionTokens: sent.completionTokens ?? earlier.completionTokens,
+    totalTokens: sent.totalTokens ?? (derivesTotal ? null : earlier.totalTokens),
+    costUsd: sent.costUsd ?? earlier.costUsd,
   };
 }
 
-/** Returns a sum of costs; throws SumTooLargeError if it is larger than 2^53-1. A supplied cost is not a sum and has no limit. */
+/** Returns a sum of costs. Throws SumTooLargeError if it is larger than 2^53-1. A supplied cost is no sum, so it has no limit. */
 export function boundedCost(sum: string): string {
   if (Number(sum) > Number.MAX_SAFE_INTEGER) throw new SumTooLargeError('cost_usd');
   return sum;
 }
 
-/** The sum of the reported values; null if there are none. Throws SumTooLargeError beyond 2^53-1, where sums are inexact. */
+/** The sum of the reported values; null if there are none. Throws SumTooLargeError above 2^53-1, where sums can be inexact. */
 function tokenSum(member: SumTooLargeError['member'], values: readonly (number | null | undefined)[]): number | null {
   let sum: number | null = null;
   for (const value of values) {
