@@ -4,16 +4,16 @@ import { fromBase64, sameBytes } from './signed-note.ts';
 /** The action of the audit entry by which an operator accepts a restored backup (docs/formats.md, "Accepted restores"). */
 export const RESTORE_ACCEPTED = 'ledger.restore_accepted';
 
-/** A log's head in the entry. */
+/** The head of a log, as an entry names it. */
 interface NamedHead {
   size: number;
   /** 32 bytes. */
   root: Uint8Array;
 }
 
-/** Each log's abandoned head, and the head that the log continues from, as one entry states them. */
+/** An accepted restore: for each log, the head that was abandoned and the restored head, from which the log continued. */
 export interface AcceptedRestore {
-  /** Number of the audit row. */
+  /** The number of the audit row with the entry. */
   seq: number;
   logs: Partial<Record<TreeLog, { abandoned: NamedHead; restored: NamedHead }>>;
 }
@@ -29,8 +29,8 @@ interface Entry {
 const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys', 'traces'];
 
 /**
- * The restore in an audit entry; undefined for every other entry. Ingestion keys can write the same action, so only entries that the
- * service recorded for its operator count.
+ * Returns the restore in an audit entry; undefined if the entry is no accepted restore. Ingestion keys can write the same action, so only
+ * entries with `recorded_by` `operator` count.
  */
 export function restoreIn({ seq, action, recorded_by: by, metadata }: Entry): AcceptedRestore | undefined {
   if (action !== RESTORE_ACCEPTED || by !== 'operator' || !isObject(metadata) || !isObject(metadata.logs)) return undefined;
@@ -52,9 +52,9 @@ function headIn(value: unknown): NamedHead | undefined {
 }
 
 /**
- * The remark for a head that a log does not match: it names the accepted restore that may explain the mismatch. Empty if there is none.
- * The mismatch is reported in either case. A restore explains only heads that are larger than its restored head and not larger than its
- * abandoned head.
+ * Returns the remark to add to the fault of a head that does not match. It names the accepted restore that can explain the mismatch. Empty
+ * if there is no such restore. A restore can explain only heads that are larger than its restored head, and not larger than its abandoned
+ * head.
  */
 export function restoreRemark(head: NamedHead, log: TreeLog, restores: readonly AcceptedRestore[]): string {
   const matching = restores.filter(({ logs: { [log]: named } }) =>

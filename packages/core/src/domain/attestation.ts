@@ -24,21 +24,23 @@ export interface AttestationSigner {
   sign(message: Uint8Array): Uint8Array;
 }
 
-/** A key that verifies attestations: 32 bytes, RFC 8032. */
+/** A key that verifies attestations. */
 export interface AttestationKey {
+  /** The thumbprint of its JWK. */
   keyid: string;
+  /** 32 bytes, RFC 8032. */
   publicKey: Uint8Array;
-  /** `retired_at` of its JWK; absent or null while the key is live. The key does not verify decisions made after that time. */
+  /** `retired_at` of its JWK; absent or null while the key is live. The key does not verify decisions that were made later. */
   retiredAt?: unknown;
 }
 
-/** The decision in an attestation, as it was returned. */
+/** The members of a decision that the statement names. The statement contains the whole decision. */
 interface AttestableDecision {
   decision_id: string;
   response_sha256: string;
 }
 
-/** The signed bytes: DSSE's pre-authentication encoding, which binds the payload to its type. */
+/** Returns the bytes to sign: DSSE's pre-authentication encoding, which binds the payload to its type. */
 export function preAuthenticationEncoding(payloadType: string, payload: Uint8Array): Uint8Array {
   const type = new TextEncoder().encode(payloadType);
   const head = new TextEncoder().encode(`DSSEv1 ${type.length} ${payloadType} ${payload.length} `);
@@ -59,7 +61,7 @@ export function attestDecision<D extends AttestableDecision>(decision: D, signer
   };
 }
 
-/** The canonical bytes of the statement about a decision. */
+/** Returns the statement about a decision, as canonical JSON in UTF-8. */
 export function payloadOf(decision: AttestableDecision): Uint8Array {
   const statement = {
     _type: STATEMENT_TYPE,
@@ -73,11 +75,11 @@ export function payloadOf(decision: AttestableDecision): Uint8Array {
 /** The preference (`Prefer`, RFC 7240) that requests the attestation of a promotion check. */
 export const ATTESTATION_PREFERENCE = 'countersign-attestation';
 
-/** The signatures of an attestation as a header: a list of strings (RFC 9651). The payload follows from the response itself. */
+/** The signatures of an attestation as a header: a list of key IDs with their signatures (RFC 9651). It does not contain the payload. */
 export const attestationHeader = ({ signatures }: Pick<Envelope, 'signatures'>): string =>
   signatures.map(({ keyid, sig }) => `"${keyid}";sig=:${sig}:`).join(', ');
 
-/** The envelope from a decision and its header; undefined if the header is malformed. Nothing is verified yet. */
+/** Makes the envelope from a decision and its header. Undefined if the header is malformed. The signatures are not verified. */
 export function envelopeOfHeader(decision: AttestableDecision, header: string): Envelope | undefined {
   const signatures = header.split(',').map((member) => {
     const [, keyid, sig] = /^\s*"([A-Za-z0-9_-]{1,64})";sig=:([A-Za-z0-9+/]{1,128}={0,2}):\s*$/.exec(member) ?? [];

@@ -1,13 +1,13 @@
 import { canonicalJson } from './canonical-json.ts';
 import type { Digests } from './digests.ts';
 
-/** Separates this hash from all others and contains its version (docs/formats.md, "Audit row"). */
+/** Prefix of the hashed text: the kind and version, so that texts of other kinds have other hashes (docs/formats.md, "Audit row"). */
 const DOMAIN = 'countersign/audit-entry/v1\n';
 
-/** The verified writer of a row, whatever its `actor` claims. The server sets it and the hash covers it. */
+/** The verified writer of a row; `actor` is only a claim. The server sets it, and the hash covers it. */
 export type RecordedBy = `key:${string}` | `user:${string}` | 'system:promotion-gate' | 'system:retention' | 'operator';
 
-/** Everything that the hash of a row covers. Every member is present; what was not sent is null. */
+/** Everything that the hash of a row covers. Every member is present. A member that was not sent is null. */
 export interface ChainedEntry {
   version: 1;
   tenant_id: string;
@@ -63,14 +63,14 @@ export interface ChainedRow {
   rowHash: string;
 }
 
-/** Hash of a row from its canonical text. */
+/** The hash of a row, from the canonical text of its entry: 64 hex digits. */
 export const rowHashOf = (canonical: string, digests: Pick<Digests, 'sha256Hex'>): string =>
   digests.sha256Hex(DOMAIN + canonical);
 
-/** An entry without its place in the chain. */
+/** An entry before it is linked to a chain. */
 export type UnlinkedEntry = Omit<ChainedEntry, 'version' | 'seq' | 'prev_hash'>;
 
-/** Links entries to a head, in order. The caller must hold the lock of the head. */
+/** Links entries to a head, in order, and returns the rows. The caller must hold the lock of the head. Throws NotCanonicalError. */
 export function linkEntries(
   head: ChainHead,
   entries: readonly UnlinkedEntry[],
@@ -86,7 +86,7 @@ export function linkEntries(
   });
 }
 
-/** An entry with its place. Its members are in canonical order, so that canonicalJson can use JSON.stringify. */
+/** Adds the position to an entry. The members are in canonical order, so that canonicalJson can use JSON.stringify. */
 const withPosition = (entry: UnlinkedEntry, seq: number, prevHash: string | null): ChainedEntry => ({
   action: entry.action,
   actor: entry.actor,

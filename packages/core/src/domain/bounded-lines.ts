@@ -1,11 +1,13 @@
-/** The longest line of an export, including its end (docs/formats.md, "Export"). */
+/** The maximum length of a line of an export, including the line feed (docs/formats.md, "Export"). */
 export const LINE_BYTES_MAX = 64 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 
 /**
- * The lines of a byte stream without their ends, in groups per chunk, because awaiting each line would cost as much as parsing it. A
- * line beyond the limit is returned as 'too long' and ends the stream, so that a file of another kind cannot fill the memory.
+ * Yields the lines of a byte stream, without line feeds. The lines that end in one chunk come in one array, because awaiting each line
+ * would cost as much as parsing it. For a line beyond the limit, 'too long' is yielded, and nothing after it. So a file of another kind
+ * cannot fill the memory.
+ * @param max the maximum length of a line in bytes, including the line feed.
  */
 export async function* boundedLines(
   bytes: AsyncIterable<Uint8Array>,

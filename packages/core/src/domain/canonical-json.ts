@@ -1,19 +1,19 @@
 // JCS, the JSON Canonicalization Scheme (RFC 8785): one text for each value, in every language.
 
-/** A value, or a part of it, has no canonical form: undefined, NaN, a lone surrogate. canonicalJson never drops or replaces it. */
+/** A value, or a part of it, has no canonical form: for example undefined, NaN or a lone surrogate. No such part is ever dropped. */
 export class NotCanonicalError extends Error {
   override name = 'NotCanonicalError';
 }
 
 /**
- * The canonical text of a JSON value. Throws NotCanonicalError. The function is recursive, so the caller must limit the nesting. A value
- * in canonical order, such as one that was parsed from canonical text, is written by JSON.stringify in one call.
+ * Returns the canonical text of a JSON value. Throws NotCanonicalError. The function is recursive, so the caller must limit the nesting.
+ * If all members are in canonical order, for example after parsing canonical text, one call of JSON.stringify writes the value.
  */
 export function canonicalJson(value: unknown): string {
   return quickText(value) ?? write(value, (member) => quickText(member) ?? write(member));
 }
 
-/** The result of JSON.stringify for an object or array whose result is known to be canonical; otherwise undefined. */
+/** The result of JSON.stringify for an object or array, if it is known to be canonical; otherwise undefined. */
 function quickText(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !isInCanonicalOrder(value)) return undefined;
   const text = JSON.stringify(value);
@@ -55,7 +55,7 @@ function isPlain(object: object): boolean {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** @param member writes the members of a container. */
+/** The canonical text of any value. @param member writes the members of an object and the items of an array. */
 function write(value: unknown, member: (value: unknown) => string = write): string {
   switch (typeof value) {
     case 'string':
@@ -74,7 +74,7 @@ function write(value: unknown, member: (value: unknown) => string = write): stri
 
 /** Printable ASCII without the two escaped characters: it only needs quotes. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-/** JSON.stringify checks longer texts faster. */
+/** For longer texts isWellFormed and JSON.stringify are faster than the regular expression. */
 const PLAIN_LENGTH_MAX = 100;
 
 /** JSON.stringify escapes exactly as RFC 8785, section 3.2.2.2 requires, except for lone surrogates. */
@@ -118,7 +118,7 @@ function isSorted(names: readonly string[]): boolean {
   return true;
 }
 
-/** The text before a member's value. Member names repeat in every entry, so they are cached; the cache is bounded. */
+/** The text before a member's value: its name and a colon. Names repeat in every entry, so up to NAMES_MAX of them are cached. */
 function canonicalName(name: string): string {
   let text = knownNames.get(name);
   if (text === undefined) {

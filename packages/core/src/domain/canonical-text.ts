@@ -1,4 +1,4 @@
-/** There is no canonical value at this position. */
+/** Returned instead of an end if there is no canonical value at the position. */
 export const NO_END = -1;
 
 const [QUOTE, COMMA, COLON, BACKSLASH, SPACE] = [0x22, 0x2c, 0x3a, 0x5c, 0x20];
@@ -11,14 +11,14 @@ const ESCAPE_OR_CONTROL = /[\\\u0000-\u001f]/;
 const CANONICAL_ESCAPE = /^\\(?:["\\bfnrt]|u00(?:0[0-7bef]|1[0-9a-f]))/;
 
 /**
- * Checks whether a text is canonical JSON (RFC 8785) without parsing it. The verifier of a hash needs nothing else, and parsing and
- * writing the value again would take four times as long. One object checks many texts in turn.
+ * Checks whether a text is canonical JSON (RFC 8785) without parsing it. Verifying a hash needs nothing else. Parsing the value and writing
+ * it again would take four times as long. One object checks many texts, one after the other.
  */
 export class CanonicalText {
   text = '';
   #isPlain = false;
 
-  /** Sets the text. Returns false if it has an unpaired surrogate, so it has no UTF-8 form; do not call `endOf` then. */
+  /** Sets the text to check. Returns false if it has a lone surrogate, so it has no UTF-8 form. Then do not call `endOf`. */
   open(text: string): boolean {
     this.text = text;
     this.#isPlain = !ESCAPE_OR_CONTROL.test(text);
@@ -26,8 +26,8 @@ export class CanonicalText {
   }
 
   /**
-   * The end of the canonical value that starts at a position; NO_END if there is none.
-   * @param depth the maximum nesting of the value.
+   * Returns the end of the canonical value that starts at `at`; NO_END if there is none.
+   * @param depth the maximum nesting of the value: objects and arrays inside each other.
    */
   endOf(at: number, depth: number): number {
     const { text } = this;
@@ -66,7 +66,7 @@ export class CanonicalText {
     return NO_END;
   }
 
-  /** A number is canonical if its double prints as the same text, so that nothing was lost. */
+  /** A number is canonical if its double prints as the same text. */
   #endOfNumber(start: number): number {
     let at = start;
     while (isNumberChar(this.text.charCodeAt(at))) at += 1;
@@ -87,7 +87,7 @@ export class CanonicalText {
     }
   }
 
-  /** Each name must be greater than the previous one, by UTF-16 code units, so that none is repeated. */
+  /** Each name must be greater than the previous name, by UTF-16 code units. So no name is repeated. */
   #endOfObject(start: number, depth: number): number {
     const { text } = this;
     let at = start + 1;

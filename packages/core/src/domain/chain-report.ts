@@ -1,7 +1,7 @@
 import type { AcceptedRestore } from './accepted-restore.ts';
 import type { ClockCorrection } from './clock-correction.ts';
 
-/** The deepest nesting of a row that is read. The service accepts at most half of it. */
+/** The maximum nesting of a row that verifiers read. The service accepts at most half of it in audit entries. */
 export const NESTING_MAX = 200;
 
 /** The first fault in a log's rows. */
@@ -9,38 +9,39 @@ export interface FirstBad {
   /** The expected number of the row. */
   seq: number;
   reason: string;
-  /** The input is an export of another log than expected; neither log is judged. */
+  /** Set if the input is an export of another log than expected. Then the result says nothing about either log. */
   misfit?: true;
 }
 
-/** The rows are consistent with each other, but not with another source. */
+/** A contradiction between another source and the rows, which are consistent with each other. */
 export interface Contradiction {
-  /** What the rows contradict: a checkpoint file, a kept head, or the database. */
+  /** The source that the rows contradict, for people: a checkpoint file, a kept head, or the database. */
   source: string;
-  /** The number of rows that the source covers; 0 if it is unknown or of another log. */
+  /** The number of rows that the source covers; 0 if this is not known, or the source is of another log. */
   size: number;
-  /** What differs, and what that means. */
+  /** What differs, and the possible causes. */
   reason: string;
 }
 
-/** Traces that a log of traces records as dropped, by retention or on request. */
+/** Traces that were dropped because of their age or on request, according to the log of traces. */
 export interface DroppedTraces {
+  /** How many traces. */
   traces: number;
-  /** When the last ones were dropped: UTC with milliseconds. */
+  /** When traces were last dropped: UTC with milliseconds. */
   lastAt: string;
 }
 
 /** The result of verifying a log. */
 export interface ChainReport {
-  /** Undefined for an export that does not name its workspace: an empty one, or one of decisions of earlier versions. */
+  /** Undefined if no row names the workspace: in an empty export, or in an export of decisions of earlier versions. */
   tenantId: string | undefined;
   /** The number of rows before the first fault. */
   entries: number;
-  /** row_hash of the last intact row (for decisions response_sha256, for events the event's hash); null without rows. */
+  /** The leaf data of the last valid row, in hex: row_hash, for decisions response_sha256, for events their hash. null without rows. */
   head: string | null;
-  /** Undefined if every row is intact. */
+  /** Undefined if every row is valid. */
   firstBad: FirstBad | undefined;
-  /** Undefined if the rows match every other source, or if a row is not intact. */
+  /** Undefined if the rows match every other source, or if a row is not valid. */
   contradiction?: Contradiction | undefined;
   /** The corrections of the clock in an audit ledger; absent if there are none. */
   corrections?: readonly ClockCorrection[];

@@ -7,7 +7,7 @@ import type { Digests } from './digests.ts';
 import { EntryText } from './entry-text.ts';
 import { isDate, isHash, isInstant, isRecordedBy, isUuid, orNull } from './member-forms.ts';
 
-/** The first bad row, with the reason. */
+/** The first invalid row of a chain, with the reason. */
 export interface ChainFault {
   /** The expected seq. */
   seq: number;
@@ -15,7 +15,7 @@ export interface ChainFault {
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(ENTRY_MEMBERS);
-/** Actions whose metadata is read. */
+/** Actions of which the verifier reads the metadata. */
 const ACTIONS_WITH_METADATA: ReadonlySet<string | null | undefined> = new Set([CLOCK_CORRECTED, RESTORE_ACCEPTED]);
 const TEXTS = [
   'tenant_id',
@@ -34,7 +34,7 @@ const TEXTS_OR_NULL = [
   'retention_until',
   'prev_hash',
 ] as const satisfies readonly (keyof ChainedEntry)[];
-/** The members whose form is checked, besides those that follow from the row's place. */
+/** Members whose form is checked. `tenant_id`, `seq`, `recorded_at` and `prev_hash` have checks of their own. */
 const FORMS = [
   { name: 'id', isOfForm: isUuid, form: 'a UUID in lower case' },
   {
@@ -47,17 +47,19 @@ const FORMS = [
 ] as const;
 
 /**
- * Verifies one tenant's chain row by row, up to the first fault. It keeps only the head, the corrections and the restores in memory. The
- * input is untrusted.
+ * Verifies one tenant's chain row by row, up to the first fault. In memory are only the head, the corrections and the restores. The rows
+ * are untrusted.
  */
 export class ChainVerifier {
+  /** The number and hash of the last valid row. */
   head: ChainHead = { seq: 0, rowHash: null };
+  /** The tenant of the rows; undefined until it is known. */
   tenantId: string | undefined;
-  /** The row that tryLine or tryEntry read last. Its values are valid only if that call accepted the row. */
+  /** The entry that tryLine or tryEntry read last. Its values are valid only if that call accepted the row. */
   readonly entryText = new EntryText();
-  /** The corrections of the clock in the rows so far. */
+  /** The corrections of the clock in the valid rows so far. */
   readonly corrections: ClockCorrection[] = [];
-  /** The accepted restores in the rows so far. */
+  /** The accepted restores in the valid rows so far. */
   readonly restores: AcceptedRestore[] = [];
   #lastRecordedAt = '';
   readonly #digests: Pick<Digests, 'sha256Hex'>;
@@ -69,8 +71,9 @@ export class ChainVerifier {
   }
 
   /**
-   * Verifies the next row: all members of the entry and `row_hash`. Returns its fault, or undefined.
-   * @param text the stored text of the entry. If it is passed, it must be the canonical text.
+   * Verifies the next row. Returns its fault, or undefined if it is valid.
+   * @param row the members of the entry, and `row_hash`.
+   * @param text the stored text of the entry. If it is passed and is not the canonical text, that is a fault.
    */
   next(row: unknown, text?: string): ChainFault | undefined {
     const seq = this.head.seq + 1;
@@ -90,8 +93,8 @@ export class ChainVerifier {
   }
 
   /**
-   * Verifies the next row by its line in an export: the entry's canonical text with `row_hash` as the last member. That takes a third of
-   * the time of parsing it. Returns false if it does not accept the line; next() must then verify the parsed row.
+   * Verifies the next row by its line in an export, if the line is the entry's canonical text with `row_hash` as the last member. This
+   * takes a third of the time of parsing. Returns false if it does not accept the line. Then next() must verify the parsed row.
    */
   tryLine(line: string): boolean {
     const end = this.#endOfNext(line, 0);
@@ -102,7 +105,7 @@ export class ChainVerifier {
     return true;
   }
 
-  /** Like tryLine, for the canonical text of an entry that starts at `from`. Returns its end, or NO_END if it is not accepted. */
+  /** Like tryLine, for the canonical text of an entry that starts at `from`. Returns the end of the entry, or NO_END if not accepted. */
   tryEntry(text: string, from: number, rowHash: string): number {
     const end = this.#endOfNext(text, from);
     if (end === NO_END || text[end] !== '}' || rowHashOf(text.slice(from, end + 1), this.#digests) !== rowHash) return NO_END;
@@ -110,12 +113,12 @@ export class ChainVerifier {
     return end + 1;
   }
 
-  /** The end of the next row's last member, or NO_END. The first row of an unknown tenant is left to next(), which reads the tenant. */
+  /** The end of the entry's last member, or NO_END if next() must verify the row, for example because it determines the tenant. */
   #endOfNext(text: string, from: number): number {
     const { head, tenantId, entryText } = this;
     if (tenantId === undefined) return NO_END;
     const end = entryText.read(text, from, { seq: head.seq + 1, prevHash: head.rowHash, tenantId });
-    // Entries with a meaning for the verifier are left to next(), which reads their content.
+    // For these actions next() must verify the row, because it also reads the metadata.
     if (end === NO_END || ACTIONS_WITH_METADATA.has(entryText.value('action'))) return NO_END;
     const at = entryText.value('recorded_at')!;
     const isInPlace = at === this.#lastRecordedAt || (isInstant(at) && at > this.#lastRecordedAt);
@@ -169,7 +172,7 @@ export class ChainVerifier {
   }
 }
 
-/** The missing or unknown member. */
+/** The fault of an entry with a missing or an unknown member. */
 function membersFault(entry: Record<string, unknown>, names: readonly string[]): string {
   const missing = ENTRY_MEMBERS.find((member) => !Object.hasOwn(entry, member));
   if (missing !== undefined) return `${missing} is missing`;

@@ -27,14 +27,14 @@ export const originOf = (tenantId: string, log: TreeLog): string => `countersign
 /** The name of the instance's key in notes. */
 export const noteKeyName = (instanceId: string): string => `countersign/${instanceId}`;
 
-/** The text that is signed. */
+/** The text of a checkpoint, which is signed. */
 export const checkpointText = ({ origin, size, root }: TreeHead): string => `${origin}\n${size}\n${toBase64(root)}\n`;
 
 /** The checkpoint of a head, signed with each signer. */
 export const signCheckpoint = (head: TreeHead, signers: readonly NoteSigner[], sha256: Sha256): string =>
   signNote(checkpointText(head), signers, sha256);
 
-/** The head in a checkpoint, if one of the keys has signed it; or the fault. */
+/** Returns the head in a checkpoint and the key that signed it. Returns the fault if none of the keys has signed it, or it is malformed. */
 export function openCheckpoint(
   note: string,
   keys: readonly NoteKey[],
@@ -52,8 +52,8 @@ export function openCheckpoint(
 }
 
 /**
- * Why a note cannot be a checkpoint of a log of this kind; undefined if it can. Signatures are not checked. The workspace is not
- * compared: a checkpoint of another workspace can mean that the ledger was exchanged, which the verifier must report.
+ * Returns why a note cannot be a checkpoint of the log `log` of any workspace; undefined if it can. Signatures are not verified. The
+ * workspace is not compared: a checkpoint of another workspace can mean that the ledger was exchanged, which the verifier must report.
  */
 export function checkpointMismatch(note: string, log: TreeLog): string | undefined {
   const end = note.indexOf('\n\n');
@@ -63,7 +63,7 @@ export function checkpointMismatch(note: string, log: TreeLog): string | undefin
   return kind === log ? undefined : `is a checkpoint of the log ${kind}, not of ${log}`;
 }
 
-/** The three lines of a checkpoint; undefined if they are malformed. */
+/** Parses the text of a checkpoint: three lines, with origin, size and root. Undefined if it is malformed. */
 export function parseCheckpointText(text: string): TreeHead | undefined {
   const [origin, size, root, ...rest] = text.split('\n');
   if (origin === undefined || origin === '' || size === undefined || root === undefined || rest.length !== 1 || rest[0] !== '')
@@ -73,13 +73,13 @@ export function parseCheckpointText(text: string): TreeHead | undefined {
   return bytes?.length === HASH_BYTES ? { origin, size: Number(size), root: bytes } : undefined;
 }
 
-/** A tree head without a signature, for the header Countersign-Checkpoint of a decision. Clients keep it as evidence. */
+/** One head in the header Countersign-Checkpoint of a decision. It has no signature. Clients keep it as evidence. */
 export const unsignedHeadText = (log: TreeLog, size: number, root: Uint8Array): string =>
   `${log};size=${size};root=:${toBase64(root)}:`;
 
 /**
- * The heads in a kept `Countersign-Checkpoint` header, by log; undefined if it is malformed. The header's name may precede it, as in
- * a CI log. Later versions may add parameters and logs: unknown parameters are ignored, and heads of unknown logs are returned too.
+ * Returns the heads in a kept `Countersign-Checkpoint` header, by log; undefined if it is malformed. The text may start with the header's
+ * name, as in a CI log. Later versions may add parameters and logs. Unknown parameters are ignored. Heads of unknown logs are returned too.
  */
 export function parseUnsignedHeads(text: string): Map<string, { size: number; root: Uint8Array }> | undefined {
   const value = text.replace(/^\s*countersign-checkpoint:/i, '').trim();

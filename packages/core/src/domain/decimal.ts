@@ -5,14 +5,14 @@ interface Decimal {
 }
 
 /**
- * The exact sum of finite, non-negative numbers as written: 0.1 + 0.2 is "0.3". A JSON number means the decimal that was sent: the
- * shortest one that reads back as its double, which is how the double prints.
+ * Returns the exact sum of finite, non-negative numbers, in plain notation: 0.1 + 0.2 is "0.3". Each number counts as the decimal that it
+ * prints as, which is the shortest decimal with the same double.
  */
 export function decimalSum(numbers: readonly number[]): string {
   return decimalText(numbers.map(decimalOf).reduce(add, { digits: 0n, scale: 0 }));
 }
 
-/** A finite, non-negative number in plain notation, without an exponent: 1e-7 is "0.0000001". */
+/** Writes a finite, non-negative number in plain notation, without an exponent: 1e-7 is "0.0000001". */
 export function plainDecimal(number: number): string {
   const printed = String(number);
   return printed.includes('e') ? decimalText(parseDecimal(printed)) : printed;

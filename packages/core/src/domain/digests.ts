@@ -1,5 +1,5 @@
 /**
- * The hash functions that the caller passes to the domain: `node:crypto` on the server, @noble/hashes in browsers and edge runtimes.
+ * The hash functions that the caller passes to the domain. The server uses `node:crypto`. Browsers and edge runtimes use @noble/hashes.
  * So the code of the domain is the same everywhere, and synchronous.
  */
 export interface Digests {

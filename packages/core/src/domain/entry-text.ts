@@ -3,7 +3,7 @@ import { NESTING_MAX } from './chain-report.ts';
 
 const [QUOTE, BRACE, LETTER_N] = [0x22, 0x7b, 0x6e];
 
-/** The members of an entry that are read, in canonical order: the first character of each value, and whether null is allowed. */
+/** The members whose values are read, in canonical order: the first character of the value, and whether null is allowed. */
 const READ = [
   { name: 'action', first: QUOTE, nullable: false },
   { name: 'actor', first: QUOTE, nullable: false },
@@ -30,8 +30,8 @@ export interface ExpectedRow {
 }
 
 /**
- * Finds the members' values in an entry's canonical text without parsing it. Values that are already known are compared, not read. One
- * object reads many texts in turn.
+ * Finds the values of members in the canonical text of an entry, without parsing it. Values that are known in advance are only compared.
+ * One object reads many texts, one after the other.
  */
 export class EntryText {
   readonly #reader = new CanonicalText();
@@ -42,8 +42,8 @@ export class EntryText {
   #tenant = { id: '', json: '' };
 
   /**
-   * Reads an entry that starts at `from`. Returns the end of its last member; the caller checks what follows. Returns NO_END unless all
-   * members have the expected names, types and canonical form, and the known members have the expected values.
+   * Reads an entry that starts at `from`. Returns the end of its last member; the caller checks the text after it. Returns NO_END unless
+   * all members have the expected names, types and canonical form, and the members in `known` have the expected values.
    */
   read(text: string, from: number, known: ExpectedRow): number {
     if (!this.#reader.open(text)) return NO_END;
@@ -65,7 +65,7 @@ export class EntryText {
     return text.startsWith(VERSION, at) ? at + VERSION.length : NO_END;
   }
 
-  /** The value of a member of the last entry. Not for `metadata`, whose value is not a string. */
+  /** The value of a member of the entry that was read last. Not for `metadata`, whose value is not a string. */
   value(member: Member): string | null {
     const place = PLACE[member];
     const raw = this.#reader.text.slice(this.#starts[place]!, this.#ends[place]!);

@@ -3,7 +3,7 @@ export class EventConflictError extends Error {
   override name = 'EventConflictError';
 }
 
-/** Applies an event to a state. Returns why the event contradicts the earlier events; undefined if it was applied. */
+/** Applies an event to a state. Returns why the event contradicts the earlier events, or undefined after applying it. */
 export function applyEvent<Event>(state: { apply(event: Event): void }, event: Event): string | undefined {
   try {
     state.apply(event);

@@ -2,12 +2,13 @@ import type { Issue, IssueCode } from '../contract/issue.ts';
 import { ISSUES_MAX, jsonPointer } from '../contract/json-pointer.ts';
 
 /**
- * Finds what JSON.parse accepts although it cannot be stored or hashed exactly: repeated members, numbers that a double cannot represent,
- * and halves of surrogate pairs. For texts that are hashed or that decisions depend on (docs/formats.md, "Canonical JSON").
+ * Finds the parts of a JSON text that JSON.parse accepts but that cannot be stored or hashed exactly: repeated members, numbers that a
+ * double cannot represent, and halves of surrogate pairs. Used for texts that are hashed or that decisions depend on (docs/formats.md,
+ * "Canonical JSON").
  *
  * @param text JSON that JSON.parse has accepted. The scan does not check the grammar.
- * @param numbers names of top-level members that must be numbers. Minus zero is accepted in them, and read as zero (docs/decisions/0003).
- *   Elsewhere it is an issue, because the hash would lose its sign.
+ * @param numbers names of top-level members that must be numbers. In these members minus zero is no issue, because it is read as zero
+ *   (docs/decisions/0003). Elsewhere it is an issue, because the hash would lose its sign.
  * @returns the issues in the order of the text, at most ISSUES_MAX.
  */
 export function inexactnessOf(text: string, numbers: ReadonlySet<string> = NONE): Issue[] {
@@ -21,10 +22,11 @@ const NONE: ReadonlySet<string> = new Set();
 /** Replaces minus zero by zero, so that its sign is not stored, shown or signed. */
 export const unsignedZero = (number: number): number => (number === 0 ? 0 : number);
 
-/** The position in an object or array. */
+/** The position in an open object or array. */
 interface Frame {
   /** Member names seen so far; undefined in an array. */
   names: Set<string> | undefined;
+  /** The name of the current member, NO_NAME_YET before a name, or the index of the current element. */
   step: string | number;
 }
 
@@ -142,7 +144,7 @@ function isExact(literal: string): boolean {
 
 const isZero = (literal: string): boolean => decimalForm(literal).digits === '';
 
-/** The significant digits without zeros at either end, and the power of ten of the last one. Zero has no digits. */
+/** The sign, the digits without zeros at either end, and the power of ten of the last digit. Zero has no digits. */
 function decimalForm(literal: string): { negative: boolean; digits: string; exponent: number } {
   const negative = literal.startsWith('-');
   const [mantissa = '', exponent = '0'] = literal.replace(/^-/, '').toLowerCase().split('e');
@@ -151,6 +153,6 @@ function decimalForm(literal: string): { negative: boolean; digits: string; expo
   let end = all.length;
   while (all.charCodeAt(end - 1) === 0x30) end -= 1; // The expression /0+$/ takes minutes on a megabyte of digits.
   const digits = all.slice(0, end);
-  // An exponent too large for Number has made the value zero or infinite, so the digits differ already.
+  // If the exponent is too large for Number, the double is 0 or infinite. Then isExact does not depend on this exponent.
   return { negative, digits, exponent: Number(exponent) - fraction.length + all.length - digits.length };
 }

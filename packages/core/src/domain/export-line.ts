@@ -2,30 +2,31 @@ import { NESTING_MAX } from './chain-report.ts';
 import { inexactnessOf } from './exact-json.ts';
 
 /**
- * Parses a line of an export or a signed document, or returns its fault. The input is untrusted.
- * @param what names the text in a fault.
+ * Parses a line of an export, or a signed document. Returns the value as `row`, or the fault. The text is untrusted. Deeper nesting than
+ * NESTING_MAX, repeated members, inexact numbers and lone surrogates are faults.
+ * @param what the name of the text, for the fault.
  */
 export function parseLine(text: string, what = 'the line'): { row: unknown } | { fault: string } {
   if (bracketsDeeperThan(text, NESTING_MAX)) return { fault: `${what} is nested deeper than ${NESTING_MAX}` };
   const parsed = parse(text, what);
   if ('fault' in parsed) return parsed;
   if (isExactly(parsed.row, text)) return parsed;
-  // Readers could use either of two members with the same name, or round a number. One hash would then have two meanings.
+  // Readers differ on which of two members with one name is valid, and on inexact numbers. One hash would then have two meanings.
   const [inexact] = inexactnessOf(text);
   if (inexact === undefined) return parsed;
   return { fault: inexact.path === '' ? inexact.message : `${inexact.message} (at ${inexact.path})` };
 }
 
 /**
- * Whether JSON.stringify of the value gives the same line, so that parsing lost nothing and no scan is needed. Lines of this service
- * pass. Lines that may contain half a surrogate pair are always scanned.
+ * Whether JSON.stringify of the value gives the same text. If so, parsing lost nothing, and no scan is needed. This is true of lines that
+ * this service wrote. A text that may contain half of a surrogate pair is always scanned.
  */
 const isExactly = (row: unknown, text: string): boolean => JSON.stringify(row) === text && !text.includes('\\ud');
 
-/** Keeps a byte order mark, so that JSON.parse rejects it. */
+/** It does not remove a byte order mark, so JSON.parse rejects a text that starts with one. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The text of a line; undefined if it is not UTF-8. */
+/** Returns the text of a line; undefined if it is not UTF-8. */
 export function decodeUtf8(line: Uint8Array): string | undefined {
   try {
     return UTF8.decode(line);
@@ -43,7 +44,7 @@ function parse(text: string, what: string): { row: unknown } | { fault: string }
   }
 }
 
-/** Whether brackets are nested deeper than `max`. This runs before parsing, because a line of brackets would become millions of objects. */
+/** Whether a text is nested deeper than `max`. Checked before parsing, because a line of brackets would become millions of objects. */
 function bracketsDeeperThan(text: string, max: number): boolean {
   if (!hasMoreOpened(text, max)) return false;
   let depth = 0;
@@ -62,7 +63,7 @@ function bracketsDeeperThan(text: string, max: number): boolean {
   return false;
 }
 
-/** Whether there are more than `max` opening brackets, also in strings. If not, the nesting is within the limit. */
+/** Whether a text has more than `max` opening brackets, including those in strings. If not, its nesting is within the limit. */
 function hasMoreOpened(text: string, max: number): boolean {
   let opened = 0;
   for (const bracket of ['{', '[']) {

@@ -10,29 +10,31 @@ import type { Sha256 } from './merkle-tree.ts';
 import { logOf, type RowVerifier, rowVerifierOf } from './row-verifier.ts';
 import { type KeptHead, TreeVerifier } from './tree-verifier.ts';
 
-/** The cryptography for verification, passed by the caller. */
+/** The hash functions for verification. */
 export interface Hashing {
   digests: Pick<Digests, 'sha256Hex'>;
   sha256: Sha256;
 }
 
-/** What an export is compared with. */
+/** The log that is expected, and the data that an export is compared with. */
 export interface ExportExpectation {
+  /** By default the audit ledger. */
   log?: TreeLog;
+  /** Heads that the rows must match. */
   kept?: readonly KeptHead[];
   /** The corrections of the clock in the audit ledger (ChainReport.corrections); undefined if the ledger was not supplied. */
   corrections?: readonly ClockCorrection[] | undefined;
-  /** The accepted restores of the audit ledger. An export of the audit ledger uses its own. */
+  /** The accepted restores in the audit ledger (ChainReport.restores). Not used for an export of the audit ledger, which contains them. */
   restores?: readonly AcceptedRestore[] | undefined;
-  /** The expected tenant. */
+  /** The expected tenant; by default the tenant of the first row that names one. */
   tenantId?: string | undefined;
-  /** Decides each decision again. For an export of decisions only. */
+  /** Computes each decision again. Only for an export of decisions. */
   replay?: DecisionReplay | undefined;
-  /** Called after each intact row with the number of rows so far. */
+  /** Called after each valid row with the number of rows so far. */
   progress?: ((rows: number) => void) | undefined;
 }
 
-/** Verifies an export line by line and compares it with kept heads. The input is untrusted. */
+/** Verifies an export line by line, up to the first fault, and compares it with kept heads. The export is untrusted. */
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
   { digests, sha256 }: Hashing,
@@ -52,7 +54,7 @@ export async function verifyExport(
       let reason = line === 'too long' ? `the line is longer than ${LINE_BYTES_MAX} bytes` : faultOf(line, verifier, seq);
       if (reason === undefined && replay !== undefined && line !== 'too long') reason = await replay.fault(decisionIn(line));
       if (reason !== undefined) return report({ firstBad: (seq === 1 && otherLogFault(line, log)) || { seq, reason } });
-      // Two more hashes per row, which are only needed with kept heads.
+      // The tree costs two more hashes per row, and is only needed with kept heads.
       if (kept.length > 0) tree.append(bytesOfHex(verifier.head!));
       entries = seq;
       progress?.(seq);
@@ -78,7 +80,7 @@ function faultOf(line: Uint8Array, verifier: RowVerifier, seq: number): string |
   return 'fault' in parsed ? parsed.fault : verifier.next(parsed.row, seq);
 }
 
-/** The decision in an intact line of an export of decisions. */
+/** Returns the decision in a valid line of an export of decisions. */
 const decisionIn = (line: Uint8Array): Record<string, unknown> => JSON.parse(decodeUtf8(line)!).decision;
 
 function bytesOfHex(hex: string): Uint8Array {

@@ -1,21 +1,21 @@
 /**
- * The head of a log is sealed with a message authentication code. Its key is never in the database, so write access to the database is
- * not enough to forge a valid head (docs/formats.md, "Sealed heads").
+ * The head of a log has a seal: a message authentication code. Its key is never in the database, so write access to the database is not
+ * enough to forge a valid head (docs/formats.md, "Sealed heads").
  */
 
-/** The key epoch of new seals: the first byte of a seal. A later master secret will get another number. */
+/** The key epoch, which is the first byte of a seal. Another master secret would have another number. */
 export const SEAL_EPOCH = 1;
 
-/** HKDF's `info` for a tenant's head seal key; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */
+/** Returns HKDF's `info` for a tenant's head seal key; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */
 export const headSealInfo = (tenantId: string): string => `countersign/head-seal/v1|${tenantId}`;
 
-/** The content of a head, all of which the seal covers. */
+/** The content of a head. The seal covers all of it. */
 export interface SealedHead {
   tenantId: string;
   log: string;
   /** Number of rows. */
   size: number;
-  /** Hash of the last row in hex; null if rows are not chained or there are none. */
+  /** Hash of the last row in hex, for the logs `audit` and `traces`. null for the other logs, and without rows. */
   lastHash: string | null;
   /** The concatenated hashes of the tree's frontier. */
   frontier: Uint8Array;
@@ -24,8 +24,8 @@ export interface SealedHead {
 }
 
 /**
- * The authenticated bytes: epoch, tenant, log, size, last hash, last moment and frontier, each preceded by its length in four bytes,
- * big-endian.
+ * Returns the bytes to authenticate: epoch, tenant, log, size, last hash, last moment and frontier, each after its length in four bytes,
+ * big-endian. null is written as an empty text.
  */
 export function headSealMessage({ tenantId, log, size, lastHash, frontier, lastMoment }: SealedHead): Uint8Array {
   const texts = [String(SEAL_EPOCH), tenantId, log, String(size), lastHash ?? '', lastMoment ?? ''];

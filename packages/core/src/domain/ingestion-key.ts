@@ -3,7 +3,7 @@ import type { KeyKind } from '../contract/scopes.ts';
 /** A key as sent: `aa_live_<12 hex>.<32 random bytes, base64url>`, or `aa_read_…` for a read token. */
 export interface IngestionKey {
   kind: KeyKind;
-  /** Twelve hex digits; visible, identifies the key. */
+  /** Twelve hex digits that identify the key. They are not secret. */
   prefix: string;
   /** The secret part as sent. Only its SHA-256 is stored. */
   secret: string;
@@ -25,15 +25,17 @@ export function parseIngestionKey(text: string): IngestionKey | undefined {
 /** Formats a key. Its text is shown once and never stored. */
 export const formatIngestionKey = ({ kind, prefix, secret }: IngestionKey): string => `aa_${kind}_${prefix}.${secret}`;
 
-/** A prefix as people enter it, with or without `aa_live_` (`aa_read_`); undefined if it is malformed. */
+/** Parses a prefix as people enter it: twelve hex digits, with or without `aa_live_` or `aa_read_`. Undefined if it is malformed. */
 export function parseKeyPrefix(text: string): string | undefined {
   const bare = text.replace(/^aa_(live|read)_/, '');
   return /^[0-9a-f]{12}$/.test(bare) ? bare : undefined;
 }
 
 /**
- * The key of a request. `Authorization: Bearer` takes precedence over `X-Service-Key`, even if the token is malformed. Other schemes of
- * Authorization are ignored.
+ * Returns the text of the key that a request sends; undefined if it sends none. `Authorization: Bearer` takes precedence over
+ * `X-Service-Key`, even if its token is malformed: then the result is undefined. Other schemes of Authorization are ignored.
+ * @param authorization the value of `Authorization`.
+ * @param serviceKey the value of `X-Service-Key`.
  */
 export function sentKey(authorization: string | undefined, serviceKey: string | undefined): string | undefined {
   const [, bearer] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];

@@ -1,16 +1,17 @@
-/** Limits of JSON values and different member names in a body. They affect time and memory of parsing more than its size in bytes does. */
+/** Limits of a JSON body. The time and memory of parsing depend more on these numbers than on the number of bytes. */
 export interface JsonBounds {
+  /** The maximum number of values, of all kinds and at all levels. */
   valuesMax: number;
-  /** Different member names in the whole body. */
+  /** The maximum number of different member names in the whole body. */
   namesMax: number;
 }
 
 /**
- * The first limit that a JSON text exceeds, counted in its bytes before parsing; undefined if it exceeds none.
+ * Returns the first limit that a JSON text exceeds; undefined if it exceeds none. The text is counted in its bytes, before parsing.
  *
  * Values are counted by their separators: each comma, opening bracket and opening brace counts one, so an empty list or object counts
- * twice. Names are compared by a hash, so their count is a close lower estimate.
- * @param document UTF-8 text; the parser finds invalid JSON.
+ * twice. Names are compared by a hash, so the number of names can be slightly too low.
+ * @param document JSON in UTF-8. Invalid JSON is not detected here.
  * @param seed a random number that senders do not know, so that they cannot choose names with equal hashes.
  */
 export function exceededBound(
@@ -49,9 +50,9 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const BRACKET = 0x5b;
 const BRACE = 0x7b;
-/** Forty times the largest limit of names, so that collisions are rare. */
+/** The number of hash values: forty times the largest limit of names, so that collisions are rare. */
 const NAME_BITS = 1 << 22;
-/** The number of bytes of a string that are hashed, besides its length. Names of one length that differ only in later bytes are rare. */
+/** How many bytes of a string are hashed, besides its length. Names with equal length and equal first bytes count as one name. */
 const HASHED_BYTES = 64;
 
 /** The end of the string that starts at this quote: its closing quote, or the end of the text. */
@@ -61,7 +62,7 @@ function stringEnd(document: Uint8Array, start: number): number {
     if (document[at] === QUOTE) return at;
     if (document[at] === BACKSLASH) at += 1;
   }
-  // A long string: the next quote is searched natively. It ends the string unless an odd number of backslashes precedes it.
+  // In a long string, indexOf finds the next quote faster. It ends the string unless an odd number of backslashes precedes it.
   for (let from = near; ; ) {
     const quote = document.indexOf(QUOTE, from);
     if (quote < 0) return document.length;

@@ -1,7 +1,7 @@
 import { EventConflictError } from './event-conflict.ts';
 import type { KeyEvent } from './key-event.ts';
 
-/** A key from the key audit trail. */
+/** A key as the events of the key audit trail describe it. */
 export interface KnownKey {
   readonly id: string;
   readonly kind: KeyEvent['kind'];
@@ -33,10 +33,12 @@ export class KeyState {
     return this.#byPrefix.size;
   }
 
+  /** The key with this prefix, even if it is revoked; undefined if there is none. */
   key(prefix: string): KnownKey | undefined {
     return this.#byPrefix.get(prefix);
   }
 
+  /** All keys, including revoked ones. */
   keys(): IterableIterator<KnownKey> {
     return this.#byPrefix.values();
   }

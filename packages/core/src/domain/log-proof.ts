@@ -3,10 +3,11 @@ import { fromBase64, toBase64 } from './signed-note.ts';
 
 /** An inclusion proof that can be verified offline (https://c2sp.org/tlog-proof): index of the leaf, hashes, checkpoint. */
 export interface LogProof {
-  /** From 0: the row of seq n is leaf n - 1. */
+  /** The index of the leaf, from 0. The row with seq n is leaf n - 1. */
   index: number;
+  /** The inclusion path, from the leaf up. */
   hashes: readonly Uint8Array[];
-  /** The signed note, verbatim. */
+  /** The signed note, unchanged. */
   checkpoint: string;
 }
 
@@ -14,11 +15,11 @@ const FIRST_LINE = 'c2sp.org/tlog-proof@v1';
 /** More than the largest tree of 2^53 leaves needs. */
 const HASHES_MAX = 64;
 
-/** Writes a proof. */
+/** Returns the text of a proof. */
 export const formatLogProof = ({ index, hashes, checkpoint }: LogProof): string =>
   [FIRST_LINE, `index ${index}`, ...hashes.map(toBase64), '', checkpoint].join('\n');
 
-/** Parses a proof; undefined if it is malformed. `extra` is allowed and ignored, because nothing proves it. */
+/** Parses a proof. Undefined if it is malformed; the checkpoint is not checked. A line `extra` is ignored, because nothing proves it. */
 export function parseLogProof(text: string): LogProof | undefined {
   const split = text.indexOf('\n\n');
   if (split < 0) return undefined;

@@ -1,25 +1,25 @@
-/** The forms of members of rows and events (docs/formats.md, "Forms"). They do not check whether a day or an hour exists. */
+// The forms of members of rows and events (docs/formats.md, "Forms"). They do not check whether a day or an hour exists.
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const WHOLE_UUID = new RegExp(`^${UUID}$`);
 const RECORDED_BY = new RegExp(`^(?:operator|system:(?:promotion-gate|retention)|key:[0-9a-f]{12}|user:${UUID})$`);
 
-/** A UUID of 36 characters in lower case. */
+/** Whether a value is a UUID of 36 characters in lower case. */
 export const isUuid = (value: unknown): value is string => typeof value === 'string' && WHOLE_UUID.test(value);
 
-/** A writer, as in `recorded_by`. */
+/** Whether a value is a writer, as in `recorded_by`. */
 export const isRecordedBy = (value: unknown): value is string => typeof value === 'string' && RECORDED_BY.test(value);
 
-/** UTC with exactly three fraction digits. */
+/** Whether a value is a time in UTC with exactly three fraction digits, `YYYY-MM-DDThh:mm:ss.sssZ`. */
 export const isInstant = (value: unknown): value is string =>
   typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
 
-/** `YYYY-MM-DD`. */
+/** Whether a value is a date `YYYY-MM-DD`. */
 export const isDate = (value: unknown): value is string => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value);
 
-/** SHA-256 in lower-case hex. */
+/** Whether a value is a SHA-256: 64 lower-case hex digits. */
 export const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
-/** A check that also accepts null. */
+/** Returns a check that also accepts null. */
 export const orNull =
   (isOfForm: (value: unknown) => boolean) =>
   (value: unknown): boolean =>

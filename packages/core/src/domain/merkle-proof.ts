@@ -1,18 +1,21 @@
 import { foldRight, HASH_BYTES, nodeHash, type Sha256 } from './merkle-tree.ts';
 
-/** The leaves from `start` (included) to `end` (excluded), as one subtree: an element of a proof. */
+/** The leaves from `start` (included) to `end` (excluded). They form one subtree, whose hash is an element of a proof. */
 export interface LeafRange {
   start: number;
   end: number;
 }
 
-/** A complete subtree by its place. */
+/** The place of a complete subtree: its root is the node at `index` from the left on `level`. The leaves are level 0. */
 export interface NodePlace {
   level: number;
   index: number;
 }
 
-/** The subtrees whose hashes prove that leaf `index` is in the tree of `size` leaves, from the leaf up (RFC 6962, section 2.1.1). */
+/**
+ * Returns the subtrees whose hashes prove that leaf `index` is in the tree of `size` leaves, from the leaf up (RFC 6962, section 2.1.1).
+ * @throws RangeError unless 0 <= `index` < `size`
+ */
 export function inclusionRanges(index: number, size: number): LeafRange[] {
   if (!(Number.isSafeInteger(index) && index >= 0 && index < size))
     throw new RangeError(`leaf ${index} is not in a tree of ${size} leaves`);
@@ -31,14 +34,18 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
   return ranges.reverse();
 }
 
-/** The subtrees whose hashes prove that the tree of `first` leaves is a prefix of that of `second` (RFC 6962, section 2.1.2). */
+/**
+ * Returns the subtrees whose hashes prove that the tree of `first` leaves is a prefix of the tree of `second` leaves (RFC 6962, section
+ * 2.1.2). Empty if `first` is 0 or equals `second`.
+ * @throws RangeError unless 0 <= `first` <= `second`
+ */
 export function consistencyRanges(first: number, second: number): LeafRange[] {
   if (!(Number.isSafeInteger(first) && first >= 0 && first <= second))
     throw new RangeError(`a tree of ${first} leaves is not a prefix of one of ${second}`);
   if (first === 0 || first === second) return [];
   const ranges: LeafRange[] = [];
   let [start, end] = [0, second];
-  let whole = true; // whether the subtree still starts at leaf 0: then it ends as the first tree, whose root the verifier knows
+  let whole = true; // Whether the subtree starts at leaf 0. If so at the end, it is the first tree, whose root the verifier has.
   while (end !== first) {
     const split = start + largestPowerBelow(end - start);
     if (first <= split) {
@@ -54,7 +61,7 @@ export function consistencyRanges(first: number, second: number): LeafRange[] {
   return ranges.reverse();
 }
 
-/** The complete subtrees of a range, largest first. Ranges of a proof are aligned, so the sizes decrease. */
+/** Divides a range of a proof into complete subtrees, from left to right. Such ranges are aligned, so the sizes decrease. */
 export function completeSubtrees({ start, end }: LeafRange): NodePlace[] {
   const places: NodePlace[] = [];
   for (let at = start; at < end; ) {
@@ -66,11 +73,14 @@ export function completeSubtrees({ start, end }: LeafRange): NodePlace[] {
   return places;
 }
 
-/** The hash of a range from those of its complete subtrees. */
+/** Computes the hash of a range from the hashes of its complete subtrees. */
 export const rangeHash = (range: LeafRange, hashOf: (place: NodePlace) => Uint8Array, sha256: Sha256): Uint8Array =>
   foldRight(completeSubtrees(range).map(hashOf), sha256);
 
-/** The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2); undefined if an argument or the length of the proof is wrong. */
+/**
+ * Computes the root from a leaf hash and its inclusion proof (RFC 9162, section 2.1.3.2). Undefined unless 0 <= `index` < `size`, or if
+ * the leaf hash or the proof has the wrong length.
+ */
 export function rootOfInclusion(
   index: number,
   size: number,
@@ -96,8 +106,8 @@ export function rootOfInclusion(
 }
 
 /**
- * The two roots that a consistency proof leads to (RFC 9162, section 2.1.4.2). Undefined if the proof has the wrong length, or unless
- * 0 < `first` < `second`.
+ * Computes both roots from a consistency proof (RFC 9162, section 2.1.4.2). The caller compares them with the known roots. Undefined unless
+ * 0 < `first` < `second`, or if the proof has the wrong length.
  */
 export function rootsOfConsistency(
   first: number,

@@ -1,26 +1,26 @@
 /**
- * The Merkle tree of RFC 6962, section 2.1 (kept by RFC 9162): leaf = SHA-256(0x00 || data), node = SHA-256(0x01 || left || right).
- * The tree is never held in memory: a frontier is enough to append and to compute the root, and proofs name the nodes that they need.
+ * The Merkle tree of RFC 6962, section 2.1 (unchanged in RFC 9162): leaf = SHA-256(0x00 || data), node = SHA-256(0x01 || left || right).
+ * The whole tree is never in memory. A frontier is enough to append and to compute the root. A proof needs only some nodes.
  */
 
-/** SHA-256 of bytes: 32 bytes. The caller passes the function, as it passes those in digests.ts. */
+/** Returns the SHA-256 of bytes, 32 bytes. The caller passes this function, as it passes the functions of digests.ts. */
 export type Sha256 = (bytes: Uint8Array) => Uint8Array;
 
-/** Bytes of a hash. */
+/** The length of a hash in bytes. */
 export const HASH_BYTES = 32;
 
-/** Reused buffers for hash input, which `sha256` reads before it returns. Otherwise a million rows would need three million allocations. */
+/** Buffers for the input of `sha256`, which reads it before it returns. They are reused, because each row needs about two inputs. */
 const leafBytes = new Uint8Array(1 + HASH_BYTES);
 const nodeBytes = new Uint8Array(1 + 2 * HASH_BYTES);
 
-/** Hash of a leaf from its data. */
+/** The hash of a leaf, from its data. */
 export function leafHash(data: Uint8Array, sha256: Sha256): Uint8Array {
   const bytes = data.length === HASH_BYTES ? leafBytes : new Uint8Array(1 + data.length);
   bytes.set(data, 1);
   return sha256(bytes);
 }
 
-/** Hash of a node from its children. */
+/** The hash of a node, from the hashes of its children. */
 export function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): Uint8Array {
   const areHashes = left.length === HASH_BYTES && right.length === HASH_BYTES;
   const bytes = areHashes ? nodeBytes : new Uint8Array(nodeBytes.length);
@@ -30,14 +30,14 @@ export function nodeHash(left: Uint8Array, right: Uint8Array, sha256: Sha256): U
   return sha256(bytes);
 }
 
-/** The concatenated leaf hashes of concatenated leaf data, of which each element has HASH_BYTES. */
+/** Returns the concatenated leaf hashes of concatenated leaf data. The data of each leaf has HASH_BYTES bytes. */
 export function leafHashes(data: Uint8Array, sha256: Sha256): Uint8Array {
   const hashes = new Uint8Array(data.length);
   for (let at = 0; at < data.length; at += HASH_BYTES) hashes.set(leafHash(data.subarray(at, at + HASH_BYTES), sha256), at);
   return hashes;
 }
 
-/** The root over concatenated leaf hashes, whose number must be a power of two. */
+/** The root over concatenated leaf hashes. Their number must be a power of two. */
 export function completeRoot(hashes: Uint8Array, sha256: Sha256): Uint8Array {
   const level = new Uint8Array(hashes); // A copy, also of a Buffer, whose slice() is only a view.
   // Each level overwrites the one below: the hash of a pair is written at or before the position of its left hash.
@@ -59,14 +59,16 @@ export interface TreeNode {
 }
 
 /**
- * The right edge of a tree: the roots of its complete subtrees, from left to right. Appending needs nothing else; at most 53 hashes.
+ * The frontier of a tree: the roots of its largest complete subtrees, from left to right, at most 53. Appending needs nothing else.
  */
 export class Frontier {
+  /** The number of leaves. */
   size: number;
   /** One hash for each bit set in `size`, the largest subtree first. */
   readonly #roots: Uint8Array[];
   readonly #sha256: Sha256;
 
+  /** @throws RangeError if a tree of `size` leaves has another number of roots */
   constructor(sha256: Sha256, size = 0, roots: readonly Uint8Array[] = []) {
     if (roots.length !== bitsSet(size))
       throw new RangeError(`a tree of ${size} leaves has ${bitsSet(size)} complete subtrees, got ${roots.length}`);
@@ -80,7 +82,7 @@ export class Frontier {
     return this.#roots;
   }
 
-  /** Appends one leaf by its data. `completed` is called for each node above the leaves that this completes. */
+  /** Appends one leaf by its data. @param completed is called for each node above the leaves that the new leaf completes. */
   append(data: Uint8Array, completed?: (node: TreeNode) => void): void {
     let hash = leafHash(data, this.#sha256);
     let index = this.size;
@@ -93,14 +95,14 @@ export class Frontier {
     this.size += 1;
   }
 
-  /** The root of the tree; for an empty one the hash of nothing (RFC 6962, section 2.1). */
+  /** The root of the tree. The root of an empty tree is the SHA-256 of zero bytes (RFC 6962, section 2.1). */
   root(): Uint8Array {
     if (this.#roots.length === 0) return this.#sha256(new Uint8Array());
     return foldRight(this.#roots, this.#sha256);
   }
 }
 
-/** Combines the roots of complete subtrees of decreasing size into one root, from the right. */
+/** Combines the roots of complete subtrees of decreasing size into one root, from the right. Throws RangeError if there are none. */
 export function foldRight(hashes: readonly Uint8Array[], sha256: Sha256): Uint8Array {
   let hash = hashes.at(-1);
   if (hash === undefined) throw new RangeError('nothing to fold');

@@ -1,5 +1,5 @@
 /**
- * Whether a parsed JSON value is nested more deeply than `max` objects and arrays. The walk stops at the limit, so a hostile value cannot
+ * Whether a parsed JSON value has more than `max` levels of objects and arrays. The recursion stops at the limit, so a hostile value cannot
  * overflow the call stack.
  */
 export function isNestedDeeperThan(value: unknown, max: number): boolean {

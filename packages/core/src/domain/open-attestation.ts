@@ -13,16 +13,17 @@ import { fromBase64, sameBytes, type VerifyEd25519 } from './signed-note.ts';
 /** The maximum number of signatures in an envelope. */
 const SIGNATURES_MAX = 100;
 
-/** Parses the text of an envelope. Rejects repeated members and anything else that JSON.parse loses. */
+/** Parses the text of an envelope. Repeated members and inexact numbers are faults, because JSON.parse would lose them silently. */
 export function readEnvelope(text: string): { envelope: unknown } | { fault: string } {
   const read = parseLine(text, 'the envelope');
   return 'fault' in read ? read : { envelope: read.row };
 }
 
 /**
- * The decision in an envelope and the ID of a key that signed it, or the fault. At least one of the keys must have signed the envelope
- * and must not have been retired before the decision. The statement must be about the decision that it contains. The input is untrusted.
- * Parse a text with readEnvelope first.
+ * Returns the decision in an envelope and the ID of a key that signed it, or the fault. At least one of the keys must have signed the
+ * envelope, and must not have been retired before the decision. The subject of the statement must be the decision that it contains. The
+ * envelope is untrusted.
+ * @param envelope the result of readEnvelope, if the envelope is a text.
  * @param digestOf computes the digest of a decision.
  */
 export function openAttestation(
@@ -53,7 +54,7 @@ export function openAttestation(
   return { decision: predicate, keyid: signer.keyid };
 }
 
-/** Whether a key was not retired before a time. A `retired_at` that is not a time counts as retired. */
+/** Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not a time counts as retired before. */
 const isLiveAt = (timestamp: string, { retiredAt }: AttestationKey): boolean =>
   retiredAt === undefined ||
   retiredAt === null ||
@@ -63,7 +64,7 @@ interface DsseSignature {
   sig: Uint8Array;
 }
 
-/** The signatures of an envelope; undefined if any is malformed, because other readers could read it differently. */
+/** The signatures of an envelope; undefined if there are none or too many, or if one is malformed, which other readers could accept. */
 function signaturesOf(value: unknown): DsseSignature[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > SIGNATURES_MAX) return undefined;
   const read = value.map((signature): DsseSignature | undefined => {
@@ -82,7 +83,7 @@ const hasSigned = (
   verify: VerifyEd25519,
 ): boolean => signatures.some(({ sig }) => sig.length === 64 && verify(publicKey, message, sig));
 
-/** The decision in a payload that is a statement about a promotion decision. Nothing else of the payload is verified yet. */
+/** Returns the decision in a payload, as `predicate`, or the fault. Only the types of the statement and the predicate are verified. */
 function statementIn(payload: Uint8Array): { predicate: Record<string, unknown> } | { fault: string } {
   const text = decodeUtf8(payload);
   const read = text === undefined ? undefined : parseLine(text, 'the payload');

@@ -1,10 +1,10 @@
 /**
- * Rows that are in no log are sealed one by one with a message authentication code. Its key is never in the database, so write access to
- * the database is not enough to forge a valid row (docs/formats.md, "Sealed rows").
+ * Rows of some tables that are in no log have a seal: a message authentication code over one row. Its key is never in the database, so
+ * write access to the database is not enough to forge a valid row (docs/formats.md, "Sealed rows").
  */
 import { SEAL_EPOCH } from './head-seal.ts';
 
-/** A sealed value: text in UTF-8, or bytes. Null differs from empty. */
+/** A value in a sealed row: text or bytes. A text is sealed in UTF-8. null and an empty value have different seals. */
 export type SealedValue = string | Uint8Array | null;
 
 /** The content that a row's seal covers. */
@@ -18,15 +18,15 @@ export interface SealedRow {
   values: readonly SealedValue[];
 }
 
-/** HKDF's `info` for the seal key of a table; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */
+/** Returns HKDF's `info` for the seal key of a table; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */
 export const rowSealInfo = (table: string, tenantId: string): string => `countersign/row-seal/v1|${table}|${tenantId}`;
 
-/** Replaces the length of a null value. */
+/** Written instead of a length for a null value. */
 const NULL_LENGTH = 0xffff_ffff;
 
 const utf8 = new TextEncoder();
 
-/** The authenticated bytes: epoch, table, tenant, version and values, each preceded by its length in four bytes, big-endian. */
+/** Returns the bytes to authenticate: epoch, table, tenant, version and values, each after its length in four bytes, big-endian. */
 export function rowSealMessage({ table, tenantId, version, values }: SealedRow): Uint8Array {
   const fields: readonly SealedValue[] = [String(SEAL_EPOCH), table, tenantId, String(version), ...values];
   let bytesMax = 0;
@@ -45,7 +45,7 @@ function writeLength(length: number, into: Uint8Array, at: number): void {
   for (let index = 0; index < 4; index += 1) into[at + index] = length >>> (24 - 8 * index);
 }
 
-/** Writes a value and returns its length. ASCII is written directly, because the encoder costs a microsecond per call. */
+/** Writes a value, and returns its length in bytes. ASCII is written directly, because a call of the encoder takes a microsecond. */
 function writeValue(value: string | Uint8Array, into: Uint8Array, at: number): number {
   if (typeof value !== 'string') {
     into.set(value, at);

@@ -14,29 +14,31 @@ import { readTraceEvent } from './trace-event.ts';
 
 /** Verifies the rows of an export of one log in order (docs/formats.md, "Export" and the sections of the logs). */
 export interface RowVerifier {
+  /** The tenant of the rows; undefined until it is known. */
   tenantId: string | undefined;
-  /** The hash of the last intact row; null before the first. */
+  /** The leaf data of the last valid row, in hex; null before the first row. */
   head: string | null;
-  /** The corrections of the clock in the rows; only the audit ledger has some. */
+  /** The corrections of the clock in the valid rows so far. Only the audit ledger contains corrections. */
   readonly corrections: readonly ClockCorrection[];
-  /** The accepted restores in the rows; only the audit ledger has some. */
+  /** The accepted restores in the valid rows so far. Only the audit ledger contains restores. */
   readonly restores?: readonly AcceptedRestore[];
-  /** Accepts the next row by its text if that is sufficient; false if it must be parsed. */
+  /** Verifies the next row by its text. Returns false if it does not accept the row. Then next() must verify the parsed row. */
   tryLine(line: string): boolean;
-  /** Verifies the next row. Returns its fault, or undefined. */
+  /** Verifies the next row. Returns its fault, or undefined if it is valid. @param seq its expected number. */
   next(row: unknown, seq: number): string | undefined;
 }
 
-type Hex = Pick<Digests, 'sha256Hex'>;
+type TextDigests = Pick<Digests, 'sha256Hex'>;
 
 /**
  * Returns the verifier for the rows of an export of a log.
- * @param corrections the corrections of the clock in the audit ledger; undefined if it was not supplied.
- * @param tenantId the expected tenant; by default that of the rows.
+ * @param corrections the corrections of the clock in the audit ledger; undefined if the ledger was not supplied. Not used if `log` is
+ *   `audit`, because its rows contain them.
+ * @param tenantId the expected tenant; by default the tenant of the first row that names one.
  */
 export function rowVerifierOf(
   log: TreeLog,
-  digests: Hex,
+  digests: TextDigests,
   corrections?: readonly ClockCorrection[],
   tenantId?: string,
 ): RowVerifier {
@@ -59,7 +61,7 @@ export function rowVerifierOf(
   }
 }
 
-/** The log that a row belongs to, by its members; undefined if it belongs to none. */
+/** Returns the log that a row belongs to, by its members; undefined if it belongs to no log. */
 export function logOf(row: unknown): TreeLog | undefined {
   if (!isObject(row)) return undefined;
   if (isObject(row.decision)) return 'decisions';
@@ -69,7 +71,7 @@ export function logOf(row: unknown): TreeLog | undefined {
   return EVIDENCE_ACTIONS.includes(row.action as EvidenceEvent['action']) ? 'evidence' : undefined;
 }
 
-function auditVerifier(digests: Hex, tenantId: string | undefined): RowVerifier {
+function auditVerifier(digests: TextDigests, tenantId: string | undefined): RowVerifier {
   const verifier = new ChainVerifier(digests, tenantId);
   return {
     get tenantId() {
@@ -85,8 +87,11 @@ function auditVerifier(digests: Hex, tenantId: string | undefined): RowVerifier 
   };
 }
 
-/** For rows `{"seq":n,"decision":{…}}`, whose leaf data is the computed digest. Signatures are not checked: that needs the decision key. */
-function decisionVerifier(digests: Hex, moments: RowTimes, expectedTenantId: string | undefined): RowVerifier {
+/**
+ * Verifies rows `{"seq":n,"decision":{…}}`. Their leaf data is the computed digest. Signatures are not verified, because that needs the
+ * decision key.
+ */
+function decisionVerifier(digests: TextDigests, times: RowTimes, expectedTenantId: string | undefined): RowVerifier {
   const ids = new Set<string>();
   const verifier: RowVerifier = {
     tenantId: expectedTenantId,
@@ -108,7 +113,7 @@ function decisionVerifier(digests: Hex, moments: RowTimes, expectedTenantId: str
       if (tenantId === undefined ? expectedTenantId !== undefined : tenantId !== (verifier.tenantId ?? tenantId))
         return `tenant_id is ${tenantId === undefined ? 'missing' : `not ${verifier.tenantId}: a decision of another tenant`}`;
       if (ids.has(id)) return `decision_id ${JSON.stringify(id)} is also in an earlier row: a decision was logged twice`;
-      const fault = moments.next(expected, timestamp, 'timestamp');
+      const fault = times.next(expected, timestamp, 'timestamp');
       if (fault !== undefined) return fault;
       ids.add(id);
       verifier.tenantId ??= tenantId;
@@ -129,16 +134,16 @@ interface EventReading<E extends Event> {
   read(
     value: unknown,
     place: { seq: number; tenantId: string | undefined },
-    digests: Hex,
+    digests: TextDigests,
   ): { event: E; hash: string } | { fault: string };
   /** The state that the events are applied to; undefined for a log whose events are not compared with each other. */
   state: { apply(event: E): void } | undefined;
 }
 
-/** For rows that are events, without a hash. Only a kept head shows that an event was altered. */
+/** Verifies rows that are events. They contain no hash, so only a kept head shows that an event was altered. */
 function eventVerifier<E extends Event>(
-  digests: Hex,
-  moments: RowTimes,
+  digests: TextDigests,
+  times: RowTimes,
   { read, state }: EventReading<E>,
   tenantId: string | undefined,
 ): RowVerifier {
@@ -151,7 +156,7 @@ function eventVerifier<E extends Event>(
       const result = read(row, { seq, tenantId: verifier.tenantId }, digests);
       if ('fault' in result) return result.fault;
       const fault =
-        moments.next(seq, result.event.recorded_at, 'recorded_at') ??
+        times.next(seq, result.event.recorded_at, 'recorded_at') ??
         (state === undefined ? undefined : applyEvent(state, result.event));
       if (fault !== undefined) return fault;
       verifier.tenantId = result.event.tenant_id;

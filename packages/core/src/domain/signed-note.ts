@@ -1,13 +1,13 @@
 import type { Sha256 } from './merkle-tree.ts';
 
 /**
- * C2SP signed notes (https://c2sp.org/signed-note) with Ed25519 signatures only: text, a blank line, signature lines. The caller passes
- * the cryptography. The input is untrusted.
+ * C2SP signed notes (https://c2sp.org/signed-note): text, a blank line, signature lines. Only Ed25519 signatures are supported. The caller
+ * passes the functions for hashes and signatures. Notes are untrusted.
  */
 
 /** A key that verifies notes. */
 export interface NoteKey {
-  /** Without spaces and plus signs: `countersign/<instance id>`. */
+  /** `countersign/<instance id>`. A name has no white space and no plus sign. */
   name: string;
   /** 32 bytes, RFC 8032. */
   publicKey: Uint8Array;
@@ -18,10 +18,10 @@ export interface NoteSigner extends NoteKey {
   sign(message: Uint8Array): Uint8Array;
 }
 
-/** Checks an Ed25519 signature over a message. */
+/** Whether an Ed25519 signature over a message is valid. */
 export type VerifyEd25519 = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean;
 
-/** Signature type of Ed25519. */
+/** The type of Ed25519 signatures in the format. */
 const ED25519 = 0x01;
 const ID_BYTES = 4;
 const SIGNATURE_BYTES = 64;
@@ -38,7 +38,10 @@ export function keyId({ name, publicKey }: NoteKey, sha256: Sha256): Uint8Array 
   return sha256(bytes).slice(0, ID_BYTES);
 }
 
-/** Signs a text, which must end in a newline, with each signer. During a rotation there are two. */
+/**
+ * Returns the note of a text, signed with each signer.
+ * @throws RangeError if the text does not end in a newline or has other control characters, or a signer's name is not valid
+ */
 export function signNote(text: string, signers: readonly NoteSigner[], sha256: Sha256): string {
   if (!text.endsWith('\n') || hasControls(text))
     throw new RangeError('a note must end in a newline and contain no other control characters');
@@ -51,7 +54,7 @@ function signatureLine(text: string, signer: NoteSigner, sha256: Sha256): string
   return `\u2014 ${signer.name} ${toBase64(concat(keyId(signer, sha256), signature))}\n`;
 }
 
-/** Adds the missing signatures of signers to a note. Existing signatures stay. */
+/** Adds the signature of each signer that has not signed the note yet. Existing signatures stay, and are not verified. */
 export function addSignatures(note: string, signers: readonly NoteSigner[], sha256: Sha256): string {
   const split = note.lastIndexOf('\n\n');
   const lines = note.slice(split + 2).split('\n');
@@ -66,7 +69,7 @@ function isSignatureOf(line: string, key: NoteKey, sha256: Sha256): boolean {
   return name === key.name && bytes !== undefined && sameBytes(keyId(key, sha256), bytes.subarray(0, ID_BYTES));
 }
 
-/** The text of a note that one of the keys has signed; or the fault. An invalid signature by a known key makes the whole note invalid. */
+/** Returns the text of a note and the first of `keys` that signed it, or the fault. An invalid signature by any of `keys` is a fault. */
 export function openNote(
   note: string,
   keys: readonly NoteKey[],
@@ -101,7 +104,7 @@ export function noteVerifierKey(key: NoteKey, sha256: Sha256): string {
   return `${key.name}+${id}+${toBase64(concat(new Uint8Array([ED25519]), key.publicKey))}`;
 }
 
-/** Parses a verifier key; undefined if it is malformed, or its ID does not match its key. */
+/** Parses an Ed25519 verifier key. Undefined if it is malformed or of another type, or its ID does not match its key. */
 export function parseNoteVerifierKey(text: string, sha256: Sha256): NoteKey | undefined {
   const [, name, , encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/u.exec(text.trim()) ?? [];
   const bytes = encoded === undefined ? undefined : fromBase64(encoded);
@@ -129,7 +132,7 @@ export function fromBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** Compares bytes. Only for public values, because it stops at the first difference. */
+/** Whether two arrays have equal bytes. Use it only for public values, because it stops at the first difference. */
 export const sameBytes = (left: Uint8Array, right: Uint8Array): boolean =>
   left.length === right.length && left.every((byte, index) => byte === right[index]);
 

@@ -5,7 +5,7 @@ import { fromBase64, type NoteKey, parseNoteVerifierKey, type VerifyEd25519 } fr
 
 /**
  * A signing key signs the IDs of the instance, of itself and of its successor (docs/formats.md, "Succession of signing keys"). A reader
- * with the older key can follow this signature to the newer key without trusting the source of the list.
+ * who trusts the older key can verify the newer key by this signature, whatever source the newer key comes from.
  */
 
 /** The cryptography for the checks. */
@@ -17,16 +17,17 @@ export interface SuccessionChecks {
 /** A key from a JWKS. */
 export interface ListedKey {
   noteKey: NoteKey;
-  /** The 32 bytes in base64url. */
+  /** The 32 bytes of the public key, in base64url. */
   x: string;
+  /** The thumbprint of the key (RFC 7638). */
   kid: string;
-  /** When it was retired; undefined while it is live. */
+  /** When the key was retired; undefined while it is live. */
   retiredAt: string | undefined;
-  /** ID of its predecessor. */
+  /** `kid` of the predecessor; undefined if there is none. */
   predecessor: string | undefined;
-  /** Base64. */
+  /** The signature by the predecessor, in base64. */
   predecessorSignature: string | undefined;
-  /** ID of the lost key that an operator replaced with this one. */
+  /** `kid` of the lost key that an operator replaced with this key; undefined if there is none. */
   resetFrom: string | undefined;
 }
 
@@ -35,11 +36,11 @@ const DOMAIN = 'countersign/signing-key-successor/v1\n';
 
 const NAME_PREFIX = 'countersign/';
 
-/** The bytes that the predecessor signs. IDs are thumbprints of the keys. */
+/** The bytes that the predecessor signs. `predecessor` and `successor` are the thumbprints of the keys. */
 export const successionMessage = (instanceId: string, predecessor: string, successor: string): Uint8Array =>
   new TextEncoder().encode(DOMAIN + canonicalJson({ instance_id: instanceId, predecessor, successor }));
 
-/** Reads a key of a JWKS; undefined if it is not an Ed25519 key with a matching `note_key`. */
+/** Reads a key of a JWKS. Undefined if `note_key` is not a valid Ed25519 verifier key, or `x` is another public key. */
 export function readListedKey(jwk: unknown, sha256: Sha256): ListedKey | undefined {
   const members = (jwk ?? {}) as Record<string, unknown>;
   const noteKey = typeof members.note_key === 'string' ? parseNoteVerifierKey(members.note_key, sha256) : undefined;
@@ -57,7 +58,7 @@ export function readListedKey(jwk: unknown, sha256: Sha256): ListedKey | undefin
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** Why a key is not the successor of another one; undefined if the other one has signed it. */
+/** Returns why a key is not the successor of `predecessor`; undefined if `predecessor` has signed it. */
 export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, verify }: SuccessionChecks): string | undefined {
   const signer = publicJwk(predecessor.publicKey, sha256).kid;
   if (key.predecessor !== signer) return `the key ${key.kid} does not name ${signer} as its predecessor`;
@@ -70,7 +71,7 @@ export function successionFault(key: ListedKey, predecessor: NoteKey, { sha256, 
   return `the signature over the key ${key.kid} is not by its predecessor ${signer}`;
 }
 
-/** The fault of the first key whose predecessor is in the same list and has not signed it; undefined if there is none. */
+/** Returns the fault of the first key whose predecessor is in the same list but has not signed it; undefined if there is none. */
 export function listedSuccessionFault(listed: readonly unknown[], checks: SuccessionChecks): string | undefined {
   const keys = listed.flatMap((jwk) => readListedKey(jwk, checks.sha256) ?? []);
   for (const key of keys) {
@@ -81,15 +82,19 @@ export function listedSuccessionFault(listed: readonly unknown[], checks: Succes
   return undefined;
 }
 
-/** What a list of keys proves to a reader who has some of them. */
+/** The keys of a list, except those that the reader trusts already. */
 export interface SuccessionResult {
-  /** New keys that a chain of signatures proves, each after its predecessor. */
+  /** Keys to which a chain of signatures leads from a trusted key, each after its predecessor. */
   proven: ListedKey[];
-  /** The other keys that are not known, each with the reason. */
+  /** The remaining keys, each with the reason why it is not proven. */
   refused: { key: ListedKey; fault: string }[];
 }
 
-/** Follows the signatures in a list from known keys. The list is untrusted. Elements that readListedKey cannot read are ignored. */
+/**
+ * Finds the keys of a list that a chain of signatures proves.
+ * @param known the keys that the reader trusts.
+ * @param listed JWKs, untrusted. Elements that readListedKey cannot read are ignored.
+ */
 export function followSuccessors(
   known: readonly NoteKey[],
   listed: readonly unknown[],

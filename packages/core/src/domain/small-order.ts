@@ -1,4 +1,4 @@
-/** The y of the eight points of small order of edwards25519: 32 bytes, little-endian, in hex. 1 and -1 belong to one point each. */
+/** The y coordinates of the eight points of small order of edwards25519: 32 bytes, little-endian, in hex. 1 and -1 have one point each. */
 const SMALL_ORDER: ReadonlySet<string> = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -7,12 +7,12 @@ const SMALL_ORDER: ReadonlySet<string> = new Set([
   'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
 ]);
 
-/** p in the same form without its lowest byte, which is 0xed: y must be below p. */
+/** The prime p in the same form, without its first byte, which is 0xed. A canonical y is below p. */
 const PRIME_TAIL = `${'ff'.repeat(30)}7f`;
 
 /**
- * Whether an Ed25519 public key must always be rejected: a point of small order, or a non-canonical encoding (docs/formats.md,
- * "Signing keys").
+ * Whether an Ed25519 public key of 32 bytes must be rejected, because it is a point of small order or is not encoded canonically
+ * (docs/formats.md, "Signing keys"). False for another length.
  */
 export function hasSmallOrder(publicKey: Uint8Array): boolean {
   if (publicKey.length !== 32) return false;

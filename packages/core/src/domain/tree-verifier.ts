@@ -4,11 +4,11 @@ import { originOf, type TreeLog } from './checkpoint.ts';
 import { Frontier, type Sha256, type TreeNode } from './merkle-tree.ts';
 import { sameBytes, toBase64 } from './signed-note.ts';
 
-/** A tree head to compare the rows with: a kept checkpoint or header, or the head in the database. */
+/** A tree head to compare the rows with: from a checkpoint or a header that the reader kept, or from the database. */
 export interface KeptHead {
-  /** The description for people. */
+  /** Where the head comes from, for messages. */
   source: string;
-  /** Undefined for an unsigned head, which names no tenant. */
+  /** Names the tenant and the log. Undefined for an unsigned head, which names no tenant. */
   origin?: string | undefined;
   size: number;
   /** 32 bytes. */
@@ -18,8 +18,9 @@ export interface KeptHead {
 /** Builds the tree of a log while its rows are read, and compares it with every kept head of the same size. */
 export class TreeVerifier {
   readonly #tree: Frontier;
-  /** The heads whose size is not reached yet, smallest first. */
+  /** The heads that are larger than the tree so far, smallest first. */
   #pending: KeptHead[] = [];
+  /** The origins of the signed heads, by source. */
   readonly #signedOrigins = new Map<string, string>();
   #largestMatching: KeptHead | undefined;
   #first: Contradiction | undefined;
@@ -33,6 +34,7 @@ export class TreeVerifier {
     this.#first ??= forkIn(heads);
   }
 
+  /** The number of rows so far. */
   get size(): number {
     return this.#tree.size;
   }
@@ -43,22 +45,22 @@ export class TreeVerifier {
     this.#compare();
   }
 
-  /** Appends the leaf data of the next row. `completed` is called for each node above the leaves that this completes. */
+  /** Appends the leaf data of the next row. @param completed is called for each node above the leaves that the new leaf completes. */
   append(leafData: Uint8Array, completed?: (node: TreeNode) => void): void {
     this.#tree.append(leafData, completed);
     this.#compare();
   }
 
-  /** Records a contradiction, with the head that it is about, if any. Only the first contradiction is reported. */
+  /** Records a contradiction. Only the first one is reported. @param head the head that it is about; undefined if there is none. */
   contradict(contradiction: Contradiction, head?: KeptHead): void {
     if (this.#first === undefined) this.#firstHead = head;
     this.#first ??= contradiction;
   }
 
   /**
-   * The contradiction, after all rows are read; undefined if there is none.
-   * @param tenantId the log's tenant; undefined if the rows do not name it. Then the first kept checkpoint of a log of this kind names it.
-   * @param restores the accepted restores in the audit ledger, to explain a head that does not match.
+   * Returns the contradiction to report; undefined if there is none. Call it after the last row.
+   * @param tenantId the tenant of the rows; undefined if they name none. Then the first kept checkpoint of such a log determines it.
+   * @param restores the accepted restores in the audit ledger, which can explain a head that does not match.
    */
   end(log: TreeLog, tenantId: string | undefined, restores: readonly AcceptedRestore[] = []): Contradiction | undefined {
     const otherLog = this.#otherLog(log, tenantId);
@@ -93,13 +95,17 @@ export class TreeVerifier {
     );
   }
 
+  /** The contradiction if a head is larger than the tree; undefined otherwise. */
   #cutOff(): Contradiction | undefined {
     const head = this.#pending.at(-1);
     if (head === undefined) return undefined;
-    const reason = `it covers ${head.size} rows, but the log ends after ${this.size}: its tail was cut off, or this is an older state of it`;
+    const reason =
+      `it covers ${head.size} rows, but the log ends after ${this.size}: ` +
+      'its tail was cut off, or this is an older state of it';
     return { source: head.source, size: head.size, reason };
   }
 
+  /** The contradiction if a signed head belongs to another log; undefined otherwise. */
   #otherLog(log: TreeLog, tenantId: string | undefined): Contradiction | undefined {
     const kind = log === 'audit' ? /^countersign\/[^/]+$/ : new RegExp(`^countersign/[^/]+/${log}$`);
     const origins = [...this.#signedOrigins.values()];
@@ -113,7 +119,7 @@ export class TreeVerifier {
   }
 }
 
-/** The contradiction between two heads of one log and size with different roots, which prove a fork if both are signed. */
+/** The contradiction between two heads of one log with the same size and different roots. It proves a fork if both are signed. */
 function forkIn(heads: readonly KeptHead[]): Contradiction | undefined {
   for (const [place, { source, origin, size, root }] of heads.entries()) {
     const other = heads

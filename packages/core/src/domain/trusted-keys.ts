@@ -3,9 +3,9 @@ import type { Sha256 } from './merkle-tree.ts';
 import { type NoteKey, parseNoteVerifierKey } from './signed-note.ts';
 
 /**
- * The keys that a reader trusts: verifier keys, one per line, or the JWKS of `/.well-known/jwks.json` with its `note_key` members.
- * Undefined if there is none or one is malformed. If a malformed key were ignored, its signatures would seem to be wrong. Keys of a JWKS
- * on other curves than Ed25519 are ignored.
+ * Parses the keys that a reader trusts. The text has one verifier key per line, or is the JWKS of `/.well-known/jwks.json` with its
+ * `note_key` members. Undefined if there is no key, or a key is malformed. If a malformed key were ignored, its signatures would seem to be
+ * wrong. Keys of a JWKS on curves other than Ed25519 are ignored.
  */
 export function trustedKeys(text: string, sha256: Sha256): NoteKey[] | undefined {
   const keys = text.trim().startsWith('{') ? keysOfJwks(text, sha256) : keysOfLines(text, sha256);
@@ -24,7 +24,7 @@ function keysOfJwks(text: string, sha256: Sha256): (NoteKey | undefined)[] {
   return keys.filter((jwk) => memberOf(jwk, 'crv') === 'Ed25519').map((jwk) => keyOfJwk(jwk, sha256));
 }
 
-/** The note key of a JWK, if both have the same public key. */
+/** The `note_key` of a JWK; undefined if it is malformed, or `x` is another public key. */
 function keyOfJwk(jwk: unknown, sha256: Sha256): NoteKey | undefined {
   const noteKey = memberOf(jwk, 'note_key');
   const key = typeof noteKey === 'string' ? parseNoteVerifierKey(noteKey, sha256) : undefined;
