@@ -51,18 +51,20 @@ function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases
   if (typeof rate !== 'number' || !(rate >= 0 && rate <= 100)) return [];
   const denominator = denominatorOf(cases, excluded === true);
   if (denominator === 0)
-    return [contradiction('/pass_rate', 'the denominator of the cases is 0, so there is no pass rate; leave pass_rate out')];
+    return [
+      contradiction('/pass_rate', 'no case counts: cases.total is 0, or all cases are skipped and excluded; leave pass_rate out'),
+    ];
   const passed = passedAtMost(cases);
   const isTooLow = cases.passed != null && isBelowShare(rate, passed, denominator);
   if (!isTooLow && !isAboveShare(rate, passed, denominator)) return [];
   const comparison =
     cases.passed == null
-      ? `only ${passed} of ${denominator} cases have a score, so it is at most ${percentOf(passed, denominator)}`
+      ? `only ${passed} of ${denominator} cases have a score, so the pass rate is at most ${percentOf(passed, denominator)}`
       : `${passed} of ${denominator} cases passed, which is ${percentOf(passed, denominator)}`;
   return [
     contradiction(
       '/pass_rate',
-      `pass_rate is ${rate}, but ${comparison}; they may differ by at most 0.1. Correct one, or leave pass_rate out`,
+      `pass_rate is ${rate}, but ${comparison}; the difference may be at most 0.1. Correct one, or leave pass_rate out`,
     ),
   ];
 }
@@ -71,7 +73,7 @@ function completenessIssues({ partial, completeness }: Body): Issue[] {
   const isContradiction =
     (partial === true && completeness != null && completeness !== 'partial') || (partial === false && completeness === 'partial');
   if (!isContradiction) return [];
-  return [contradiction('/completeness', `partial is ${partial}, which contradicts this completeness; send one of the two`)];
+  return [contradiction('/completeness', `partial is ${partial}, which contradicts completeness; send only one of them`)];
 }
 
 function evaluatedAtIssues({ evaluated_at: at }: Body): Issue[] {

@@ -35,7 +35,7 @@ const ERROR_CODES: readonly ErrorCode[] = [
   'clock_unsafe',
 ];
 
-/** Errors of the endpoints that store records: traces and logs, but not metrics. */
+/** Errors that only the endpoints for traces and logs can return. The endpoint for metrics stores nothing. */
 const STORAGE_ERRORS: ReadonlySet<ErrorCode> = new Set(['log_rewritten', 'seal_broken', 'evidence_broken', 'clock_unsafe']);
 
 /** The schemas that the paths refer to. */

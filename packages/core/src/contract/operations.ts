@@ -38,7 +38,7 @@ export interface Operation<Body, ResponseBody> {
   readonly depthMax: number;
   /** Whether the endpoint accepts requests while the disk of the database is nearly full. Only the promotion check does. */
   readonly usesReserve: boolean;
-  /** Whether the endpoint supports Idempotency-Key. All do that store their body; a promotion check is decided again each time. */
+  /** Whether the endpoint supports Idempotency-Key. Only the promotion check does not: it is decided again on each request. */
   readonly replayable: boolean;
   /** Never set: it ties the endpoint's code to the types of its body and response. */
   readonly types?: { body: Body; response: ResponseBody };
@@ -173,7 +173,7 @@ function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
       issues.push({
         path: jsonPointer(['spans', index, 'span_id']),
         code: 'repeated_span_id',
-        message: `span_id is used in /spans/${first} already; give each span of a request its own ID`,
+        message: `/spans/${first} already has this span_id; give each span of a request its own ID`,
       });
     }
   }

@@ -54,7 +54,7 @@ export type PromotionCheck = Static<typeof PromotionCheck>;
 export const CONDITIONS = ['recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification'] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** The reasons of decisions. It is the reason of the first condition that fails; if none fails, it is `all_conditions_met`. */
+/** The reasons of decisions. A decision has the reason of the first condition that fails, or `all_conditions_met` if none fails. */
 export const REASONS = [
   'no_recent_evaluation',
   'evaluation_not_passing',

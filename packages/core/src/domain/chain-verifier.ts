@@ -94,7 +94,7 @@ export class ChainVerifier {
 
   /**
    * Verifies the next row by its line in an export, if the line is the entry's canonical text with `row_hash` as the last member. This
-   * takes a third of the time of parsing. Returns false if it does not accept the line. Then next() must verify the parsed row.
+   * takes a third of the time of parsing the line. Returns false if it does not accept the line. Then next() must verify the parsed row.
    */
   tryLine(line: string): boolean {
     const end = this.#endOfNext(line, 0);

@@ -7,7 +7,7 @@ import { EvidenceState } from './evidence-state.ts';
 import { verdictDifference } from './evidence-verifier.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
 
-/** One minute, by which the time of reading can differ from the decision's timestamp, plus the rounding of ages to 0.0001 hours. */
+/** The evidence was read at most one minute before or after the decision's timestamp. The rest is the rounding to 0.0001 hours. */
 const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 
 /** An age limit that no age exceeds, and one that every age exceeds. Decisions do not contain the limit, so both are tried. */
@@ -106,7 +106,7 @@ function differenceWithin(decision: Record<string, unknown>, document: EvidenceD
   return verdictDifference(decision, { ...document, asked }, isSameAge);
 }
 
-/** Whether a signed age is close enough to a computed age. The signed age is that at the time of reading, which is not known exactly. */
+/** Whether a signed age is close enough to a computed age. The time at which the evidence was read is not known exactly. */
 const isSameAge = (signed: unknown, computed: number | null): boolean =>
   signed === computed ||
   (typeof signed === 'number' && computed !== null && Math.abs(signed - computed) <= AGE_DIFFERENCE_MAX_HOURS);

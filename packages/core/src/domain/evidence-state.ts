@@ -132,7 +132,7 @@ export class EvidenceState {
     this.#size += 1;
   }
 
-  /** Returns the evidence for a promotion check. An agent that is not registered is null in it. */
+  /** Returns the evidence for a promotion check. Its `agent` is null if the agent is not registered. */
   find(question: Pick<EvidenceQuestion, 'agent_id' | 'agent_name' | 'harness_id'>): FoundEvidence {
     const byId = question.agent_id === null ? undefined : this.#agents.get(question.agent_id);
     const byName = question.agent_name === null ? undefined : this.#byName.get(question.agent_name);

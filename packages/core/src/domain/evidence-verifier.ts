@@ -31,7 +31,7 @@ export function evidenceFault(
   return 'fault' in document ? document.fault : verdictDifference(decision, document.value);
 }
 
-/** Reads an evidence document of a known version and policy, or returns its fault. */
+/** Parses an evidence document, or returns its fault. Another version or policy than those of this code is a fault. */
 export function readEvidence(text: string): { value: EvidenceDocument } | { fault: string } {
   const value = parseJson(text);
   if (!isObject(value) || isNestedDeeperThan(value, DEPTH_MAX))
