@@ -11,7 +11,7 @@ const COST_USD_MAX = 1e9;
 
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** A value as a label; undefined if the contract rejects it: empty, too long, with control characters or lone surrogates. */
+/** A text as a label; undefined if it is empty or too long, has control characters or lone surrogates, or if the value is no text. */
 export function labelOf(value: Value | undefined): string | undefined {
   if (typeof value !== 'string' || value === '' || CONTROL_CHARACTER.test(value) || !value.isWellFormed()) return undefined;
   return value.length > LABEL_LENGTH_MAX && [...value].length > LABEL_LENGTH_MAX ? undefined : value;
@@ -23,19 +23,19 @@ export function agentNameOf(value: Value | undefined): string | undefined {
   return name === undefined || agentNameProblems(name).length > 0 ? undefined : name;
 }
 
-/** A value as a number of tokens: a whole number, or a text of up to 12 digits; undefined for any other value and above TOKENS_MAX. */
+/** A number of tokens: a whole number from 0 to TOKENS_MAX, or a text of up to 12 digits; undefined for any other value. */
 export function tokensOf(value: Value | undefined): number | undefined {
   const tokens = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
   return typeof tokens === 'number' && Number.isInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX ? tokens : undefined;
 }
 
-/** A value as an amount in US dollars: a number, or a decimal as text; undefined for any other value and above COST_USD_MAX. */
+/** An amount in US dollars from 0 to COST_USD_MAX, as a number or as decimal text; undefined for any other value. */
 export function costOf(value: Value | undefined): number | undefined {
   const cost = typeof value === 'string' && /^\d{1,9}(\.\d{1,20})?$/.test(value) ? Number(value) : value;
   return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 && cost <= COST_USD_MAX ? cost : undefined;
 }
 
-/** A value as the text of an error, truncated to the contract's maximum length; undefined if it is empty. */
+/** A value as the text of an error, truncated to the contract's maximum length; undefined if it is absent, null or empty. */
 export function errorOf(value: Value | undefined): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const text = textOf(value).toWellFormed();
@@ -44,7 +44,7 @@ export function errorOf(value: Value | undefined): string | undefined {
 
 const anyValue = (value: Value | undefined): Value | undefined => (value === null || value === '' ? undefined : value);
 
-/** Converts a value for each field; undefined if the field rejects it. */
+/** The conversion of values for each field. It returns undefined if the field rejects the value. */
 export const ACCEPTED: Readonly<Record<Field, (value: Value | undefined) => Value | undefined>> = {
   name: labelOf,
   model: labelOf,

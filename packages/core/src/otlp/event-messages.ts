@@ -3,7 +3,7 @@ import { readGenAiMessages } from './conventions/gen-ai.ts';
 import { fromJson, isObject, plainMessage } from './conventions/messages.ts';
 import type { Attributes, Value } from './records.ts';
 
-/** An event of a span, or a log record with the same content. */
+/** An event of a span, or a log record. The body of an event of a span is null. */
 export interface ContentEvent {
   name: string;
   attributes: Attributes;
@@ -25,7 +25,7 @@ const DETAILS = 'gen_ai.client.inference.operation.details';
 /** Whether an event contains messages. */
 export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(ROLES, name);
 
-/** The messages of events, in their order. If an event contains a whole conversation, only its messages. */
+/** The messages of events, in their order; only those of the first event that contains a whole conversation, if there is one. */
 export function messagesOfEvents(events: readonly ContentEvent[]): Message[] {
   const details = events.find(({ name }) => name === DETAILS);
   if (details !== undefined) {

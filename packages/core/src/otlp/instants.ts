@@ -4,7 +4,7 @@ const SECONDS_LENGTH = 'YYYY-MM-DDThh:mm:ss'.length;
 /** The last whole second that was converted, with its text. The times of a run fall into few different seconds. */
 let last = { seconds: Number.NaN, text: '' };
 
-/** Nanoseconds since 1970 as a date-time with nine fraction digits. */
+/** Nanoseconds since 1970 as a date-time in UTC with nine fraction digits. */
 export function dateTimeOf(nanoseconds: bigint): string {
   const seconds = Number(nanoseconds / NANOS_PER_SECOND);
   if (seconds !== last.seconds) last = { seconds, text: new Date(seconds * 1000).toISOString().slice(0, SECONDS_LENGTH) };
@@ -12,7 +12,7 @@ export function dateTimeOf(nanoseconds: bigint): string {
   return `${last.text}.${fraction}Z`;
 }
 
-/** Milliseconds from one moment to another, rounded; undefined unless both are known and in order. */
+/** Milliseconds between two times in nanoseconds, rounded; undefined if one is missing, or if `end` is before `start`. */
 export function millisecondsBetween(start: bigint | undefined, end: bigint | undefined): number | undefined {
   if (start === undefined || end === undefined || end < start) return undefined;
   return Math.round(Number(end - start) / 1e6);

@@ -6,13 +6,14 @@ import type { LogRecord, Value } from './records.ts';
 /** The kind of a log record that belongs to a span. */
 export type LogKind = 'content' | 'exception' | 'finding';
 
-/** A log record to be stored, as JSON text. */
+/** A log record to be stored. */
 export interface MappedLog {
   traceId: string;
   spanId: string;
   kind: LogKind;
   /** Nanoseconds since 1970; undefined when not sent. */
   time: bigint | undefined;
+  /** JSON text: a ContentEvent, `{"error": …}` for an exception, or a Finding. */
   document: string;
 }
 
@@ -40,7 +41,7 @@ function contentOf(event: ContentEvent): Pick<MappedLog, 'kind' | 'document'> | 
     : { kind: 'exception', document: JSON.stringify({ error: textOf(exception) }) };
 }
 
-/** The name of an event. Older senders give it as an attribute. */
+/** The name of the event. Older senders send it as the attribute `event.name`. */
 function nameOf({ eventName, attributes }: LogRecord): string {
   const attribute = attributes.get('event.name');
   return eventName !== '' ? eventName : typeof attribute === 'string' ? attribute : '';

@@ -14,7 +14,7 @@ export const MESSAGES_FROM = 'countersign.messages_from';
 const UNNAMED = 'unnamed';
 const STATUS_ERROR = 2;
 
-/** The first value that a field accepts, and the name of its attribute. Without `kind`, rules for certain kinds of spans do not apply. */
+/** The first value that a field accepts, and the name of its attribute. Without `kind`, rules that require a kind are skipped. */
 export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKind): { name: string; value: Value } | undefined {
   for (const rule of RULES.get(field) ?? []) {
     if (rule.kinds !== undefined && (kind === undefined || !rule.kinds.includes(kind))) continue;
@@ -26,7 +26,7 @@ export function valueOfField(field: Field, attributes: Attributes, kind?: SpanKi
   return undefined;
 }
 
-/** The kind of a span, by the first convention that determines it. */
+/** The kind of a span, by the first convention that determines it; otherwise `llm` if the span has a model, else `other`. */
 export function kindOfSpan(span: SpanRecord): KindMatch {
   for (const convention of KIND_ORDER) {
     const match = convention.kindOf(span);
@@ -37,8 +37,8 @@ export function kindOfSpan(span: SpanRecord): KindMatch {
 }
 
 /**
- * A span as a step of a trace. Attributes from which no member of the step is read stay in `metadata`.
- * @param repeatsParent whether the span's tokens repeat those of its parent.
+ * A span as a step of a trace. Attributes from which no member of the step is read, and `error.type`, stay in `metadata`.
+ * @param repeatsParent whether the span's tokens repeat those of its parent. Then only an embedding has tokens and cost.
  */
 export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsParent = false): Span {
   const usedNames = new Set<string>();
@@ -111,7 +111,10 @@ function documentsOf({ attributes }: SpanRecord): ReadDocuments | undefined {
   return undefined;
 }
 
-/** The error of a span; empty if it failed without a reason, undefined if it did not fail. */
+/**
+ * The error of a span; empty if it failed without a reason, undefined if it did not fail. A span failed if its status is an error, or if it
+ * has an event `exception` or an attribute `error.type`.
+ */
 export function spanError(record: SpanRecord): string | undefined {
   const exception = record.events.find(({ name }) => name === 'exception')?.attributes;
   const type = record.attributes.get('error.type');

@@ -9,15 +9,18 @@ import type { Attributes, SpanRecord } from './records.ts';
 
 /** The spans of one trace in an export, as a submission of that trace. */
 export interface MappedTrace {
-  /** A body of POST /api/public/traces. Only the root span sets `outcome`. `agentRank` gives the source of `agent_name`. */
+  /** A body of POST /api/public/traces. Only the root span sets `outcome`. */
   trace: Trace & { trace_id: string; spans: Span[] };
+  /** The source of `agent_name`. */
   agentRank: AgentRank;
   /**
-   * A provisional agent name until the root span or an agent span arrives. Null if the trace has `agent_name`, or if neither a span nor its
-   * service gives a name.
+   * The agent name to show until the root span or an agent span arrives. Null if the trace has `agent_name`, or if neither a span nor the
+   * service of the first span has a name.
    */
   provisionalAgentName: string | null;
+  /** Whether a span has the status `error`. */
   hasError: boolean;
+  /** The findings in the events of the spans. `time` is in nanoseconds since 1970. */
   findings: { spanId: string; time: bigint | undefined; finding: Finding }[];
 }
 
@@ -102,7 +105,7 @@ function provisionalName(records: readonly SpanRecord[]): string | null {
   return records[0] === undefined ? null : (serviceName(records[0].resource) ?? null);
 }
 
-/** The name of the service, unless it is the SDK's default. */
+/** The name of the service; undefined if it is missing, is not a valid agent name, or is the SDK's default. */
 function serviceName(resource: Attributes): string | undefined {
   const name = agentNameOf(resource.get('service.name'));
   return name?.startsWith('unknown_service') ? undefined : name;

@@ -4,7 +4,8 @@ import { type Attributes, type LogRecord, type SpanRecord, valuesOf } from './re
 const USER_IDS = (RULES.get('external_user_id') ?? []).flatMap(({ from }) => from);
 
 /**
- * Removes user IDs that are personal data from the attributes and resources of records, and returns the removed values.
+ * Removes user IDs that are personal data from the attributes and resources of records. Returns these values, including those that an
+ * attribute with the same name had replaced.
  * @param isPersonal whether a text is an e-mail address or a telephone number.
  */
 export function removePersonalIds(
@@ -34,12 +35,12 @@ const BLANK = 0x2a;
 /** Tag of `string_value` in an AnyValue. */
 const STRING_VALUE = 0x0a;
 
-/** Decodes as the reader of the records does: a byte order mark is a part of the text. */
+/** Like the reader of protobuf, this decoder treats a byte order mark as a part of the text. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Overwrites the given texts in a protobuf body with asterisks of the same length, in place. A text is found if it is a whole field with
- * this tag.
+ * Overwrites the given texts in a protobuf body with asterisks, one for each byte, in place. A text is overwritten where it is a whole
+ * field with the tag STRING_VALUE.
  */
 export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): void {
   const encoder = new TextEncoder();
@@ -51,7 +52,7 @@ export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): v
   }
 }
 
-/** Reads a varint, which may have more bytes than it needs. Returns it with the position after it. */
+/** Reads a length, a varint that may be longer than necessary, and returns `start`, the position after it. */
 function lengthAt(body: Uint8Array, at: number): { length: number; start: number } {
   let length = 0;
   for (let place = 0; place < VARINT_BYTES_MAX; place += 1) {
@@ -62,7 +63,7 @@ function lengthAt(body: Uint8Array, at: number): { length: number; start: number
   return { length: -1, start: at };
 }
 
-/** The longest varint of protobuf. */
+/** The length of the longest varint of protobuf. */
 const VARINT_BYTES_MAX = 10;
 
 /** A copy of a parsed JSON body in which every string that equals one of the texts is replaced by asterisks. */

@@ -4,7 +4,7 @@ import { DEPTH_MAX, MalformedExportError } from './records.ts';
 /** A message type: its message fields by number, and the count that it increases. */
 interface Shape {
   readonly counts: keyof ExportCounts | undefined;
-  /** Whether an encoder writes at most one of the message fields. Each further one counts as a value. */
+  /** Whether an encoder writes at most one message field. Each further message field counts as a value. */
   readonly hasOneMessage: boolean;
   readonly fields: Fields;
 }
@@ -39,8 +39,9 @@ const REQUESTS = { traces: request(span), logs: request(logRecord), metrics: req
 export type Signal = keyof typeof REQUESTS;
 
 /**
- * Checks the wire format of a body and counts its records before it is decoded, because few bytes can become millions of objects.
- * @param counts what was counted before; the counts of the body are added to it.
+ * Checks the wire format of a body, and counts its records and values, before it is decoded: few bytes can become millions of objects.
+ * @param counts the counts so far. The counts of this body are added to them.
+ * @returns `counts`.
  * @throws MalformedExportError if the body is not protobuf, is nested too deeply, or contains too many records or values.
  */
 export function countProtobuf(signal: Signal, bytes: Uint8Array, counts = noCounts()): ExportCounts {
@@ -48,6 +49,7 @@ export function countProtobuf(signal: Signal, bytes: Uint8Array, counts = noCoun
   return counts;
 }
 
+/** The bytes of a message, from `at` to before `end`, and its depth. */
 interface Range {
   at: number;
   end: number;
@@ -93,7 +95,7 @@ function readVarint(bytes: Uint8Array, cursor: { at: number }, end: number): num
     value += (byte & 0x7f) * digit;
     if (byte < 0x80) return value;
   }
-  throw malformedError('the body is not protobuf of OTLP: a length is out of range', cursor.at);
+  throw malformedError('the body is not protobuf of OTLP: a tag or length is cut off or too long', cursor.at);
 }
 
 function skipVarint(bytes: Uint8Array, cursor: { at: number }, end: number): void {
@@ -102,7 +104,7 @@ function skipVarint(bytes: Uint8Array, cursor: { at: number }, end: number): voi
     cursor.at += 1;
     if (byte < 0x80) return;
   }
-  throw malformedError('the body is not protobuf of OTLP: a number is out of range', cursor.at);
+  throw malformedError('the body is not protobuf of OTLP: a number is cut off or too long', cursor.at);
 }
 
 const malformedError = (message: string, at: number): MalformedExportError => new MalformedExportError(message, `byte ${at}`);

@@ -13,7 +13,7 @@ type Json = Record<string, unknown>;
 
 /**
  * The spans of a parsed OTLP/JSON body, in order. Unknown members are ignored. Throws MalformedExportError.
- * @param counts what was counted before; the counts of the body are added to it.
+ * @param counts the counts so far. The counts of this body are added to them.
  */
 export function readJsonSpans(body: unknown, counts = noCounts()): SpanRecord[] {
   const records: SpanRecord[] = [];
@@ -24,7 +24,7 @@ export function readJsonSpans(body: unknown, counts = noCounts()): SpanRecord[] 
   return records;
 }
 
-/** The log records of a parsed OTLP/JSON body, as `readJsonSpans` reads spans. */
+/** The log records of a parsed OTLP/JSON body, in order. Otherwise as `readJsonSpans`. */
 export function readJsonLogs(body: unknown, counts = noCounts()): LogRecord[] {
   const records: LogRecord[] = [];
   forEachRecord(body, { members: ['resourceLogs', 'scopeLogs', 'logRecords'], counts }, (record, { at, resource }) => {
@@ -56,8 +56,9 @@ export function countJsonPoints(body: unknown): number {
   return counts.records;
 }
 
-/** Where a record is in its body, and what was counted there. */
+/** Where a record is in its body, and the counts of the whole body so far. */
 interface RecordPlace {
+  /** A JSON Pointer. */
   at: string;
   resource: Attributes;
   /** Name of the instrumentation scope. */
@@ -65,7 +66,7 @@ interface RecordPlace {
   counts: ExportCounts;
 }
 
-/** Visits each record of a body. `members` names the lists of groups by resource, of groups by scope, and of records. */
+/** Visits each record of a body. `members` are the names of the nested lists: groups by resource, groups by scope, records. */
 function forEachRecord(
   body: unknown,
   { members: [ofResource, ofScope, ofRecord], counts }: { members: [string, string, string]; counts: ExportCounts },
@@ -78,7 +79,7 @@ function forEachRecord(
     for (const [inScope, atScope] of listOf(group, ofScope, at)) {
       const inner = objectOf(inScope.scope ?? {}, `${atScope}/scope`);
       const scope = text(inner.name, `${atScope}/scope/name`);
-      // No record contains them, but the reader of protobuf counts them too.
+      // No record contains the attributes of its scope. They are counted as in the reader of protobuf.
       attributesOf(inner.attributes, `${atScope}/scope/attributes`, counts);
       for (const [record, atRecord] of listOf(inScope, ofRecord, atScope))
         visit(record, { at: atRecord, resource, scope, counts });
@@ -138,7 +139,7 @@ function attributesOf(pairs: unknown, at: string, counts: ExportCounts): Attribu
   return attributes;
 }
 
-/** Whether a member has a value: in JSON of protobuf, null means the same as absent. */
+/** Whether a member has a value. In the JSON form of protobuf, null means the same as absent. */
 const isSet = (value: unknown): value is NonNullable<unknown> => value !== undefined && value !== null;
 
 /** The value of an AnyValue. The depth of the body was limited when it was parsed. */
@@ -160,7 +161,7 @@ function anyValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   return Object.fromEntries(attributesOf(list.values, `${at}/kvlistValue/values`, counts));
 }
 
-/** The value of an AnyValue in a list, or of the body of a log record. The values of attributes are counted with their attributes. */
+/** Counts and reads an AnyValue in a list, or the body of a log record. For an attribute, the attribute is counted instead. */
 function countedValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   countValue(counts, at);
   return anyValueOf(value, at, counts);
@@ -193,6 +194,7 @@ function wholeNumber(value: unknown, at: string): number | string {
   throw malformedError('must be a whole number of 64 bits, as a string or a number', at);
 }
 
+/** A finite number, or at most nine characters of text: `NaN`, `Infinity` or `-Infinity`. */
 const doubleOf = (value: unknown): number | string =>
   Number.isFinite(Number(value)) ? Number(value) : String(value).slice(0, 'Infinity'.length + 1);
 

@@ -11,8 +11,8 @@ import {
 } from './records.ts';
 import { WireReader } from './wire-reader.ts';
 
-// The tags are those of opentelemetry/proto at v1.9.0. A field of another wire type is skipped like an unknown one. Spans are read
-// directly into records: generated code would make objects first and take three times as long (docs/performance.md).
+// The tags are those of opentelemetry/proto at v1.9.0. A field with another wire type is skipped like an unknown field. Records are read
+// without generated code, which would create objects first and is slower (docs/performance.md).
 
 /** The spans of an ExportTraceServiceRequest, in order. Throws MalformedExportError. */
 export function readProtobufSpans(bytes: Uint8Array): SpanRecord[] {
@@ -37,7 +37,10 @@ export function readProtobufLogs(bytes: Uint8Array): LogRecord[] {
   return records;
 }
 
-/** Visits the scopes of a request. `visit` must read each scope to its end. Attributes of the resource may follow its scopes. */
+/**
+ * Visits the scopes of a request. `visit` must read each scope up to its `end`. `resource` may still be incomplete then, because the
+ * resource may follow its scopes in the body.
+ */
 function forEachScope(reader: WireReader, end: number, visit: (resource: Attributes, end: number) => void): void {
   while (reader.at < end) {
     const tag = reader.tag();
@@ -190,7 +193,7 @@ function readLogRecord(reader: WireReader, end: number, resource: Attributes): L
   return record;
 }
 
-/** Reads a KeyValue into attributes. Of duplicate names the last value is used. */
+/** Reads a KeyValue into attributes. */
 function readAttribute(reader: WireReader, end: number, attributes: Attributes): void {
   let key = '';
   let value: Value = null;
@@ -203,7 +206,10 @@ function readAttribute(reader: WireReader, end: number, attributes: Attributes):
   setAttribute(attributes, key, value);
 }
 
-/** Reads an AnyValue. Protobuf merges a message that occurs twice, so lists and objects are added to the earlier value in place. */
+/**
+ * Reads an AnyValue. Protobuf merges a message that occurs twice: a list or object is added to an `earlier` list or object in place. Any
+ * other value replaces the earlier one.
+ */
 function readAnyValue(reader: WireReader, end: number, earlier: Value): Value {
   let value = earlier;
   while (reader.at < end) {
@@ -230,7 +236,7 @@ function readList(reader: WireReader, end: number, values: Value[]): Value[] {
   return values;
 }
 
-/** Reads a KeyValueList. Its members are added to the earlier value if that is an object. */
+/** Reads a KeyValueList. Its members are added to the earlier value if it is an object. */
 function readMembers(reader: WireReader, end: number, earlier: Value): Value {
   const members: Attributes = new Map();
   while (reader.at < end) {

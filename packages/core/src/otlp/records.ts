@@ -1,13 +1,13 @@
-/** The value of an attribute in JSON types. Integers beyond 2^53-1, NaN, infinity and bytes (Base64) are strings. */
+/** An AnyValue of OTLP in JSON types. Integers beyond ±(2^53-1), NaN, infinity and bytes (Base64) are strings. */
 export type Value = string | number | boolean | null | Value[] | { [name: string]: Value };
 
 /** Attributes by name. Of duplicate names the last value is used. */
 export type Attributes = Map<string, Value>;
 
-/** The values that later attributes of the same name replaced. The body of the export still contains them. */
+/** Replaced values by name, because a later attribute had the same name. The body of the export still contains them. */
 const replaced = new WeakMap<Attributes, Map<string, Value[]>>();
 
-/** Adds an attribute. Of duplicate names the last value is used. */
+/** Adds an attribute. If its name is already in use, `valuesOf` still returns the replaced value. */
 export function setAttribute(attributes: Attributes, name: string, value: Value): void {
   const earlier = attributes.get(name);
   if (earlier !== undefined) {
@@ -21,7 +21,7 @@ export function setAttribute(attributes: Attributes, name: string, value: Value)
   attributes.set(name, value);
 }
 
-/** All values that an export has under this name: the used one, and those that it replaced. */
+/** All values that were set under this name: first the last one, then those that it replaced. Empty if the name has no value. */
 export const valuesOf = (attributes: Attributes, name: string): Value[] => {
   const value = attributes.get(name);
   return value === undefined ? [] : [value, ...(replaced.get(attributes)?.get(name) ?? [])];
@@ -35,20 +35,21 @@ export interface EventRecord {
   attributes: Attributes;
 }
 
-/** A link of a span to another one. */
+/** A link of a span to another span. */
 export interface LinkRecord {
+  /** The IDs of the other span, as in SpanRecord. */
   traceId: string;
   spanId: string;
   attributes: Attributes;
 }
 
-/** A span of OTLP, the same from protobuf and from JSON. */
+/** A span of OTLP. The readers of protobuf and of JSON both return it. */
 export interface SpanRecord {
   /** 32 lower-case hex digits; empty without a valid ID. */
   traceId: string;
   /** 16 lower-case hex digits; empty without a valid ID. */
   spanId: string;
-  /** 16 lower-case hex digits; undefined for a span without a valid ID of a parent. */
+  /** 16 lower-case hex digits; undefined if the ID of the parent is missing or not valid. */
   parentSpanId: string | undefined;
   /** Whether the span's parent is known to be remote. */
   hasRemoteParent: boolean;
@@ -69,20 +70,21 @@ export interface SpanRecord {
   scope: string;
 }
 
-/** A log record of OTLP, the same from protobuf and from JSON. */
+/** A log record of OTLP. The readers of protobuf and of JSON both return it. */
 export interface LogRecord {
-  /** As in SpanRecord; empty without a span. */
+  /** As in SpanRecord. Each ID is empty if it is missing or not valid. */
   traceId: string;
   spanId: string;
-  /** Nanoseconds since 1970: when it happened, else when it was observed. */
+  /** Nanoseconds since 1970 when it happened, otherwise when it was observed; undefined if neither was sent. */
   time: bigint | undefined;
+  /** Empty when not sent. */
   eventName: string;
   body: Value;
   attributes: Attributes;
   resource: Attributes;
 }
 
-/** The body cannot be read as an export. `place` is a byte offset of protobuf, or a JSON Pointer. */
+/** The body cannot be read as an export, or exceeds a limit. `place` is `byte <offset>` in protobuf, or a JSON Pointer in JSON. */
 export class MalformedExportError extends Error {
   override name = 'MalformedExportError';
   readonly place: string;
@@ -93,11 +95,11 @@ export class MalformedExportError extends Error {
   }
 }
 
-/** The maximum number of records in a body: spans, with their events and links, log records or data points. */
+/** The maximum number of records in a body: spans, their events and links, log records, or data points. */
 export const RECORDS_MAX = 100_000;
-/** The maximum number of attributes, members of objects, elements of lists and bodies of log records in a body. */
+/** The maximum number of values in a body: attributes and others (docs/opentelemetry.md, "Responses"). */
 export const VALUES_MAX = 500_000;
-/** The maximum nesting of messages in a protobuf body. */
+/** The maximum depth of a message in a protobuf body. The request itself has depth 0. */
 export const DEPTH_MAX = 64;
 
 /** Two bits of a span's flags: whether the sender knows if the parent is remote, and whether it is. */

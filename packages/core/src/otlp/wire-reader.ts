@@ -1,15 +1,16 @@
 import { MalformedExportError } from './records.ts';
 
-/** Bits of a tag that contain its wire type. */
+/** The bits of a tag that contain the wire type. */
 const WIRE_TYPE = 7;
 
-/** Number of characters in one call of String.fromCharCode. */
+/** The number of bytes that one call of String.fromCharCode converts. */
 const CHUNK = 8192;
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /** The length in bytes of the longest text that `name` caches. */
 const NAME_BYTES_MAX = 64;
+/** The number of texts that `name` caches. */
 const NAMES_MAX = 512;
 
 /** A decoded text with its bytes. */
@@ -49,7 +50,7 @@ export class WireReader {
     return this.at + length;
   }
 
-  /** Skips the value of an unknown field. */
+  /** Skips the value of the field with this tag. */
   skip(tag: number): void {
     const wireType = tag & WIRE_TYPE;
     if (wireType === 2) this.at = this.end();
@@ -105,14 +106,14 @@ export class WireReader {
     return this.#view.getBigUint64(this.at - 8, true) || undefined;
   }
 
-  /** Reads a double; as text if JSON has no number for it. */
+  /** Reads a double; NaN and infinity as text. */
   double(): number | string {
     this.at += 8;
     const value = this.#view.getFloat64(this.at - 8, true);
     return Number.isFinite(value) ? value : String(value);
   }
 
-  /** Reads an ID as lower-case hex; empty if it has another length or is all zeros. */
+  /** Reads an ID of `length` bytes as lower-case hex; empty if it has another length or is all zeros. */
   hexId(length: number): string {
     const end = this.end();
     const start = this.at;

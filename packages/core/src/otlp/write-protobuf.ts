@@ -16,7 +16,7 @@ const REJECTED: Readonly<Record<Signal, string>> = {
   metrics: 'rejectedDataPoints',
 };
 
-/** A response as protobuf. The three ExportServiceResponses have the same fields. */
+/** The response to an export as protobuf. The responses of the three signals have the same field numbers. */
 export function encodeExportResponse(signal: Signal, { partialSuccess }: ExportResponse): Uint8Array {
   const writer = protobuf.Writer.create();
   if (partialSuccess === undefined) return writer.finish();

@@ -6,7 +6,7 @@ import { openInference } from './openinference.ts';
 import { openLlmetry } from './openllmetry.ts';
 import { vercelAi } from './vercel-ai.ts';
 
-/** All conventions. If several have a value for a field, the first one is used. */
+/** All conventions. If several have a value for a field, that of the first one is used. */
 export const CONVENTIONS: readonly Convention[] = [genAi, olderGenAi, openInference, langfuse, openLlmetry, vercelAi];
 
 /** The order in which the conventions determine the kind of a span: explicit kinds before kinds derived from attributes. */

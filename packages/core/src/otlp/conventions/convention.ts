@@ -2,10 +2,10 @@ import type { Message } from '../../contract/message.ts';
 import type { Span } from '../../contract/trace.ts';
 import type { Attributes, SpanRecord, Value } from '../records.ts';
 
-/** The kinds of steps that a trace has. */
+/** The kind of a step. */
 export type SpanKind = Span['kind'];
 
-/** The fields of a span that rules map. */
+/** The fields of a step or of its trace that rules map. */
 export type Field =
   | 'name'
   | 'model'
@@ -22,14 +22,14 @@ export type Field =
   | 'session_id'
   | 'external_user_id';
 
-/** One row of the mapping: the attributes of a field in a convention. */
+/** One row of the mapping: the attributes that a convention has for a field. */
 export interface Rule {
   field: Field;
   /** Names of attributes. The first one with an accepted value is used. */
   from: readonly string[];
   /** The kinds of spans that the rule applies to; all if omitted. */
   kinds?: readonly SpanKind[];
-  /** Whether the value is always JSON text, even for a string. */
+  /** Whether the value is always JSON text, so that a string has quotation marks. */
   isJson?: true;
   /** The source of the rule. */
   source: string;
@@ -42,27 +42,27 @@ export interface KindMatch {
   isEmbedding?: boolean;
 }
 
-/** The attribute names of one family of instrumentations. */
+/** How one family of instrumentations names its attributes. */
 export interface Convention {
   rules: readonly Rule[];
   /** The kind of a span; undefined if the convention does not determine it. */
   kindOf(span: SpanRecord): KindMatch | undefined;
-  /** The conversation in the attributes of a span, and the attributes that it was read from. */
+  /** The conversation in the attributes of a span, and the attributes that it was read from; undefined if there is none. */
   messagesOf?(attributes: Attributes): ReadMessages | undefined;
-  /** The documents that a retrieval found, if each of them has attributes of its own. */
+  /** The documents that a retrieval found, for conventions in which each document has its own attributes; undefined if there are none. */
   documentsOf?(attributes: Attributes): ReadDocuments | undefined;
 }
 
 /** Documents and their source. */
 export interface ReadDocuments {
   documents: Value[];
-  /** Names of the attributes that they were read from. */
+  /** Names of the attributes that the documents were read from. */
   sourceNames: readonly string[];
 }
 
 /** A conversation and its source. */
 export interface ReadMessages {
   messages: Message[];
-  /** Names of the attributes that it was read from. */
+  /** Names of the attributes that the conversation was read from. */
   sourceNames: readonly string[];
 }

@@ -28,7 +28,7 @@ const SYSTEM = 'gen_ai.system_instructions';
 const INPUT = 'gen_ai.input.messages';
 const OUTPUT = 'gen_ai.output.messages';
 
-/** The GenAI semantic conventions of OpenTelemetry. They are in development, so a field can have several names. */
+/** The GenAI semantic conventions of OpenTelemetry. They still change, so a field can have several names. */
 export const genAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const operation = attributes.get(OPERATION);
@@ -53,7 +53,7 @@ export const genAi: Convention = {
   ],
 };
 
-/** The conversation in `gen_ai.input.messages` and related attributes, which log records and events can have too. */
+/** The conversation in `gen_ai.input.messages` and related attributes of a span, event or log record; undefined if there is none. */
 export function readGenAiMessages(attributes: Attributes): ReadMessages | undefined {
   const messages = [
     ...systemInstructions(attributes.get(SYSTEM)),

@@ -1,12 +1,12 @@
 import type { Attributes, Value } from '../records.ts';
 
-/** A tree of dotted names. Numbers in names are not interpreted; `items` sorts by them. */
+/** Values by dotted name, as a tree with a level for each step. A step that is a number stays text; `items` sorts by its value. */
 export type Tree = Map<string, Tree | Value>;
 
-/** The maximum number of steps of a dotted name. Further steps are cut off. */
+/** The maximum number of steps of a name after the prefix. Further steps are cut off. */
 const STEPS_MAX = 12;
 
-/** Attributes as a tree, and the names of these attributes. */
+/** Attributes as a tree, with their names. */
 interface Subtree {
   tree: Tree;
   names: readonly string[];
@@ -27,20 +27,20 @@ function readSubtree(attributes: Attributes, prefix: string): Subtree {
   for (const [name, value] of attributes) {
     if (!name.startsWith(prefix) || name[prefix.length] !== '.') continue;
     const steps = name.slice(prefix.length + 1).split('.', STEPS_MAX);
-    let branch = tree;
+    let parent = tree;
     for (const step of steps.slice(0, -1)) {
-      const next = branch.get(step);
+      const next = parent.get(step);
       const child: Tree = next instanceof Map ? next : new Map();
-      if (child !== next) branch.set(step, child);
-      branch = child;
+      if (child !== next) parent.set(step, child);
+      parent = child;
     }
-    branch.set(steps.at(-1)!, value);
+    parent.set(steps.at(-1)!, value);
     names.push(name);
   }
   return { tree, names };
 }
 
-/** The subtrees of a tree whose names are numbers, in the order of the numbers. */
+/** The subtrees whose names are numbers of up to six digits, in the order of the numbers. */
 export function items(tree: Tree | Value | undefined): Tree[] {
   if (!(tree instanceof Map)) return [];
   return [...tree]
@@ -49,14 +49,14 @@ export function items(tree: Tree | Value | undefined): Tree[] {
     .map(([, each]) => each);
 }
 
-/** The subtree at a dotted path, if there is one. */
+/** The subtree at a path; undefined if there is none. */
 export function branch(tree: Tree, ...path: string[]): Tree | undefined {
   let at: Tree | Value | undefined = tree;
   for (const step of path) at = at instanceof Map ? at.get(step) : undefined;
   return at instanceof Map ? at : undefined;
 }
 
-/** The value at a dotted path, if it is not a subtree. */
+/** The value at a path; undefined if there is none, or if there is a subtree. */
 export function leaf(tree: Tree | undefined, ...path: string[]): Value | undefined {
   let at: Tree | Value | undefined = tree;
   for (const step of path) at = at instanceof Map ? at.get(step) : undefined;

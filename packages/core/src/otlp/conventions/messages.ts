@@ -4,7 +4,7 @@ import type { Value } from '../records.ts';
 
 type Members = { [name: string]: Value };
 
-/** The roles of the contract by the names that other interfaces use. */
+/** The roles of the contract, by the names that model APIs use. */
 const ROLES: ReadonlyMap<string, Message['role']> = new Map([
   ['system', 'system'],
   ['developer', 'developer'],
@@ -17,14 +17,14 @@ const ROLES: ReadonlyMap<string, Message['role']> = new Map([
   ['function', 'tool'],
 ]);
 
-/** The role of a message; `fallback` for an unknown one. */
+/** The contract's role for a role of a message; `fallback` if it is missing or unknown. */
 export const roleOf = (role: Value | undefined, fallback: Message['role']): Message['role'] =>
   (typeof role === 'string' ? (ROLES.get(role) ?? ROLES.get(role.toLowerCase())) : undefined) ?? fallback;
 
 /** Maximum depth of JSON in an attribute. Deeper JSON stays text. */
 const JSON_DEPTH_MAX = 100;
 
-/** Parses a text that is a JSON object or array. Any other text is returned unchanged. */
+/** Parses a text that is a JSON object or array. Any other value, and JSON deeper than JSON_DEPTH_MAX, is returned unchanged. */
 export function fromJson(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
@@ -35,7 +35,7 @@ export function fromJson(value: Value): Value {
   }
 }
 
-/** Parses a text that is a JSON object, array or string. Any other text is returned unchanged. */
+/** Like `fromJson`, but also parses a text that is a JSON string. */
 export function parsedJson(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*"/.test(value)) return fromJson(value);
   try {
@@ -45,21 +45,21 @@ export function parsedJson(value: Value): Value {
   }
 }
 
-/** Messages of the GenAI conventions: a list of `{role, parts}`, as JSON text or as a structure. Any other text is one message. */
+/** Messages of the GenAI conventions: a list of `{role, parts}`, or its JSON text. Text that is no JSON object or array is one message. */
 export function messagesOfParts(value: Value | undefined, fallback: Message['role']): Message[] {
   const list = fromJson(value ?? null);
   if (!Array.isArray(list)) return typeof list === 'string' && list !== '' ? [{ role: fallback, content: list }] : [];
   return list.flatMap((each) => (isObject(each) ? messagesFromParts(each, fallback) : []));
 }
 
-/** The system instructions of the GenAI conventions: a list of parts, or text. */
+/** The system instructions of the GenAI conventions: a list of parts, as JSON text or as a structure, or plain text. */
 export function systemInstructions(value: Value | undefined): Message[] {
   const parts = fromJson(value ?? null);
   if (typeof parts === 'string') return parts === '' ? [] : [{ role: 'system', content: parts }];
   return Array.isArray(parts) ? messagesFromParts({ role: 'system', parts }, 'system') : [];
 }
 
-/** A message in the form of the OpenAI interface or close to it: `{role, content, name, tool_calls, tool_call_id}`. */
+/** A message in the form of the OpenAI API or a similar one: `{role, content, name, tool_calls, tool_call_id}`. */
 export function plainMessage(source: Value, fallback: Message['role']): Message {
   if (!isObject(source)) return { role: fallback, content: textOf(source) };
   const { role, content, name, tool_call_id, id, tool_calls } = source;
@@ -73,7 +73,7 @@ export function plainMessage(source: Value, fallback: Message['role']): Message 
   };
 }
 
-/** A call of a tool as traces show it. */
+/** A tool call as messages of traces contain it. Without a name it is called `unnamed`. */
 export const toolCall = (id: Value | undefined, name: Value | undefined, args: Value | undefined): Value => ({
   ...(typeof id === 'string' ? { id } : {}),
   type: 'function',
@@ -87,7 +87,7 @@ function messagesFromParts(message: Members, fallback: Message['role']): Message
   const named: Pick<Message, 'role' | 'name'> =
     typeof message.name === 'string' && message.name !== '' ? { role, name: message.name } : { role };
   const [only] = parts;
-  // Most messages are one text.
+  // Most messages have one part, which is text.
   if (parts.length === 1 && isObject(only) && only.type === 'text') return [Object.assign(named, { content: textOfPart(only) })];
   const content: Value[] = [];
   const calls: Value[] = [];
@@ -117,6 +117,6 @@ export function contentOf(parts: Value[]): { content?: string | Value[] } {
 /** A value as text: text as it is, anything else as JSON. */
 export const textOf = (value: Value): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Whether a value is an object with members. */
+/** Whether a value is an object, and not null or a list. */
 export const isObject = (value: Value | undefined): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

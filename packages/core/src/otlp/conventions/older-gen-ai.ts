@@ -6,7 +6,7 @@ import { fromJson, plainMessage, roleOf, toolCall } from './messages.ts';
 
 const RENAMED = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/registry/attributes/gen-ai.md';
 
-/** Former names of `gen_ai.*` attributes that senders still use. */
+/** Former names of `gen_ai.*` attributes, which some senders use. */
 export const olderGenAi: Convention = {
   kindOf({ attributes }): KindMatch | undefined {
     const isTool = attributes.has('gen_ai.tool.name') || attributes.has('gen_ai.tool.call.id');

@@ -48,7 +48,7 @@ function readMessages(attributes: Attributes): ReadMessages | undefined {
   return messages.length === 0 ? undefined : { messages, sourceNames: [PROMPT, TEXT, CALLS] };
 }
 
-/** A message of the SDK: its content is text or a list of parts, among them calls of tools and their results. */
+/** The messages in one message of the SDK. Its content is text or a list of parts. Each result of a tool call becomes its own message. */
 function messagesOf(message: Value): Message[] {
   if (!isObject(message) || !Array.isArray(message.content)) return [plainMessage(message, 'user')];
   const calls = message.content.filter((part) => isObject(part) && part.type === 'tool-call').map(callOf);
@@ -68,7 +68,7 @@ function callOf(part: Value): Value {
 function resultOf(part: Value): Message {
   const { toolCallId, toolName, result, output } = isObject(part) ? part : {};
   const wrapped = result ?? output ?? null;
-  // Since version 5 a result is wrapped with its type.
+  // Since version 5, a result is an object with a type and a value.
   const content = isObject(wrapped) && wrapped.value !== undefined ? wrapped.value : wrapped;
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   return plainMessage({ role: 'tool', content: text, name: toolName ?? null, tool_call_id: toolCallId ?? null }, 'tool');
