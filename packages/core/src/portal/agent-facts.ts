@@ -18,7 +18,7 @@ export const AgentName = Type.Object({
 });
 export type AgentName = Static<typeof AgentName>;
 
-/** The agent of a record; null if the record has none. */
+/** The agent of a record; null if the record names none. */
 export const agentOrNone = (description: string) => Type.Union([AgentName, Type.Null()], { description });
 
 /** An evaluation in a list. */
@@ -38,9 +38,9 @@ export type EvaluationSummary = Static<typeof EvaluationSummary>;
 /** The result that a promotion check would have now. Nothing is recorded. */
 export const Standing = Type.Object({
   promotable: flag({ description: 'Whether all four conditions hold.' }),
-  reason: oneOf(REASONS, { description: 'The first condition that fails, or all_conditions_met.' }),
+  reason: oneOf(REASONS, { description: 'Why the first failing condition fails, or all_conditions_met.' }),
   event: oneOf(DECISION_EVENTS, { description: 'The event that a decision would record.' }),
-  message: text({ description: 'One sentence a person can act on.' }),
+  message: text({ description: 'One or two sentences that a person can act on.' }),
   checks: Type.Array(ConditionCheck, { description: 'All four conditions, in the order of the rules.' }),
 });
 export type Standing = Static<typeof Standing>;
@@ -57,11 +57,12 @@ export const AgentSummary = Type.Object({
   ),
   similar_to: Type.Array(AgentName, {
     description:
-      'Agents whose names differ from its name only by case or look-alike letters, the oldest first; at most 3, none archived.',
+      'At most 3 agents whose names differ from its name only by case or look-alike letters, oldest first, except archived ones.',
   }),
   latest_evaluation: Type.Union([EvaluationSummary, Type.Null()], {
     description:
-      'The latest evaluation, which promotion checks use; null without one. Its `approval` is also null while an approval is pending.',
+      'The latest evaluation, which promotion checks without a harness use; null without one. Its `approval` is also null while ' +
+      'the approval is pending.',
   }),
   open_recertifications: count({ description: 'How many re-certifications are open.' }),
   standing: Standing,

@@ -29,7 +29,7 @@ export const PassRatePoint = Type.Object({
 });
 export type PassRatePoint = Static<typeof PassRatePoint>;
 
-/** The pass rates of an agent, oldest first. */
+/** The pass rates of an agent over time. */
 export const PassRates = Type.Object({
   points: Type.Array(PassRatePoint, { description: 'The latest points, oldest first.' }),
   threshold: percentage({ description: 'The default threshold of the promotion check, in percent.' }),
@@ -37,35 +37,37 @@ export const PassRates = Type.Object({
 });
 export type PassRates = Static<typeof PassRates>;
 
-/** The result of a promotion preview: the rules and evidence are those of a real decision, but it is not signed and not recorded. */
+/** The result of a promotion preview. It uses the rules and evidence of a real decision, but is not signed and not recorded. */
 export const PromotionPreview = Type.Object({
   ...Standing.properties,
   agent_id: uuid({ description: 'The agent.' }),
   policy: label({ description: 'The rule that decides, <rule-name>/<version>.' }),
   required_threshold: percentage({ description: 'The required pass rate.' }),
-  actual_threshold: nullable(percentage({ description: 'The pass rate of the latest evaluation; null if none is reported.' })),
+  actual_threshold: nullable(percentage({ description: 'The pass rate of the evaluation; null if none was reported.' })),
   max_age_hours: count({ minimum: 1, maximum: 8760, description: 'The maximum age of the evaluation, in hours.' }),
   evaluation: Type.Union([EvaluationSummary, Type.Null()], {
-    description: 'The latest evaluation, which promotion checks use; null without one.',
+    description: "The agent's latest evaluation, or its latest by the harness of the query; null without one.",
   }),
   evaluation_age: nullable(
-    amount({ description: 'Its age in hours, rounded up, with at most 4 decimals; null without an evaluation.' }),
+    amount({ description: 'Its age in hours, rounded away from zero to at most 4 decimals; null without an evaluation.' }),
   ),
 });
 export type PromotionPreview = Static<typeof PromotionPreview>;
 
+/** The new risk level of an agent. */
 export const RiskChange = Type.Object(
   {
     risk_level: oneOf(RISK_LEVELS, { description: 'The level from now on.' }),
-    rationale: optional(ledgerText({ description: 'Why; goes into the ledger.' })),
+    rationale: optional(ledgerText({ description: 'The reason; recorded in the ledger.' })),
   },
   { additionalProperties: false },
 );
 
+/** Whether an agent is to be archived. */
 export const ArchiveChange = Type.Object(
   {
     archived: flag({ description: 'true archives the agent, false restores it.' }),
-    rationale: optional(ledgerText({ description: 'Why; goes into the ledger.' })),
+    rationale: optional(ledgerText({ description: 'The reason; recorded in the ledger.' })),
   },
   { additionalProperties: false },
 );
@@ -139,7 +141,7 @@ export const agentRoutes = {
     body: RiskChange,
     response: Type.Object({
       risk_level: oneOf(RISK_LEVELS, { description: 'The level now.' }),
-      changed: flag({ description: 'Whether it changed.' }),
+      changed: flag({ description: 'False if it was the level before.' }),
     }),
   },
   'agents.set_archived': {
@@ -148,11 +150,12 @@ export const agentRoutes = {
     access: 'admin',
     compressed: true,
     summary:
-      'Archives or restores an agent; recorded in the ledger as agent.archived or agent.restored. Lists leave archived agents out, promotion checks do not.',
+      'Archives or restores an agent; recorded in the ledger as agent.archived or agent.restored. Lists omit archived agents by default. ' +
+      'Promotion checks treat them like other agents.',
     body: ArchiveChange,
     response: Type.Object({
       archived: flag({ description: 'Whether it is archived now.' }),
-      changed: flag({ description: 'Whether it changed.' }),
+      changed: flag({ description: 'False if it was in this state before.' }),
     }),
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -6,12 +6,12 @@ import { ledgerText } from './ledger-text.ts';
 import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
-/** An approval in the queue or in the history. */
+/** An approval in a list. */
 export const ListedApproval = Type.Object({
   evaluation: EvaluationSummary,
   agent: AgentName,
   ...Approval.properties,
-  rationale: nullable(text({ description: 'Why; its first 500 characters.' })),
+  rationale: nullable(text({ description: 'The reason of the decision; its first 500 characters.' })),
 });
 export type ListedApproval = Static<typeof ListedApproval>;
 
@@ -35,14 +35,13 @@ export const ApprovalDetail = Type.Object({
   notes: nullable(text({ description: 'Notes from the sender of the evaluation.' })),
   approval: Type.Union([Approval, Type.Null()], { description: 'The approval; null if none was requested.' }),
   is_latest: flag({
-    description: "Whether it is the agent's latest evaluation. Promotion checks without a harness use only that one.",
+    description: "Whether it is the agent's latest evaluation, the only one that promotion checks without a harness use.",
   }),
   runs: RelatedRuns,
   last_approved: Type.Union(
     [Type.Object({ evaluation: EvaluationSummary, approval: Approval, runs: RelatedRuns }), Type.Null()],
     {
-      description:
-        'Of the evaluations that this agent had before this one, the one that was approved last; null if none was approved.',
+      description: "The agent's earlier evaluation that was approved last; null if none is approved.",
     },
   ),
   changes: Type.Array(Change, { description: 'What changed since the last approved evaluation; empty without one.' }),
@@ -62,7 +61,7 @@ export type ApprovalDetail = Static<typeof ApprovalDetail>;
 
 /** The reason for an act. */
 export const Rationale = Type.Object(
-  { rationale: ledgerText({ description: 'Why; goes into the ledger.' }) },
+  { rationale: ledgerText({ description: 'The reason; recorded in the ledger.' }) },
   { additionalProperties: false },
 );
 
@@ -77,7 +76,8 @@ export const approvalRoutes = {
     path: `${WORKSPACE}/approvals`,
     access: 'viewer',
     compressed: true,
-    summary: 'The evaluations that wait for a decision, oldest first; or the decided ones, or all, latest first.',
+    summary:
+      'The pending approvals, oldest request first; those with another status, last decided first; or all, latest evaluation first.',
     query: pageQuery({
       status: filter.oneOf([...APPROVAL_STATUSES, 'all'], 'Only this status, or `all`; default pending.'),
       agent_id: filter.agent(),
@@ -89,7 +89,7 @@ export const approvalRoutes = {
     path: `${WORKSPACE}/approvals/:evaluation`,
     access: 'viewer',
     compressed: true,
-    summary: 'What is being approved: the evaluation, its runs, and what changed since the last approved one.',
+    summary: 'What an approver sees: the evaluation, its runs, and what changed since the last approved evaluation.',
     response: ApprovalDetail,
   },
   'approvals.approve': {
@@ -118,7 +118,7 @@ export const approvalRoutes = {
     compressed: true,
     usesReserve: true,
     summary:
-      'Withdraws an unused approval, so that the evaluation is waiting again; recorded in the ledger as approval.withdrawn.',
+      'Withdraws an approval that no allowed decision is based on. It is pending again. Recorded in the ledger as approval.withdrawn.',
     body: Rationale,
     response: ApprovalStanding,
   },

@@ -15,13 +15,13 @@ export const ListedDecision = Type.Object({
   asked_for: nullable(
     label({
       description:
-        'Name or ID of the unknown agent in the request; null for a known agent, or if the stored decision was altered.',
+        'Name or ID of the unknown agent in the request; null for a known agent, or if the stored text is not a valid decision.',
     }),
   ),
-  evaluation_id: nullable(uuid({ description: 'The evaluation that it is based on; null without one.' })),
+  evaluation_id: nullable(uuid({ description: 'The evaluation that the decision is based on; null without one.' })),
   allowed: flag({ description: 'Whether the promotion was allowed.' }),
-  reason: oneOf(REASONS, { description: 'Why the first failing condition failed, or all_conditions_met.' }),
-  event: oneOf(DECISION_EVENTS, { description: 'The event that it recorded.' }),
+  reason: oneOf(REASONS, { description: 'Why the first failing condition fails, or all_conditions_met.' }),
+  event: oneOf(DECISION_EVENTS, { description: 'The event that the decision records.' }),
 });
 export type ListedDecision = Static<typeof ListedDecision>;
 
@@ -46,7 +46,7 @@ export const DecisionDetail = Type.Object({
     description: 'The JSON text of the signed decision, as it was returned.',
   }),
   attestation: Type.Union([Attestation, Type.Null()], {
-    description: 'Its attestation; null if the decision is not valid; see `altered`.',
+    description: 'Its attestation; null if the decision is not valid (see `altered`).',
   }),
   evidence: unboundedText({ description: 'The evidence document that the decision was computed from, as hashed.' }),
   altered: nullable(unboundedText({ description: 'Why the stored decision is not valid; null if it is valid.' })),

@@ -1,17 +1,19 @@
 import { type Static, Type } from 'typebox';
 import { label, text } from '../contract/scalars.ts';
 
-/** A row that was changed in the database without the server. */
+/** A row that differs from its log or is not valid, because it was changed in the database without the server. */
 export const DifferingRow = Type.Object({
   table: label({
     description:
-      'The table. Compared with the log of evidence: agents, evaluations, approvals or recertifications. Compared with the log of traces: traces or trace_submissions. Logs: audit_entries, decisions, evidence_events, key_events or trace_events.',
+      'The table. Compared with the log of evidence: agents, evaluations, approvals or recertifications. Compared with the log of ' +
+      'traces: traces, trace_submissions, merged_spans or merged_traces. Rows of logs: audit_entries, decisions, evidence_events, ' +
+      'key_events or trace_events.',
   }),
   id: label({
     description:
-      'ID of the agent, evaluation (also for approvals) or incident, or of the run with the number of the submission. For a row of a ' +
-      'log: its number, or what contradicts the log.',
+      'ID of the agent, of the evaluation (also for approvals), of the incident, or of the trace (with the number of the submission for ' +
+      'trace_submissions). For a row of a log: its number, or the record that contradicts the log.',
   }),
-  fault: text({ description: 'The value in the row, and the value in the log.' }),
+  fault: text({ description: 'What is wrong with the row.' }),
 });
 export type DifferingRow = Static<typeof DifferingRow>;

@@ -18,7 +18,7 @@ export const ListedEvaluation = Type.Object({
 });
 export type ListedEvaluation = Static<typeof ListedEvaluation>;
 
-/** The members that only `POST /api/v1/evaluations` accepts; null, empty or false if they were not sent. */
+/** The members that only `POST /api/v1/evaluations` accepts. A member that was not sent is null, empty or false. */
 export const EvaluationDetails = Type.Object({
   evaluated_at: nullable(dateTime({ description: 'When it ran, according to its sender.' })),
   completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite ran.' })),
@@ -45,7 +45,7 @@ export const Approval = Type.Object({
   }),
   decided_at: nullable(dateTime({ description: 'When it was decided; null while it is pending.' })),
   decided_by: nullable(label({ description: 'Who decided: user:<uuid> or operator.' })),
-  rationale: nullable(text({ description: 'Why.' })),
+  rationale: nullable(text({ description: 'The reason of the decision.' })),
   used_by: nullable(
     uuid({
       description:
@@ -56,12 +56,12 @@ export const Approval = Type.Object({
 export type Approval = Static<typeof Approval>;
 
 /**
- * The runs that an evaluation may have examined: the agent's runs between the previous evaluation and this one. Evaluations need not name
- * their runs, so `trace_ids` is not used. The list of runs shows the same runs with the filters `agent_id`, `from` and `to`.
+ * The runs that an evaluation may have examined: the agent's runs between the previous evaluation and this one. Not every evaluation names
+ * its runs, so `trace_ids` is not used. The list of runs shows the same runs with the filters `agent_id`, `from` and `to`.
  */
 export const RelatedRuns = Type.Object({
   from: nullable(dateTime({ description: "When the agent's previous evaluation was recorded; null for its first." })),
-  to: dateTime({ description: 'When this one was recorded.' }),
+  to: dateTime({ description: 'When this evaluation was recorded.' }),
   totals: RunTotals,
   models: Type.Array(
     Type.Object({
@@ -70,11 +70,13 @@ export const RelatedRuns = Type.Object({
     }),
     {
       description:
-        'At most 50 models that the latest 200 traces and 200 telemetry events of these runs name, most used first. For each trace, only ' +
-        'its latest 50 submissions are read.',
+        'At most 50 models, most used first, that the latest 200 traces and 200 telemetry events of these runs name. Only the latest 50 ' +
+        'submissions of each trace are read, and about 4 MiB of steps in total.',
     },
   ),
-  counted_max: count({ description: 'The maximum number of runs of each kind in the totals. The latest runs are counted.' }),
+  counted_max: count({
+    description: 'The maximum number of traces, and of telemetry events, in the totals. The latest ones are counted.',
+  }),
 });
 export type RelatedRuns = Static<typeof RelatedRuns>;
 
@@ -86,7 +88,7 @@ export const EvaluationDetail = Type.Object({
   details: EvaluationDetails,
   agent_risk_level: nullable(oneOf(RISK_LEVELS, { description: "The agent's risk level now; null without an agent." })),
   latest_of_agent: nullable(
-    uuid({ description: "The agent's latest evaluation, which promotion checks use; null without an agent." }),
+    uuid({ description: "The agent's latest evaluation, which promotion checks without a harness use; null without an agent." }),
   ),
   approval_record: Type.Union([Approval, Type.Null()], { description: 'Its approval; null if none was requested.' }),
   runs: Type.Union([RelatedRuns, Type.Null()], { description: 'The runs that it may have examined; null without an agent.' }),

@@ -2,12 +2,12 @@ import { Type } from 'typebox';
 import { dateTime, type FieldNotes, label, nullable, oneOf, text, uuid } from '../contract/scalars.ts';
 import { ROLES } from './route.ts';
 
-/** The shortest password, in characters. NIST SP 800-63B-4, section 3.1.1.2, asks for 15 without a second factor and 8 with one. */
+/** The minimum length of a password, in characters. NIST SP 800-63B-4, section 3.1.1.2: 15 without a second factor, 8 with one. */
 export const PASSWORD_LENGTH_MIN = 12;
-/** The longest password in bytes of UTF-8, which limits the cost of hashing. */
+/** The maximum length of a password in bytes of UTF-8. It limits the cost of hashing. */
 export const PASSWORD_BYTES_MAX = 1024;
 
-/** An e-mail address as people type it; the server compares it without regard to case. */
+/** An e-mail address as people type it. The server ignores case when it compares addresses. */
 export const emailAddress = (notes: Partial<FieldNotes> = {}) =>
   Type.Unsafe<string>({
     type: 'string',
@@ -38,8 +38,12 @@ export const personName = () =>
     format: 'person-name',
   });
 
+/** The role of a member. */
 export const role = () =>
-  oneOf(ROLES, { description: 'Role in the workspace; each has the rights of those before it.', examples: ['approver'] });
+  oneOf(ROLES, {
+    description: 'Role in the workspace. Each role has the rights of the roles before it.',
+    examples: ['approver'],
+  });
 
 /** The secret of a one-time link, from the fragment of its address. */
 export const linkToken = () => text({ description: 'The part of a one-time link after the #.' });
@@ -50,7 +54,7 @@ export const WorkspaceName = Type.Object({
   name: label({ description: 'Name of the workspace.', examples: ['acme'] }),
 });
 
-/** A signed-in person and their memberships, which every page needs first. */
+/** A signed-in person and their memberships. */
 export const Session = Type.Object({
   person: Type.Object({
     id: uuid({ description: 'Identifier of the person; ledger entries name the person as `user:<id>`.' }),
@@ -67,14 +71,16 @@ export const Session = Type.Object({
 /** The response to every sign-in. It also sets the session cookie. */
 export const SignedIn = Type.Object({
   ...Session.properties,
-  workspace_id: nullable(uuid({ description: 'The workspace that the used link was for; null without a link or a workspace.' })),
+  workspace_id: nullable(
+    uuid({ description: 'The workspace to open: that of the used link, or the one that it created; null if there is none.' }),
+  ),
 });
 
 /** A one-time link, shown only once. */
 export const OneTimeLink = Type.Object({
   path: Type.Unsafe<string>({
     type: 'string',
-    description: 'Path and fragment of the link; the page puts its own origin in front.',
+    description: 'Path and fragment of the link. The page adds its own origin before them.',
     examples: ['/link#q1w2e3…'],
   }),
   expires_at: dateTime({ description: 'When it expires. It works only once.' }),

@@ -10,7 +10,7 @@ import type { PortalRoute } from './route.ts';
 export const SEVERITIES = ['low', 'medium', 'high', 'critical'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Whether an incident requires a re-certification, and the state of the re-certification. */
+/** The re-certification that an incident requires: none, or its state. */
 export const RECERTIFICATIONS = ['none', 'open', 'closed'] as const;
 
 /** An incident. */
@@ -21,11 +21,13 @@ export const Incident = Type.Object({
   description: text({ description: 'What happened.' }),
   opened_at: dateTime({ description: 'When it was opened.' }),
   opened_by: label({ description: 'Who opened it: user:<uuid> or operator.' }),
-  recertification: oneOf(RECERTIFICATIONS, { description: 'Whether re-certification is required, and its state.' }),
+  recertification: oneOf(RECERTIFICATIONS, {
+    description: 'The state of the required re-certification; none if the incident requires none.',
+  }),
   closed_at: nullable(dateTime({ description: 'When the re-certification was closed; null if it is open or not required.' })),
-  closed_by: nullable(label({ description: 'Who closed it.' })),
-  closing_rationale: nullable(text({ description: 'Why it was closed.' })),
-  closing_evaluation_id: nullable(uuid({ description: 'The passing evaluation on which it was closed.' })),
+  closed_by: nullable(label({ description: 'Who closed the re-certification: user:<uuid> or operator.' })),
+  closing_rationale: nullable(text({ description: 'Why the re-certification was closed.' })),
+  closing_evaluation_id: nullable(uuid({ description: 'The passing evaluation on which the re-certification was closed.' })),
 });
 export type Incident = Static<typeof Incident>;
 
@@ -33,7 +35,7 @@ export type Incident = Static<typeof Incident>;
 export const ListedIncident = Type.Object({
   ...Incident.properties,
   description: text({ description: 'What happened; its first 500 characters.' }),
-  closing_rationale: nullable(text({ description: 'Why it was closed; its first 500 characters.' })),
+  closing_rationale: nullable(text({ description: 'Why the re-certification was closed; its first 500 characters.' })),
 });
 export type ListedIncident = Static<typeof ListedIncident>;
 
@@ -44,7 +46,7 @@ export const IncidentDetail = Type.Object({
     [
       Type.Object({
         possible: flag({ description: 'Whether the re-certification can be closed now.' }),
-        obstacle: nullable(text({ description: 'Why not, with the remedy; null if it can.' })),
+        obstacle: nullable(text({ description: 'Why it cannot be closed, and what to do; null if it can.' })),
         evaluation: Type.Union([EvaluationSummary, Type.Null()], {
           description: "The agent's latest evaluation; null without one.",
         }),
@@ -54,7 +56,7 @@ export const IncidentDetail = Type.Object({
       }),
       Type.Null(),
     ],
-    { description: 'Null if no re-certification is open.' },
+    { description: 'Whether the re-certification can be closed; null if it is not open.' },
   ),
 });
 export type IncidentDetail = Static<typeof IncidentDetail>;
@@ -64,7 +66,7 @@ export const NewIncident = Type.Object(
   {
     agent_id: uuid({ description: 'The agent.' }),
     severity: oneOf(SEVERITIES, { description: 'Its severity.' }),
-    description: ledgerText({ description: 'What happened; goes into the ledger.' }),
+    description: ledgerText({ description: 'What happened; recorded in the ledger.' }),
     recertify: flag({ description: 'Whether the agent must be re-certified before it is promoted again.' }),
   },
   { additionalProperties: false },
@@ -73,7 +75,7 @@ export const NewIncident = Type.Object(
 /** A policy violation in a list. It is stored only as an entry of the ledger. */
 export const Violation = Type.Object({
   seq: count({ minimum: 1, description: 'Number of its ledger entry.' }),
-  id: uuid({ description: 'Identifier of the violation; that of the ledger entry if the entry names none.' }),
+  id: uuid({ description: 'Identifier of the violation, or of its ledger entry if the entry contains no other.' }),
   agent: agentOrNone('The agent; null if another system wrote the entry without an agent.'),
   policy: nullable(text({ description: 'The policy that was violated.' })),
   severity: nullable(oneOf(SEVERITIES, { description: 'Its severity.' })),
@@ -90,7 +92,7 @@ export const NewViolation = Type.Object(
     agent_id: uuid({ description: 'The agent.' }),
     policy: label({ description: 'The policy that was violated.', examples: ['no-refunds-without-receipt'] }),
     severity: oneOf(SEVERITIES, { description: 'Its severity.' }),
-    description: ledgerText({ description: 'What happened; goes into the ledger.' }),
+    description: ledgerText({ description: 'What happened; recorded in the ledger.' }),
     trace_id: Type.Optional(nullable(label({ description: 'The run in which it happened.' }))),
   },
   { additionalProperties: false },
@@ -134,8 +136,8 @@ export const incidentRoutes = {
     access: 'approver',
     compressed: true,
     summary:
-      'Closes all open re-certifications of an agent on its latest evaluation, which must be passing, and run and recorded after the ' +
-      'incidents. Recorded in the ledger as recertification.closed.',
+      'Closes all open re-certifications of an agent on its latest evaluation. It must be passing, and must be run and recorded after ' +
+      'the incidents. Recorded in the ledger as recertification.closed.',
     body: Rationale,
     response: Type.Object({
       incident_ids: Type.Array(uuid({ description: 'An incident.' }), {

@@ -4,7 +4,7 @@ import { SCOPES, type Scope } from '../contract/scopes.ts';
 import { filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
-/** `live`: an ingestion key (`aa_live_`). `read`: a read token (`aa_read_`), which can only read. */
+/** The kinds of keys. `live`: an ingestion key (`aa_live_`). `read`: a read token (`aa_read_`), which can only read. */
 export const KEY_KINDS = ['live', 'read'] as const;
 /** The permissions of keys: the scopes of ingestion keys, and `read`, the permission of read tokens. */
 export const KEY_SCOPES = [...SCOPES, 'read'] as const;
@@ -25,12 +25,12 @@ export const Key = Type.Object({
   created_at: dateTime({ description: 'When it was minted.' }),
   rotated_at: nullable(dateTime({ description: 'When it got its current secret; null if it was never rotated.' })),
   expires_at: nullable(dateTime({ description: 'When it expires; null if it does not.' })),
-  revoked_at: nullable(dateTime({ description: 'When it was revoked.' })),
-  last_used_at: nullable(dateTime({ description: 'When it was last used, to the minute; null if never.' })),
+  revoked_at: nullable(dateTime({ description: 'When it was revoked; null if it was not.' })),
+  last_used_at: nullable(dateTime({ description: 'When it was last used, accurate to a minute; null if never.' })),
 });
 export type Key = Static<typeof Key>;
 
-/** The name of a key, for places that show only its prefix. */
+/** The name of a key, for pages that have only its prefix. */
 export const KeyName = Type.Object({ name: label({ description: 'The current name of the key.' }) });
 
 /** The text of a key. Only this response contains it. */
@@ -70,7 +70,7 @@ export const ScopesChange = Type.Object(
       maxItems: SCOPES.length,
       uniqueItems: true,
       items: oneOf(SCOPES, { description: 'A scope.' }),
-      description: 'What the key may do from its next request on.',
+      description: 'The scopes of the key from its next request on.',
     }),
   },
   { additionalProperties: false },
@@ -86,7 +86,7 @@ export const KeyEvent = Type.Object({
   key_id: uuid({ description: 'The key.' }),
   prefix: label({ description: "The key's visible part." }),
   name: label({ description: "The key's name at that time." }),
-  scopes: keyScopes('The scopes of the key from then on.'),
+  scopes: keyScopes('The scopes of the key after the event.'),
   expires_at: nullable(dateTime({ description: 'When the key expires; null if it does not.' })),
   event_hash: unboundedText({ description: 'SHA-256 of the event, 64 hex digits (docs/formats.md, "Key event").' }),
   document: unboundedText({ description: 'The canonical text. event_hash is the hash of a fixed prefix and this text.' }),
@@ -99,7 +99,7 @@ export const keyRoutes = {
     path: `${WORKSPACE}/keys`,
     access: 'admin',
     compressed: true,
-    summary: 'Ingestion keys and read tokens, newest first, revoked ones too.',
+    summary: 'Ingestion keys and read tokens in every state, newest first.',
     query: pageQuery({ kind: filter.oneOf(KEY_KINDS, 'Only this kind.') }),
     response: page(Key),
   },
@@ -108,7 +108,7 @@ export const keyRoutes = {
     path: `${WORKSPACE}/keys/:prefix/name`,
     access: 'viewer',
     compressed: true,
-    summary: 'The name of the key with a prefix, also of a revoked one, to explain `key:<prefix>`.',
+    summary: 'The name of the key with this prefix, in any state. Pages show it for `key:<prefix>`.',
     response: KeyName,
   },
   'keys.mint': {

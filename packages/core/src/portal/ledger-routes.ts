@@ -5,7 +5,7 @@ import { DifferingRow } from './differing-row.ts';
 import { filter, page, pageQuery, WORKSPACE, wholeText } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
-/** The logs of a workspace; each has a tree and checkpoints. */
+/** The logs of a workspace. Each has a tree and checkpoints. */
 export const LOGS = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 export type PortalLog = (typeof LOGS)[number];
 
@@ -23,8 +23,8 @@ export const ListedEntry = Type.Object({
   actor: label({ description: 'Who performed the action, according to the sender.' }),
   action: label({ description: 'What was done, in dotted form.' }),
   subject: nullable(text({ description: 'What it applied to.' })),
-  rationale: nullable(text({ description: 'Why; its first 500 characters.' })),
-  trace_id: nullable(label({ description: 'The run that the entry is about.' })),
+  rationale: nullable(text({ description: 'The reason; its first 500 characters.' })),
+  trace_id: nullable(label({ description: 'The trace_id of the run that the entry is about.' })),
   agent: agentOrNone('The agent that the entry is about; null if none was named.'),
   row_hash: digest('SHA-256 chain hash.'),
 });
@@ -38,10 +38,10 @@ export const AdjacentEntry = Type.Object({
 });
 export type AdjacentEntry = Static<typeof AdjacentEntry>;
 
-/** One entry with the text that is hashed, and its neighbours. */
+/** One entry with the text that is hashed, and the entries directly before and after it. */
 export const EntryDetail = Type.Object({
   ...ListedEntry.properties,
-  rationale: nullable(text({ description: 'Why.' })),
+  rationale: nullable(text({ description: 'The reason.' })),
   framework: nullable(label({ description: 'Regulatory or policy framework.' })),
   retention_until: nullable(label({ description: 'Keep at least until this day (UTC).' })),
   metadata: nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Free-form.' })),
@@ -57,10 +57,10 @@ export const EntryDetail = Type.Object({
 });
 export type EntryDetail = Static<typeof EntryDetail>;
 
-/** The current end of the ledger. */
+/** The number and hash of the last entry of the ledger. */
 export const LedgerHead = Type.Object({
   tenant_id: uuid({ description: 'The tenant in the hash of each entry: the workspace.' }),
-  seq: count({ description: 'Number of the last entry; 0 if there is none. A complete chain has as many entries.' }),
+  seq: count({ description: 'Number of the last entry, and of all entries of a complete chain; 0 if there is none.' }),
   row_hash: nullable(digest('Chain hash of the last entry; null if there is none.')),
 });
 export type LedgerHead = Static<typeof LedgerHead>;
@@ -89,7 +89,9 @@ export const Consistency = Type.Object({
   first: count({ description: 'The number of rows of the earlier tree.' }),
   second: count({ description: 'The number of rows of the later tree.' }),
   hashes: Type.Array(unboundedText({ description: 'A node, base64.' }), { description: 'The proof (RFC 6962).' }),
-  checkpoint: nullable(unboundedText({ description: 'Signed note of the later tree; null if none was signed.' })),
+  checkpoint: nullable(
+    unboundedText({ description: 'The checkpoint of the later tree, a signed note; null if none was signed.' }),
+  ),
 });
 
 export const ledgerRoutes = {
@@ -122,7 +124,7 @@ export const ledgerRoutes = {
     path: `${WORKSPACE}/ledger/entries/:seq`,
     access: 'viewer',
     compressed: true,
-    summary: 'One entry by its number, with its neighbours.',
+    summary: 'One entry by its number, with the entries directly before and after it.',
     response: EntryDetail,
   },
   'ledger.head': {
@@ -130,7 +132,7 @@ export const ledgerRoutes = {
     path: `${WORKSPACE}/ledger/head`,
     access: 'viewer',
     compressed: true,
-    summary: 'The current end of the ledger, where a verification stops.',
+    summary: 'The number and hash of the last entry. A complete verification reaches this entry.',
     response: LedgerHead,
   },
   'ledger.export': {
@@ -139,7 +141,7 @@ export const ledgerRoutes = {
     access: 'viewer',
     compressed: false,
     summary:
-      'A stream: NDJSON of the entries in a range of numbers, both ends included, for download and for the verification in the browser.',
+      'A stream: the entries from one number to another, both included, as NDJSON, for download and for the verification in the browser.',
     query: Type.Object(
       {
         from: Type.Optional(wholeText('Number of the first entry; default 1.')),
@@ -153,11 +155,11 @@ export const ledgerRoutes = {
     path: `${WORKSPACE}/logs`,
     access: 'viewer',
     compressed: true,
-    summary: 'Every log of the workspace: its rows, its latest checkpoint, and whether its head is valid.',
+    summary: 'Every log of the workspace: its number of rows, its latest checkpoint, and whether its head is valid.',
     response: Type.Object({
       items: Type.Array(LogStatus, { description: 'By name.' }),
       differing_rows: Type.Array(DifferingRow, {
-        description: 'Rows that differ from their log, as of the last verification.',
+        description: 'Rows that differ from their log, as of the last comparisons; about 20 at most from each.',
       }),
     }),
   },
@@ -166,7 +168,7 @@ export const ledgerRoutes = {
     path: `${WORKSPACE}/logs/:log/checkpoint`,
     access: 'viewer',
     compressed: false,
-    summary: 'A file: the signed head of a log over all its rows (C2SP signed note).',
+    summary: 'A file: a checkpoint of a log over all its rows (C2SP signed note).',
   },
   'logs.inclusion': {
     method: 'GET',
@@ -183,7 +185,7 @@ export const ledgerRoutes = {
     summary: 'The proof that an earlier tree is a prefix of a later one.',
     query: Type.Object(
       {
-        first: wholeText('The number of rows of the tree that you know.'),
+        first: wholeText('The number of rows of the earlier tree.'),
         second: Type.Optional(wholeText('The number of rows of the later tree; default all rows.')),
       },
       { additionalProperties: false },

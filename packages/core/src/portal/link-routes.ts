@@ -7,10 +7,10 @@ import type { PortalRoute } from './route.ts';
 export const LINK_PURPOSES = ['set_up', 'invitation', 'password_reset', 'sign_in'] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
-/** The page of one-time links. The token is in the fragment, which browsers do not send. */
+/** The path of the page for one-time links. The token is in the fragment of the address, which browsers do not send. */
 export const LINK_PAGE = '/link';
 
-/** What a one-time link is for. The page shows the form for it. */
+/** The purpose of a one-time link, and the data for the form that the page shows. */
 const ShownLink = Type.Object({
   purpose: oneOf(LINK_PURPOSES, { description: 'What the link is for.' }),
   workspace: nullable(Type.Unsafe<Static<typeof WorkspaceName>>(WorkspaceName)),
@@ -21,13 +21,13 @@ const ShownLink = Type.Object({
   ),
   role: nullable(role()),
   has_account: flag({
-    description: 'Whether the person already has an account. To accept an invitation, its password is then required.',
+    description: 'Whether the person already has an account. Accepting an invitation then requires the password of the account.',
   }),
   expires_at: dateTime({ description: 'When it expires.' }),
 });
 export type ShownLink = Static<typeof ShownLink>;
 
-/** One-time links: anyone who has the link can use it. An unknown, used, withdrawn or expired link is always a 410. */
+/** One-time links. Anyone who has a link can use it. The response is 410 for an unknown, used, withdrawn or expired link. */
 export const linkRoutes = {
   'links.show': {
     method: 'POST',
@@ -44,18 +44,20 @@ export const linkRoutes = {
     path: '/api/portal/links/set-up',
     access: 'anyone',
     compressed: false,
-    summary: 'Become the first admin: of a new workspace, or of the one that the link is for',
+    summary: 'Become the admin of a new workspace, or of the workspace that the link is for',
     body: Type.Object(
       {
         token: linkToken(),
-        workspace_name: Type.Optional(label({ description: 'Name of the new workspace, if the link is for none.' })),
+        workspace_name: Type.Optional(
+          label({ description: 'Name of the new workspace; required unless the link is for an existing one.' }),
+        ),
         email: emailAddress(),
         name: Type.Optional(personName()),
         password: newPassword(),
       },
       {
         additionalProperties: false,
-        description: 'If the person has an account, its e-mail address and password are required.',
+        description: 'A person with an account must send its e-mail address and password. Anyone else must send a name.',
       },
     ),
     response: SignedIn,

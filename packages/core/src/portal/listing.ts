@@ -21,16 +21,16 @@ export const percentText = (description: string) =>
     description,
   });
 
-/** The longest cursor. It may contain the longest name, with four bytes for each character, in base64. */
+/** The maximum length of a cursor. A cursor may contain the longest name in base64, with four bytes for each character. */
 const CURSOR_LENGTH_MAX = 4096;
 
-/** The position in a list: the `next` of the previous page. */
+/** The position at which a page of a list starts. */
 export const cursorText = () =>
   Type.Unsafe<string>({
     type: 'string',
     minLength: 1,
     maxLength: CURSOR_LENGTH_MAX,
-    description: 'The `next` of the previous page. It is opaque, and valid only with the same filters.',
+    description: 'The `next` of the previous page. It is opaque. Send it with the same filters.',
   });
 
 /** The query of a list: its filters, a position and a limit. A missing filter matches everything, unless it has a default. */
@@ -54,7 +54,7 @@ export const pageQuery = <P extends TProperties>(filters: P) =>
 /** One page of a list. */
 export const page = <T extends TSchema>(item: T) =>
   Type.Object({
-    items: Type.Array(item, { description: 'The items, in the order that the summary of the route gives.' }),
+    items: Type.Array(item, { description: 'The items, in the order that the summary of the route says.' }),
     next: nullable(unboundedText({ description: 'The `cursor` of the next page; null on the last one.' })),
   });
 

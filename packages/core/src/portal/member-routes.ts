@@ -18,13 +18,13 @@ const Invitation = Type.Object({
   id: uuid({ description: 'Identifier of the invitation.' }),
   email: emailAddress(),
   role: role(),
-  invited_by: nullable(label({ description: '`operator`, or `user:<id>`.' })),
+  invited_by: nullable(label({ description: 'Who created it: `operator` or `user:<id>`.' })),
   created_at: dateTime({ description: 'When it was created.' }),
   expires_at: dateTime({ description: 'When it expires.' }),
 });
 export type Invitation = Static<typeof Invitation>;
 
-const Done = Type.Object({ ok: flag({ description: 'Committed.' }) });
+const Done = Type.Object({ ok: flag({ description: 'Always true: the change is committed.' }) });
 const WORKSPACE = '/api/portal/workspaces/:workspace';
 
 /** Members, their roles, and invitations of a workspace. */

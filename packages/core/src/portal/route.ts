@@ -1,10 +1,10 @@
 import type { Static, TObject, TSchema } from 'typebox';
 
-/** The roles in a workspace; each one has the rights of those before it (docs/portal.md). */
+/** The roles in a workspace. Each role has the rights of the roles before it (docs/portal.md). */
 export const ROLES = ['viewer', 'approver', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Whether a role includes the rights of another one. */
+/** Whether `role` includes the rights of `required`. */
 export const mayActAs = (role: Role, required: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(required);
 
 /**
@@ -14,8 +14,8 @@ export const mayActAs = (role: Role, required: Role): boolean => ROLES.indexOf(r
 export type Access = 'anyone' | 'person' | Role;
 
 /**
- * The header with the ID of the person that the page shows as signed in. If another person signed in meanwhile, in another tab of the
- * same browser, changes are rejected, because they would be recorded under the wrong name.
+ * The header with the ID of the person that the page shows as signed in. Another person may have signed in since, in another tab of the
+ * same browser. Then requests other than GET are rejected, because changes would be recorded under the wrong name.
  */
 export const SIGNED_IN_AS = 'countersign-signed-in-as';
 
@@ -32,13 +32,13 @@ export interface PortalRoute {
    */
   compressed: boolean;
   /**
-   * Set for changes that work while the disk of the database is nearly full: they remove rights, let people sign in, or block agents.
-   * All other changes are rejected then.
+   * Set if the route works while the disk of the database is nearly full: it removes rights, replaces keys, lets people sign in, or blocks
+   * agents. Other routes with a method other than GET are rejected then.
    */
   usesReserve?: true;
   /** What it does, in one sentence. */
   summary: string;
-  /** The query string; every member is a string. */
+  /** The members of the query string. Each is a string. */
   query?: TObject;
   body?: TObject;
   /** The JSON of a successful response; absent for a stream or file. */

@@ -13,7 +13,7 @@ import { sessionRoutes } from './session-routes.ts';
 import { signingRoutes } from './signing-routes.ts';
 import { workspaceRoutes } from './workspace-routes.ts';
 
-/** The routes of a workspace's pages. */
+/** The routes for the pages of a workspace, except the page of its members. */
 export const PAGE_ROUTES = {
   ...workspaceRoutes,
   ...agentRoutes,
@@ -27,7 +27,7 @@ export const PAGE_ROUTES = {
   ...signingRoutes,
 } as const satisfies Record<string, PortalRoute>;
 
-/** Every route of the portal's API by name. The tests of roles use this table. */
+/** Every route of the portal's API by name. */
 export const PORTAL_ROUTES = {
   ...sessionRoutes,
   ...linkRoutes,

@@ -10,7 +10,7 @@ export type RunSource = (typeof RUN_SOURCES)[number];
 export const dollars = (description: string) =>
   Type.Unsafe<string>({ ...unboundedText({ description, examples: ['0.0042'] }), pattern: '^\\d+(\\.\\d+)?$' });
 
-/** Tokens and cost; null if they were not reported. */
+/** Tokens and cost. Each is null if it was not reported. */
 export const usage = {
   prompt_tokens: nullable(count({ description: 'Tokens sent to models.' })),
   completion_tokens: nullable(count({ description: 'Tokens that models produced.' })),
@@ -28,8 +28,8 @@ export const runFacts = {
   outcome: nullable(
     label({
       description:
-        'How it ended. A trace has success, failure, escalated or blocked; `incomplete` if its root span did not arrive within ' +
-        '15 minutes of its last span; null while spans still arrive. A telemetry event has any label.',
+        'How it ended. For a trace: success, failure, escalated or blocked; without its root span, null until 15 minutes after its last ' +
+        'span, then `incomplete`. For a telemetry event: any label.',
     }),
   ),
   has_error: flag({ description: 'Whether an error was reported.' }),
@@ -42,7 +42,7 @@ export const runFacts = {
   received_at: dateTime({ description: 'When the service first received it.' }),
 } satisfies TProperties;
 
-/** A run in the list. `id` identifies a trace; `id` (of the submission) and `ordinal` together identify a telemetry event. */
+/** A run in the list. `id` identifies a trace. `id` and `ordinal` together identify a telemetry event. */
 export const RunSummary = Type.Object({
   source: oneOf(RUN_SOURCES, { description: 'Whether it is a trace or a telemetry event.' }),
   id: uuid({ description: 'Identifier of the trace, or of the submission that contained the telemetry event.' }),
@@ -50,11 +50,13 @@ export const RunSummary = Type.Object({
   ...runFacts,
   span_count: nullable(count({ description: 'The number of steps of a trace; null for a telemetry event.' })),
   tool_count: nullable(count({ description: 'The number of tool calls that a telemetry event reports; null for a trace.' })),
-  model: nullable(label({ description: 'The model that a telemetry event names; null for a trace, whose steps name theirs.' })),
+  model: nullable(
+    label({ description: 'The model that a telemetry event names; null for a trace, because each step has its own.' }),
+  ),
 });
 export type RunSummary = Static<typeof RunSummary>;
 
-/** Sums over the runs of a period. Traces and telemetry events count one each, as in the list of runs. */
+/** Sums over the runs of a period. Each trace and each telemetry event is one run. */
 export const RunTotals = Type.Object({
   runs: count({ description: 'Traces and telemetry events.' }),
   failures: count({ description: 'Runs with an outcome other than `success`.' }),
@@ -63,7 +65,7 @@ export const RunTotals = Type.Object({
       'Traces without an outcome yet, because their root span has not arrived. They are neither successes nor failures.',
   }),
   errors: count({ description: 'Runs that reported an error.' }),
-  total_tokens: count({ description: 'Tokens, where they were reported.' }),
-  cost_usd: dollars('Cost in US dollars, where it was reported; an exact decimal.'),
+  total_tokens: count({ description: 'Total tokens of the runs that report them.' }),
+  cost_usd: dollars('Cost in US dollars of the runs that report it; an exact decimal.'),
 });
 export type RunTotals = Static<typeof RunTotals>;

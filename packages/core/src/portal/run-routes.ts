@@ -5,15 +5,15 @@ import { cursorText, filter, page, pageQuery, WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 import { RUN_SOURCES, RunSummary, runFacts, usage } from './run-facts.ts';
 
-/** The kinds of steps. */
+/** The kinds of steps of a run. */
 export const SPAN_KINDS = ['agent', 'llm', 'tool', 'retrieval', 'guardrail', 'other'] as const;
 
-/** One request that contained a trace or a part of one. Its bytes are stored unchanged, except for user IDs that were overwritten. */
+/** One request with a trace or a part of it. Its bytes are stored unchanged, except for user IDs that were overwritten. */
 export const Submission = Type.Object({
-  number: count({ minimum: 1, description: 'Its place among the submissions of the trace, from 1.' }),
+  number: count({ minimum: 1, description: 'Its number among the submissions of the trace, from 1.' }),
   received_at: dateTime({ description: 'When it was received.' }),
   recorded_by: label({ description: 'Who sent it: key:<prefix>.' }),
-  bytes: count({ description: 'Size of its document in bytes.' }),
+  bytes: count({ description: 'Size of the body of the request in bytes, decompressed.' }),
   media_type: label({ description: 'Original media type: application/json, or application/x-protobuf of OpenTelemetry.' }),
   redacted: flag({ description: 'Whether user IDs with personal data were overwritten before it was stored.' }),
 });
@@ -24,7 +24,7 @@ export const RunFinding = Type.Object({
   span_id: label({ description: 'The step that was judged.' }),
   name: text({ description: 'What was judged, for example relevance.' }),
   score: nullable(amount({ description: 'The score, in the range that its sender uses.' })),
-  label: nullable(text({ description: 'The score in words.' })),
+  label: nullable(text({ description: 'The score as a word, for example relevant.' })),
   explanation: nullable(text({ description: 'Why.' })),
   at: nullable(dateTime({ description: 'When it was judged, according to its sender.' })),
   recorded_by: label({ description: 'Who sent it: key:<prefix>.' }),
@@ -32,8 +32,8 @@ export const RunFinding = Type.Object({
 export type RunFinding = Static<typeof RunFinding>;
 
 /**
- * One trace without its steps, which are a separate list. `detail`, `error` and `metadata` are searched only in the latest 20 submissions,
- * up to 8 MiB.
+ * One trace without its steps, which are a separate list. `detail`, `error` and `metadata` come from the latest 20 submissions only, of
+ * which at most 8 MiB are read.
  */
 export const TraceDetail = Type.Object({
   id: uuid({ description: 'Identifier of the trace.' }),
@@ -44,7 +44,7 @@ export const TraceDetail = Type.Object({
   metadata: nullable(freeObject({ description: 'Free-form, as sent last.' })),
   submissions: Type.Array(Submission, { description: 'The latest 200 submissions, oldest first.' }),
   submission_count: count({ description: 'The total number of submissions.' }),
-  findings: Type.Array(RunFinding, { description: 'The first 200 findings.' }),
+  findings: Type.Array(RunFinding, { description: 'The first 200 findings by time.' }),
   telemetry: Type.Array(RunSummary, { description: 'The latest 50 telemetry events of the same trace_id, newest first.' }),
   differing_rows: Type.Array(DifferingRow, {
     description:
@@ -58,7 +58,7 @@ export const SpanRow = Type.Object({
   span_id: label({ description: 'Identifier of the step, unique in its trace.' }),
   parent_span_id: nullable(label({ description: 'The parent step, which may be missing; null at the top.' })),
   position: count({ description: 'Position in the order of arrival, from 0.' }),
-  kind: oneOf(SPAN_KINDS, { description: 'What kind of step it was.' }),
+  kind: oneOf(SPAN_KINDS, { description: 'The kind of the step.' }),
   name: label({ description: 'Its name.' }),
   status: label({ description: 'How it ended.' }),
   model: nullable(label({ description: 'The model that was called.' })),
@@ -73,13 +73,13 @@ export const SpanRow = Type.Object({
 export type SpanRow = Static<typeof SpanRow>;
 
 /**
- * The steps of a trace: at most 1,000 in a page. A page has fewer steps if 1,000 submissions, 8 MiB of documents or 2 MiB of facts of steps
- * were read before. If later submissions replaced all steps that were read, a page is empty and may still have a next page.
+ * The steps of a trace. A page ends after 1,000 steps, 1,000 submissions, 8 MiB of documents, or 2 MiB of steps without their documents. If
+ * later submissions replaced all steps that were read, the page is empty but may have a next page.
  */
 export const SpanPage = page(SpanRow);
 export type SpanPage = Static<typeof SpanPage>;
 
-/** The payload of a step or a telemetry event. Absent members were not sent. */
+/** The payload of a step or a telemetry event. A member is absent if it was not sent or was null. */
 export const Payload = Type.Object({
   input: Type.Optional(anything({ description: 'The input.' })),
   output: Type.Optional(anything({ description: 'The output.' })),
@@ -132,7 +132,9 @@ export const runRoutes = {
       from: filter.from(),
       to: filter.to(),
       session_id: filter.label('Only this session.'),
-      text: filter.label('A part of the trace_id or of the agent name, ignoring case, or a whole session ID.'),
+      text: filter.label(
+        'A part of the trace_id or of the agent name, ignoring case, or a complete session ID. At most 50 agents are searched.',
+      ),
     }),
     response: page(RunSummary),
   },
@@ -149,7 +151,7 @@ export const runRoutes = {
     path: `${WORKSPACE}/runs/traces/:trace/spans`,
     access: 'viewer',
     compressed: true,
-    summary: 'The steps of the merged trace in the order of arrival; parent_span_id gives the tree.',
+    summary: 'The steps of the merged trace in the order of arrival. Their parent_span_id members form the tree.',
     query: Type.Object({ cursor: Type.Optional(cursorText()) }, { additionalProperties: false }),
     response: SpanPage,
   },
@@ -167,7 +169,7 @@ export const runRoutes = {
     path: `${WORKSPACE}/runs/traces/:trace/submissions/:number`,
     access: 'viewer',
     compressed: false,
-    summary: 'A file: one submission of a trace, in its original bytes; for OpenTelemetry the whole export.',
+    summary: 'A file: one submission of a trace, as it was stored. For OpenTelemetry, the file is the whole export.',
   },
   'runs.event': {
     method: 'GET',
@@ -182,6 +184,6 @@ export const runRoutes = {
     path: `${WORKSPACE}/runs/events/:submission`,
     access: 'viewer',
     compressed: false,
-    summary: 'A file: the submission of telemetry events, in its original bytes.',
+    summary: 'A file: a submission of telemetry events, in its original bytes.',
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -18,13 +18,13 @@ const ListedSession = Type.Object({
   id: uuid({ description: 'Identifier of the session; it is not a secret.' }),
   current: flag({ description: 'Whether it is the session of this request.' }),
   created_at: dateTime({ description: 'When it began.' }),
-  last_used_at: dateTime({ description: 'When it was last used, to a minute.' }),
+  last_used_at: dateTime({ description: 'When it was last used, accurate to a minute.' }),
   expires_at: dateTime({ description: 'When it expires.' }),
-  user_agent: nullable(text({ description: 'The User-Agent header of the browser.' })),
+  user_agent: nullable(text({ description: 'The first 300 characters of the User-Agent header; null if none was sent.' })),
 });
 
 /** A response that only confirms success. */
-const Done = Type.Object({ ok: flag({ description: 'Committed.' }) });
+const Done = Type.Object({ ok: flag({ description: 'Always true: the change is committed.' }) });
 
 /** Signing in and out, and changes to your own account. */
 export const sessionRoutes = {
@@ -87,7 +87,7 @@ export const sessionRoutes = {
     access: 'person',
     compressed: false,
     usesReserve: true,
-    summary: 'Change the password of the caller: all sessions end, and the caller gets a new one',
+    summary: 'Change the password of the caller: all sessions end, and a new one starts',
     body: Type.Object({ current_password: typedPassword(), new_password: newPassword() }, { additionalProperties: false }),
     response: SignedInSchema,
   },

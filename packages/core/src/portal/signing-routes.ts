@@ -10,7 +10,7 @@ export const DecisionKey = Type.Object({
     description: 'Whether it signs now, waits until the older key is retired, or is retired.',
   }),
   created_at: dateTime({ description: 'When it was created.' }),
-  retired_at: nullable(dateTime({ description: 'When it was retired.' })),
+  retired_at: nullable(dateTime({ description: 'When it was retired; null if it is live.' })),
 });
 export type DecisionKey = Static<typeof DecisionKey>;
 
@@ -20,7 +20,7 @@ export const signingRoutes = {
     path: `${WORKSPACE}/signing`,
     access: 'viewer',
     compressed: true,
-    summary: "The instance's public keys, and the workspace's decision keys by their IDs.",
+    summary: "The instance's public keys, and the IDs and states of the workspace's decision keys.",
     response: Type.Object({
       public_keys: Type.Array(
         freeObject({ description: 'A JSON Web Key (RFC 8037); a retired key has the time of its retirement.' }),
@@ -28,7 +28,7 @@ export const signingRoutes = {
           description: 'The keys that sign checkpoints and attestations, as at /.well-known/jwks.json.',
         },
       ),
-      decision_keys: Type.Array(DecisionKey, { description: 'Oldest first, retired ones too.' }),
+      decision_keys: Type.Array(DecisionKey, { description: 'Oldest first, including retired keys.' }),
     }),
   },
   'decision_keys.show': {
@@ -37,7 +37,7 @@ export const signingRoutes = {
     access: 'admin',
     compressed: false,
     summary:
-      'Returns a decision key, whose holder can verify decisions and forge them. Recorded in the ledger as decision_key.shown.',
+      'Returns a decision key. Anyone who has it can verify and forge decisions. Recorded in the ledger as decision_key.shown.',
     response: Type.Object({
       key_id: label({ description: 'Its ID.' }),
       decision_key: unboundedText({ description: 'The key, 64 hex digits.' }),
@@ -50,7 +50,7 @@ export const signingRoutes = {
     compressed: true,
     usesReserve: true,
     summary:
-      'Adds a second live decision key, which signs only after the older key is retired; recorded in the ledger as decision_key.rotated.',
+      'Adds a second live decision key. It signs only after the older key is retired. Recorded in the ledger as decision_key.rotated.',
     response: Type.Object({ key_id: label({ description: 'ID of the new key.' }) }),
   },
   'decision_keys.retire': {
@@ -60,7 +60,8 @@ export const signingRoutes = {
     compressed: true,
     usesReserve: true,
     summary:
-      'Retires a decision key, never the last live one. The other one signs from now on; recorded in the ledger as decision_key.retired.',
+      'Retires a decision key, but never the only live one. The other live key signs from now on. Recorded in the ledger as ' +
+      'decision_key.retired.',
     response: Type.Object({ signing: label({ description: 'ID of the key that signs now.' }) }),
   },
 } as const satisfies Record<string, PortalRoute>;

@@ -21,16 +21,16 @@ export type WorkspaceFacts = Static<typeof WorkspaceFacts>;
 const keptDays = (what: string) =>
   nullable(count({ minimum: 1, maximum: RETENTION_DAYS_MAX, description: `Days for which ${what} are kept; null: forever.` }));
 
-/** How long the runs that are received in a period are kept. */
+/** A period, and for how many days the runs that arrive in it are kept. */
 const RetentionPeriod = Type.Object({
   since: dateTime({ description: 'Start of the period, which lasts until the next one starts.' }),
   trace_days: keptDays('traces, OpenTelemetry exports and log records'),
   telemetry_days: keptDays('telemetry events'),
 });
 
-/** How long runs are kept. */
+/** For how many days runs are kept. */
 export const RetentionFacts = Type.Object({
-  trace_days: keptDays('traces that are received now'),
+  trace_days: keptDays('traces, OpenTelemetry exports and log records that are received now'),
   telemetry_days: keptDays('telemetry events that are received now'),
   confirm_below: count({ description: 'A new period of fewer days must be confirmed.' }),
   periods: Type.Array(RetentionPeriod, {
@@ -39,36 +39,39 @@ export const RetentionFacts = Type.Object({
 });
 export type RetentionFacts = Static<typeof RetentionFacts>;
 
-/** Whether there are records of a kind yet; the getting-started page uses it. */
+/** Whether the workspace has records of each kind. The getting-started page uses it. */
 const Presence = Type.Object(
   {
     runs: Type.Boolean({ description: 'A trace or a telemetry event.' }),
     evaluations: Type.Boolean({ description: 'An evaluation.' }),
     decisions: Type.Boolean({ description: 'A promotion decision.' }),
     ledger: Type.Boolean({ description: 'An audit entry.' }),
-    keys: Type.Boolean({ description: 'An ingestion key that works.' }),
+    keys: Type.Boolean({ description: 'An active ingestion key.' }),
   },
-  { description: 'Whether there are records of each kind yet.' },
+  { description: 'Whether the workspace has records of each kind.' },
 );
 
 /** The data of the first page. */
 export const Overview = Type.Object({
-  agents_total: count({ description: 'How many agents there are, without archived ones.' }),
+  agents_total: count({ description: 'How many agents there are, except archived ones.' }),
   agents: Type.Array(AgentSummary, {
     description:
-      'At most 100, by name: first agents that could not be promoted, then at least 20 of those that could, if there are as many. The ' +
-      'list of agents has all.',
+      'At most 100 of the first 1,000 agents by name: first those that could not be promoted, then those that could. At least 20 places ' +
+      'are for the latter, if there are so many.',
   }),
-  promotable: count({ description: 'How many of the first 1,000 agents by name could be promoted now; without archived ones.' }),
+  promotable: count({ description: 'How many of the first 1,000 agents by name, except archived ones, could be promoted now.' }),
   blocked: count({ description: 'How many of these agents could not be promoted.' }),
   approvals_pending: count({ description: 'How many evaluations are waiting for an approval, counted up to 1,000.' }),
-  approvals: Type.Array(ListedApproval, { description: 'The 5 approvals that have waited longest.' }),
+  approvals: Type.Array(ListedApproval, { description: 'The 5 pending approvals that have waited longest.' }),
   recertifications_open: count({ description: 'How many re-certifications are open, counted up to 1,000.' }),
-  recertifications: Type.Array(ListedIncident, { description: 'The incidents of the 5 that have been open longest.' }),
+  recertifications: Type.Array(ListedIncident, {
+    description: 'The incidents of the 5 re-certifications that have been open longest.',
+  }),
   decisions: Type.Array(ListedDecision, { description: 'The last 10 decisions.' }),
   differing_rows: Type.Array(DifferingRow, {
     description:
-      'Rows that differ from their log, as of the last comparisons; at most 20 from each. Decisions depend only on the log of evidence.',
+      'Rows that differ from their log, as of the last comparisons; about 20 at most from each comparison. Decisions depend only ' +
+      'on the log of evidence.',
   }),
   has: Presence,
 });
@@ -87,7 +90,8 @@ export const workspaceRoutes = {
     path: `${WORKSPACE}/overview`,
     access: 'viewer',
     compressed: true,
-    summary: 'Which agents could be promoted now and why others could not, pending approvals, and the last decisions.',
+    summary:
+      'Which agents could be promoted now, why others could not, pending approvals, open re-certifications, and the last decisions.',
     response: Overview,
   },
   'overview.usage': {
@@ -95,7 +99,7 @@ export const workspaceRoutes = {
     path: `${WORKSPACE}/overview/usage`,
     access: 'viewer',
     compressed: true,
-    summary: 'Runs, failures, tokens and cost by day in UTC, days without runs included, oldest first.',
+    summary: 'Runs, failures, tokens and cost by day in UTC, oldest first, including days without runs.',
     query: Type.Object(
       {
         days: Type.Optional(
@@ -116,7 +120,7 @@ export const workspaceRoutes = {
     path: `${WORKSPACE}/settings`,
     access: 'viewer',
     compressed: true,
-    summary: 'The workspace itself.',
+    summary: 'The name of the workspace, and when it was created.',
     response: WorkspaceFacts,
   },
   'workspace.rename': {
@@ -133,7 +137,7 @@ export const workspaceRoutes = {
     path: `${WORKSPACE}/settings/retention`,
     access: 'viewer',
     compressed: true,
-    summary: 'How many days runs are kept.',
+    summary: 'For how many days runs are kept.',
     response: RetentionFacts,
   },
   'retention.set': {
@@ -141,7 +145,9 @@ export const workspaceRoutes = {
     path: `${WORKSPACE}/settings/retention`,
     access: 'admin',
     compressed: true,
-    summary: 'Sets how many days runs are kept that are received from now on; recorded in the ledger as retention.changed.',
+    summary:
+      'Sets for how many days runs that arrive from now on are kept. An absent member stays unchanged. Recorded in the ledger as ' +
+      'retention.changed.',
     body: Type.Object(
       {
         trace_days: Type.Optional(keptDays('traces, OpenTelemetry exports and log records')),
