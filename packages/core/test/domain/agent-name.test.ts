@@ -12,7 +12,7 @@ describe('agent names', () => {
     ['a no-break space inside the name', 'support\u00a0bot'],
     ['an emoji with its variation selector', 'bot \u2764\ufe0f'],
     ['two joined emoji', '\u{1F469}\u200d\u{1F4BB} coder'],
-    ['a flag of tags', 'bot \u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}'],
+    ['a flag written with tag characters', 'bot \u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}'],
     ['an Arabic number sign', 'bot \u06001'],
   ])('accepts %s', (_, name) => expect(codes(name)).toEqual([]));
 
@@ -49,7 +49,7 @@ describe('agent names', () => {
     expect(problems.find((problem) => problem.code === code)!.message).toContain(position);
   });
 
-  test('reports every kind of problem, with at most five positions each', () => {
+  test('reports every kind of problem, and at most five positions of invisible characters', () => {
     const problems = agentNameProblems(` e\u0301${'\u200b'.repeat(9)}x`);
     expect(problems.map(({ code }) => code)).toEqual(['invisible_character', 'white_space_at_end', 'not_normalized']);
     expect(problems[0]!.message).toContain('position 8 and 4 more');

@@ -78,7 +78,7 @@ describe('attestations (DSSE, in-toto)', () => {
     for (const altered of cases) expect(open(altered, pair), JSON.stringify(altered)).toHaveProperty('fault');
   });
 
-  test('rejects a signed statement whose subject is not the decision in it', () => {
+  test('rejects a signed statement about another decision, or about something else', () => {
     const envelope = attestDecision({ ...decision, allowed: true }, [signerOf(pair)]);
     expect(open(envelope, pair)).toHaveProperty('fault', 'the statement is about another decision than the one it contains');
     const payload = new TextEncoder().encode(

@@ -44,7 +44,7 @@ describe('canonical JSON (RFC 8785)', () => {
     }
   });
 
-  test('applies every rule to values whose members are already in canonical order', () => {
+  test('applies the same rules to values whose members are already in canonical order', () => {
     expect(() => canonicalJson({ a: 1, b: ['\ud800'] })).toThrow(NotCanonicalError);
     expect(() => canonicalJson({ a: { b: [1, { c: undefined }] } })).toThrow(NotCanonicalError);
     expect(() => canonicalJson({ a: { toJSON: () => 'another' } })).toThrow(NotCanonicalError);
@@ -59,7 +59,7 @@ describe('canonical JSON (RFC 8785)', () => {
     expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"x":2}}'))).toBe('{"__proto__":{"x":2},"b":1}');
   });
 
-  test('gives a value the same text for any member order, and the text parses to the value', () => {
+  test('writes the same text if all members are in reverse order, and the text parses to the value', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false } as object), (value) => {
         const text = canonicalJson(value);
@@ -71,7 +71,7 @@ describe('canonical JSON (RFC 8785)', () => {
   });
 });
 
-/** The same value with the members of every object in another order. */
+/** The same value with the members of every object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;

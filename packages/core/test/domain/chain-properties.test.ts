@@ -59,11 +59,11 @@ function rootOf(rows: readonly Row[], size: number): Uint8Array {
   return tree.root();
 }
 
-/** The exported rows of a chain, and the index of any row but the last. */
+/** The exported rows of a chain, and the index of any row except the last. */
 const rowsWithPlace = chain.chain((rows) => fc.record({ rows: fc.constant(exported(rows)), place: fc.nat(rows.length - 2) }));
 
 describe('any audit chain', () => {
-  test('verifies unchanged, whatever the order of the members of its rows', () => {
+  test('verifies if it is unchanged, also with the members of its rows in reverse order', () => {
     fc.assert(
       fc.property(chain, (rows) => {
         expect(firstBad(exported(rows))).toBeUndefined();
@@ -72,7 +72,7 @@ describe('any audit chain', () => {
     );
   });
 
-  test('fails at the row in which any member was changed', () => {
+  test('fails at the row in which a member was changed', () => {
     fc.assert(
       fc.property(
         rowsWithPlace,
@@ -98,7 +98,7 @@ describe('any audit chain', () => {
     );
   });
 
-  test('verifies with its tail cut off, but its root differs from the root of the full chain', () => {
+  test('verifies without its last rows, but its root differs from the root of the complete chain', () => {
     fc.assert(
       fc.property(rowsWithPlace, ({ rows, place }) => {
         expect(firstBad(rows.slice(0, place + 1))).toBeUndefined();
@@ -127,7 +127,7 @@ describe('any audit chain', () => {
 
 describe('kept Countersign-Checkpoint header', () => {
   const root = fc.uint8Array({ minLength: 32, maxLength: 32 });
-  test('is parsed in any order, with or without its name, and with unknown parameters', () => {
+  test('is parsed with its heads in any order, with or without its name, and with unknown parameters', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), root, fc.maxSafeNat(), root, (size, one, more, other) => {
         const [audit, decisions] = [unsignedHeadText('audit', size, one), unsignedHeadText('decisions', more, other)];

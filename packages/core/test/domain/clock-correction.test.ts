@@ -43,11 +43,11 @@ describe('export of a key trail whose times step back', () => {
 
   test.each<[string, ClockCorrection[]]>([
     ['no step', []],
-    ['a step of another log', [{ decisions: step, audit: step }]],
-    ['a step at another size', [{ keys: { ...step, size: 2 } }]],
-    ['a step from another time', [{ keys: { ...step, before: '2045-01-01T00:00:00.000Z' } }]],
-    ['a step to a later time', [{ keys: { ...step, after: '2026-11-20T12:00:00.001Z' } }]],
-  ])('is invalid when the audit ledger allows only %s', async (_, corrections) => {
+    ['only a step of another log', [{ decisions: step, audit: step }]],
+    ['only a step at another size', [{ keys: { ...step, size: 2 } }]],
+    ['only a step from another time', [{ keys: { ...step, before: '2045-01-01T00:00:00.000Z' } }]],
+    ['only a step to a later time', [{ keys: { ...step, after: '2026-11-20T12:00:00.001Z' } }]],
+  ])('is invalid when the audit ledger allows %s', async (_, corrections) => {
     expect((await verified(corrections)).firstBad).toEqual({
       seq: 2,
       reason: expect.stringMatching(/no entry clock\.corrected of the audit ledger allows that/),

@@ -47,7 +47,7 @@ describe('clocks that agree', () => {
   test('are safe while they drift slowly', () => {
     const machine = new Machine();
     for (let minute = 0; minute < 300; minute += 1) {
-      machine.wallAheadMs += 6; // 100 millionths
+      machine.wallAheadMs += 6; // 6 ms in a minute: 100 millionths
       machine.databaseAheadMs += 6;
       expect(machine.advance(60_000)).toBeUndefined();
     }
@@ -93,7 +93,7 @@ describe("jump of the server's clock", () => {
     [10_000, JUMP_ACCEPTED_MS_MIN],
     [60_000, 60_000],
     [20 * 365 * 24 * HOUR, JUMP_ACCEPTED_MS_MAX],
-  ] as const)('by %i ms that the database shares is accepted after %i ms', ([ms, acceptedAfterMs]) => {
+  ] as const)('by %i ms, which the database shares, is accepted after %i ms', ([ms, acceptedAfterMs]) => {
     const machine = new Machine();
     machine.advance(3_000);
     machine.wallAheadMs = ms;
@@ -139,7 +139,7 @@ describe("jump of the database's clock", () => {
   });
 });
 
-test('for any sequence of jumps, each jump is a fault at once and correct clocks become safe again', () => {
+test('during any jumps, clocks that are apart or have jumped ahead are a fault at once, and correct clocks become safe again', () => {
   const step = fc.record({
     wall: fc.integer({ min: -2 * HOUR, max: 2 * HOUR }),
     database: fc.integer({ min: -2 * HOUR, max: 2 * HOUR }),

@@ -9,13 +9,13 @@ import { digests } from '../node-digests.ts';
 const TENANT = '3f1c2b7a-9d4e-4c58-8a60-5b1e7d0c9f24';
 const DEPTH = 200;
 
-/** The end of the value at the start of the text. */
+/** The end of the canonical value at the start of the text; NO_END if there is none. */
 function endOf(text: string, depth = DEPTH): number {
   const reader = new CanonicalText();
   return reader.open(text) ? reader.endOf(0, depth) : NO_END;
 }
 
-/** Tokens of JSON, and characters that it must not contain. */
+/** Tokens of JSON, valid and invalid ones, and other characters. */
 const fragments = [
   '"',
   '\\',
@@ -62,7 +62,7 @@ describe('reader of canonical text', () => {
     );
   });
 
-  test('reads a changed text to its end only if the result is canonical', () => {
+  test('reads a changed text to its end if and only if the result is canonical', () => {
     fc.assert(
       fc.property(values.chain(changed), (text) => {
         expect(endOf(text) === text.length && text !== '').toBe(isCanonical(text));
@@ -142,7 +142,7 @@ describe('chain verifier on the text of a row', () => {
     );
   });
 
-  test('accepts every row as it is written and reads its members', () => {
+  test('accepts every row as it is written, and reads its actor and its trace_id', () => {
     fc.assert(
       fc.property(linked, ({ entry, canonical, rowHash }) => {
         const chain = verifier();
@@ -155,7 +155,7 @@ describe('chain verifier on the text of a row', () => {
     );
   });
 
-  test('rejects a row with a wrong position, tenant, time, hash or set of members', () => {
+  test('rejects a row with a wrong position, tenant, time, hash or member', () => {
     const unlinked = {
       tenant_id: TENANT,
       id: TENANT,

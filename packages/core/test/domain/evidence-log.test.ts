@@ -25,7 +25,7 @@ describe('golden evidence log of the independent implementation', () => {
     expect(Buffer.from(tree.root()).toString('hex')).toBe(golden.root);
   });
 
-  test('yields the same evidence after every event', () => {
+  test('yields the same evidence for every question, after the events before it', () => {
     const state = new EvidenceState();
     for (const event of events) {
       state.apply(event);
@@ -35,7 +35,7 @@ describe('golden evidence log of the independent implementation', () => {
     expect(state.size).toBe(events.length);
   });
 
-  test('is a valid export of the evidence log, and not of another log', async () => {
+  test('is a valid export of the evidence log but not of another log, and is invalid with a gap', async () => {
     const lines = (values: unknown[]) =>
       async function* () {
         for (const value of values) yield Buffer.from(`${JSON.stringify(value)}\n`);

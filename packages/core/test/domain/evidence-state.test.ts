@@ -54,7 +54,7 @@ describe('an agent with many suites', () => {
     };
   });
 
-  /** Names of the newest OTHERS_MAX + 1 series but the decision's own, newest first, computed from the whole history. */
+  /** The names of the OTHERS_MAX + 1 newest series, except that of the decision, newest first, from the whole history. */
   const expectedOthers = (count: number, harnessId: string | null): string[] => {
     const history = sent.slice(0, count);
     const latestIndex = history.findLastIndex((each) => harnessId === null || each.harnessId === harnessId);
@@ -65,7 +65,7 @@ describe('an agent with many suites', () => {
   };
 
   test.each([1, 2, 6, 7, 8, 9, 50, 500, 2_000])(
-    'after %i evaluations, a decision names the latest of the other series',
+    'after %i evaluations, the evidence names the latest evaluations of the other series',
     (count) => {
       const state = stateAfter(sent.slice(0, count));
       for (const harness_id of [null, uuid(1_000_000), uuid(1_000_001)]) {
@@ -75,12 +75,12 @@ describe('an agent with many suites', () => {
     },
   );
 
-  test('keeps no more evaluations than decisions can name, however many names a sender uses', () => {
+  test('keeps a limited number of evaluations, however many names a sender uses', () => {
     const names = Array.from({ length: 10_000 }, (_, number): SentEvaluation => ({ suite: `suite ${number}`, harnessId: null }));
     expect(stateAfter(names).evaluationCount).toBeLessThan(OTHERS_MAX + 5);
   });
 
-  test('counts the evaluations that it keeps', () => {
+  test('counts the latest evaluation of every harness, and a limited number of others', () => {
     const harnesses = Array.from(
       { length: 100 },
       (_, number): SentEvaluation => ({ suite: 'same', harnessId: uuid(1_000_000 + number) }),

@@ -19,7 +19,7 @@ describe('evidence of a decision', () => {
     expect(evidenceFault(response, evidence, digests)).toBeUndefined();
   });
 
-  test('contradicts a verdict in which any member was changed', () => {
+  test('contradicts a decision in which a member that follows from it was changed', () => {
     for (const { evidence, response } of golden.cases) {
       for (const name of ['allowed', 'reason', 'event', 'evaluation_id', 'threshold', 'evaluation_age', 'checks', 'tenant_id']) {
         const fault = evidenceFault({ ...response, [name]: 'changed' }, evidence, digests);
@@ -28,7 +28,7 @@ describe('evidence of a decision', () => {
     }
   });
 
-  test('is not compared with the wording of messages', () => {
+  test('is not compared with the message of the decision', () => {
     const [{ evidence, response }] = golden.cases as [GoldenEvidence];
     expect(evidenceFault({ ...response, message: 'Other words.' }, evidence, digests)).toBeUndefined();
   });

@@ -47,7 +47,7 @@ describe('inexactness of JSON', () => {
     expect([unsignedZero(-1), unsignedZero(0.5)]).toEqual([-1, 0.5]);
   });
 
-  test('checks numbers of a million digits, and quickly', () => {
+  test('checks numbers of a million digits within the time limit of a test', () => {
     const zeros = '0'.repeat(1_000_000);
     expect(issuesIn(`[0.1${zeros}1]`)).toEqual(['/0 inexact_number']);
     expect(issuesIn(`[0.1${zeros}, 1${zeros}, 1${zeros}e-1000000, 0.${zeros}1e1000001, ${'9'.repeat(1_000_000)}]`)).toEqual([
@@ -56,7 +56,7 @@ describe('inexactness of JSON', () => {
     ]);
   });
 
-  test('reports repeated members at any depth, also when they are escaped', () => {
+  test('reports repeated members at any depth, also if a name is escaped', () => {
     expect(issuesIn('{"a":1,"b":{"c":1,"\\u0063":2},"a":3}')).toEqual(['/b/c repeated_member', '/a repeated_member']);
     expect(issuesIn('[{"a":1},{"a":1}]')).toEqual([]);
     expect(issuesIn('{"__proto__":1,"__proto__":2}')).toEqual(['/__proto__ repeated_member']);
@@ -70,7 +70,7 @@ describe('inexactness of JSON', () => {
     expect(issuesIn('{"a":"\\\\ud800"}')).toEqual([]);
   });
 
-  test('escapes pointers and ignores quotes and brackets inside strings', () => {
+  test('escapes names in pointers, and ignores quotes and brackets inside strings', () => {
     expect(issuesIn('{"a/b":{"~":[{"]":1e999}]},"\\"":"{\\"a\\":1,\\"a\\":2}"}')).toEqual(['/a~1b/~0/0/] inexact_number']);
   });
 

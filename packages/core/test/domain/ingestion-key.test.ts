@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { formatIngestionKey, parseIngestionKey, parseKeyPrefix, sentKey } from '../../src/domain/ingestion-key.ts';
 
 describe('ingestion keys', () => {
-  test('parses every key that it formats', () => {
+  test('a formatted key is parsed to the same kind, prefix and secret', () => {
     for (let round = 0; round < 200; round += 1) {
       const key = {
         kind: round % 2 === 0 ? ('live' as const) : ('read' as const),
@@ -29,14 +29,14 @@ describe('ingestion keys', () => {
     expect(parseIngestionKey(text)).toBeUndefined();
   });
 
-  test('accepts a prefix with or without aa_live_ or aa_read_', () => {
+  test('parses a prefix with or without aa_live_ or aa_read_, and rejects one that is too short', () => {
     expect(parseKeyPrefix('5f0c2a9be671')).toBe('5f0c2a9be671');
     expect(parseKeyPrefix('aa_live_5f0c2a9be671')).toBe('5f0c2a9be671');
     expect(parseKeyPrefix('aa_read_5f0c2a9be671')).toBe('5f0c2a9be671');
     expect(parseKeyPrefix('5f0c2a9be67')).toBeUndefined();
   });
 
-  test('prefers a Bearer token to X-Service-Key and ignores other schemes of Authorization', () => {
+  test('prefers a Bearer token to X-Service-Key, even a malformed one, and ignores other schemes of Authorization', () => {
     expect(sentKey('Bearer a', 'b')).toBe('a');
     expect(sentKey('bearer a', undefined)).toBe('a');
     expect(sentKey(undefined, 'b')).toBe('b');

@@ -40,7 +40,7 @@ function tree(size: number) {
 }
 
 describe('Merkle tree (RFC 6962)', () => {
-  test('has the same root over concatenated hashes and does not change them', () => {
+  test('has the same leaf hashes and root if they are computed from concatenated hashes, which stay unchanged', () => {
     for (const count of [1, 2, 4, 64]) {
       const rows = Array.from({ length: count }, (_, place) => sha256(data(place)));
       const leaves = rows.map((row) => leafHash(row, sha256));
@@ -99,7 +99,7 @@ describe('Merkle tree (RFC 6962)', () => {
 });
 
 describe('Merkle proofs', () => {
-  test('prove every leaf of every tree up to 70, and no other index or proof length', () => {
+  test('prove every leaf of every tree up to size 70, and fail with another index or proof length', () => {
     for (let size = 1; size <= 70; size += 1) {
       const { leaves, root, hashes } = tree(size);
       for (let index = 0; index < size; index += 1) {
@@ -112,7 +112,7 @@ describe('Merkle proofs', () => {
     }
   });
 
-  test('prove that every tree up to 70 is a prefix of every larger one, and fail when altered', () => {
+  test('prove that every tree up to size 70 is a prefix of every larger one, and fail when altered', () => {
     for (let second = 2; second <= 70; second += 1) {
       const { root, hashes } = tree(second);
       for (let first = 1; first < second; first += 1) {

@@ -6,7 +6,7 @@ describe('names that look alike', () => {
   test.each([
     ['case', 'Support-Bot', 'support-bot'],
     ['case, with letters whose capital looks like another letter', 'INVOICE', 'invoice'],
-    ['case, with letters that look like two', 'MEMO', 'memo'],
+    ['case, with a letter that looks like two letters', 'MEMO', 'memo'],
     ['Cyrillic \u0430 for a', 'support-\u0430gent', 'support-agent'],
     ['Cyrillic capital \u041d for H', '\u041dr-memo', 'Hr-memo'],
     ['Cyrillic capital \u041d for h, and case', '\u041dR-MEMO', 'hr-memo'],
@@ -38,7 +38,7 @@ describe('names that look alike', () => {
     ['another number', 'bot-2', 'bot-3'],
   ])('differ by %s', (_, a, b) => expect(lookAlike(a, b)).toBe(false));
 
-  test('the table of confusables is complete', () => {
+  test('the table of confusables has the expected number of characters', () => {
     const sources = CONFUSABLES.split(' ').flatMap((entry) => entry.split(':')[1]!.split('.'));
     expect(sources).toHaveLength(CONFUSABLES_COUNT);
   });

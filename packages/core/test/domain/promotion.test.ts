@@ -90,7 +90,7 @@ describe('promotion rules', () => {
     expect(recent?.message).toContain(words);
   });
 
-  test('compare, display and report the same rounded age', () => {
+  test('compare and display the same rounded age', () => {
     const ageHours = 1 + 0.1 / 3600;
     const verdict = decidePromotion({ ...good, evaluation: { ...evaluation, ageHours } }, { ...criteria, maxAgeHours: 1 });
     expect([verdict.allowed, roundedHours(ageHours)]).toEqual([false, 1.0001]);
@@ -99,7 +99,7 @@ describe('promotion rules', () => {
     expect([future.allowed, roundedHours(-1e-9)]).toEqual([false, -0.0001]);
   });
 
-  test('round ages away from zero to 4 decimals and keep ages that have no more', () => {
+  test('round ages away from zero to 4 decimals, and keep ages that have at most 4', () => {
     expect([0, 1.1, 71.9999, 72, 72.00001, 0.0004, -0.00001].map(roundedHours)).toEqual([
       0, 1.1, 71.9999, 72, 72.0001, 0.0004, -0.0001,
     ]);
@@ -119,7 +119,7 @@ describe('promotion rules', () => {
     );
   });
 
-  test('allow an age and a pass rate exactly at their limits', () => {
+  test('allow an age and a pass rate exactly at their limits, and a high-risk agent with an approval', () => {
     expect(decidePromotion({ ...good, evaluation: { ...evaluation, ageHours: 72, pass_rate: 80 } }, criteria).allowed).toBe(true);
     expect(decidePromotion({ ...good, agent: highRisk, approval: 'approved' }, criteria).allowed).toBe(true);
   });
