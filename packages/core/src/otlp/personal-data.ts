@@ -30,7 +30,7 @@ export function removePersonalIds(
   return found;
 }
 
-const BLANK = 0x2a;
+const ASTERISK = 0x2a;
 
 /** Tag of `string_value` in an AnyValue. */
 const STRING_VALUE = 0x0a;
@@ -48,11 +48,11 @@ export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): v
   for (let at = body.indexOf(STRING_VALUE); at !== -1; at = body.indexOf(STRING_VALUE, at + 1)) {
     const { length, start } = lengthAt(body, at + 1);
     if (!lengths.has(length) || start + length > body.length) continue;
-    if (texts.has(decoder.decode(body.subarray(start, start + length)))) body.fill(BLANK, start, start + length);
+    if (texts.has(decoder.decode(body.subarray(start, start + length)))) body.fill(ASTERISK, start, start + length);
   }
 }
 
-/** Reads a length, a varint that may be longer than necessary, and returns `start`, the position after it. */
+/** Reads a varint, which may be longer than necessary, as a length. `start` is the position after it. The length is -1 above ten bytes. */
 function lengthAt(body: Uint8Array, at: number): { length: number; start: number } {
   let length = 0;
   for (let place = 0; place < VARINT_BYTES_MAX; place += 1) {

@@ -4,7 +4,7 @@ export type Value = string | number | boolean | null | Value[] | { [name: string
 /** Attributes by name. Of duplicate names the last value is used. */
 export type Attributes = Map<string, Value>;
 
-/** Replaced values by name, because a later attribute had the same name. The body of the export still contains them. */
+/** By name: the values that a later attribute of the same name replaced. The body of the export still contains them. */
 const replaced = new WeakMap<Attributes, Map<string, Value[]>>();
 
 /** Adds an attribute. If its name is already in use, `valuesOf` still returns the replaced value. */
