@@ -61,7 +61,7 @@ test('approves, withdraws and rejects the evaluations of a high-risk agent, and 
   await page.getByRole('heading', { name: 'Changes since the last approved evaluation' }).waitFor();
   expect(await page.getByRole('table', { name: 'Changes' }).innerText()).toContain('-4');
   await decide(page, 'Reject', 'Worse than before.');
-  await page.getByText('Rejected. The agent cannot be promoted with this evaluation.').waitFor();
+  await page.getByText('Rejected. While the agent is high risk, it cannot be promoted with this evaluation.').waitFor();
   expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_rejected' });
 
   const acts = await workspace.server.database.sql<{ action: string }>(

@@ -7,7 +7,7 @@ import { lastWorkspace } from '../shell/last-workspace.ts';
 import { LoadingScreen } from '../shell/loading-screen.tsx';
 import { PublicPage } from './sign-in/public-page.tsx';
 
-/** `/`: redirects to the last visited workspace, or to the first one. */
+/** The page `/`: redirects to the last visited workspace, otherwise to the first. Without a membership, it shows a notice. */
 export function HomePage() {
   const session = useSession();
   if (session.data === undefined) {

@@ -107,7 +107,7 @@ function Rates({ rates, name }: { rates: ResponseBody<'agents.pass_rates'>; name
   if (rates.points.length > 0) return <PassRateChart rates={rates} />;
   return (
     <EmptyState title="No evaluations yet">
-      <p>An agent cannot be promoted without a recent passing evaluation. Send one:</p>
+      <p>An agent cannot be promoted without a recent passing evaluation. Send an evaluation:</p>
       <ExampleRequest
         path="/api/public/evaluations"
         body={{ name: 'nightly-regression', agent_name: name, status: 'passing', pass_rate: 92.5 }}

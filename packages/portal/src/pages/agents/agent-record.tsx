@@ -16,7 +16,7 @@ import { runColumns } from '../runs/run-columns.tsx';
 import styles from './agent-record.module.css';
 
 const SHOWN = '10';
-/** The list of approvals shows the pending ones by default. */
+/** Without this filter, the list of approvals shows only pending approvals. */
 const ALL_APPROVALS = { status: 'all' } as const;
 type ListOptions = { params: { workspace: string }; query: { agent_id: string; limit: string }; signal: AbortSignal };
 

@@ -17,13 +17,13 @@ import { useFilters } from '../../lists/use-filters.ts';
 
 type Agent = ListItem<'agents.list'>;
 
-/** The agents that reported runs or were evaluated. Archived agents are shown only with the filter. */
+/** The agents that reported runs or were evaluated. Archived agents are listed only if the filter includes them. */
 export function AgentsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['search', 'risk_level', 'archived']);
   return (
     <>
-      <PageHeader title="Agents" lead="All agents that reported a run or were evaluated, and whether each can be promoted now." />
+      <PageHeader title="Agents" lead="Agents that reported a run or were evaluated, and whether each can be promoted now." />
       <FilterBar filters={filters}>
         <FilterText filters={filters} name="search" label="Name" placeholder="Search by name" />
         <FilterSelect

@@ -11,19 +11,19 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [dialogOpen, setDialogOpen] = useState(false);
-  // The dialog keeps its action even if someone else archives the agent in the meantime.
-  const [archived, setArchived] = useState(false);
+  // Whether the dialog archives the agent. It keeps its action even if someone else archives or restores the agent meanwhile.
+  const [isArchiving, setIsArchiving] = useState(false);
   if (!useHasRole('admin')) return null;
   const ask = () => {
-    setArchived(agent.archived_at === null);
+    setIsArchiving(agent.archived_at === null);
     setDialogOpen(true);
   };
   const act = async (rationale: string) => {
     await call('agents.set_archived', {
       params: { workspace: workspace.id, agent: agent.id },
-      body: { archived, ...(rationale.trim() === '' ? {} : { rationale }) },
+      body: { archived: isArchiving, ...(rationale.trim() === '' ? {} : { rationale }) },
     });
-    toast.done(archived ? `${agent.name} archived.` : `${agent.name} restored.`);
+    toast.done(isArchiving ? `${agent.name} archived.` : `${agent.name} restored.`);
     await queries.invalidateQueries();
   };
   return (
@@ -34,15 +34,16 @@ export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> })
       <RationaleDialog
         opened={dialogOpen}
         onClose={() => setDialogOpen(false)}
-        title={archived ? `Archive ${agent.name}` : `Restore ${agent.name}`}
-        submit={archived ? 'Archive' : 'Restore'}
+        title={isArchiving ? `Archive ${agent.name}` : `Restore ${agent.name}`}
+        submit={isArchiving ? 'Archive' : 'Restore'}
         required={false}
         action={act}
       >
         <p className="soft">
-          {archived
-            ? 'The agent is hidden from the overview and the list of agents. Its records are kept, and promotion checks still work.'
-            : 'The agent is shown in the overview and the list of agents again.'}
+          {isArchiving
+            ? 'Archiving hides the agent in the list of agents and in the promotion status on the Overview page. ' +
+              'Its records are kept, and promotion checks still work.'
+            : 'Restoring shows the agent again in the list of agents and in the promotion status on the Overview page.'}
         </p>
       </RationaleDialog>
     </>

@@ -15,7 +15,7 @@ import styles from './agent-page.module.css';
 
 const TYPING_MS = 350;
 
-/** Runs a promotion check with the given criteria and records nothing. */
+/** A panel that runs promotion checks with criteria from its fields. Nothing is recorded. */
 export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();
   const [criteria, setCriteria] = useState<{ min_pass_rate: number | string; max_age_hours: number | string }>({
@@ -35,7 +35,7 @@ export function PromotionPreview({ agent }: { agent: ResponseBody<'agents.read'>
   const isInvalid = preview.isError && toProblem(preview.error).kind === 'invalid';
   return (
     <Panel title="Promotion preview" note="Runs a promotion check with these criteria. Nothing is recorded.">
-      <div className={styles.question}>
+      <div className={styles.criteria}>
         <NumberInput
           label="Required pass rate (%)"
           value={criteria.min_pass_rate}

@@ -18,25 +18,25 @@ const ACTIONS = {
   reject: {
     title: 'Reject evaluation',
     submit: 'Reject',
-    done: 'Rejected. The agent cannot be promoted with this evaluation.',
+    done: 'Rejected. While the agent is high risk, it cannot be promoted with this evaluation.',
     note: 'A rejection is final. This evaluation can never be approved.',
   },
   withdraw: {
     title: 'Withdraw approval',
     submit: 'Withdraw',
     done: 'Approval withdrawn. The evaluation is pending again.',
-    note: 'No promotion decision has used this approval yet. The evaluation will be pending again.',
+    note: 'No decision has allowed a promotion with this approval yet. After the withdrawal, the evaluation is pending again.',
   },
 } as const;
 
 const ROUTES = { approve: 'approvals.approve', reject: 'approvals.reject', withdraw: 'approvals.withdraw' } as const;
 
-/** The actions of an approver on an evaluation. */
+/** The buttons to approve, reject and withdraw, as far as the evaluation allows them, and their dialog. Approvers only. */
 export function ApprovalActions({ detail: { may, evaluation } }: { detail: ResponseBody<'approvals.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [openDialog, setOpenDialog] = useState<Action>();
-  // The dialog shows the action until its closing transition has ended.
+  // The dialog still shows this action while it closes, when openDialog is already undefined.
   const [shownAction, setShownAction] = useState<Action>('approve');
   if (!useHasRole('approver')) return null;
   const ask = (action: Action) => {

@@ -49,8 +49,8 @@ export function ApprovalPage() {
             {!data.is_latest && (
               <Notice kind="warning">
                 <p>
-                  This agent has a newer evaluation, which promotion checks use. A decision on this older one can affect only
-                  checks that name its harness.
+                  Promotion checks use a newer evaluation of this agent. Approving or rejecting this older evaluation can affect
+                  only checks that name its harness.
                 </p>
               </Notice>
             )}
@@ -63,7 +63,7 @@ export function ApprovalPage() {
               <EvaluationPanel detail={data} />
               <Panel
                 title="Promotion status"
-                note="Default rule: a passing evaluation within 72 hours, with a pass rate of at least 80 %."
+                note="Default criteria: an evaluation at most 72 hours old, with a pass rate of at least 80 %."
               >
                 <ConditionList
                   checks={data.standing.checks}
@@ -105,7 +105,7 @@ function EvaluationPanel({ detail: { evaluation, details, notes, approval, agent
               </Link>,
             ],
             ['Category', evaluation.category ?? '–'],
-            ['Approval requested by', approval === null ? undefined : <Actor key="asked" by={approval.requested_by} />],
+            ['Approval requested by', approval === null ? undefined : <Actor key="requester" by={approval.requested_by} />],
             ['Decided by', approval?.decided_by == null ? undefined : <Actor key="by" by={approval.decided_by} />],
             ['Decided', approval?.decided_at == null ? undefined : <RelativeTime key="at" at={approval.decided_at} />],
             [

@@ -18,7 +18,7 @@ const STATES = [
   { value: 'all', label: 'All' },
 ];
 
-/** Evaluations with a pending, approved or rejected approval, or with any. */
+/** The list of approvals: the pending ones by default, or the approved ones, the rejected ones or all. */
 export function ApprovalsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id']);
@@ -67,7 +67,7 @@ function NoApprovals({ status }: { status: string }) {
   if (status !== 'pending') {
     return (
       <EmptyState title={status === 'all' ? 'No approvals yet' : `No ${status} evaluations yet`}>
-        <p>This list shows each decision and who made it. The evaluation's page also shows the rationale.</p>
+        <p>This list shows who approved or rejected each evaluation. The page of an approval also shows the rationale.</p>
       </EmptyState>
     );
   }

@@ -24,7 +24,7 @@ function Value({ what, value }: { what: Detail['changes'][number]['what']; value
   return what === 'recorded_by' ? <Actor by={value} /> : <span className="break">{value}</span>;
 }
 
-/** Differences from the last approved evaluation of the agent before this one. */
+/** The differences between this evaluation and the one that was approved last among the agent's earlier evaluations. */
 export function Changes({ detail: { changes, last_approved: last } }: { detail: Detail }) {
   const { workspace } = useWorkspace();
   if (last === null) {
@@ -48,7 +48,7 @@ export function Changes({ detail: { changes, last_approved: last } }: { detail: 
       flush={changes.length > 0}
     >
       {changes.length === 0 ? (
-        <p className="soft">Nothing changed: the reported values, the sender and the models are the same.</p>
+        <p className="soft">No change in name, pass rate, status, category, harness, severity threshold, sender or models.</p>
       ) : (
         <DataTable
           label="Changes"

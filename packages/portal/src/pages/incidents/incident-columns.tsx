@@ -28,7 +28,7 @@ export const incidentColumns = (workspace: string): Column<Incident>[] => [
   { title: 'Opened', cell: ({ opened_at }) => <RelativeTime at={opened_at} /> },
 ];
 
-/** The state of a re-certification. */
+/** A badge with the state of an incident's re-certification, or `not required`. */
 export function RecertificationBadge({ state }: { state: Incident['recertification'] }) {
   if (state === 'none') return <span className="faint">not required</span>;
   return <Badge tone={state === 'open' ? 'warn' : 'good'}>{state}</Badge>;

@@ -99,7 +99,7 @@ function IncidentProperties({ incident }: { incident: Incident }) {
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-/** The open re-certification: what is needed to close it, and the button to close it. */
+/** A notice with what is needed to close the open re-certification. Approvers also get the button and the dialog to close it. */
 function RecertificationNotice({ incident }: { incident: Incident }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
@@ -112,7 +112,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
     toast.done('Re-certification closed. It no longer blocks the agent.');
     await queries.invalidateQueries();
   };
-  // The dialog stays open if someone else closes the re-certification in the meantime, and shows the error.
+  // The dialog is outside the notice, so it stays open and shows the error if someone else closes the re-certification meanwhile.
   return (
     <>
       {closing !== null && (

@@ -14,13 +14,13 @@ import { OpenIncident } from './open-incident.tsx';
 import { RecordViolation } from './record-violation.tsx';
 import { Violations } from './violations.tsx';
 
-/** Incidents and policy violations. */
+/** The page with a tab for incidents and a tab for policy violations. */
 export function IncidentsPage() {
   const admin = useHasRole('admin');
   const [opening, setOpening] = useState(false);
   const [recording, setRecording] = useState(false);
   const tab = useFilters(['tab']);
-  const shown = tab.values.tab ?? 'incidents';
+  const activeTab = tab.values.tab ?? 'incidents';
   return (
     <>
       <PageHeader
@@ -37,7 +37,7 @@ export function IncidentsPage() {
           )
         }
       />
-      <Tabs value={shown} onChange={(next) => tab.set({ tab: next === 'violations' ? next : undefined })} keepMounted={false}>
+      <Tabs value={activeTab} onChange={(next) => tab.set({ tab: next === 'violations' ? next : undefined })} keepMounted={false}>
         <Tabs.List mb="md">
           <Tabs.Tab value="incidents">Incidents</Tabs.Tab>
           <Tabs.Tab value="violations">Policy violations</Tabs.Tab>

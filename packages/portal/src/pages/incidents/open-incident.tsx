@@ -11,7 +11,7 @@ import { toast } from '../../toasts/toasts.tsx';
 
 const EMPTY_FORM = { agent: null as string | null, severity: 'high', description: '', recertify: true };
 
-/** Opens an incident against an agent. */
+/** A dialog that opens an incident against an agent. */
 export function OpenIncident({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

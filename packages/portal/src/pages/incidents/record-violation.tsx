@@ -11,7 +11,10 @@ import { toast } from '../../toasts/toasts.tsx';
 const EMPTY_FORM = { agent: null as string | null, policy: '', severity: 'medium', description: '', trace: '' };
 const FIELDS = ['agent_id', 'policy', 'severity', 'description', 'trace_id'];
 
-/** Records a policy violation of an agent. It does not block the agent, unlike an incident that requires re-certification. */
+/**
+ * A dialog that records a policy violation of an agent. Unlike an incident that requires re-certification, a violation does not block
+ * the agent.
+ */
 export function RecordViolation({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

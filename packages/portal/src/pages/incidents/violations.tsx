@@ -16,7 +16,7 @@ import { useFilters } from '../../lists/use-filters.ts';
 
 type Violation = ListItem<'violations.list'>;
 
-/** The policy violations in the ledger. */
+/** The list of the policy violations in the audit ledger. */
 export function Violations() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id']);
@@ -41,7 +41,7 @@ export function Violations() {
           keyOf={({ id }) => id}
           empty={
             <EmptyState title="No policy violations">
-              <p>An admin can record a violation here. A guardrail can also send one to the ledger:</p>
+              <p>An admin can record a violation here. A guardrail can also send violations to the ledger:</p>
               <ExampleRequest
                 path="/api/public/audit"
                 body={{

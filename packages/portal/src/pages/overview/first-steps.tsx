@@ -11,18 +11,18 @@ import { MintKey } from '../keys/mint-key.tsx';
 import { type NewKey, NewKeyDialog } from '../keys/new-key-dialog.tsx';
 import styles from './first-steps.module.css';
 
-/** The onboarding steps of a new workspace. An open page keeps them after the first decision; a page opened later omits them. */
+/** The onboarding steps of a workspace without decisions. After the first decision, they stay until the person leaves the page. */
 export function FirstSteps({ overview: { has, decisions } }: { overview: ResponseBody<'overview.read'> }) {
   const { workspace, role } = useWorkspace();
   const [isOnboarding] = useState(!has.decisions);
   const [minting, setMinting] = useState(false);
   const [shown, setShown] = useState<NewKey>();
   if (!isOnboarding) return null;
-  const steps: { title: string; done: boolean; how: ReactNode }[] = [
+  const steps: { title: string; done: boolean; instructions: ReactNode }[] = [
     {
       title: 'Mint an ingestion key',
       done: has.keys,
-      how:
+      instructions:
         role === 'admin' ? (
           <Button onClick={() => setMinting(true)}>Mint key</Button>
         ) : (
@@ -32,17 +32,17 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
     {
       title: 'Report a run',
       done: has.runs,
-      how: <ExampleRequest path="/api/public/traces" scope="telemetry" body={TRACE} />,
+      instructions: <ExampleRequest path="/api/public/traces" scope="telemetry" body={TRACE} />,
     },
     {
       title: 'Record an evaluation',
       done: has.evaluations,
-      how: <ExampleRequest path="/api/public/evaluations" scope="evaluations" body={EVALUATION} />,
+      instructions: <ExampleRequest path="/api/public/evaluations" scope="evaluations" body={EVALUATION} />,
     },
     {
       title: 'Request a promotion decision',
       done: has.decisions,
-      how: <ExampleRequest path="/api/public/governance/promotion-check" scope="governance" body={PROMOTION_CHECK} />,
+      instructions: <ExampleRequest path="/api/public/governance/promotion-check" scope="governance" body={PROMOTION_CHECK} />,
     },
   ];
   const next = steps.findIndex(({ done }) => !done);
@@ -50,10 +50,10 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
   return (
     <Panel
       title="First steps"
-      note="One key and three requests lead from a first run to a signed decision. Completed steps are checked off automatically."
+      note="To get a signed decision, you need one key and three requests. Completed steps are checked off automatically."
     >
       <ol className={styles.steps}>
-        {steps.map(({ title, done, how }, index) => (
+        {steps.map(({ title, done, instructions }, index) => (
           <li key={title} data-done={done || undefined}>
             {done ? <IconCircleCheckFilled size={20} aria-hidden /> : <IconCircle size={20} aria-hidden />}
             <div>
@@ -61,7 +61,7 @@ export function FirstSteps({ overview: { has, decisions } }: { overview: Respons
                 {title}
                 {done && <span className="visually-hidden"> (done)</span>}
               </h3>
-              {index === next && how}
+              {index === next && instructions}
             </div>
           </li>
         ))}

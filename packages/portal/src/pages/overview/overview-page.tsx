@@ -19,15 +19,15 @@ const AGENTS_SHOWN = 8;
 /** At least this many promotable agents are shown, or all of them if there are fewer. */
 const PROMOTABLE_SHOWN_MIN = 3;
 
-/** The polling interval while the first steps are shown. */
+/** The polling interval until the workspace has a decision. */
 const FIRST_STEPS_MS = 3_000;
 
-/** The state of the workspace: promotion status, pending items, usage and latest decisions. */
+/** The overview page: differing rows, first steps, promotion status, pending items, usage and latest decisions. */
 export function OverviewPage() {
   const { workspace } = useWorkspace();
   const overview = useQuery({
     ...overviewQuery(workspace.id),
-    // The first steps are checked off while the page is visible. A hidden page does not poll.
+    // Polling checks off the first steps. React Query does not poll while the page is hidden.
     refetchInterval: ({ state }) => (state.data?.has.decisions === false ? FIRST_STEPS_MS : false),
   });
   if (overview.data === undefined) {
@@ -54,7 +54,7 @@ export function OverviewPage() {
           <div className={styles.columns}>
             <Panel
               title="Promotion status"
-              note="Default rule: a passing evaluation within 72 hours, with a pass rate of at least 80 %."
+              note="Default criteria: an evaluation at most 72 hours old, with a pass rate of at least 80 %."
               actions={
                 <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
                   All agents
@@ -81,7 +81,7 @@ export function OverviewPage() {
   );
 }
 
-/** Selects blocked and promotable agents in their given order, so that both kinds are shown. */
+/** Selects up to AGENTS_SHOWN agents: first blocked ones, then promotable ones, each kind in the given order. */
 function selectAgents(agents: ResponseBody<'overview.read'>['agents']) {
   const promotable = agents.filter(({ standing }) => standing.promotable).length;
   const blockedShown = AGENTS_SHOWN - Math.min(promotable, PROMOTABLE_SHOWN_MIN);

@@ -7,7 +7,7 @@ import { Panel } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import styles from './pending-list.module.css';
 
-/** Pending approvals, then open re-certifications, each oldest first. */
+/** A panel with the oldest pending approvals, then the oldest open re-certifications. Both lists show the oldest first. */
 export function PendingList({ overview }: { overview: ResponseBody<'overview.read'> }) {
   const { workspace } = useWorkspace();
   const { approvals, approvals_pending, recertifications, recertifications_open } = overview;
@@ -41,12 +41,12 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
           </li>
         ))}
       </ul>
-      <MoreLink shown={approvals.length} all={approvals_pending} to="/w/$workspace/approvals" label="approvals" />
+      <MoreLink shown={approvals.length} all={approvals_pending} to="/w/$workspace/approvals" label="pending approvals" />
       <MoreLink
         shown={recertifications.length}
         all={recertifications_open}
         to="/w/$workspace/incidents"
-        label="re-certifications"
+        label="open re-certifications"
       />
     </Panel>
   );

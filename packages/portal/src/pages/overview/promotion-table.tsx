@@ -9,7 +9,7 @@ import { DataTable, rowLink } from '../../lists/data-table.tsx';
 
 type Agent = ListItem<'agents.list'>;
 
-/** Agents with their promotion status and the reasons. */
+/** A table of agents with their promotion status and, for a blocked agent, the reasons. */
 export function PromotionTable({ agents }: { agents: readonly Agent[] }) {
   const { workspace } = useWorkspace();
   return (
