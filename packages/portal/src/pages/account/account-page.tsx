@@ -33,7 +33,9 @@ export function AccountPage() {
           </Panel>
         ) : (
           <Panel title="Password">
-            <p>You have no password yet. Ask an admin of this workspace for a password reset link to set one.</p>
+            <p>
+              You have no password yet. Ask an admin of your workspace, or the operator of this server, for a password reset link.
+            </p>
           </Panel>
         )}
       </div>
@@ -125,7 +127,7 @@ function Sessions() {
   return (
     <Panel
       title="Sessions"
-      note="Devices where you are signed in. If you do not recognize one, end its session and change your password."
+      note="Browsers where you are signed in. If you do not recognize a session, end it and change your password."
       flush
     >
       {sessions.isError ? (

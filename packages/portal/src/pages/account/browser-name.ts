@@ -13,7 +13,7 @@ const SYSTEMS: readonly [RegExp, string][] = [
   [/Linux/, 'Linux'],
 ];
 
-/** Browser and system from a User-Agent header, or the header itself, shortened, if the browser is unknown. */
+/** The browser and operating system that a User-Agent header names. If the browser is unknown, the first 40 characters of the header. */
 export function browserName(userAgent: string | null): string {
   if (userAgent === null) return 'Unknown browser';
   const browser = BROWSERS.find(([pattern]) => pattern.test(userAgent))?.[1];

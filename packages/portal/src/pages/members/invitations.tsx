@@ -9,7 +9,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
-/** The open invitations. */
+/** A panel with the pending invitations. Renders nothing if there are none. */
 export function Invitations() {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

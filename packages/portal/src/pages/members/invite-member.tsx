@@ -6,11 +6,11 @@ import { useWorkspace } from '../../api/session.ts';
 import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 
-/** Creates an invitation. The admin gets a one-time link to share. */
+/** A dialog that creates an invitation. The admin gets a one-time link to share. */
 export function InviteMember(props: {
   opened: boolean;
   onClose: () => void;
-  onShow: (link: ResponseBody<'invitations.create'>, what: string) => void;
+  onShow: (link: ResponseBody<'invitations.create'>, title: string) => void;
 }) {
   const { opened, onClose, onShow } = props;
   const { workspace } = useWorkspace();

@@ -10,13 +10,13 @@ import { toast } from '../../toasts/toasts.tsx';
 
 type Member = ListItem<'members.list'>;
 
-/** The actions of an admin on a member: password reset and removal. */
+/** The menu of an admin for a member: a password reset link and the removal. On their own row, admins can only leave. */
 export function MemberMenu({
   member,
   onShow,
 }: {
   member: Member;
-  onShow: (link: ResponseBody<'members.reset_password'>, what: string) => void;
+  onShow: (link: ResponseBody<'members.reset_password'>, title: string) => void;
 }) {
   const { workspace, person } = useWorkspace();
   const queries = useQueryClient();

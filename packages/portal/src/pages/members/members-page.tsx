@@ -25,7 +25,7 @@ export function MembersPage() {
   const [inviting, setInviting] = useState(false);
   const [shown, setShown] = useState<OneTimeLink>();
   const members = useQuery(membersQuery(workspace.id));
-  const show = (link: ResponseBody<'invitations.create'>, what: string) => setShown({ ...link, what });
+  const show = (link: ResponseBody<'invitations.create'>, title: string) => setShown({ ...link, title });
   return (
     <>
       <PageHeader
@@ -56,7 +56,7 @@ export function MembersPage() {
   );
 }
 
-const columnsOf = (admin: boolean, show: (link: ResponseBody<'invitations.create'>, what: string) => void): Column<Member>[] => [
+const columnsOf = (admin: boolean, show: (link: ResponseBody<'invitations.create'>, title: string) => void): Column<Member>[] => [
   {
     title: 'Name',
     wide: true,
@@ -73,7 +73,7 @@ const columnsOf = (admin: boolean, show: (link: ResponseBody<'invitations.create
   ...(admin ? [{ title: 'Actions', cell: (member: Member) => <MemberMenu member={member} onShow={show} /> }] : []),
 ];
 
-/** A member's role. Selecting another one changes it immediately. The server does not let the last admin change to another role. */
+/** A selector for a member's role. A selection changes the role immediately. The server does not let the last admin lose the role. */
 function RoleSelect({ member }: { member: Member }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

@@ -5,7 +5,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { Snippet } from '../../components/snippet.tsx';
 
 /** A new one-time link with the title of its dialog. */
-export type OneTimeLink = ResponseBody<'invitations.create'> & { what: string };
+export type OneTimeLink = ResponseBody<'invitations.create'> & { title: string };
 
 /** Shows a new one-time link. Only its button closes the dialog, because the link is not shown again. */
 export function OneTimeLinkDialog({ shown, onClose }: { shown: OneTimeLink | undefined; onClose: () => void }) {
@@ -13,7 +13,7 @@ export function OneTimeLinkDialog({ shown, onClose }: { shown: OneTimeLink | und
     <Modal
       opened={shown !== undefined}
       onClose={onClose}
-      title={shown?.what}
+      title={shown?.title}
       size="lg"
       closeOnClickOutside={false}
       closeOnEscape={false}
@@ -21,9 +21,9 @@ export function OneTimeLinkDialog({ shown, onClose }: { shown: OneTimeLink | und
     >
       {shown !== undefined && (
         <div className="stack">
-          <Notice kind="warning" title="Copy it now. It is shown only once.">
+          <Notice kind="warning" title="Copy the link now. It is shown only once.">
             <p>
-              Send the link over a secure channel. It works once and expires <RelativeTime at={shown.expires_at} />.
+              Send the link over a secure channel. The link works once and expires <RelativeTime at={shown.expires_at} />.
             </p>
           </Notice>
           <Snippet text={window.location.origin + shown.path} what="one-time link" />

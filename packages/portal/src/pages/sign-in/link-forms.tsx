@@ -6,17 +6,17 @@ import { ProblemNotice } from '../../components/problem-notice.tsx';
 import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 
-/** The props of the forms of a one-time link: the link, its secret, and the action after the sign-in. */
+/** The props of the forms of a one-time link: the link, its token, and the action after the sign-in. */
 export interface LinkFormProps {
   link: ResponseBody<'links.show'>;
   token: string;
-  signedIn: (session: ResponseBody<'links.sign_in'>) => void;
+  onSignedIn: (session: ResponseBody<'links.sign_in'>) => void;
 }
 
 const PASSWORD_HINT = 'At least 12 characters. Several uncommon words make a strong password.';
 
-/** Creates the first admin of a new workspace or of the link's workspace. */
-export function SetUp({ link, token, signedIn }: LinkFormProps) {
+/** The form that creates the first admin, either of a new workspace or of the link's workspace. */
+export function SetUp({ link, token, onSignedIn }: LinkFormProps) {
   const [values, setValues] = useState({ workspace_name: '', email: link.email ?? '', name: '', password: '' });
   const set = (member: keyof typeof values) => (value: string) => setValues({ ...values, [member]: value });
   const mutation = useMutation({
@@ -27,7 +27,7 @@ export function SetUp({ link, token, signedIn }: LinkFormProps) {
       });
     },
     meta: { errorShownInForm: true },
-    onSuccess: signedIn,
+    onSuccess: onSignedIn,
   });
   return (
     <>
@@ -72,21 +72,21 @@ export function SetUp({ link, token, signedIn }: LinkFormProps) {
   );
 }
 
-/** Joins a workspace with a new or an existing account. */
-export function AcceptInvitation({ link, token, signedIn }: LinkFormProps) {
+/** The form with which a person joins a workspace, with a new or an existing account. */
+export function AcceptInvitation({ link, token, onSignedIn }: LinkFormProps) {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const mutation = useMutation({
     mutationFn: () =>
       call('links.accept_invitation', { body: { token, password, ...(link.has_account ? {} : { name: name.trim() }) } }),
     meta: { errorShownInForm: true },
-    onSuccess: signedIn,
+    onSuccess: onSignedIn,
   });
   return (
     <>
       <p className="soft">
-        You have been invited to <strong>{link.workspace?.name}</strong> as {link.role === 'viewer' ? 'a' : 'an'} {link.role} with
-        the address {link.email}.{link.has_account && ' You already have an account. Enter its password.'}
+        You have been invited to <strong>{link.workspace?.name}</strong> as {link.role === 'viewer' ? 'a' : 'an'} {link.role}. The
+        invitation is for {link.email}.{link.has_account && ' You already have an account. Enter its password.'}
       </p>
       <Form
         onSubmit={() => mutation.mutate()}
@@ -115,13 +115,13 @@ export function AcceptInvitation({ link, token, signedIn }: LinkFormProps) {
   );
 }
 
-/** Replaces a lost password. */
-export function ResetPassword({ link, token, signedIn }: LinkFormProps) {
+/** The form that sets a new password, also the first one of an account without a password. */
+export function ResetPassword({ link, token, onSignedIn }: LinkFormProps) {
   const [password, setPassword] = useState('');
   const mutation = useMutation({
     mutationFn: () => call('links.reset_password', { body: { token, password } }),
     meta: { errorShownInForm: true },
-    onSuccess: signedIn,
+    onSuccess: onSignedIn,
   });
   return (
     <>
@@ -141,12 +141,12 @@ export function ResetPassword({ link, token, signedIn }: LinkFormProps) {
   );
 }
 
-/** Signs in with only the link. The sign-in needs a click, so that programs that preview links do not use up the link. */
-export function SignInByLink({ link, token, signedIn }: LinkFormProps) {
+/** A button that signs in with only the link. A click is required, so that programs that preview links do not use up the link. */
+export function SignInByLink({ link, token, onSignedIn }: LinkFormProps) {
   const mutation = useMutation({
     mutationFn: () => call('links.sign_in', { body: { token } }),
     meta: { errorShownInForm: true },
-    onSuccess: signedIn,
+    onSuccess: onSignedIn,
   });
   return (
     <>

@@ -19,13 +19,13 @@ const TITLES: Record<ShownLink['purpose'], string> = {
   sign_in: 'Sign in with a link',
 };
 
-/** Pasting another link over the current one changes only the fragment, so the page stays loaded. */
+/** If a person pastes another link into the address bar, only the fragment changes. The browser does not load the page again. */
 const subscribeToHash = (listener: () => void) => {
   window.addEventListener('hashchange', listener);
   return () => window.removeEventListener('hashchange', listener);
 };
 
-/** The token after the #, unchanged if it is not valid percent-encoding. */
+/** The token after the #, with percent-encoding decoded. A token with invalid percent-encoding is returned unchanged. */
 function readToken(): string {
   const text = window.location.hash.slice(1);
   try {
@@ -35,7 +35,7 @@ function readToken(): string {
   }
 }
 
-/** `/link#…`: the form for a one-time link. The secret is in the fragment, so it does not appear in server logs. */
+/** `/link#…`: the form for a one-time link. The token is in the fragment, so it does not appear in server logs. */
 export function LinkPage() {
   const token = useSyncExternalStore(subscribeToHash, readToken);
   const navigate = useNavigate();
@@ -45,7 +45,7 @@ export function LinkPage() {
     enabled: token !== '',
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const signedIn = ({ workspace_id: workspace, ...session }: ResponseBody<'links.sign_in'>) => {
+  const openWorkspace = ({ workspace_id: workspace, ...session }: ResponseBody<'links.sign_in'>) => {
     queryClient.clear();
     queryClient.setQueryData(sessionQuery.queryKey, session);
     announceSessionChange();
@@ -56,7 +56,7 @@ export function LinkPage() {
   if (link.data !== undefined) {
     return (
       <PublicPage title={TITLES[link.data.purpose]}>
-        <LinkForm key={token} link={link.data} token={token} signedIn={signedIn} />
+        <LinkForm key={token} link={link.data} token={token} onSignedIn={openWorkspace} />
       </PublicPage>
     );
   }

@@ -10,7 +10,7 @@ import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import { PublicPage } from './public-page.tsx';
 
-/** The sign-in form. Returns to the page that required the sign-in. */
+/** The sign-in page. After the sign-in, it opens the page in `to` that required the sign-in, or `/`. */
 export function SignInPage() {
   const { to } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
@@ -56,14 +56,14 @@ export function SignInPage() {
           visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
         />
       </Form>
-      <p className="faint">Forgot your password? Ask an admin of your workspace for a one-time link to set a new one.</p>
+      <p className="faint">Forgot your password? Ask an admin of your workspace for a password reset link.</p>
       <p className="faint">
-        No account yet? Ask an admin for an invitation. A new server gives its operator a set-up link when it starts, or with the
-        command <code>countersign-server workspace create</code>.
+        No account yet? Ask an admin for an invitation. A new server gives its operator a set-up link when it starts. The command{' '}
+        <code>countersign-server workspace create</code> also prints a set-up link.
       </p>
     </PublicPage>
   );
 }
 
-/** Only paths of this portal are allowed as redirect targets. */
+/** Whether a redirect target is a path of this portal. Other targets are ignored. */
 const isOwnPath = (to: string): boolean => to.startsWith('/') && !to.startsWith('//') && !to.startsWith('/\\');

@@ -23,19 +23,19 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
   const queries = useQueryClient();
   const admin = useHasRole('admin');
   const [pending, setPending] = useState<PendingAction>();
-  const [shown, setShown] = useState<ResponseBody<'decision_keys.show'>>();
+  const [shownKey, setShownKey] = useState<ResponseBody<'decision_keys.show'>>();
   const close = () => setPending(undefined);
   const params = { workspace: workspace.id };
-  const key = pending !== undefined && 'key' in pending ? pending.key.key_id : '';
+  const keyId = pending !== undefined && 'key' in pending ? pending.key.key_id : '';
   const liveCount = keys.filter(({ state }) => state !== 'retired').length;
-  const show = async () => setShown(await call('decision_keys.show', { params: { ...params, key } }));
+  const show = async () => setShownKey(await call('decision_keys.show', { params: { ...params, key: keyId } }));
   const rotate = async () => {
     await call('decision_keys.rotate', { params });
     toast.done('Key created. It starts signing when you retire the current key.');
     await queries.invalidateQueries({ queryKey: ['signing'] });
   };
   const retire = async () => {
-    const { signing } = await call('decision_keys.retire', { params: { ...params, key } });
+    const { signing } = await call('decision_keys.retire', { params: { ...params, key: keyId } });
     toast.done(`Key retired. ${signing} now signs decisions.`);
     await queries.invalidateQueries({ queryKey: ['signing'] });
   };
@@ -83,14 +83,14 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
             : []),
         ]}
       />
-      {shown !== undefined && (
+      {shownKey !== undefined && (
         <div className="stack tight" style={{ padding: 16 }}>
           <p>
-            Decision key <code>{shown.key_id}</code>, 64 hex digits. Store it only where your verifiers run.
+            Decision key <code>{shownKey.key_id}</code>, 64 hex digits. Store it only where your verifiers run.
           </p>
-          <Snippet text={shown.decision_key} what="decision key" />
+          <Snippet text={shownKey.decision_key} what="decision key" />
           <div>
-            <Button variant="default" size="xs" onClick={() => setShown(undefined)}>
+            <Button variant="default" size="xs" onClick={() => setShownKey(undefined)}>
               Hide
             </Button>
           </div>
@@ -113,20 +113,20 @@ export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
         action={rotate}
       >
         <p className="soft">
-          This creates a second key. Give it to your verifiers, then retire the current key. From then on the new key signs. The
-          old key still verifies old decisions.
+          This creates a second key. Give the second key to your verifiers, then retire the current key. From then on, the second
+          key signs decisions. The retired key still verifies earlier decisions.
         </p>
       </ConfirmDialog>
       <ConfirmDialog
         opened={pending?.action === 'retire'}
         onClose={close}
-        title={`Retire ${key}?`}
+        title={`Retire ${keyId}?`}
         submit="Retire"
         danger
         action={retire}
       >
         <p className="soft">
-          The other key signs new decisions from then on. Verifiers that do not have the other key will reject them.
+          From then on, the other key signs new decisions. Verifiers without the other key will reject new decisions.
         </p>
       </ConfirmDialog>
     </Panel>

@@ -8,7 +8,7 @@ import { Snippet } from '../../components/snippet.tsx';
 
 const NOTE =
   'With this file, countersign gate --trust trust.json accepts only decisions of this workspace. The file contains no secret. ' +
-  'Download it again after each key rotation.';
+  'Download it again when the public keys above change.';
 
 /** The trust file of the workspace for `countersign gate --trust`, to copy or download. */
 export function TrustFile({ keys }: { keys: ResponseBody<'signing.read'>['public_keys'] }) {
