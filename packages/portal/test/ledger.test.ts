@@ -55,7 +55,7 @@ test('a verification can be cancelled', async () => {
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
   await page.getByText('0 of 1 entries').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByText('Cancelled after 0 entries').waitFor();
+  await page.getByText('Canceled after 0 entries').waitFor();
 });
 
 test('keeps filters in the URL and downloads the unfiltered ledger', async () => {

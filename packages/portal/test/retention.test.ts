@@ -6,7 +6,7 @@ test('an admin sets how long runs are kept and confirms a short period', async (
   const { page } = await workspace.visit('admin', 'settings');
   const main = page.getByRole('main');
   await main.getByText('Kept forever').first().waitFor();
-  const confirmation = main.getByRole('checkbox', { name: /Less than 183 days/ });
+  const confirmation = main.getByRole('checkbox', { name: /less than 183 days/ });
   await main.getByLabel('Keep traces for (days)').fill('365');
   await main.getByLabel('Keep telemetry events for (days)').fill('ninety');
   expect(await confirmation.count()).toBe(0);

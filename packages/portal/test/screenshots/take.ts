@@ -149,7 +149,7 @@ async function dialogs(page: Page, workspace: string, suffix: string): Promise<v
   await save(page, `mint-refused-${suffix}`);
   await page.getByRole('textbox', { name: 'Name' }).fill(`ci-deploy-${suffix}`);
   await page.getByRole('button', { name: 'Mint', exact: true }).click();
-  await page.getByText('Copy it now').waitFor();
+  await page.getByText('Copy the key now').waitFor();
   await save(page, `mint-shown-${suffix}`);
   await page.goto(`/w/${workspace}/ledger`);
   await page.getByRole('button', { name: 'Verify', exact: true }).click();

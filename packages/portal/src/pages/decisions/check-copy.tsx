@@ -6,7 +6,7 @@ import type { PublicKeys } from '../../proof/public-keys.ts';
 import styles from './decision-page.module.css';
 import { FindingItem } from './finding-item.tsx';
 
-/** Verifies a copy of this decision from elsewhere, such as a CI log or an auditor. */
+/** A panel that verifies a pasted copy of this decision, for example from a CI log. */
 export function CheckCopy({
   keys,
   decisionKey,

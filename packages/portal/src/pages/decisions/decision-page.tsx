@@ -76,7 +76,7 @@ export function DecisionPage() {
             </div>
             <Panel
               title="Signed document"
-              note="Shown with indentation. The button Signed JSON downloads the exact text. Hash and signature cover its canonical form."
+              note="Shown with indentation. The Signed JSON button downloads the exact text. Hash and signature cover the canonical form."
             >
               <Snippet text={JSON.stringify(data.decision, null, 2)} what="the decision as JSON" />
             </Panel>
@@ -87,7 +87,7 @@ export function DecisionPage() {
   );
 }
 
-/** An age as text: minutes below one hour, days from two days on, otherwise hours. */
+/** An age in words: minutes if it is less than one hour, hours if it is less than two days, otherwise days. */
 function formatAge(hours: number): string {
   if (hours < 1 / 60) return 'less than a minute';
   if (hours < 1) return `${Math.round(hours * 60)} min`;

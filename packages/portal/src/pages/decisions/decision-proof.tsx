@@ -34,7 +34,10 @@ export function DecisionProof({ decision }: { decision: ResponseBody<'decisions.
   const isValid = Object.values(findings).every(({ passed }: Finding) => passed) && decision.altered === null;
   return (
     <div className="stack">
-      <Panel title="Proof" note="Verified in this browser, with the code of the command line and the public keys of this server.">
+      <Panel
+        title="Proof"
+        note="Verified in this browser, with the same code as the command line and the public keys of this server."
+      >
         <div className="stack">
           <Notice
             kind={isValid ? 'good' : 'problem'}
@@ -68,7 +71,7 @@ function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => 
     mutationFn: () => call('decision_keys.show', { params: { workspace: workspace.id, key: keyId } }),
     meta: { errorShownInForm: true },
   });
-  if (!admin) return <p>Requires the decision key, which only an admin can load.</p>;
+  if (!admin) return <p>This check requires the decision key. Only an admin can load the key.</p>;
   const act = async () => {
     const { decision_key } = await load.mutateAsync();
     const key = decisionKeyBytes(decision_key);
@@ -76,7 +79,7 @@ function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => 
   };
   return (
     <>
-      <p>Requires decision key {keyId}. The key stays in this page and is discarded when you leave the page.</p>
+      <p>This check requires decision key {keyId}. The key stays in this browser and is discarded after you leave the page.</p>
       <Button variant="default" size="compact-sm" mt={6} onClick={() => setDialogOpen(true)}>
         Load key and verify
       </Button>

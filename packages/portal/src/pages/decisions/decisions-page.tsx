@@ -57,8 +57,8 @@ export function DecisionsPage() {
           empty={
             <EmptyState title="No decisions yet">
               <p>
-                A deployment requests a decision before it promotes an agent. Each decision is listed here with its reason and
-                signature. Request one:
+                A deployment requests a decision before it promotes an agent. Each decision is signed and listed here with its
+                reason. Request a decision:
               </p>
               <ExampleRequest
                 path="/api/public/governance/promotion-check"

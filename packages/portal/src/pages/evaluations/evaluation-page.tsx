@@ -65,7 +65,8 @@ export function EvaluationPage() {
             {data.agent !== null && data.latest_of_agent !== id && (
               <Notice kind="quiet">
                 <p>
-                  This agent has a newer evaluation. Only promotion checks that name the harness of this one can still use it.
+                  Promotion checks use a newer evaluation of this agent. Only checks that name the harness of this evaluation can
+                  still use this evaluation.
                 </p>
               </Notice>
             )}

@@ -6,7 +6,7 @@ import { DataTable } from '../../lists/data-table.tsx';
 import { TableSkeleton } from '../../lists/table-skeleton.tsx';
 import { runColumns } from '../runs/run-columns.tsx';
 
-/** The latest runs of an agent in a time range. */
+/** A table of the latest runs of an agent in a time range, at most 8. */
 export function LatestRuns({ agent, from, to }: { agent: string; from: string | null; to: string }) {
   const { workspace } = useWorkspace();
   const runs = useQuery({

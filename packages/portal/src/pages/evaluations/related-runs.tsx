@@ -23,11 +23,12 @@ export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
             'before this evaluation'
           ) : (
             <>
-              since its previous evaluation, <RelativeTime at={from} />
+              between its previous evaluation (<RelativeTime at={from} />) and this evaluation
             </>
           )}
-          . They are selected by time, so the evaluation may not have used all of them.
-          {totals.runs >= countedMax && ` Of traces and of telemetry, only the latest ${formatCount(countedMax)} are counted.`}
+          . Runs are selected by time, so the evaluation may not have used all of these runs.
+          {totals.runs >= countedMax &&
+            ` At most the latest ${formatCount(countedMax)} traces and ${formatCount(countedMax)} telemetry events are counted.`}
         </>
       }
       actions={

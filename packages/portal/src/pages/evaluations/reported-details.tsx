@@ -7,7 +7,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 
 type Details = ResponseBody<'evaluations.read'>['details'];
 
-/** The details that the sender reported: time, cases, suite, artifact and run page. Missing details are left out. */
+/** The details that the sender of an evaluation reported. Missing details are left out. */
 export function ReportedDetails({ details }: { details: Details }) {
   const { workspace } = useWorkspace();
   const { evaluated_at: at, suite, artifact, results_sha256: results, run_url: url, trace_ids: runs } = details;
@@ -71,7 +71,7 @@ export function ReportedDetails({ details }: { details: Details }) {
   );
 }
 
-/** `37 of 42 passed, 2 failed, 1 errored, 2 skipped (not counted)`. */
+/** The counts of cases, for example `37 of 42 passed, 2 failed, 1 errored, 2 skipped (not counted)`; undefined if none were sent. */
 function formatCases({ cases, skipped_excluded: excluded }: Details): string | undefined {
   if (cases === null) return undefined;
   const first = cases.passed == null ? `${cases.total}` : `${cases.passed} of ${cases.total} passed`;

@@ -10,7 +10,7 @@ import { ScopeSelect } from './scope-select.tsx';
 
 type Key = ListItem<'keys.list'>;
 
-/** Changes the scopes of an ingestion key. They take effect on the next request. */
+/** A dialog that changes the scopes of an ingestion key. The new scopes take effect on the next request. */
 export function ChangeScopes({ opened, onClose, item }: { opened: boolean; onClose: () => void; item: Key }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

@@ -12,7 +12,7 @@ import { useFilters } from '../../lists/use-filters.ts';
 
 type Event = ListItem<'key_events.list'>;
 
-/** The key audit trail: a separate log with hashes and a tree, like the ledger. */
+/** The key audit trail: a log with its own hashes and tree. */
 export function KeyTrail() {
   const { workspace } = useWorkspace();
   const filters = useFilters([]);
@@ -27,7 +27,7 @@ export function KeyTrail() {
         keyOf={({ id }) => id}
         empty={
           <EmptyState title="No events yet">
-            <p>Every mint, rotation, revocation and scope change is recorded here.</p>
+            <p>An event is recorded here when a key is minted, rotated or revoked, and when its scopes change.</p>
           </EmptyState>
         }
       />

@@ -31,7 +31,7 @@ export function KeysPage() {
     <>
       <PageHeader
         title="Ingestion keys"
-        lead="Programs send data with ingestion keys, auditors read with read tokens. A key is shown only once: when minted or rotated."
+        lead="Programs send data with ingestion keys. Auditors read data with read tokens. A new key is shown only once."
         actions={<Button onClick={() => setMinting(true)}>Mint key</Button>}
       />
       <Tabs

@@ -10,7 +10,7 @@ import { ScopeSelect } from './scope-select.tsx';
 
 const EMPTY_FORM = { kind: 'live' as 'live' | 'read', name: '', scopes: ['telemetry'] as string[], expires: '' };
 
-/** Mints a key with a name, scopes and an expiry. `preset` gives the initial name and scopes. */
+/** A dialog that mints an ingestion key or a read token. `preset` contains the initial name and scopes. */
 export function MintKey(props: {
   opened: boolean;
   onClose: () => void;
@@ -62,8 +62,8 @@ export function MintKey(props: {
         />
         <p className="soft">
           {kind === 'live'
-            ? 'Sends data to this workspace. Cannot read.'
-            : 'Reads the ledger, checkpoints, proofs and decisions. For auditors and automation. Cannot write.'}
+            ? 'An ingestion key can send data to this workspace. It cannot read data.'
+            : 'For auditors and automation. A read token can read checkpoints, proofs, decisions and all logs except the key audit trail.'}
         </p>
         <TextInput
           label="Name"

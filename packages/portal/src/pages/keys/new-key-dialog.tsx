@@ -7,7 +7,7 @@ import { curlCommand } from '../../lists/empty-state.tsx';
 
 type Key = ListItem<'keys.list'>;
 
-/** A new key. */
+/** A key that was minted or rotated just now. `key` is its whole text. */
 export interface NewKey {
   key: string;
   name: string;
@@ -30,8 +30,8 @@ export function NewKeyDialog({ shown, onClose }: { shown: NewKey | undefined; on
     >
       {shown !== undefined && (
         <div className="stack">
-          <Notice kind="warning" title="Copy it now. It is shown only once.">
-            <p>The server stores only its hash. {shown.rotated && 'The old secret no longer works.'}</p>
+          <Notice kind="warning" title="Copy the key now. It is shown only once.">
+            <p>The server stores only the hash of the key. {shown.rotated && 'The old secret no longer works.'}</p>
           </Notice>
           <Snippet text={shown.key} what="key" />
           {shown.kind === 'live' && (

@@ -54,7 +54,7 @@ export function EntryPage() {
             </Panel>
             <Panel
               title="Hashed text"
-              note="Canonical JSON (RFC 8785). The row hash is the SHA-256 of this text with the prefix given in docs/formats.md."
+              note="Canonical JSON (RFC 8785). The row hash is the SHA-256 of a fixed prefix and this text (docs/formats.md)."
             >
               <Snippet text={data.document} what="the canonical text" />
             </Panel>

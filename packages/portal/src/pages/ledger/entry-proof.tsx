@@ -61,7 +61,7 @@ function chainErrors({ document, row_hash, prev_hash, previous, next, seq }: Ent
   if (computed !== row_hash)
     errors.push(`The stored hash is ${row_hash}, but the hash of the content is ${computed}. The entry was altered.`);
   if (!document.includes(`"prev_hash":${prev_hash === null ? 'null' : `"${prev_hash}"`}`))
-    errors.push('The previous hash shown here differs from the one in the hashed text.');
+    errors.push('The previous hash shown here differs from the previous hash in the hashed text.');
   if (previous !== null && previous.row_hash !== prev_hash)
     errors.push(
       prev_hash === null

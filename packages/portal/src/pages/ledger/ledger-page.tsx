@@ -34,13 +34,13 @@ export function LedgerPage() {
     queryFn: ({ signal }) => call('ledger.actions', { params, signal }),
   });
   const { data: members } = useQuery(membersQuery(workspace.id));
-  // The email address is included, because a person can have the same name as a program that writes here.
+  // The email address distinguishes a person from a program that sends the same name as its actor.
   const actors = new Map((members?.items ?? []).map(({ person_id: id, name, email }) => [`user:${id}`, `${name}, ${email}`]));
   return (
     <>
       <PageHeader
         title="Audit ledger"
-        lead="Actions of people, programs and this service. Each entry contains the previous entry's hash, so any change can be detected."
+        lead="Actions of people, programs and this service. Each entry contains the previous hash, so changing an entry breaks the chain."
         actions={
           <>
             <DownloadButton url={urlOf('ledger.export', { params })} label="NDJSON" />
@@ -75,7 +75,8 @@ export function LedgerPage() {
               empty={
                 <EmptyState title="No entries yet">
                   <p>
-                    This ledger records actions of people in this portal and entries that your own systems send. Send an entry:
+                    This ledger records actions of people and of this service, and entries that your own systems send. Send an
+                    entry:
                   </p>
                   <ExampleRequest
                     path="/api/public/audit"

@@ -12,13 +12,13 @@ import { type Column, DataTable } from '../../lists/data-table.tsx';
 
 type Log = ResponseBody<'logs.list'>['items'][number];
 
-/** What each log records. */
+/** The name of each log, and what it records. */
 const RECORDS: Record<Log['log'], readonly [name: string, records: string]> = {
   audit: ['Audit ledger', 'Actions of people, programs and this service'],
   decisions: ['Decisions', 'Every promotion decision, allowed or blocked'],
   evidence: ['Evidence', 'All facts that promotion decisions depend on'],
-  keys: ['Key audit trail', 'Created, rotated, changed and revoked keys'],
-  traces: ['Traces', 'Hashes of all received traces'],
+  keys: ['Key audit trail', 'Minted, rotated and revoked keys, and changes of their scopes'],
+  traces: ['Traces', 'Hashes of all received traces, and which traces were deleted'],
 };
 
 /** All logs of the workspace with their latest checkpoints. */
@@ -33,7 +33,7 @@ export function LogsPanel() {
   return (
     <Panel
       title="Logs of this workspace"
-      note="Each log has a Merkle tree. Keep checkpoints outside this server to detect a log that was rewritten or cut off."
+      note="Each log has a Merkle tree. Keep checkpoints outside this server to detect a log that was rewritten or truncated."
       flush
     >
       <DifferingRows rows={data.differing_rows} />

@@ -6,11 +6,11 @@ import type { VerificationMessage, VerificationRequest, VerificationResult } fro
 export type VerificationState =
   | { kind: 'idle' }
   | { kind: 'running'; checked: number; entries: number }
-  | { kind: 'cancelled'; checked: number }
+  | { kind: 'canceled'; checked: number }
   | { kind: 'error'; problem: unknown }
   | { kind: 'finished'; verdict: VerificationResult };
 
-/** Verifies a workspace's ledger in a worker. Leaving the page cancels it. */
+/** Verifies a workspace's ledger in a worker. Leaving the page cancels the verification. */
 export function useLedgerVerification(workspace: string): { state: VerificationState; start: () => void; cancel: () => void } {
   const [state, setState] = useState<VerificationState>({ kind: 'idle' });
   const worker = useRef<Worker>(undefined);
@@ -23,7 +23,7 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
     setState({ kind: 'running', checked: 0, entries: 0 });
     const params = { workspace };
     const { tenant_id, seq } = await call('ledger.head', { params });
-    // The verification was cancelled or restarted while the head was loading.
+    // The verification was canceled or restarted while the head was loading.
     if (worker.current !== current) return;
     setState({ kind: 'running', checked: 0, entries: seq });
     current.addEventListener('message', ({ data: message }: MessageEvent<VerificationMessage>) => {
@@ -59,7 +59,7 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
     },
     cancel: () => {
       end();
-      setState({ kind: 'cancelled', checked: state.kind === 'running' ? state.checked : 0 });
+      setState({ kind: 'canceled', checked: state.kind === 'running' ? state.checked : 0 });
     },
   };
 }

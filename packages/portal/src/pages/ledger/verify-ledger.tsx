@@ -35,8 +35,8 @@ export function VerifyLedger() {
     >
       <div aria-live="polite">
         {state.kind === 'idle' && <p className="soft">Not verified yet.</p>}
-        {state.kind === 'cancelled' && (
-          <p className="soft">Cancelled after {formatCount(state.checked)} entries. No errors found up to there.</p>
+        {state.kind === 'canceled' && (
+          <p className="soft">Canceled after {formatCount(state.checked)} entries. No errors were found in these entries.</p>
         )}
         {state.kind === 'error' && <ProblemNotice problem={state.problem} retry={start} />}
         {state.kind === 'running' && (

@@ -14,10 +14,10 @@ import { toast } from '../../toasts/toasts.tsx';
 type Facts = ResponseBody<'retention.read'>;
 
 const NOTE =
-  'A period applies only to runs that are received after it was set. A run is kept longer if an evaluation, an incident, or an audit ' +
-  'entry with a later retention date names it. The ledger, decisions and evaluations are never deleted.';
+  'A period applies only to runs that are received after it was set. A run is kept longer if an evaluation names it, or an audit entry ' +
+  'with the action incident.created or with a later retention date. The audit ledger, decisions and evaluations are never deleted.';
 
-/** Shows for how long runs are kept. Admins can change the periods. */
+/** Panels that show how long runs are kept. Admins can change the periods. */
 export function RetentionPanel({ workspace, isAdmin }: { workspace: string; isAdmin: boolean }) {
   const retention = useQuery({
     queryKey: ['retention', workspace],
@@ -36,7 +36,7 @@ export function RetentionPanel({ workspace, isAdmin }: { workspace: string; isAd
         )}
       </Panel>
       {isAdmin && facts !== undefined && (
-        <Panel title="Change retention" note="Recorded in the audit ledger as retention.changed.">
+        <Panel title="Change retention" note="A change is recorded in the audit ledger as retention.changed.">
           <RetentionForm key={`${facts.trace_days} ${facts.telemetry_days}`} workspace={workspace} facts={facts} />
         </Panel>
       )}
@@ -105,7 +105,7 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
       />
       {needsConfirmation && (
         <Checkbox
-          label={`Less than ${facts.confirm_below} days is permitted for the agents of this workspace`}
+          label={`Keeping runs for less than ${facts.confirm_below} days is permitted for the agents of this workspace`}
           description="The EU AI Act (articles 19 and 26(6)) requires the logs of high-risk systems to be kept for at least six months."
           checked={isConfirmed}
           onChange={({ currentTarget }) => setConfirmed(currentTarget.checked)}
@@ -115,7 +115,7 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
   );
 }
 
-/** The number in a field; null if it is empty. Other text is sent unchanged, so that the server's error explains what is wrong. */
+/** The number in a field, or null for an empty field. Other text is returned unchanged, so that the server's error explains the fault. */
 function daysOf(text: string): number | null {
   if (text.trim() === '') return null;
   const days = Number(text);

@@ -47,7 +47,7 @@ export function SettingsPage() {
           </Panel>
           <RetentionPanel workspace={settings.data.id} isAdmin={admin} />
           {admin && (
-            <Panel title="Rename" note="Recorded in the audit ledger as workspace.renamed.">
+            <Panel title="Rename" note="A new name is recorded in the audit ledger as workspace.renamed.">
               <Rename facts={settings.data} />
             </Panel>
           )}
