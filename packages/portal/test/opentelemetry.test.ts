@@ -28,7 +28,7 @@ test('shows an incomplete run as arriving with a provisional agent, and refreshe
   const { page, pageErrors } = await workspace.visit('viewer', 'runs');
   await page.getByRole('row', { name: new RegExp(`${traceId}.*arriving`) }).waitFor(BUSY);
   await page.getByRole('link', { name: traceId }).click();
-  await page.getByText('The root span has not arrived yet. This page refreshes until it does.').waitFor(BUSY);
+  await page.getByText('The root span has not arrived yet. This page refreshes until the run has an outcome.').waitFor(BUSY);
   await page.getByText('checkout-service (provisional, not registered)').waitFor(BUSY);
 
   await sendSpans(workspace, [root]);

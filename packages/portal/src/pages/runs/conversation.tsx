@@ -51,7 +51,7 @@ interface Part {
   code: boolean;
 }
 
-/** The content of a message in parts: text as text, anything else as JSON. */
+/** The parts of the content of a message. A part without text is shown as JSON (`code`). */
 function partsOf(content: unknown): Part[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content === 'string') return [{ text: content, code: false }];
@@ -62,12 +62,13 @@ function partsOf(content: unknown): Part[] {
   });
 }
 
-/** The tool of a call, in the formats of the common model APIs. */
+/** The name of the called tool, in the formats of the common model APIs; `a tool` if there is no name. */
 function callName(call: unknown): string {
   const { name, function: toolFunction } = (call ?? {}) as { name?: unknown; function?: { name?: unknown } };
   return String(toolFunction?.name ?? name ?? 'a tool');
 }
 
+/** The arguments of a call as indented JSON, or unchanged if they are a text that is not JSON. Without arguments, the whole call. */
 function callArguments(call: unknown): string {
   const {
     input,

@@ -22,7 +22,7 @@ type Run = Pick<
   | 'detail'
 >;
 
-/** Agent, usage and origin of a run. `more` adds properties of an event. */
+/** A panel with the agent, usage, time, session and end user of a run. `more` adds properties of a telemetry event. */
 export function RunSummary({
   trace,
   more = [],

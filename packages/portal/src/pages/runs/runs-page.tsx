@@ -15,7 +15,7 @@ import { runColumns } from './run-columns.tsx';
 /** All runs, as traces or telemetry events. */
 export function RunsPage() {
   const { workspace } = useWorkspace();
-  // `since` and `before` are exact times in links from other pages; `from` and `to` are days that a person selects.
+  // `from` and `to` are days that a person selects. `since` and `before` are exact times in links from other pages, and take precedence.
   const filters = useFilters(['text', 'source', 'agent_id', 'outcome', 'session_id', 'from', 'to', 'since', 'before']);
   const { from, to, since, before, ...others } = filters.values;
   return (
@@ -25,8 +25,9 @@ export function RunsPage() {
         lead={
           since !== undefined || before !== undefined ? (
             <>
-              Runs received {since !== undefined && <>from {formatExactTime(since)} </>}
-              {before !== undefined && <>until {formatExactTime(before)}</>}.
+              Runs received
+              {since !== undefined && ` from ${formatExactTime(since)}`}
+              {before !== undefined && ` until ${formatExactTime(before)}`}.
             </>
           ) : (
             'Runs of agents, as traces with their steps or as telemetry events. Newest first.'
@@ -77,11 +78,11 @@ export function RunsPage() {
   );
 }
 
-/** The variables that let an agent with OpenTelemetry send its runs here. */
+/** The environment variables with which an agent that uses OpenTelemetry sends its runs to this server. */
 function OpenTelemetryVariables() {
   return (
     <>
-      <p>An agent that uses OpenTelemetry needs no change of its code. Set these variables and restart the agent:</p>
+      <p>An agent that uses OpenTelemetry needs no code change. Set these environment variables and restart the agent:</p>
       <Snippet
         text={[
           `OTEL_EXPORTER_OTLP_ENDPOINT=${window.location.origin}`,

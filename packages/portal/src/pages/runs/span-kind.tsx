@@ -11,7 +11,7 @@ const ICONS = {
   other: IconPoint,
 };
 
-/** The kind of a step as an icon; `withLabel` adds the text. */
+/** The kind of a step as an icon. `withLabel` shows the name of the kind; otherwise only screen readers read it. */
 export function SpanKind({ kind, withLabel = false }: { kind: Span['kind']; withLabel?: boolean }) {
   const Icon = ICONS[kind];
   return (

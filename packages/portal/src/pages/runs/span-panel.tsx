@@ -14,7 +14,7 @@ import { SpanKind } from './span-kind.tsx';
 import type { Span } from './span-tree.ts';
 import styles from './trace-page.module.css';
 
-/** The selected step: usage, error, conversation, arguments and results. */
+/** A panel with the selected step: status, error, usage and content. */
 export function SpanPanel({ trace, span }: { trace: string; span: Span }) {
   const { workspace } = useWorkspace();
   const payload = useQuery({

@@ -5,10 +5,10 @@ import { SpanKind } from './span-kind.tsx';
 import { type Span, type SpanNode, type TimeFrame, timesOf } from './span-tree.ts';
 import styles from './span-tree-view.module.css';
 
-/** Deeper steps are not indented further; they show their level instead. */
+/** The depth at which the indentation ends. Deeper steps show their level as a number. */
 const INDENTED_LEVELS_MAX = 6;
 
-/** One step in the tree: name, bar on the time line and duration. */
+/** One step in the tree: its name, its bar on the timeline and its duration. */
 export function SpanRow(props: {
   id: string;
   top: number;

@@ -9,8 +9,8 @@ import { treeMove } from './tree-keys.ts';
 const ROW_PX = 32;
 
 /**
- * The steps of a run as a tree with a time line. Only visible rows are rendered, so that long runs scroll smoothly. The tree is
- * one tab stop: the arrow keys move, collapse and expand.
+ * The steps of a run as a tree with a timeline. Only rows in or near the visible part are rendered, so that long runs scroll
+ * smoothly. The tree is one tab stop. The arrow keys move the selection, and collapse or expand steps.
  */
 export function SpanTreeView({
   spans,
@@ -32,10 +32,10 @@ export function SpanTreeView({
     estimateSize: () => ROW_PX,
     overscan: 12,
   });
-  const at = shown.findIndex(({ span }) => span.span_id === selected);
+  const selectedIndex = shown.findIndex(({ span }) => span.span_id === selected);
   useEffect(() => {
-    if (at >= 0) rows.scrollToIndex(at, { align: 'auto' });
-  }, [at, rows]);
+    if (selectedIndex >= 0) rows.scrollToIndex(selectedIndex, { align: 'auto' });
+  }, [selectedIndex, rows]);
   const fold = (id: string, folding: boolean) => {
     const next = new Set(folded);
     if (folding) next.add(id);
@@ -43,7 +43,7 @@ export function SpanTreeView({
     setFolded(next);
   };
   const onKey = (event: KeyboardEvent) => {
-    const move = treeMove(event.key, shown, Math.max(at, 0), folded);
+    const move = treeMove(event.key, shown, Math.max(selectedIndex, 0), folded);
     if (move === undefined) return;
     event.preventDefault();
     if (move.fold !== undefined) fold(move.fold.id, move.fold.folding);
@@ -71,7 +71,7 @@ export function SpanTreeView({
         role="tree"
         aria-label={`Steps of the run, ${spans.length}`}
         tabIndex={0}
-        aria-activedescendant={at >= 0 ? rowId(at) : undefined}
+        aria-activedescendant={selectedIndex >= 0 ? rowId(selectedIndex) : undefined}
         onKeyDown={onKey}
       >
         <div role="none" style={{ height: rows.getTotalSize(), position: 'relative' }}>
@@ -85,7 +85,7 @@ export function SpanTreeView({
                 node={node}
                 frame={frame}
                 folded={folded.has(node.span.span_id)}
-                selected={index === at}
+                selected={index === selectedIndex}
                 onSelect={onSelect}
                 onFold={fold}
               />

@@ -3,7 +3,7 @@ import type { SpanRow } from '@countersign/core/portal/run-routes';
 /** A step as the API lists it. */
 export type Span = SpanRow;
 
-/** A step in the order of the tree. */
+/** A step with its place in the tree. */
 export interface SpanNode {
   span: Span;
   depth: number;
@@ -15,16 +15,16 @@ export interface SpanNode {
   siblings: number;
 }
 
-/** The time range of a run, from its steps. */
+/** The time range of a step or of a run, in milliseconds since 1970. */
 export interface TimeFrame {
   start: number;
   end: number;
 }
 
 /**
- * The steps as a tree, depth first. Children are sorted by start time; those with the same or an unknown time, by arrival. Steps with an
- * unknown parent are at the top level. Of the steps in or below a cycle of parents, the first that arrived is at the top level too. So no
- * step is hidden.
+ * Returns all steps, depth first. Siblings are sorted by start, and by arrival if the start is the same. A step is at the top level if its
+ * parent is unknown or is the step itself. The steps in or below a longer cycle of parents come last: in the order of arrival, each that is
+ * not in the tree yet is added at the top level, with the steps below it.
  */
 export function spanTree(spans: readonly Span[]): SpanNode[] {
   const known = new Set(spans.map(({ span_id }) => span_id));
@@ -55,12 +55,12 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
     return total;
   };
   walk(children.get(null) ?? [], 0);
-  // The remaining steps are in or below cycles of parents.
+  // The remaining steps are in or below a cycle of parents.
   for (const span of spans) if (!visited.has(span.span_id)) walk([span], 0);
   return nodes;
 }
 
-/** The visible steps when some are collapsed. */
+/** The steps that are not below a collapsed step. `folded` contains the IDs of the collapsed steps. */
 export function visibleNodes(nodes: readonly SpanNode[], folded: ReadonlySet<string>): SpanNode[] {
   const shown: SpanNode[] = [];
   for (let at = 0; at < nodes.length; at += 1) {
@@ -71,7 +71,10 @@ export function visibleNodes(nodes: readonly SpanNode[], folded: ReadonlySet<str
   return shown;
 }
 
-/** Start and end of a step in milliseconds; undefined if the sender reported neither the start nor both end and duration. */
+/**
+ * The start and end of a step. A missing end is the start plus the duration, which counts as 0 if it is missing too. A missing start is the
+ * end minus the duration. Undefined if there is neither a start nor an end with a duration.
+ */
 export function timesOf({ started_at, ended_at, latency_ms }: Span): TimeFrame | undefined {
   const start = started_at === null ? undefined : Date.parse(started_at);
   const end = ended_at === null ? undefined : Date.parse(ended_at);
@@ -80,7 +83,7 @@ export function timesOf({ started_at, ended_at, latency_ms }: Span): TimeFrame |
   return undefined;
 }
 
-/** From the earliest start to the latest end; undefined if no step has times. */
+/** The time range from the earliest start to the latest end of the steps; undefined if no step has times. */
 export function timeFrameOf(spans: readonly Span[]): TimeFrame | undefined {
   let frame: TimeFrame | undefined;
   for (const span of spans) {
@@ -92,7 +95,7 @@ export function timeFrameOf(spans: readonly Span[]): TimeFrame | undefined {
   return frame;
 }
 
-/** Steps by their start. A step without times keeps its place after the step that arrived before it. */
+/** Sorts steps by their start. A step without times gets the start of the step that arrived before it. */
 function inOrderOfStart(steps: readonly Span[]): Span[] {
   let latest = Number.NEGATIVE_INFINITY;
   const placed = [...steps]

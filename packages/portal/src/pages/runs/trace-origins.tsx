@@ -30,9 +30,9 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
       )}
       <Panel
         title="Original requests"
-        note={`This run is merged from these requests. They are unchanged, except for personal user IDs in OpenTelemetry exports.${
+        note={`This run was merged from these requests. They are stored unchanged, except for personal user IDs in OpenTelemetry exports.${
           trace.submission_count > trace.submissions.length
-            ? ` Listed are the latest ${formatCount(trace.submissions.length)} of ${formatCount(trace.submission_count)}.`
+            ? ` The table lists the latest ${formatCount(trace.submissions.length)} of ${formatCount(trace.submission_count)} requests.`
             : ''
         }`}
         flush

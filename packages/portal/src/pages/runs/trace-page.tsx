@@ -14,7 +14,7 @@ import { TraceOrigins } from './trace-origins.tsx';
 import styles from './trace-page.module.css';
 import { TraceSteps } from './trace-steps.tsx';
 
-/** The polling interval while spans of the run arrive. */
+/** The polling interval until the run has an outcome. */
 const ARRIVING_REFRESH_MS = 5_000;
 
 /** One run with the tree of its steps and the content of the selected step. */
@@ -62,12 +62,12 @@ export function TracePage() {
   );
 }
 
-/** The note on a run whose root span has not arrived. */
+/** A notice on a run whose root span has not arrived. */
 function Unfinished({ outcome }: { outcome: string | null }) {
   if (outcome === null) {
     return (
       <Notice kind="quiet">
-        <p>The root span has not arrived yet. This page refreshes until it does.</p>
+        <p>The root span has not arrived yet. This page refreshes until the run has an outcome.</p>
       </Notice>
     );
   }

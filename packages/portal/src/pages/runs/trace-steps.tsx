@@ -13,16 +13,16 @@ import type { Span } from './span-tree.ts';
 import { SpanTreeView } from './span-tree-view.tsx';
 import styles from './trace-page.module.css';
 
-/** At least this many steps are loaded at once. The button below the tree loads more. */
+/** At least this many steps are loaded at once, unless the trace ends before. The button below the tree loads more. */
 const STEPS_LOADED_MIN = 5000;
 
-/** Loaded steps and the cursor of the next ones; null at the end of the trace. */
+/** Loaded steps, and the cursor of the next page; null at the end of the trace. */
 interface LoadedSteps {
   spans: Span[];
   next: string | null;
 }
 
-/** Loads pages of steps until there are STEPS_LOADED_MIN, or the trace ends. A page may be empty and have a next one. */
+/** Loads pages of steps until there are STEPS_LOADED_MIN, or the trace ends. An empty page is not necessarily the last one. */
 async function loadSteps(workspace: string, trace: string, start: string | null, signal: AbortSignal): Promise<LoadedSteps> {
   const spans: Span[] = [];
   let next = start;

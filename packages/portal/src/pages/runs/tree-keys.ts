@@ -1,12 +1,19 @@
 import type { SpanNode } from './span-tree.ts';
 
-/** The effect of a key in the tree: the new position and what to collapse or expand. */
+/** The effect of a key in the tree. */
 export interface TreeMove {
+  /** The index of the visible step that becomes selected. */
   to: number;
+  /** The step that is collapsed (`folding`) or expanded. */
   fold?: { id: string; folding: boolean };
 }
 
-/** Returns the effect of a key (WAI-ARIA Authoring Practices, "Tree View"). */
+/**
+ * Returns the effect of a key (WAI-ARIA Authoring Practices, "Tree View"); undefined if the key has none.
+ * @param shown the visible steps.
+ * @param at the index of the selected step in `shown`.
+ * @param folded the IDs of the collapsed steps.
+ */
 export function treeMove(key: string, shown: readonly SpanNode[], at: number, folded: ReadonlySet<string>): TreeMove | undefined {
   const node = shown[at];
   if (node === undefined) return undefined;
@@ -35,6 +42,7 @@ export function treeMove(key: string, shown: readonly SpanNode[], at: number, fo
   }
 }
 
+/** The index of the parent of a visible step; the index of the step itself at the top level. */
 function parentOf(shown: readonly SpanNode[], at: number): number {
   const depth = shown[at]?.depth ?? 0;
   for (let above = at - 1; above >= 0; above -= 1) if ((shown[above]?.depth ?? 0) < depth) return above;
