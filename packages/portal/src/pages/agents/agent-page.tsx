@@ -22,7 +22,7 @@ import { ArchiveButton } from './archive-button.tsx';
 import { PromotionPreview } from './promotion-preview.tsx';
 import { RiskButton } from './risk-button.tsx';
 
-/** One agent: promotion preview, pass rates and its records. */
+/** The page of one agent: promotion preview, pass rates, and records by kind. */
 export function AgentPage() {
   const { agent: id } = useParams({ strict: false }) as { agent: string };
   const { workspace } = useWorkspace();

@@ -17,7 +17,7 @@ import { useFilters } from '../../lists/use-filters.ts';
 
 type Agent = ListItem<'agents.list'>;
 
-/** The agents that reported runs or were evaluated. Archived agents are listed only if the filter includes them. */
+/** The page with the agents that reported runs or were evaluated. Archived agents are listed only if the filter includes them. */
 export function AgentsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['search', 'risk_level', 'archived']);

@@ -6,12 +6,12 @@ import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
-/** Archives or restores an agent, with a rationale for the ledger. Admins only. */
+/** A button that archives or restores an agent, with an optional rationale for the ledger. Admins only. */
 export function ArchiveButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [dialogOpen, setDialogOpen] = useState(false);
-  // Whether the dialog archives the agent. It keeps its action even if someone else archives or restores the agent meanwhile.
+  // Whether the dialog archives or restores the agent. It stays the same even if someone else does this meanwhile.
   const [isArchiving, setIsArchiving] = useState(false);
   if (!useHasRole('admin')) return null;
   const ask = () => {

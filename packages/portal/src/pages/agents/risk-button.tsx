@@ -6,13 +6,13 @@ import { useHasRole, useWorkspace } from '../../api/session.ts';
 import { RationaleDialog } from '../../forms/rationale-dialog.tsx';
 import { toast } from '../../toasts/toasts.tsx';
 
-/** Sets the risk level of an agent, with a rationale for the ledger. Admins only. */
+/** A button that sets the risk level of an agent, with an optional rationale for the ledger. Admins only. */
 export function RiskButton({ agent }: { agent: ResponseBody<'agents.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [dialogOpen, setDialogOpen] = useState(false);
   const other = agent.risk_level === 'high' ? 'low' : 'high';
-  // The dialog keeps its level even if someone else changes the agent's level in the meantime.
+  // The level that the dialog sets. It stays the same even if someone else changes the agent's level meanwhile.
   const [level, setLevel] = useState<typeof other>(other);
   if (!useHasRole('admin')) return null;
   const ask = () => {

@@ -19,7 +19,7 @@ const ACTIONS = {
     title: 'Reject evaluation',
     submit: 'Reject',
     done: 'Rejected. While the agent is high risk, it cannot be promoted with this evaluation.',
-    note: 'A rejection is final. This evaluation can never be approved.',
+    note: 'A rejection is final. A rejected evaluation can never be approved.',
   },
   withdraw: {
     title: 'Withdraw approval',
@@ -31,7 +31,7 @@ const ACTIONS = {
 
 const ROUTES = { approve: 'approvals.approve', reject: 'approvals.reject', withdraw: 'approvals.withdraw' } as const;
 
-/** The buttons to approve, reject and withdraw, as far as the evaluation allows them, and their dialog. Approvers only. */
+/** The buttons for the actions that are possible now (approve, reject, withdraw), and their dialog. Approvers only. */
 export function ApprovalActions({ detail: { may, evaluation } }: { detail: ResponseBody<'approvals.read'> }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

@@ -20,7 +20,7 @@ import { Changes } from './changes.tsx';
 
 type Detail = ResponseBody<'approvals.read'>;
 
-/** One approval: the evaluation, its sender, changes, related runs and the decision. */
+/** The page of one approval: the evaluation, its sender, the promotion status, changes, related runs and the actions. */
 export function ApprovalPage() {
   const { evaluation: id } = useParams({ strict: false }) as { evaluation: string };
   const { workspace } = useWorkspace();

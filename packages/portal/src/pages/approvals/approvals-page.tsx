@@ -18,7 +18,7 @@ const STATES = [
   { value: 'all', label: 'All' },
 ];
 
-/** The list of approvals: the pending ones by default, or the approved ones, the rejected ones or all. */
+/** The page with the list of approvals. It shows pending approvals by default. A filter selects approved, rejected or all approvals. */
 export function ApprovalsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id']);

@@ -22,7 +22,7 @@ import { EvidencePanel } from './evidence-panel.tsx';
 
 type Decision = ResponseBody<'decisions.read'>;
 
-/** One decision: verdict, conditions, inputs and proof. */
+/** The page of one decision: verdict, conditions, inputs, evidence and proof. */
 export function DecisionPage() {
   const { decision: id } = useParams({ strict: false }) as { decision: string };
   const { workspace } = useWorkspace();

@@ -11,7 +11,7 @@ import { FilterBar, FilterDays, FilterSelect } from '../../lists/filter-bar.tsx'
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { decisionColumns } from './decision-columns.tsx';
 
-/** All promotion decisions, latest first. */
+/** The page with all promotion decisions, latest first. */
 export function DecisionsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id', 'allowed', 'reason', 'evaluation_id', 'from', 'to']);

@@ -19,7 +19,7 @@ import { ReportedDetails } from './reported-details.tsx';
 
 type Evaluation = ResponseBody<'evaluations.read'>;
 
-/** One evaluation: result, approval and related runs. */
+/** The page of one evaluation: result, approval, related runs and original request. */
 export function EvaluationPage() {
   const { evaluation: id } = useParams({ strict: false }) as { evaluation: string };
   const { workspace } = useWorkspace();

@@ -10,14 +10,17 @@ import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/fil
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { evaluationColumns } from './evaluation-columns.tsx';
 
-/** All evaluations, newest first. */
+/** The page with all evaluations, newest first. */
 export function EvaluationsPage() {
   const { workspace } = useWorkspace();
   const filters = useFilters(['agent_id', 'status', 'harness_id', 'from', 'to']);
   const { from, to, ...others } = filters.values;
   return (
     <>
-      <PageHeader title="Evaluations" lead="Evaluations of agents. Promotion checks use the latest evaluation of an agent." />
+      <PageHeader
+        title="Evaluations"
+        lead="Evaluations of agents. By default, promotion checks use the latest evaluation of an agent."
+      />
       <FilterBar filters={filters}>
         <FilterAgent filters={filters} name="agent_id" />
         <FilterSelect

@@ -20,7 +20,7 @@ import { RecertificationBadge } from './incident-columns.tsx';
 
 type Incident = ResponseBody<'incidents.read'>;
 
-/** One incident with the action to close its re-certification. */
+/** The page of one incident, with the action to close its re-certification. */
 export function IncidentPage() {
   const { incident: id } = useParams({ strict: false }) as { incident: string };
   const { workspace } = useWorkspace();

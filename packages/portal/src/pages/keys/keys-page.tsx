@@ -10,7 +10,7 @@ import { KeyTrail } from './key-trail.tsx';
 import { MintKey } from './mint-key.tsx';
 import { type NewKey, NewKeyDialog } from './new-key-dialog.tsx';
 
-/** Ingestion keys and read tokens. Admins only. */
+/** The page with the ingestion keys, the read tokens and the key audit trail. Admins only. */
 export function KeysPage() {
   const admin = useHasRole('admin');
   const [minting, setMinting] = useState(false);

@@ -17,7 +17,7 @@ import { EntryProof } from './entry-proof.tsx';
 
 type Entry = ResponseBody<'ledger.read'>;
 
-/** One ledger entry with its position in the hash chain. */
+/** The page of one ledger entry, with its position in the hash chain. */
 export function EntryPage() {
   const { seq } = useParams({ strict: false }) as { seq: string };
   const { workspace } = useWorkspace();

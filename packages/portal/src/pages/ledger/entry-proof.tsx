@@ -17,13 +17,13 @@ export function EntryProof({ entry }: { entry: Entry }) {
         <ol className={styles.chain}>
           <ChainLink
             label={
-              entry.previous === null ? 'First entry, no previous hash' : `Hash of the previous entry, ${entry.previous.seq}`
+              entry.previous === null ? 'First entry, no previous hash' : `Hash of the previous entry (${entry.previous.seq})`
             }
             hash={entry.prev_hash}
           />
-          <ChainLink label={`Hash of this entry, ${entry.seq}`} hash={entry.row_hash} current />
+          <ChainLink label={`Hash of this entry (${entry.seq})`} hash={entry.row_hash} current />
           <ChainLink
-            label={entry.next === null ? 'Last entry, no next entry yet' : `Hash of the next entry, ${entry.next.seq}`}
+            label={entry.next === null ? 'Last entry, no next entry yet' : `Hash of the next entry (${entry.next.seq})`}
             hash={entry.next?.row_hash ?? null}
           />
         </ol>
@@ -66,7 +66,7 @@ function chainErrors({ document, row_hash, prev_hash, previous, next, seq }: Ent
     errors.push(
       prev_hash === null
         ? `The entry names no previous hash, but entry ${previous.seq} exists.`
-        : `The entry names ${prev_hash} as the previous hash, but entry ${previous.seq} has ${previous.row_hash}.`,
+        : `The entry names ${prev_hash} as the previous hash, but entry ${previous.seq} has the hash ${previous.row_hash}.`,
     );
   if (previous === null && seq > 1) errors.push('The previous entry is missing.');
   if (next !== null && next.prev_hash !== row_hash)

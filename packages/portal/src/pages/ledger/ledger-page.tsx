@@ -23,7 +23,7 @@ import { VerifyLedger } from './verify-ledger.tsx';
 
 type Entry = ListItem<'ledger.list'>;
 
-/** The audit ledger: actions and who recorded them, as a hash chain. */
+/** The page of the audit ledger: its verification, its entries, and all logs of the workspace. */
 export function LedgerPage() {
   const { workspace } = useWorkspace();
   const params = { workspace: workspace.id };

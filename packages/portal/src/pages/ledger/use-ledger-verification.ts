@@ -23,7 +23,7 @@ export function useLedgerVerification(workspace: string): { state: VerificationS
     setState({ kind: 'running', checked: 0, entries: 0 });
     const params = { workspace };
     const { tenant_id, seq } = await call('ledger.head', { params });
-    // The verification was canceled or restarted while the head was loading.
+    // If the verification was canceled or restarted while the head was loading, this run ends.
     if (worker.current !== current) return;
     setState({ kind: 'running', checked: 0, entries: seq });
     current.addEventListener('message', ({ data: message }: MessageEvent<VerificationMessage>) => {

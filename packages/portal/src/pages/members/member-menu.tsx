@@ -66,7 +66,9 @@ export function MemberMenu({
         danger
         action={remove}
       >
-        <p className="soft">Records of {self ? 'your' : 'their'} actions are kept. The last admin cannot be removed.</p>
+        <p className="soft">
+          Records of {self ? 'your' : 'their'} actions are kept. The last admin cannot {self ? 'leave' : 'be removed'}.
+        </p>
       </ConfirmDialog>
     </>
   );

@@ -18,7 +18,7 @@ import { type OneTimeLink, OneTimeLinkDialog } from './one-time-link-dialog.tsx'
 
 type Member = ListItem<'members.list'>;
 
-/** The members of the workspace and their roles. */
+/** The page with the members of the workspace, their roles and, for admins, the pending invitations. */
 export function MembersPage() {
   const { workspace } = useWorkspace();
   const admin = useHasRole('admin');

@@ -12,7 +12,7 @@ import styles from './usage-charts.module.css';
 
 type Day = ResponseBody<'overview.usage'>['days'][number];
 
-/** Runs, tokens and cost by day. */
+/** A panel with charts of runs, tokens and cost by day. */
 export function UsageCharts() {
   const { workspace } = useWorkspace();
   const [days, setDays] = useState('14');

@@ -14,7 +14,7 @@ import { PayloadView } from './payload-view.tsx';
 import { RunSummary } from './run-summary.tsx';
 import styles from './trace-page.module.css';
 
-/** One telemetry event: the summary of a run. The event has no steps, but the run may also have a trace. */
+/** The page of one telemetry event, which summarizes a run. An event has no steps, but the run may also have a trace. */
 export function EventPage() {
   const { submission, ordinal } = useParams({ strict: false }) as { submission: string; ordinal: string };
   const { workspace } = useWorkspace();

@@ -12,7 +12,7 @@ import { FilterBar, FilterDays, FilterSelect, FilterText } from '../../lists/fil
 import { startOfDay, useFilters } from '../../lists/use-filters.ts';
 import { runColumns } from './run-columns.tsx';
 
-/** All runs, as traces or telemetry events. */
+/** The page with all runs: traces and telemetry events. */
 export function RunsPage() {
   const { workspace } = useWorkspace();
   // `from` and `to` are days that a person selects. `since` and `before` are exact times in links from other pages, and take precedence.

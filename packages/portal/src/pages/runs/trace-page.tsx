@@ -17,7 +17,7 @@ import { TraceSteps } from './trace-steps.tsx';
 /** The polling interval until the run has an outcome. */
 const ARRIVING_REFRESH_MS = 5_000;
 
-/** One run with the tree of its steps and the content of the selected step. */
+/** The page of one trace, with the tree of its steps and the content of the selected step. */
 export function TracePage() {
   const { trace: id } = useParams({ strict: false }) as { trace: string };
   const { workspace } = useWorkspace();

@@ -14,8 +14,9 @@ import { toast } from '../../toasts/toasts.tsx';
 type Facts = ResponseBody<'retention.read'>;
 
 const NOTE =
-  'A period applies only to runs that are received after it was set. A run is kept longer if an evaluation names it, or an audit entry ' +
-  'with the action incident.created or with a later retention date. The audit ledger, decisions and evaluations are never deleted.';
+  'A period applies only to runs that are received after it was set. A run is kept longer if it is named in an ' +
+  'evaluation, in an audit entry with the action incident.created, or in an audit entry with a later retention date. ' +
+  'The audit ledger, decisions and evaluations are never deleted.';
 
 /** Panels that show how long runs are kept. Admins can change the periods. */
 export function RetentionPanel({ workspace, isAdmin }: { workspace: string; isAdmin: boolean }) {

@@ -16,7 +16,7 @@ import { toast } from '../../toasts/toasts.tsx';
 import { RetentionPanel } from './retention-panel.tsx';
 import styles from './settings-page.module.css';
 
-/** The settings of the workspace. */
+/** The page with the name, ID and retention of the workspace. Admins can change the name and the retention. */
 export function SettingsPage() {
   const { workspace } = useWorkspace();
   const admin = useHasRole('admin');

@@ -10,7 +10,7 @@ import { fieldError } from '../../forms/field-errors.ts';
 import { Form } from '../../forms/form.tsx';
 import { PublicPage } from './public-page.tsx';
 
-/** The sign-in page. After the sign-in, it opens the page in `to` that required the sign-in, or `/`. */
+/** The sign-in page. After the sign-in, it opens the page that required the sign-in (parameter `to`), or `/`. */
 export function SignInPage() {
   const { to } = useSearch({ from: '/sign-in' });
   const navigate = useNavigate();
