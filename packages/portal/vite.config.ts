@@ -7,8 +7,9 @@ import { type PortalRoute, SIGNED_IN_AS } from '../core/src/portal/route.ts';
 import { PORTAL_ROUTES } from '../core/src/portal/routes.ts';
 
 /**
- * `virtual:portal-routes`: the method and path of every route, and the name of the header SIGNED_IN_AS. Both are read from the contract
- * when the pages are built. The schemas are not in the bundle, because the server validates (docs/decisions/0019).
+ * The module `virtual:portal-routes`: the method and path of every route by its name, and SIGNED_IN_AS, the name of a header. Vite reads
+ * them from the contract when it builds the pages. The schemas are not in the bundle, because the server validates requests
+ * (docs/decisions/0019).
  */
 function portalRoutes(): Plugin {
   const name = 'virtual:portal-routes';
@@ -24,10 +25,13 @@ function portalRoutes(): Plugin {
   };
 }
 
-/** Smaller files get no compressed copy. */
+/** The size from which a file gets compressed copies. */
 const COMPRESSED_BYTES_MIN = 600;
 
-/** Writes a `.br` and a `.gz` file next to each text file. The server sends these files, so no request waits for compression. */
+/**
+ * Writes a `.br` and a `.gz` copy next to each script, style sheet, HTML file and SVG image of at least COMPRESSED_BYTES_MIN bytes. The
+ * server sends these copies, so no request waits for compression.
+ */
 function compressed(): Plugin {
   let folder = '';
   return {
@@ -55,7 +59,7 @@ export default defineConfig({
     target: 'es2024',
     // The content security policy allows data: URLs only for images, so small fonts and workers must stay files.
     assetsInlineLimit: 0,
-    // One style sheet, loaded at the start. If each page had its own, one that failed to load would not be requested again.
+    // One style sheet for all pages, loaded at the start. A style sheet of one page would not be requested again after it failed to load.
     cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,

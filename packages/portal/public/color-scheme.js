@@ -1,4 +1,4 @@
-// Sets the colour scheme before the first paint, so that the page does not flash in the other scheme. This script is a file, because the
+// Sets the color scheme before the first paint, so that the page does not flash in the other scheme. This script is a file, because the
 // content security policy blocks inline scripts.
 (() => {
   let chosen = null;

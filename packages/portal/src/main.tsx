@@ -17,8 +17,8 @@ import { preloadPages } from './shell/lazy-page.tsx';
 import { colorSchemeManager, theme } from './theme/theme.ts';
 import { toast } from './toasts/toasts.tsx';
 
-// Redirects to the sign-in page, which returns here afterwards. Leaving a form would lose its input, so if a form has unsaved input,
-// only a message is shown. The person can sign in again in another tab.
+// Redirects to the sign-in page, which returns to the current page after the sign-in. Leaving a form would lose its input. So if a form
+// has unsaved input, only a message is shown, and the person can sign in again in another tab.
 setSignedOutHandler((problem) => {
   if (hasUnsavedInput()) return toast.problem(problem.message);
   const { pathname, href } = router.state.location;
@@ -27,7 +27,7 @@ setSignedOutHandler((problem) => {
 });
 
 const runWhenIdle = (act: () => void) => ('requestIdleCallback' in window ? requestIdleCallback(act) : setTimeout(act, 1_000));
-// Preloads the other pages after the first one, when the browser is idle.
+// Preloads all pages when the first one is shown and the browser is idle.
 const stopWaiting = router.subscribe('onRendered', () => {
   stopWaiting();
   runWhenIdle(() => void preloadPages());
@@ -44,7 +44,8 @@ createRoot(root).render(
       theme={theme}
       colorSchemeManager={colorSchemeManager}
       defaultColorScheme="auto"
-      // All styles are in the style sheets, because the content security policy blocks inline styles.
+      // Mantine would write its variables and global classes as inline style sheets, which the content security policy blocks. The
+      // variables are in theme/tokens.css.
       withCssVariables={false}
       withGlobalClasses={false}
     >

@@ -8,7 +8,7 @@ import { PageSkeleton } from './shell/page-skeleton.tsx';
 import { PersonFrame, WorkspaceFrame } from './shell/workspace-frame.tsx';
 import { Toasts } from './toasts/toasts.tsx';
 
-/** The search parameters that are strings, as the filters of lists need them. */
+/** Returns only the search parameters that are strings. The filters of lists expect strings. */
 const stringParameters = (search: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(search).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 
@@ -51,7 +51,7 @@ const account = createRoute({
 
 const workspace = createRoute({ getParentRoute: () => root, path: '/w/$workspace', component: WorkspaceFrame });
 
-/** A page of a workspace. Its code loads on the first visit, or before that in preloadPages. */
+/** A page of a workspace. Its code loads on the first visit, or earlier by preloadPages. */
 const page = <const P extends string>(path: P, component: ReturnType<typeof lazyPage>) =>
   createRoute({
     getParentRoute: () => workspace,

@@ -26,7 +26,7 @@ type CallOptions<N extends RouteName> = (keyof ParametersOf<RouteOf<N>> extends 
   signal?: AbortSignal;
 } & (RequestBody<N> extends undefined ? object : { body: RequestBody<N> });
 
-/** The URL of a route, for download links and streams. */
+/** The URL of a route with its parameters and query. Pages use it for download links and for the export that a worker reads. */
 export function urlOf<N extends RouteName>(name: N, options: CallOptions<N>): string {
   const { params = {}, query = {} } = options as { params?: Record<string, string>; query?: Record<string, unknown> };
   const path = routeOf(name)[1].replace(/:(\w+)/g, (_match, parameter: string) => encodeURIComponent(params[parameter] ?? ''));
@@ -37,7 +37,10 @@ export function urlOf<N extends RouteName>(name: N, options: CallOptions<N>): st
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
-/** Returns the ID of the person that the page shows as signed in. main.tsx sets this function: importing session.ts here is circular. */
+/**
+ * Returns the ID of the person that the page shows as signed in. main.tsx sets this function, because session.ts imports this file and
+ * an import of session.ts here would be circular.
+ */
 let readDisplayedPersonId: () => string | undefined = () => undefined;
 export const setDisplayedPersonReader = (read: () => string | undefined): void => {
   readDisplayedPersonId = read;
@@ -48,7 +51,10 @@ function displayedPersonHeader(): Record<string, string> {
   return id === undefined ? {} : { [SIGNED_IN_AS]: id };
 }
 
-/** Calls a route of the portal's API and returns its JSON. Throws a Problem if the call fails or gets no response. An abort is rethrown. */
+/**
+ * Calls a route of the portal's API. Returns the JSON of the response, or undefined if its body is empty. Throws a Problem if the server
+ * responds with an error or does not respond. Rethrows the error of an abort.
+ */
 export async function call<N extends RouteName>(name: N, options: CallOptions<N>): Promise<ResponseBody<N>> {
   const { body, signal } = options as { body?: unknown; signal?: AbortSignal };
   const [method] = routeOf(name);
@@ -68,7 +74,10 @@ export async function call<N extends RouteName>(name: N, options: CallOptions<N>
   return (text === '' ? undefined : JSON.parse(text)) as ResponseBody<N>;
 }
 
-/** Sends a request and records whether the server responded, for the lost-connection banner. Throws a Problem without a response. */
+/**
+ * Sends a request and returns the response, whatever its status. Records for the lost-connection banner whether the server responded.
+ * Throws a Problem if there is no response. Rethrows the error of an abort.
+ */
 export async function fetchFromServer(address: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(address, init);

@@ -8,7 +8,7 @@ export interface FieldIssue {
   message: string;
 }
 
-/** A failed call with a message for the person. Pages act on `kind`. */
+/** A failed call or an error of the page itself, with a message for the person. `kind` decides what the page does. */
 export class Problem extends Error {
   readonly kind:
     | 'lost'
@@ -22,7 +22,7 @@ export class Problem extends Error {
     | 'limited'
     | 'server'
     | 'page';
-  /** 0 if the server did not respond, or if the error is one of the page. */
+  /** The HTTP status; 0 if the server did not respond, or for an error of the page itself. */
   readonly status: number;
   readonly code: string;
   readonly issues: readonly FieldIssue[];
@@ -43,13 +43,13 @@ export class Problem extends Error {
     this.kind = kindOf(status, code);
   }
 
-  /** Whether the same call can succeed later. */
+  /** Whether to try the same call again, because the cause may be temporary. */
   get retryable(): boolean {
     return this.kind === 'lost' || this.kind === 'server' || this.kind === 'limited';
   }
 }
 
-/** Reads the problem from an error response with any body. */
+/** Reads the problem from an error response. Its code is `unreadable` if the body is not the JSON of an API error. */
 export async function readProblem(response: Response): Promise<Problem> {
   const requestId = response.headers.get('x-request-id');
   const waitSeconds = Number(response.headers.get('retry-after'));
@@ -97,7 +97,7 @@ const relative = new Intl.RelativeTimeFormat('en');
 const formatDelay = (seconds: number): string =>
   seconds <= 90 ? relative.format(Math.ceil(seconds), 'second') : relative.format(Math.ceil(seconds / 60), 'minute');
 
-/** The message of a problem. Messages of issues are more specific than the default message of the kind. */
+/** The message of a problem. The messages of its issues replace the default message of its kind, because they are more specific. */
 function messageOf(status: number, code: string, issues: readonly FieldIssue[], waitSeconds?: number): string {
   if (kindOf(status, code) === 'limited' && waitSeconds !== undefined)
     return `Too many requests. Try again ${formatDelay(waitSeconds)}.`;

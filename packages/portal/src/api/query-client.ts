@@ -2,13 +2,16 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { toast } from '../toasts/toasts.tsx';
 import { type Problem, toProblem } from './problem.ts';
 
-/** Handles a call that fails because no person is signed in. main.tsx sets this function: importing the router here is circular. */
+/**
+ * Handles a call that fails because no person is signed in. main.tsx sets this function, because an import of the router here would be
+ * circular.
+ */
 let onSignedOut: (problem: Problem) => void = () => undefined;
 export const setSignedOutHandler = (act: (problem: Problem) => void): void => {
   onSignedOut = act;
 };
 
-/** The cache of server responses. Failed reads are retried up to twice if that can help; writes are never retried automatically. */
+/** The cache of server responses. A read that fails with a retryable problem is retried up to twice. Writes are never retried. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: (error) => leaveIfSignedOut(error) }),
   mutationCache: new MutationCache({

@@ -23,7 +23,7 @@ export interface WorkspaceAccess {
 
 export const WorkspaceContext = createContext<WorkspaceAccess | undefined>(undefined);
 
-/** The workspace of the page. Only valid inside WorkspaceFrame. */
+/** Returns the workspace of the page. Throws outside WorkspaceFrame. */
 export function useWorkspace(): WorkspaceAccess {
   const access = use(WorkspaceContext);
   if (access === undefined) throw new Error('useWorkspace was called outside a workspace');
@@ -32,5 +32,5 @@ export function useWorkspace(): WorkspaceAccess {
 
 const ROLES_ASCENDING: readonly Role[] = ['viewer', 'approver', 'admin'];
 
-/** Whether the person has this role or a higher one. The server enforces roles; the portal hides actions it would reject. */
+/** Whether the person has this role or a higher one. The portal hides actions of higher roles; the server rejects them. */
 export const useHasRole = (role: Role): boolean => ROLES_ASCENDING.indexOf(useWorkspace().role) >= ROLES_ASCENDING.indexOf(role);

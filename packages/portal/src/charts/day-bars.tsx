@@ -4,7 +4,7 @@ import { formatDay } from '../components/time-format.ts';
 import styles from './day-bars.module.css';
 import { AXIS_FONT, axisWidth, type Palette, Plot } from './plot.tsx';
 
-/** The value of one day; `bad` is the part of it that failed, if known. */
+/** The value of one UTC day (YYYY-MM-DD). `bad` is the failed part of `value`, if it is known. */
 export interface DayValue {
   day: string;
   value: number;

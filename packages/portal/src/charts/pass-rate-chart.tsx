@@ -7,17 +7,20 @@ import { TruncatedText } from '../components/truncated-text.tsx';
 import styles from './pass-rate-chart.module.css';
 import { passRatePlot } from './pass-rate-plot.ts';
 import { type RatedPoint, type RateSeriesSet, ratedPoints, seriesName, seriesOf } from './pass-rate-series.ts';
-import { Plot, SERIES_COLOURS, ValueTable } from './plot.tsx';
+import { Plot, SERIES_COLOR_COUNT, ValueTable } from './plot.tsx';
 import { SeriesMark } from './series-mark.tsx';
 
 const HEIGHT = 220;
 
-/** The pass rates of an agent's evaluations over time with the threshold: a line for each of the latest suites, a mark per evaluation. */
+/**
+ * The pass rates of an agent's evaluations over time, with the threshold. Each evaluation has a mark. Each of the latest suites has a
+ * line.
+ */
 export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rates'> }) {
   const { points, threshold } = rates;
   const [pointedIndex, setPointedIndex] = useState<number | null>(null);
   const rated = useMemo(() => ratedPoints(points), [points]);
-  const series = useMemo(() => seriesOf(rated, SERIES_COLOURS), [rated]);
+  const series = useMemo(() => seriesOf(rated, SERIES_COLOR_COUNT), [rated]);
   const data = useMemo(() => alignedData(rated, series), [rated, series]);
   const options = useMemo(() => passRatePlot(series, threshold, setPointedIndex), [series, threshold]);
   const shown = rated[pointedIndex ?? rated.length - 1];
@@ -61,7 +64,7 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
   );
 }
 
-/** The data of the chart: the times, then a column per line, then one column for the other points. */
+/** The data of the chart: the times in seconds, then a column for each line, then one column for the other points. */
 function alignedData(rated: readonly RatedPoint[], { lines, others }: RateSeriesSet): uPlot.AlignedData {
   const column = (points: readonly RatedPoint[]) => {
     const own = new Set(points);

@@ -7,11 +7,12 @@ import { OTHER_MARK, SERIES_MARKS } from './series-mark.tsx';
 const HOUR_MS = 3_600_000;
 /** The minimum time range of the chart. */
 const SPAN_MIN_MS = HOUR_MS;
-/** For shorter ranges the axis shows times of day, otherwise days. */
+/** The time axis shows times of day for shorter ranges, otherwise days. */
 const HOUR_LABELS_BELOW_MS = 48 * HOUR_MS;
+/** The minimum distance between labels of the time axis. */
 const LABEL_DISTANCE_PX = 64;
 
-/** The options of the pass rate chart. After the times, its data has a column per line and one for the other points. */
+/** The options of the pass rate chart. Its data has a column of times, a column for each line, and a column for the other points. */
 export const passRatePlot =
   (series: RateSeriesSet, threshold: number, onPoint: (index: number | null) => void) =>
   (palette: Palette): Omit<uPlot.Options, 'width' | 'height'> => {
@@ -95,7 +96,7 @@ function drawThreshold({ ctx, bbox, valToPos }: uPlot, threshold: number, palett
   ctx.restore();
 }
 
-/** Draws a mark for each evaluation in the colour of its status. */
+/** Draws a mark for each evaluation in the color of its status. */
 function drawPoints({ ctx, valToPos }: uPlot, points: readonly RatedPoint[], path: string, palette: Palette): void {
   const mark = new Path2D(path);
   for (const { at, pass_rate, status } of points) {

@@ -3,7 +3,7 @@ import type { PassRatePoint } from '@countersign/core/portal/agent-routes';
 /** An evaluation with a pass rate. `at` is when it was recorded, in milliseconds since 1970. */
 export type RatedPoint = PassRatePoint & { pass_rate: number; at: number };
 
-/** The pass rates of one suite. */
+/** The pass rates of one suite, or of the evaluations with one name and no suite. */
 export interface RateSeries {
   name: string;
   /** Oldest first, at least one. */
@@ -26,7 +26,7 @@ export const ratedPoints = (points: readonly PassRatePoint[]): RatedPoint[] =>
     )
     .sort((left, right) => left.at - right.at);
 
-/** The series of a point: the name of its suite, or of the evaluation if it has no suite. */
+/** The name of the series that a point belongs to: its suite, or the name of the evaluation if it has no suite. */
 export const seriesName = ({ suite, name }: Pick<PassRatePoint, 'suite' | 'name'>): string => suite ?? name;
 
 /** Groups points by suite. The `linesMax` most recently evaluated suites get a line; the rest are `others`. */
@@ -48,7 +48,10 @@ export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateS
   };
 }
 
-/** The times that an axis labels. Only times of points are labelled. Adjacent labels differ and are at least `distance` apart. */
+/**
+ * Selects the times of points that an axis labels. `moments` are in ascending order, in milliseconds since 1970. Adjacent labels differ,
+ * and their times are at least `distance` milliseconds apart.
+ */
 export function labelledMoments(moments: readonly number[], distance: number, label: (at: number) => string): number[] {
   const labelled: number[] = [];
   for (const at of moments) {

@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import styles from './plot.module.css';
 
-/** The colours of a chart in the current colour scheme. */
+/** The colors of a chart in the current color scheme. */
 export interface Palette {
   ink: string;
   faint: string;
@@ -14,16 +14,15 @@ export interface Palette {
   bad: string;
   warn: string;
   surface: string;
-  /** One colour per line. */
+  /** The colors of the lines: SERIES_COLOR_COUNT colors. */
   series: readonly string[];
 }
 
-/** The number of line colours: `--series-1` to `--series-5` in tokens.css. */
-export const SERIES_COLOURS = 5;
+/** The number of line colors: `--series-1` to `--series-5` in tokens.css. */
+export const SERIES_COLOR_COUNT = 5;
 
 /**
- * A chart that adapts to the colour scheme and the available width. Screen readers get `label`; `table` has the same values as
- * text.
+ * A chart that adapts to the color scheme and the available width. Screen readers read `label`. `table` has the same values as text.
  */
 export function Plot(props: {
   label: string;
@@ -91,17 +90,17 @@ function paletteOf(element: Element): Palette {
     bad: read('bad'),
     warn: read('warn'),
     surface: read('surface'),
-    series: Array.from({ length: SERIES_COLOURS }, (_each, index) => read(`series-${index + 1}`)),
+    series: Array.from({ length: SERIES_COLOR_COUNT }, (_each, index) => read(`series-${index + 1}`)),
   };
 }
 
 /** The font of a chart's axes. */
 export const AXIS_FONT = '11px Geist, system-ui, sans-serif';
 
-/** An upper bound of the width of a digit in that font. */
+/** An upper bound of the width of a digit in AXIS_FONT. */
 const DIGIT_PX = 7;
 const AXIS_PX_MIN = 46;
 
-/** The width of an axis in pixels, so that its longest label fits. */
+/** The width of a value axis in pixels. Its longest label fits. */
 export const axisWidth = (labels: readonly string[] | null): number =>
   Math.max(AXIS_PX_MIN, ...(labels ?? []).map((label) => label.length * DIGIT_PX + 8));

@@ -3,7 +3,7 @@ import styles from './series-mark.module.css';
 /** The mark of the points without a line. */
 export const OTHER_MARK = { path: 'M-1.5-5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5Z', dash: [] };
 
-/** Shape and dashes of each line, so that lines differ by more than colour. The shapes are SVG paths around 0,0 in pixels. */
+/** Shape and dashes of each line, so that lines differ by more than color. The shapes are SVG paths around 0,0 in pixels. */
 export const SERIES_MARKS: readonly { path: string; dash: readonly number[] }[] = [
   { path: 'M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0Z', dash: [] },
   { path: 'M-3.8-3.8h7.6v7.6h-7.6Z', dash: [9, 3] },
