@@ -4,7 +4,10 @@ import { keyNameQuery, membersQuery } from '../api/people.ts';
 import { useHasRole, useWorkspace } from '../api/session.ts';
 import { TruncatedText } from './truncated-text.tsx';
 
-/** Shows the author of a record, which is `user:<id>`, `key:<prefix>`, `operator` or `system:…`. Members and keys are shown by name. */
+/**
+ * Shows who wrote a record. `by` is `user:<id>`, `key:<prefix>`, `operator` or `system:…`; null is shown as a dash. Members and keys are
+ * shown by name.
+ */
 export function Actor({ by }: { by: string | null }) {
   const { workspace, person } = useWorkspace();
   const id = by?.startsWith('user:') ? by.slice(5) : undefined;
@@ -29,7 +32,7 @@ export function Actor({ by }: { by: string | null }) {
   return <span className="nowrap">{by.replace('system:', '').replaceAll('-', ' ')}</span>;
 }
 
-/** A key by its name, or by its prefix if the name is not loaded or not known. Admins get a link to the keys. */
+/** Shows a key by its name, or by its prefix if no name is loaded. Admins get a link to the page of the keys. */
 function KeyActor({ prefix }: { prefix: string }) {
   const { workspace } = useWorkspace();
   const admin = useHasRole('admin');

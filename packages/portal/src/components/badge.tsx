@@ -3,7 +3,7 @@ import styles from './badge.module.css';
 
 export type Tone = 'good' | 'bad' | 'warn' | 'accent' | 'quiet';
 
-/** A short state. The text carries the meaning; the colour repeats it. */
+/** A label with a short text for a state. The color only repeats what the text says. */
 export function Badge({ tone, dot = true, children }: { tone: Tone; dot?: boolean; children: ReactNode }) {
   return (
     <span className={styles.badge} data-tone={tone}>

@@ -14,7 +14,7 @@ const LABELS: Record<Condition, string> = {
 /** The four conditions of a promotion: whether each is met, and a link to the remedy if it is not. */
 export function ConditionList(props: {
   checks: readonly ConditionCheck[];
-  /** The agent's ID; null hides the links. */
+  /** The ID of the agent; null hides the links. */
   agent: string | null;
   evaluation: CheckedEvaluation | null;
 }) {
@@ -42,6 +42,6 @@ export function ConditionList(props: {
   );
 }
 
-/** A decision's message with the ID of the evaluation replaced by its name. */
+/** A message of a decision or a check, with the ID of the evaluation replaced by its name in quotation marks. */
 export const withEvaluationName = (message: string, evaluation: CheckedEvaluation | null): string =>
   evaluation === null ? message : message.replaceAll(evaluation.id, `“${evaluation.name}”`);

@@ -5,7 +5,7 @@ import styles from './copy-button.module.css';
 
 const SHOWN_MS = 1_600;
 
-/** Copies a text. `what` completes the accessible name "Copy …"; `label` is shown next to the icon. */
+/** A button that copies `text`. Its accessible name is "Copy" and `what`. The optional `label` is shown next to the icon. */
 export function CopyButton({ text, what, label }: { text: string; what: string; label?: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {

@@ -20,8 +20,8 @@ interface ListPage {
 }
 
 /**
- * The page of one record. Shows a skeleton while the record loads, or an error with a retry. `children` renders the loaded
- * record; it gets the link to the record's list for its header.
+ * The page of one record. Shows a skeleton while the record loads, and an error if loading fails. `children` renders the loaded record;
+ * its parameter `crumb` is the link to the list, for the header of the page.
  */
 export function DetailPage<T>(props: {
   title: string;

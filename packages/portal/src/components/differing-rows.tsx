@@ -19,14 +19,14 @@ const LOGS: Readonly<Record<string, string>> = {
   trace_events: 'Log of traces',
 };
 
-/** The text before the ID of a finding. In a log, the ID is the number of a row or a text that says what contradicts the log. */
+/** The text that is shown before the ID. For a log, the ID is the number of a row, or a text that says what contradicts the log. */
 function subjectOf({ table, id }: DifferingRow): string {
   const log = LOGS[table];
   if (log === undefined) return TABLES[table] ?? table;
   return /^\d+$/.test(id) ? `${log}, row` : `${log},`;
 }
 
-/** Rows of the database that differ from their log, and rows of logs that are not valid. */
+/** A notice that lists rows that differ from their log, and rows of logs that are not valid. Renders nothing if there are none. */
 export function DifferingRows({ rows }: { rows: readonly DifferingRow[] }) {
   const { workspace } = useWorkspace();
   if (rows.length === 0) return null;

@@ -1,2 +1,2 @@
-/** The agent of the example requests in the portal. Lists mark it as an example. */
+/** The name of the agent in the portal's example requests. Lists mark this agent as an example. */
 export const EXAMPLE_AGENT = 'example-agent';

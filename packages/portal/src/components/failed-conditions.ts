@@ -2,7 +2,7 @@ import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
 import type { ConditionCheck } from '@countersign/core/contract/promotion-check';
 import { REASON_LABELS } from './status-badges.tsx';
 
-/** The evaluation that a check used, as a page knows it. */
+/** The evaluation that a promotion check used. `pass_rate` is in percent; null if the evaluation reported none. */
 export interface CheckedEvaluation {
   id: string;
   name: string;
@@ -11,8 +11,8 @@ export interface CheckedEvaluation {
 }
 
 /**
- * The conditions that fail, each with a short reason. Consequences of another failed condition are left out: the missing pass rate if the
- * evaluation is unfinished or there is none, and the missing approval if there is no evaluation.
+ * The conditions that fail, each with a short reason. A condition that fails only because of another one is left out: `pass_rate` if
+ * there is no evaluation, or an unfinished one without a pass rate; `high_risk_approval` if there is no evaluation.
  */
 export function failedConditions(checks: readonly ConditionCheck[], evaluation: CheckedEvaluation | null) {
   const unfinished = evaluation === null || evaluation.status === 'running' || evaluation.status === 'scheduled';

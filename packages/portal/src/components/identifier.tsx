@@ -1,7 +1,7 @@
 import { CopyButton } from './copy-button.tsx';
 import styles from './identifier.module.css';
 
-/** A hash or an ID with a copy button. `short` truncates it to that many characters and shows all of it on hover. */
+/** A hash or an ID with a copy button. `short` is the number of characters to show; the full value is then shown on hover. */
 export function Identifier({ value, what, short }: { value: string | null; what: string; short?: number }) {
   if (value === null) return <span className="faint">none</span>;
   const isTruncated = short !== undefined && value.length > short + 1;

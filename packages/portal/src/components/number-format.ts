@@ -4,10 +4,10 @@ const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFra
 /** A count in full: `12,480`; a dash if it is unknown. */
 export const formatCount = (value: number | null | undefined): string => (value == null ? '–' : whole.format(value));
 
-/** A short count: `12.5K`. */
+/** A short count: `9,999`, and `12.5K` from ten thousand on. */
 export const formatShortCount = (value: number): string => (value < 10_000 ? whole.format(value) : compact.format(value));
 
-/** Dollars from an exact decimal: two decimals from ten cents on, otherwise three significant digits. */
+/** Dollars from a number or an exact decimal: two decimals from ten cents on, otherwise up to three significant digits. */
 export function formatDollars(decimal: string | number | null | undefined): string {
   if (decimal == null) return '–';
   const value = Number(decimal);
@@ -27,11 +27,11 @@ const shortMoney = new Intl.NumberFormat('en-US', {
 /** Short dollars: `$1.2K` from a thousand on. */
 export const formatShortDollars = (value: number): string => (value < 1_000 ? formatDollars(value) : shortMoney.format(value));
 
-/** A pass rate: `92.5 %`. It is truncated, because 79.9996 must not be shown as 80 when the threshold is 80. */
+/** A pass rate: `92.5 %`. It is truncated to three decimals, because 79.9996 must not be shown as 80 if the threshold is 80. */
 export const formatPercent = (value: number | null | undefined): string =>
   value == null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 3, roundingMode: 'trunc' })} %`;
 
-/** A duration: `420 ms`, `3.2 s`, `4 min 5 s`, `2 h 10 min`. It is rounded before it is split, so 60 s becomes 1 min. */
+/** A duration: `420 ms`, `3.2 s`, `4 min 5 s`, `2 h 10 min`. It is rounded before it is split into units, so 59.99 s is `1 min 0 s`. */
 export function formatDuration(ms: number | null | undefined): string {
   if (ms == null) return '–';
   if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`;
@@ -42,6 +42,6 @@ export function formatDuration(ms: number | null | undefined): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A number of bytes with a unit. */
+/** A number of bytes with a unit; 1 KB is 1,024 bytes. */
 export const formatBytes = (value: number): string =>
   value < 1_024 ? `${value} B` : value < 1_048_576 ? `${(value / 1_024).toFixed(1)} KB` : `${(value / 1_048_576).toFixed(1)} MB`;

@@ -3,7 +3,10 @@ import styles from './page-header.module.css';
 
 let pagesShown = 0;
 
-/** The page's title and actions. Takes the focus after a page change, so that a screen reader announces the page. */
+/**
+ * The title and the actions of a page. `shown` replaces `title` in the heading, but not in the title of the window. After a page change
+ * the heading gets the focus, so that a screen reader announces the page.
+ */
 export function PageHeader(props: {
   title: string;
   shown?: ReactNode;

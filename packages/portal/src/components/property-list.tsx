@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './property-list.module.css';
 
-/** Names and values. Properties with an undefined value are left out. */
+/** A list of names and values. Properties with an undefined value are left out. `wide` shows one property per line. */
 export function PropertyList({
   facts,
   wide = false,

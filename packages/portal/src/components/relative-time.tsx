@@ -15,7 +15,10 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener);
 };
 
-/** A relative time. The exact time is shown on hover and read by screen readers. It is not a tab stop, because lists contain many times. */
+/**
+ * A relative time; null is shown as "never". The exact time is shown on hover and read by screen readers. The element is not a tab stop,
+ * because lists contain many times.
+ */
 export function RelativeTime({ at }: { at: string | null }) {
   const tickedAt = useSyncExternalStore(subscribe, () => now);
   if (at === null) return <span className="faint">never</span>;

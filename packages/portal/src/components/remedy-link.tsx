@@ -5,7 +5,7 @@ import { call } from '../api/call.ts';
 import { useWorkspace } from '../api/session.ts';
 import type { CheckedEvaluation } from './failed-conditions.ts';
 
-/** At most this many incidents are named; the list has all of them. */
+/** At most this many incidents have their own link. If there are more, a link to the list of incidents follows. */
 const INCIDENTS_SHOWN = 3;
 const NAME_LENGTH_MAX = 60;
 
@@ -15,7 +15,7 @@ interface Remedy {
   evaluation: CheckedEvaluation | null;
 }
 
-/** A link to the remedy of a failed condition: the evaluation, its approval, or the open incidents. */
+/** Links to the remedy of a failed condition: the evaluation (without one, the agent's evaluations), its approval, or the incidents. */
 export function RemedyLink({ check, agent, evaluation }: Remedy) {
   const { workspace } = useWorkspace();
   if (check.condition === 'recertification') return <OpenIncidents agent={agent} />;
@@ -69,8 +69,8 @@ function OpenIncidents({ agent }: { agent: string }) {
             search={{ agent_id: agent, ...(open.data !== undefined && items.length === 0 ? {} : { recertification: 'open' }) }}
           >
             {open.data !== undefined && items.length === 0
-              ? 'Incidents of this agent (all closed)'
-              : 'All open incidents of this agent'}
+              ? 'Incidents of this agent (no open re-certification)'
+              : 'All open re-certifications of this agent'}
           </Link>
         </>
       )}
@@ -78,7 +78,7 @@ function OpenIncidents({ agent }: { agent: string }) {
   );
 }
 
-/** Truncates a text without splitting a character. */
+/** Truncates a text to NAME_LENGTH_MAX code points. */
 function truncate(text: string): string {
   const characters = [...text];
   return characters.length > NAME_LENGTH_MAX ? `${characters.slice(0, NAME_LENGTH_MAX - 1).join('')}…` : text;

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
 import { TruncatedText } from './truncated-text.tsx';
 
-/** Links to the agents whose names look alike. Renders nothing if there are none. */
+/** Links to the agents with similar names. Renders nothing if there are none. */
 export function SimilarAgents({ workspace, agents }: { workspace: string; agents: readonly AgentName[] }) {
   if (agents.length === 0) return null;
   return (

@@ -1,7 +1,7 @@
 import { CopyButton } from './copy-button.tsx';
 import styles from './snippet.module.css';
 
-/** A command or a document with a copy button. */
+/** A command or a document with a copy button. `what` is its accessible name. */
 export function Snippet({ text, what }: { text: string; what: string }) {
   return (
     <div className={styles.snippet}>

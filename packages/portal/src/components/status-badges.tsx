@@ -5,7 +5,7 @@ import type { Severity } from '@countersign/core/portal/incident-routes';
 import { Badge, type Tone } from './badge.tsx';
 import { EXAMPLE_AGENT } from './example-agent.ts';
 
-/** Badges for the states of records. This file decides which state has which colour. */
+/** Badges for the states of records. This file decides which state has which color. */
 
 export const VerdictBadge = ({
   allowed,
@@ -50,7 +50,7 @@ const OUTCOME: Record<string, Tone> = {
   blocked: 'warn',
   incomplete: 'warn',
 };
-/** A run's outcome; null while its spans are still arriving. */
+/** The outcome of a run; null while its spans are arriving. */
 export const OutcomeBadge = ({ outcome }: { outcome: string | null }) =>
   outcome === null ? <Badge tone="accent">arriving</Badge> : <Badge tone={OUTCOME[outcome] ?? 'quiet'}>{outcome}</Badge>;
 

@@ -8,7 +8,7 @@ const UNITS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 
-/** A time relative to `now` in whole units: `3 min. ago`, `in 2 days`. Less than a minute is `just now`. */
+/** A time relative to `now` (milliseconds since 1970) in whole units: `3 min. ago`, `in 2 days`. Less than a minute is `just now`. */
 export function formatRelativeTime(at: string, now: number): string {
   const seconds = (Date.parse(at) - now) / 1000;
   for (const [unit, length] of UNITS) {

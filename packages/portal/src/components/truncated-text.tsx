@@ -1,7 +1,7 @@
 import styles from './truncated-text.module.css';
 
 /**
- * A text chosen by a sender. Tables truncate long texts, so that one row cannot widen a column; the hint shows the full text.
+ * A text that a sender chose. Tables truncate long texts, so that one row cannot widen a column. The hint is the full text by default.
  * `long` allows more characters.
  */
 export const TruncatedText = ({ text, hint = text, long }: { text: string; hint?: string; long?: boolean }) => (

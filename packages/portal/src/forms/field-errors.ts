@@ -1,6 +1,6 @@
 import { joinMessages, toProblem } from '../api/problem.ts';
 
-/** The server's error message for one field of a form, if there is one. */
+/** The server's error message for one field of a form; undefined if there is none. Several messages are joined. */
 export function fieldError(error: unknown, field: string): string | undefined {
   if (error === null || error === undefined) return undefined;
   const issues = toProblem(error).issues.filter(({ path }) => path === `/${field}` || path.startsWith(`/${field}/`));
@@ -8,7 +8,7 @@ export function fieldError(error: unknown, field: string): string | undefined {
   return joinMessages(issues.map(({ message }) => withoutFieldName(message, field)));
 }
 
-/** The server's error message that belongs to no field of the form. It is shown above the buttons. */
+/** The error message that belongs to no field of the form, which the form shows above the buttons; undefined if there is none. */
 export function formError(error: unknown, fields: readonly string[]): string | undefined {
   if (error === null || error === undefined) return undefined;
   const problem = toProblem(error);

@@ -6,8 +6,8 @@ import styles from './form.module.css';
 import { useUnsavedInput } from './unsaved-input.ts';
 
 /**
- * A form that keeps its input on errors. The server validates it. Fields show their errors with fieldError; other errors are
- * shown above the buttons.
+ * A form that keeps its input on errors. The server validates the input. The fields with the names in `fields` show their own errors
+ * with fieldError. Other errors are shown above the buttons.
  */
 export function Form(props: {
   onSubmit: () => void;
@@ -27,7 +27,7 @@ export function Form(props: {
     if (!pending) onSubmit();
   };
   return (
-    // The browser's own validation would hide the server's messages.
+    // The browser's own validation would block the submission, so the server's messages would not be shown.
     <form noValidate onSubmit={send} onInput={markUnsaved} className={styles.form}>
       {children}
       {otherError !== undefined && (

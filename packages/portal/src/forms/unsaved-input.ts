@@ -6,7 +6,7 @@ const formsWithInput = new Set<object>();
 /** Whether leaving the page now would lose input. */
 export const hasUnsavedInput = (): boolean => formsWithInput.size > 0;
 
-/** Returns the onInput handler of a form. The form has unsaved input until the server accepts it or the form is removed. */
+/** Returns the onInput handler of a form. Input is unsaved until a submission succeeds or the form is removed. */
 export function useUnsavedInput({ pending, error }: { pending: boolean; error: unknown }): () => void {
   const [form] = useState(() => ({}));
   const wasPending = useRef(false);

@@ -8,7 +8,7 @@ import type { Filters } from './use-filters.ts';
 
 const TYPING_MS = 250;
 
-/** Selects an agent by name. The server searches, so the number of agents does not matter. */
+/** A field that selects an agent by name. The server searches, so it works with any number of agents. `small` is for filters. */
 export function AgentSelect(props: {
   value: string | null;
   onChange: (agent: string | null) => void;
@@ -63,7 +63,7 @@ export function AgentSelect(props: {
   );
 }
 
-/** AgentSelect as a filter of a list. */
+/** A filter by agent. */
 export const FilterAgent = <N extends string>({ filters, name }: { filters: Filters<N>; name: N }) => (
   <AgentSelect
     small

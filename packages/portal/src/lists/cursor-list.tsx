@@ -14,8 +14,8 @@ interface Page<T> {
 }
 
 /**
- * A list with cursor pagination; cursor and filters are in the URL. While another page or filter loads, the previous rows stay,
- * dimmed. `empty` is shown if the list has no records at all.
+ * A list with cursor pagination. Its cursor and filters are in the URL. While other rows load, the previous rows stay and are dimmed.
+ * `empty` is shown if the list has no records without a filter.
  */
 export function CursorList<T>(props: {
   label: string;
@@ -60,7 +60,7 @@ export function CursorList<T>(props: {
   );
 }
 
-/** Buttons for the previous and next page. If the previous page is unknown, such as after a shared link, the first page is offered. */
+/** Buttons for the previous and next page. If the previous page is unknown, as after a shared link, a button leads to the first page. */
 function Pager({ label, filters, next }: { label: string; filters: Filters<string>; next: string | null }) {
   const { cursor, previousCursors, goTo } = filters;
   const goBack = () => goTo(previousCursors.at(-1) || undefined, previousCursors.slice(0, -1));

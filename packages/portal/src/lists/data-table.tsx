@@ -1,17 +1,20 @@
 import type { ReactNode } from 'react';
 import styles from './data-table.module.css';
 
-/** One column. In lists of records, the first column links to the record's page. On phones, rows become cards with titles. */
+/**
+ * One column of a table. In lists of records, the first column links to the page of the record. On phones, each row is a card that shows
+ * the title of every column except the first.
+ */
 export interface Column<T> {
   title: string;
   cell: (item: T) => ReactNode;
   /** Aligns numbers to the right. */
   numeric?: boolean;
-  /** Takes the remaining width and wraps long text. */
+  /** The column fills the remaining width and wraps long text. */
   wide?: boolean;
-  /** Takes a full line of the card on phones. */
+  /** The cell fills a whole line of the card on phones. */
   line?: boolean;
-  /** Hidden on phones. */
+  /** The column is hidden on phones. */
   wideOnly?: boolean;
 }
 

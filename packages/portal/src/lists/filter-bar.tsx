@@ -5,7 +5,7 @@ import { Children, type ReactNode, useEffect, useId, useRef, useState } from 're
 import styles from './filter-bar.module.css';
 import type { Filters } from './use-filters.ts';
 
-/** With more filters than this, phones show a button for the rest. */
+/** With more filters than this, phones show the first two, and a button that shows the others. */
 const COLLAPSED_ABOVE = 3;
 
 /** The filters above a list. */
@@ -31,7 +31,7 @@ export function FilterBar({ filters, children }: { filters: Filters<string>; chi
 
 const TYPING_MS = 350;
 
-/** A free-text filter. It is applied when typing stops. */
+/** A free-text filter. It is applied TYPING_MS after the last input. */
 export function FilterText<N extends string>({
   filters,
   name,
@@ -61,7 +61,7 @@ export function FilterText<N extends string>({
     apply('');
   };
   useEffect(() => {
-    // A value that this input applied comes back trimmed and possibly late. It must not replace newer input.
+    // A value that this field applied returns through the URL, trimmed and possibly late. It must not replace newer input.
     if (current === applied.current) return;
     applied.current = current;
     applySoon.cancel();
@@ -112,7 +112,7 @@ export function FilterSelect<N extends string>(props: {
   const { filters, name, label, all, options } = props;
   const current = filters.values[name];
   const choices = options.map((each) => (typeof each === 'string' ? { value: each, label: each } : each));
-  // A shared link may contain a value that is not among the options, or the options may not be loaded yet.
+  // The value of a shared link may not be among the options, or the options may not be loaded yet.
   if (current !== undefined && !choices.some(({ value }) => value === current)) choices.push({ value: current, label: current });
   return (
     <NativeSelect

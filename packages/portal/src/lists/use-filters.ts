@@ -14,6 +14,7 @@ export interface Filters<N extends string> {
   any: boolean;
   /** Sets some filters and returns to the first page. */
   set: (patch: Partial<Record<N, string | undefined>>) => void;
+  /** Removes all filters and returns to the first page. */
   clear: () => void;
   /** The cursor of the current page; undefined for the first page. */
   cursor: string | undefined;
@@ -52,7 +53,7 @@ export function useFilters<const N extends string>(names: readonly N[]): Filters
   };
 }
 
-/** Invalid dates and times in the URL are ignored. */
+/** Whether the value of a filter is valid. Invalid dates and times in the URL are ignored. */
 function isValidFilter(name: string, value: string): boolean {
   if (name === 'from' || name === 'to') return startOfDay(value) !== undefined;
   if (name === 'since' || name === 'before') return !Number.isNaN(Date.parse(value));
@@ -62,7 +63,10 @@ function isValidFilter(name: string, value: string): boolean {
 const withoutEmpty = (search: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined && value !== ''));
 
-/** The start of the day that is `after` days after a date, in the reader's time zone, as an ISO time for the API. Undefined if invalid. */
+/**
+ * The start of a day in the reader's time zone, as an ISO time for the API. The day is `after` days after `date` (YYYY-MM-DD). Undefined
+ * if `date` is undefined or invalid.
+ */
 export function startOfDay(date: string | undefined, after = 0): string | undefined {
   const [year, month, day] =
     /^(\d{4})-(\d\d)-(\d\d)$/
