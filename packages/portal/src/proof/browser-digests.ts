@@ -4,7 +4,7 @@ import { hmac } from '@noble/hashes/hmac.js';
 import { sha256 as hashBytes, sha512 } from '@noble/hashes/sha2.js';
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 
-/** Cryptography for the browser with the synchronous interface of the domain, so that server and browser share the verifiers. */
+/** SHA-256 and HMAC for the browser. They are synchronous, as the interface of the domain requires (docs/decisions/0019). */
 export const digests: Digests = {
   sha256Hex: (text) => bytesToHex(hashBytes(utf8ToBytes(text))),
   hmacSha256Hex: (key, text) => bytesToHex(hmac(hashBytes, key, utf8ToBytes(text))),
@@ -12,7 +12,7 @@ export const digests: Digests = {
 
 export const sha256 = (bytes: Uint8Array): Uint8Array => hashBytes(bytes);
 
-/** Checks an Ed25519 signature (RFC 8032, without the cofactor, like OpenSSL); false for malformed keys and signatures. */
+/** Whether an Ed25519 signature is valid (RFC 8032, without the cofactor, like OpenSSL); false for malformed keys and signatures. */
 export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
     return (
@@ -23,7 +23,7 @@ export function verifyEd25519(publicKey: Uint8Array, message: Uint8Array, signat
   }
 }
 
-/** Checks S·B = R + k·A. The library multiplies both sides by 8, so it accepts signatures that OpenSSL and the Python verifier reject. */
+/** Whether S·B = R + k·A. The library multiplies both sides by 8, so it accepts signatures that OpenSSL and the Python verifier reject. */
 function isValidWithoutCofactor(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   const { Point } = ed25519;
   const [r, s] = [signature.subarray(0, 32), scalarOf(signature.subarray(32))];

@@ -18,19 +18,20 @@ export interface DecisionFindings {
   hash: Finding;
   /** Whether a published Ed25519 key of the instance attests this decision. */
   attestation: Finding;
-  /** Whether the evidence has the signed hash and supports the verdict. Absent if the document is not valid JSON. */
+  /** Whether the evidence has the signed hash and supports the verdict. Absent if the document could not be parsed. */
   evidence?: Finding;
-  /** Whether the HMAC by the decision key is valid. Absent until an admin loads the key. */
+  /** Whether the HMAC by the decision key is valid. Absent without the key, or if the document could not be parsed. */
   hmac?: Finding;
 }
 
-/** What a decision is checked against. */
+/** The inputs that a decision is checked against. */
 export interface DecisionProofParts {
+  /** The attestation: a DSSE envelope. Null or undefined if the server has none. */
   envelope: unknown;
   keys: PublicKeys;
   /** The text of the decision's evidence document. */
   evidence: string;
-  /** 32 bytes, if an admin has loaded the key. */
+  /** The 32 bytes of the decision key; undefined if no admin has loaded it. */
   decisionKey?: Uint8Array | undefined;
 }
 
@@ -93,7 +94,7 @@ function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Findin
     : { passed: false, detail: `Not valid: ${fault}.` };
 }
 
-/** Parses a document. Returns undefined if it is not a JSON object or is ambiguous, for example with a repeated member. */
+/** Parses a document. Returns undefined if it is not a JSON object, or if it is ambiguous, for example with a repeated member. */
 function parseDocument(document: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(document);

@@ -7,7 +7,7 @@ export interface PublicKeys {
   attestation: AttestationKey[];
 }
 
-/** Fetches the published keys from the document that third parties use too. */
+/** Fetches the published keys. Third parties use the same document. Throws a Problem if the server does not send it. */
 export async function fetchPublicKeys(signal?: AbortSignal): Promise<PublicKeys> {
   const response = await fetchFromServer('/.well-known/jwks.json', signal === undefined ? {} : { signal });
   if (!response.ok) throw await readProblem(response);

@@ -1,8 +1,8 @@
-/** What the worker has to verify. */
+/** The message to the worker: the ledger that it verifies. */
 export interface VerificationRequest {
-  /** URL of the ledger's NDJSON. */
+  /** URL of the export of the ledger (NDJSON). */
   exportUrl: string;
-  /** URL of the ledger's signed checkpoint. */
+  /** URL of the signed checkpoint of the ledger. */
   checkpointUrl: string;
   /** The workspace ID, which every row hash covers. */
   tenantId: string;
@@ -10,12 +10,13 @@ export interface VerificationRequest {
   entries: number;
 }
 
-/** Messages of the worker: progress, then one result. */
+/** A message from the worker: any number of progress messages, then one result. */
 export type VerificationMessage = { kind: 'progress'; checked: number } | VerificationResult;
 
 /**
- * The result of a verification. `head` is the hash of the last entry. `signer` is the name of the key that signed the checkpoint. `seq` is
- * the number of the entry that is not valid; it is null if each of the `checked` entries is valid, but the ledger as a whole is not.
+ * The result of a verification. `checked` is the number of valid entries. `head` is the hash of the last entry; null if the ledger is
+ * empty. `signer` is the name of the key that signed the checkpoint. `seq` is the number of the entry that is not valid; null if the
+ * `checked` entries are a valid chain, but the ledger as a whole is not valid. `failed`: the verification could not be completed.
  */
 export type VerificationResult =
   | { kind: 'valid'; checked: number; head: string | null; signer: string; elapsedMs: number }

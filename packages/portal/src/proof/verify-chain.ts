@@ -8,20 +8,22 @@ import { hexToBytes } from '@noble/hashes/utils.js';
 import { digests, sha256, verifyEd25519 } from './browser-digests.ts';
 import type { VerificationResult } from './verification-messages.ts';
 
-/** The expected properties of a ledger. */
+/** The values that a ledger is checked against. */
 interface ExpectedLedger {
+  /** The workspace ID, which every row hash covers. */
   tenantId: string;
-  /** The number of entries according to the ledger's head. */
+  /** The minimum number of entries: the number of entries according to the ledger's head. */
   entries: number;
   /** The signed note over the ledger's tree. */
   checkpoint: string;
-  /** The published keys, a JWKS. */
+  /** The published keys: the text of a JWKS. */
   keys: string;
 }
 
 /**
- * Verifies a ledger's NDJSON line by line with the same verifier as the command line: the hash and position of each row, the number
- * of rows against the head, and the root of the tree against the signed checkpoint. `progress` gets the number of checked rows.
+ * Verifies the NDJSON of a ledger line by line, with the same verifier as the command line. It checks the hash and the position of each
+ * row, the number of rows against the head, and the root of the tree against the signed checkpoint. It stops at the first row that is not
+ * valid. After each valid row it calls `progress` with the number of valid rows.
  */
 export async function verifyChain(
   lines: AsyncIterable<string>,
@@ -48,7 +50,7 @@ export async function verifyChain(
     if (!('fault' in note) && note.head.size === tree.size) {
       matchesCheckpoint = sameBytes(tree.root(), note.head.root);
       if (!matchesCheckpoint)
-        return invalid(null, 'the tree of the rows up to here differs from the signed checkpoint, so rows were rewritten');
+        return invalid(null, `the tree of the first ${seq} rows differs from the signed checkpoint, so rows were rewritten`);
     }
     progress(seq);
   }
@@ -64,7 +66,7 @@ export async function verifyChain(
   return { kind: 'valid', checked: seq, head: rowHash, signer: note.key.name, elapsedMs: performance.now() - startedAt };
 }
 
-/** A line's row, or the reason why it is not valid or is ambiguous JSON. */
+/** The row in a line, or the reason why the line is not JSON or is ambiguous JSON. */
 function parseLine(line: string): { row: unknown } | { reason: string } {
   try {
     const row: unknown = JSON.parse(line);

@@ -7,7 +7,7 @@ const SCHEMES = [
   { value: 'auto', label: 'System', Icon: IconDeviceDesktop },
 ] as const;
 
-/** Selects the colour scheme. The choice is stored in this browser. */
+/** A menu that selects the color scheme. The choice is stored in this browser. */
 export function ColorSchemeToggle() {
   const { colorScheme, setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   const current = SCHEMES.find(({ value }) => value === colorScheme) ?? SCHEMES[2];

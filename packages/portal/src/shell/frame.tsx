@@ -7,9 +7,9 @@ import { PersonMenu } from './person-menu.tsx';
 import { Wordmark } from './wordmark.tsx';
 
 /**
- * The frame of all pages after sign-in, with the navigation bar. On phones the bar collapses behind a menu button.
- * `top` is shown above the links (the workspace). `children` returns the links; they call `close` to close the menu. `page` replaces the
- * page of the route.
+ * The frame of all pages after sign-in, with the navigation bar. In windows of up to 860 pixels, a menu button opens the bar. `top` is
+ * shown above the links, for example the workspace switcher. `children` returns the links, which call `close` to close the menu. `page`
+ * replaces the page of the route.
  */
 export function Frame({
   person,
@@ -24,7 +24,7 @@ export function Frame({
 }) {
   const [open, setOpen] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a page change closes the bar.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a page change closes the menu.
   useEffect(() => setOpen(false), [path]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => event.key === 'Escape' && setOpen(false);

@@ -1,6 +1,6 @@
 const STORAGE_KEY = 'countersign-workspace';
 
-/** Stores the last visited workspace, so that `/` can redirect to it. */
+/** Stores the ID of the last visited workspace, so that `/` can redirect to it. */
 export function rememberWorkspace(id: string): void {
   try {
     localStorage.setItem(STORAGE_KEY, id);
@@ -9,7 +9,7 @@ export function rememberWorkspace(id: string): void {
   }
 }
 
-/** The last visited workspace; null if none is stored. */
+/** The ID of the last visited workspace; null if none is stored. */
 export function lastWorkspace(): string | null {
   try {
     return localStorage.getItem(STORAGE_KEY);

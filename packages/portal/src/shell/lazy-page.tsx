@@ -13,7 +13,7 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
   let page: ComponentType | undefined;
   let loading: Promise<void> | undefined;
   let failed = false;
-  /** Never rejects: the page shows the failure itself. */
+  /** Loads the code. Never rejects: the page itself shows a failure. */
   const preload = (): Promise<void> => {
     loading ??= load()
       .then(
@@ -21,7 +21,7 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
           page = module[name];
         },
         async () => {
-          await isServerUp();
+          await isServerUp(); // Records whether the server responds, for the notice.
           failed = page === undefined;
         },
       )
@@ -43,7 +43,7 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
   return Object.assign(LazyPage, { preload });
 }
 
-/** The notice of a page that was not loaded. Loads it again on demand, and automatically when the server is back. */
+/** The notice instead of a page that was not loaded. Loads the page again on demand, and automatically when the server is back. */
 function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded: () => void }) {
   const lost = useSyncExternalStore(connection.subscribe, connection.isLost);
   const [retrying, setRetrying] = useState(false);
@@ -62,7 +62,7 @@ function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded
   return <PageNotLoaded lost={lost} retrying={retrying} onRetry={() => void retry()} />;
 }
 
-/** Loads the code of all pages, so that they open while the server is down. After a failure, continues when the server is back. */
+/** Loads the code of all pages, so that they open while the server is down. After a failure, continues when a lost connection is back. */
 export async function preloadPages(): Promise<void> {
   try {
     for (const load of loaders) await load();

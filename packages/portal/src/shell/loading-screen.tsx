@@ -1,4 +1,4 @@
-/** Shown while the first page loads. index.html shows the same before any script has loaded; theme/base.css styles it. */
+/** Shown while the first page loads. index.html shows the same screen before the scripts have loaded. theme/base.css styles both. */
 export const LoadingScreen = () => (
   <div className="loading-screen" role="status" aria-label="Loading">
     <img src="/favicon.svg" width="40" height="40" alt="" />

@@ -5,7 +5,7 @@ import { fetchFromServer } from '../api/call.ts';
 import { connection } from '../api/connection.ts';
 import styles from './lost-connection.module.css';
 
-/** The interval of the checks whether the server is back. */
+/** The time between two checks whether the server is back. */
 const CHECK_INTERVAL_MS = 5_000;
 
 /** A banner while the server is not responding. Checks periodically and on demand, and reloads stale data when the server is back. */

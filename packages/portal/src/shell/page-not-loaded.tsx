@@ -4,7 +4,7 @@ import { fetchFromServer } from '../api/call.ts';
 import { Notice } from '../components/notice.tsx';
 import { toast } from '../toasts/toasts.tsx';
 
-/** Whether the server responds now. */
+/** Whether the server responds now, with any status except 502 and 504, which a proxy sends. */
 export async function isServerUp(): Promise<boolean> {
   try {
     const { status } = await fetchFromServer('/readyz', { cache: 'no-store' });
@@ -14,7 +14,7 @@ export async function isServerUp(): Promise<boolean> {
   }
 }
 
-/** Replaces a page whose code could not be loaded, because the server is down or was updated. */
+/** Replaces a page whose code could not be loaded, for example because the server is down or was updated. */
 export function PageNotLoaded({ lost, retrying, onRetry }: { lost: boolean; retrying: boolean; onRetry: () => void }) {
   return (
     <Notice kind="problem" title="This page could not be loaded" role="alert">
@@ -33,7 +33,7 @@ export function PageNotLoaded({ lost, retrying, onRetry }: { lost: boolean; retr
   );
 }
 
-/** Reloads the document if the server responds. Otherwise the browser would show its own error page. */
+/** Reloads the document, but only if the server responds. Otherwise a toast is shown, instead of the browser's own error page. */
 export function ReloadButton() {
   const [checking, setChecking] = useState(false);
   const reload = async () => {

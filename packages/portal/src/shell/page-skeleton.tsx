@@ -1,6 +1,6 @@
 import { BlockSkeleton } from '../components/block-skeleton.tsx';
 
-/** Shown in the frame while the code of a page loads. */
+/** Shown in the frame in place of a page while its code loads. */
 export const PageSkeleton = () => (
   <div className="stack">
     <div style={{ width: 180 }}>

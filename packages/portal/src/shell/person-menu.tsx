@@ -8,7 +8,7 @@ import type { Session } from '../api/session.ts';
 import { announceSessionChange } from '../api/session-channel.ts';
 import styles from './person-menu.module.css';
 
-/** The signed-in person, with links to the account and sign-out. */
+/** The menu of the signed-in person: account and sign-out. */
 export function PersonMenu({ person }: { person: Session['person'] }) {
   const navigate = useNavigate();
   const signOut = useMutation({

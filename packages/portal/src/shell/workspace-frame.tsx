@@ -11,7 +11,7 @@ import { Navigation } from './navigation.tsx';
 import { WorkspaceLinks } from './workspace-links.tsx';
 import { WorkspaceSwitcher } from './workspace-switcher.tsx';
 
-/** The frame of a workspace's pages. Provides the workspace of the URL to them. */
+/** The frame of the pages of a workspace. It provides WorkspaceContext: the workspace of the URL. */
 export function WorkspaceFrame() {
   const { workspace: id } = useParams({ from: '/w/$workspace' });
   const session = useSession();
@@ -44,7 +44,7 @@ export function WorkspaceFrame() {
   );
 }
 
-/** Replaces every page of a workspace that the person is not a member of. */
+/** Replaces the page if the person is not a member of the workspace in the URL, or if the workspace does not exist. */
 const NotAMember = () => (
   <>
     <PageHeader title="Workspace not found" lead="You are not a member of this workspace, or it does not exist." />

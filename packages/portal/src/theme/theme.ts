@@ -1,6 +1,6 @@
 import { Button, Checkbox, createTheme, localStorageColorSchemeManager, type MantineColorsTuple, Modal } from '@mantine/core';
 
-/** The accent colour in the ten shades that Mantine requires. The colours on the page come from tokens.css. */
+/** The accent color in the ten shades that Mantine requires. The colors on the page come from tokens.css. */
 const petrol: MantineColorsTuple = [
   '#e1eef0',
   '#c6dfe3',
@@ -14,7 +14,7 @@ const petrol: MantineColorsTuple = [
   '#062f38',
 ];
 
-/** The theme of all components. */
+/** The theme of all Mantine components. */
 export const theme = createTheme({
   colors: { petrol },
   primaryColor: 'petrol',
@@ -26,7 +26,7 @@ export const theme = createTheme({
       vars: (_theme, { variant = 'filled' }) => ({ root: variant === 'filled' ? { '--button-color': 'var(--on-accent)' } : {} }),
     }),
     Checkbox: Checkbox.extend({ vars: () => ({ root: { '--checkbox-icon-color': 'var(--on-accent)' } }) }),
-    // Mantine's scroll lock and fade use inline style sheets, which the content security policy blocks.
+    // Mantine's scroll lock uses an inline style sheet, which the content security policy blocks. base.css stops scrolling instead.
     Modal: Modal.extend({
       defaultProps: {
         closeButtonProps: { 'aria-label': 'Close' },
@@ -38,5 +38,5 @@ export const theme = createTheme({
   },
 });
 
-/** Stores the selected colour scheme. public/color-scheme.js reads the same key before the first paint. */
+/** Stores the selected color scheme. public/color-scheme.js reads the same key before the first paint. */
 export const colorSchemeManager = localStorageColorSchemeManager({ key: 'countersign-color-scheme' });

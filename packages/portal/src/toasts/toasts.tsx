@@ -2,7 +2,7 @@ import { IconAlertTriangle, IconCheck, IconX } from '@tabler/icons-react';
 import { useSyncExternalStore } from 'react';
 import styles from './toasts.module.css';
 
-/** A short message about an action. A success disappears after a few seconds, a problem when it is dismissed. The latest four are shown. */
+/** A short message about an action. A success disappears after DONE_SHOWN_MS; a problem stays until it is dismissed. */
 interface Toast {
   id: number;
   kind: 'done' | 'problem';
@@ -23,7 +23,7 @@ const dismiss = (id: number) => change(toasts.filter((each) => each.id !== id));
 
 function add(kind: Toast['kind'], text: string): void {
   const id = nextId++;
-  // A repeated message replaces the earlier one.
+  // A repeated message replaces the earlier one. Only the latest four messages are shown.
   change([...toasts.filter((each) => each.text !== text), { id, kind, text }].slice(-4));
   if (kind === 'done') setTimeout(() => dismiss(id), DONE_SHOWN_MS);
 }
