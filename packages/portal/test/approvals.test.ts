@@ -16,7 +16,7 @@ async function decide(page: Page, action: string, rationale: string): Promise<vo
   await dialog.getByRole('button', { name: action, exact: true }).click();
 }
 
-test('approves, withdraws and rejects the evaluations of a high-risk agent, and each new evaluation blocks it again', async () => {
+test('an approver approves, withdraws and rejects evaluations, and a new evaluation blocks a high-risk agent again', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
   expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
@@ -38,7 +38,7 @@ test('approves, withdraws and rejects the evaluations of a high-risk agent, and 
   await page.getByText('Approval withdrawn. The evaluation is pending again.').waitFor();
   expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_required' });
 
-  // Another approver is faster: the dialog reports it and the page shows the current state.
+  // Another approver approves first: the dialog reports the conflict, and the page shows the current state.
   const other = await createPerson(workspace.server, { [workspace.id]: 'approver' });
   const evaluation = new URL(page.url()).pathname.split('/').at(-1);
   const approvePath = `/workspaces/${workspace.id}/approvals/${evaluation}/approve`;
@@ -78,7 +78,7 @@ test('approves, withdraws and rejects the evaluations of a high-risk agent, and 
   expect(pageErrors).toEqual([]);
 });
 
-test('the page of an agent leads to all its approvals, also to those that are decided', async () => {
+test('the page of an agent links to the list of all its approvals, which includes approved evaluations', async () => {
   const workspace = await newWorkspace();
   const agent = await highRiskAgent(workspace, 'support-bot');
   await checkPromotion(workspace);

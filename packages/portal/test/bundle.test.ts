@@ -21,7 +21,7 @@ function initialFiles(start: readonly string[]): string[] {
   return [...needed];
 }
 
-/** The script and style sheets of a page, by the names in the entry script. */
+/** The script and style sheets of a page, found by their names in the entry script. */
 const pageOf = (name: string): string[] => {
   const entry = /assets\/index-[\w-]+\.js/.exec(readFileSync(`${dist}index.html`, 'utf8'))?.[0] ?? '';
   const text = readFileSync(dist + entry, 'utf8');
@@ -31,7 +31,7 @@ const pageOf = (name: string): string[] => {
 };
 
 test.each(['sign-in-page', 'overview-page'])(
-  'the files of %s are smaller than 350 KB: compressed scripts and styles, and fonts',
+  'the compressed scripts and style sheets of %s and the fonts are smaller than 350 KB in total',
   (name) => {
     const html = readFileSync(`${dist}index.html`, 'utf8');
     const start = [...html.matchAll(/(?:src|href)="\/([^"]+\.(?:js|css))"/g)].map(([, path]) => path as string);

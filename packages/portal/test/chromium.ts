@@ -2,10 +2,10 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
-/** The names of Chromium's programs. The headless shell is first, because it needs less processor time. */
+/** The names of the programs of Chromium and Chrome. The headless shell is first, because it needs less processor time. */
 const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** The Chromium of this machine: CHROMIUM_PATH, or the first of the usual names on the PATH. */
+/** The path of Chromium: CHROMIUM_PATH, or the first of NAMES on the PATH. Throws if there is none. */
 export function chromiumPath(environment: NodeJS.ProcessEnv = process.env): string {
   const folders = (environment.PATH ?? '').split(delimiter);
   const candidates = [environment.CHROMIUM_PATH, ...NAMES.flatMap((name) => folders.map((folder) => join(folder, name)))];

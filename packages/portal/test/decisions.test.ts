@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { sha256, verifyEd25519 } from '../../server/src/crypto/digests.ts';
 import { newWorkspace, paths } from './harness.ts';
 
-test('verifies the hash, attestation and evidence of a decision, its HMAC with the key, and rejects an altered copy', async () => {
+test('the page of a decision verifies hash, attestation, evidence and, with the key, HMAC, and rejects an altered copy', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   const decision = await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -37,7 +37,7 @@ test('verifies the hash, attestation and evidence of a decision, its HMAC with t
   expect(pageErrors).toEqual([]);
 });
 
-test('rejects a decision that was altered in the database', async () => {
+test('the page of a decision reports that the decision was altered in the database', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -53,7 +53,7 @@ test('rejects a decision that was altered in the database', async () => {
   await page.getByText('Content hash: failed').waitFor();
 });
 
-test('shows the requested name of an unknown agent in the list and on the page of the decision', async () => {
+test('the list and the page of a decision show the requested name of an unknown agent', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.promotionCheck, { agent_name: 'suport-bot' });
   const { page, pageErrors } = await workspace.visit('viewer', 'decisions');
@@ -68,7 +68,7 @@ test('shows the requested name of an unknown agent in the list and on the page o
 test.each([
   ['an altered value', `replace(evidence, '"pass_rate":40', '"pass_rate":99')`],
   ['a time that does not exist', `regexp_replace(evidence, '("read_at":".{17})[0-9]{2}', '\\199')`],
-])('rejects evidence with %s in the database', async (_what, altered) => {
+])('the page of a decision reports evidence that has %s in the database', async (_what, altered) => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });

@@ -25,7 +25,7 @@ test('the overview reports a row that was changed in the database until the row 
   expect(pageErrors).toEqual([]);
 });
 
-test('the run and the overview report columns that differ from the documents of the run', async () => {
+test('the overview and the page of a run report a column that differs from the documents of the run', async () => {
   const workspace = await newWorkspace();
   const { id } = await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'bot', total_tokens: 12 });
   const { server } = workspace;
@@ -49,7 +49,7 @@ test('the run and the overview report columns that differ from the documents of 
   expect(pageErrors).toEqual([]);
 });
 
-test('the overview and the audit ledger report a row of a log that is not valid', async () => {
+test('the overview and the page of the audit ledger report an altered row of the ledger', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci', action: 'deployed' });
   const { server } = workspace;

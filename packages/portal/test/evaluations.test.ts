@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { setEvaluationTime } from '../../server/test/harness/backdate.ts';
 import { newWorkspace, paths } from './harness.ts';
 
-/** Reloads the page with a canvas that records the texts and line colours drawn on it. */
+/** Reloads the page with a canvas that records the texts and the line colors that are drawn on it. */
 async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Promise<string[]>; lines: () => Promise<string[]> }> {
   await page.addInitScript(`
     window.drawn = { texts: [], lines: [] };
@@ -57,7 +57,7 @@ test('the pass rate chart draws a line for each suite, up to five, and lists the
   expect(pageErrors).toEqual([]);
 });
 
-test('the chart labels only days of evaluations with a pass rate, in the time zone of the browser', async () => {
+test('the pass rate chart labels only the days of evaluations with a pass rate, and a text replaces it if there are none', async () => {
   const workspace = await newWorkspace();
   const evaluate = (name: string, more: object) => workspace.send(paths.evaluations, { name, agent_name: 'bot', ...more });
   for (const name of ['first', 'second']) await evaluate(name, { status: 'passing', pass_rate: 90 });
@@ -78,7 +78,7 @@ test('the chart labels only days of evaluations with a pass rate, in the time zo
   await page.getByText('No evaluation of this agent reported a pass rate.').waitFor();
 });
 
-test('the page of an evaluation shows its reported cases, time, suite, artifact and runs', async () => {
+test('the page of an evaluation shows its reported cases, time, suite, failures, artifact and runs', async () => {
   const workspace = await newWorkspace();
   const artifact = `sha256:${'ab'.repeat(32)}`;
   const { id } = await workspace.send(paths.detailedEvaluations, {

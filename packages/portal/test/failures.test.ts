@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 
-test('reports a lost connection, keeps the input and continues when the server is back', async () => {
+test('a page reports a lost connection, keeps the input and can submit it when the connection is back', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
   const { page } = await workspace.visit('admin', 'settings');
@@ -20,7 +20,7 @@ test('reports a lost connection, keeps the input and continues when the server i
   await page.getByRole('button', { name: /^Workspace acme of today/ }).waitFor();
 });
 
-test('shows a server error with its request ID, and the page after a retry', async () => {
+test('a list shows a server error with its request ID, and its content after a retry', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -77,7 +77,7 @@ test('shows a loading indicator on the first load and during navigation', async 
   await loading.waitFor({ state: 'hidden' });
 });
 
-test('after the session ended, reading leads to the sign-in and a form keeps its input', async () => {
+test('after the session has ended, a form keeps its input, and another page redirects to the sign-in page', async () => {
   const workspace = await newWorkspace();
   const { page, id } = await workspace.visit('admin', 'settings');
   await page.getByLabel('Name').fill('typed already');
@@ -112,7 +112,7 @@ test('a dialog keeps its input when the session ends and can be submitted after 
   await page.getByRole('heading', { name: 'Incident with support-bot' }).waitFor();
 });
 
-test('rejects an action after another person signed in in the same browser, and then shows that person', async () => {
+test('an action is rejected after a sign-in of another person in the same browser, and the page then shows that person', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'a');
   const [evaluation] = await workspace.server.database.sql<{ id: string }>('SELECT id FROM countersign.evaluations');
@@ -121,7 +121,7 @@ test('rejects an action after another person signed in in the same browser, and 
   await page.getByRole('dialog').getByLabel('Rationale').fill('Seen the runs.');
   const ada = await createPerson(workspace.server, { [workspace.id]: 'admin' }, 'ada@example.com');
   const [name, value] = ada.browser.cookie!.split('=');
-  // A sign-in without the notification that other tabs normally get.
+  // This sign-in does not notify the open page, unlike a sign-in in another tab.
   await page.context().addCookies([{ name: name!, value: value!, url: workspace.server.url }]);
   await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByText('ada has signed in in this browser since this page was opened').waitFor();
@@ -142,7 +142,7 @@ const entriesOf = async ({ server, id }: Workspace, action: string): Promise<num
   (await server.database.sql('SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = $2', [id, action]))
     .length;
 
-test('each page of an empty workspace shows an example request', async () => {
+test('the pages of an empty workspace for agents, runs, evaluations, decisions and the ledger show an example request', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('admin');
   await page.getByRole('heading', { name: 'First steps' }).waitFor();

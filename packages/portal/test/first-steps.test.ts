@@ -10,7 +10,7 @@ afterAll(() => {
   for (const shell of shells) shell.kill();
 });
 
-/** Starts a shell. The returned function runs a line in it and returns the output. */
+/** Starts a shell. The returned function runs a line in the shell and resolves with its output. */
 function openShell(): (line: string) => Promise<string> {
   const environment = { ...process.env };
   delete environment.COUNTERSIGN_API_KEY;
@@ -28,7 +28,7 @@ function openShell(): (line: string) => Promise<string> {
   };
 }
 
-test('the first steps work with one key and pasted lines, complete by themselves and mark the example agent', async () => {
+test('the first steps need one key and pasted commands, show their completion without a reload and mark the example agent', async () => {
   const server = await testServer();
   const id = await server.workspace('acme');
   const someone = await createPerson(server, { [id]: 'admin' });

@@ -4,7 +4,7 @@ import { PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
-/** Texts that would run as markup, reverse the text after them, or overflow their column. */
+/** Texts that could run as markup, reverse the text after them, or overflow their column. */
 const BIDI = '\u202eturned';
 const UNBROKEN = 'longer-than-any-column'.repeat(4);
 const MARKUP = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'><svg/onload=window.hacked=1> {{7*7}}`;
@@ -33,7 +33,7 @@ const pages: Record<string, string> = {
 beforeAll(async () => {
   workspace = await newWorkspace(HOSTILE);
   const { send, id, server } = workspace;
-  // The server now rejects such a name. Agents that were registered before this rule can still be used.
+  // The server registers no agent with such a name, but accepts records of an agent that already has one.
   await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
     id,
     HOSTILE,
@@ -119,7 +119,7 @@ const FIND_PROBLEMS = `(() => {
   return [...new Set(found)];
 })()`;
 
-test('every page shows texts from senders as plain text: no scripts, links, reversed texts or hidden columns', async () => {
+test('pages show texts from senders as plain text, without scripts, executable links, reversed texts or hidden columns', async () => {
   const { page, pageErrors } = await workspace.visit('admin');
   const dialogs: string[] = [];
   page.on('dialog', (dialog) => {

@@ -23,7 +23,7 @@ test('an incident blocks promotions until its re-certification is closed with a 
   const close = page.getByRole('main').getByRole('button', { name: 'Close re-certification' });
   expect(await close.isDisabled()).toBe(true);
 
-  // The action is allowed when the page offers it, but not when it is submitted.
+  // Closing is possible when the page offers it, but not when the dialog is submitted.
   await send(paths.evaluations, { name: 'after', agent_name: 'support-bot', status: 'passing', pass_rate: 97 });
   await page.reload();
   await close.click();
@@ -44,7 +44,7 @@ test('an incident blocks promotions until its re-certification is closed with a 
   expect(pageErrors).toEqual([]);
 });
 
-test('a recorded policy violation appears in its list and in the ledger', async () => {
+test('a recorded policy violation appears in the list of violations and in the ledger', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
   const { page } = await workspace.visit('admin', 'incidents?tab=violations');

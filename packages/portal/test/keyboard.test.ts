@@ -10,7 +10,7 @@ const STOPS_MAX = 120;
 const isFocused = (target: Locator): Promise<boolean> =>
   target.evaluate((element: { ownerDocument: { activeElement: unknown } }) => element.ownerDocument.activeElement === element);
 
-/** Presses Tab until the target has the focus; throws when that takes more than STOPS_MAX stops. */
+/** Presses Tab until the target has the focus. Throws if it is not among the next STOPS_MAX tab stops. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
   await target.waitFor();
   for (let stops = 0; stops < STOPS_MAX; stops += 1) {
@@ -20,7 +20,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
   throw new Error(`${target} is not reached by the Tab key`);
 }
 
-test('a keyboard is enough to sign in, open the queue and approve, and times are not tab stops', async () => {
+test('a person can sign in, open an evaluation and approve it by keyboard, and times are not tab stops', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -63,7 +63,7 @@ test('a keyboard is enough to sign in, open the queue and approve, and times are
   expect(pageErrors).toEqual([]);
 });
 
-test('the colour scheme can be chosen by keyboard and survives a reload', async () => {
+test('the color scheme can be chosen by keyboard and survives a reload', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   const scheme = () => page.evaluate('document.documentElement.dataset.mantineColorScheme');

@@ -6,7 +6,7 @@ import { newWorkspace } from './harness.ts';
 
 const run = promisify(execFile);
 
-/** Runs a line from the page in a shell. */
+/** Runs a command of the page in a shell and returns the JSON that it prints. */
 async function shell(line: string): Promise<{ ok?: boolean; error?: string }> {
   const { stdout } = await run('sh', ['-c', line]);
   return JSON.parse(stdout);
@@ -21,7 +21,7 @@ async function chooseAction(page: Page, name: string): Promise<void> {
   await page.getByRole('menuitem', { name }).click();
 }
 
-test('mints, rotates, re-scopes and revokes a key with immediate effect, and lists each action in the trail', async () => {
+test('an admin mints, rotates, re-scopes and revokes a key with immediate effect, and the trail lists each action', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('admin', 'keys');
   await page.getByRole('button', { name: 'Mint key', exact: true }).click();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-test('verifies the chain in the browser and reports the first row that was altered in the database', async () => {
+test('the browser verifies the chain and reports a row that was altered in the database', async () => {
   const workspace = await newWorkspace();
   for (let number = 1; number <= 30; number += 1)
     await workspace.send(paths.audit, { actor: 'ci:deploy-prod', action: 'agent.promoted', subject: `bot-${number}` });
@@ -26,7 +26,7 @@ test('verifies the chain in the browser and reports the first row that was alter
   expect(pageErrors).toEqual([]);
 });
 
-test('lists all logs and reports a log whose head was changed in the database', async () => {
+test('the list of logs offers a checkpoint and reports a log whose head was changed in the database', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'bot', spans: [] });
   const { page, pageErrors } = await workspace.visit('viewer', 'ledger');
@@ -58,7 +58,7 @@ test('a verification can be cancelled', async () => {
   await page.getByText('Canceled after 0 entries').waitFor();
 });
 
-test('keeps filters in the URL and downloads the unfiltered ledger', async () => {
+test('the ledger page keeps a filter in the URL, and the download contains all entries', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci:one', action: 'agent.promoted', subject: 'first' });
   await workspace.send(paths.audit, { actor: 'ci:two', action: 'agent.retired', subject: 'second' });
@@ -79,7 +79,7 @@ test('keeps filters in the URL and downloads the unfiltered ledger', async () =>
   ).toEqual(['first', 'second']);
 });
 
-test('filters by the name and email address of a person and keeps only the ID in the URL', async () => {
+test('the ledger is filtered by the name and email address of a person, and the URL has only the ID', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci:one', action: 'agent.promoted' });
   const { page, browser, id, email } = await workspace.visit('admin', 'ledger');

@@ -4,7 +4,7 @@ import { PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { newWorkspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
-test('invites a member by link, changes their role, creates a password reset link and removes them', async () => {
+test('an admin invites a member by link, changes their role, creates a password reset link and removes the member', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('admin', 'members');
   await page.getByRole('button', { name: 'Invite member' }).click();
@@ -54,7 +54,7 @@ test('invites a member by link, changes their role, creates a password reset lin
   expect([...pageErrors, ...grace.pageErrors, ...again.pageErrors]).toEqual([]);
 });
 
-test('does not demote the last admin, and gives the reason', async () => {
+test('the last admin cannot be demoted, and the page shows the reason', async () => {
   const workspace = await newWorkspace();
   const { page, email } = await workspace.visit('admin', 'members');
   const role = page.getByLabel(`Role of ${email.split('@')[0]}`);
@@ -64,7 +64,7 @@ test('does not demote the last admin, and gives the reason', async () => {
   await expect.poll(() => role.inputValue()).toBe('admin');
 });
 
-test('shows, rotates and retires a decision key and records each action in the ledger', async () => {
+test('an admin shows, rotates and retires a decision key, and the ledger records each action', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('admin', 'signing');
   const dialog = page.getByRole('dialog');
@@ -86,7 +86,7 @@ test('shows, rotates and retires a decision key and records each action in the l
   expect(pageErrors).toEqual([]);
 });
 
-test('a member without a password learns on the account page how to get one', async () => {
+test('the account page tells a member that there is no password yet, and does not ask for the current one', async () => {
   const { server } = await newWorkspace();
   const { out } = await runCommand(
     { ...environmentOf(server), COUNTERSIGN_PUBLIC_URL: server.url },

@@ -20,7 +20,7 @@ const post = async ({ server, key }: Workspace, path: string, body: unknown) => 
 const sendSpans = (workspace: Workspace, spans: readonly TestSpan[]) =>
   post(workspace, '/v1/traces', jsonExport(spans, { 'service.name': 'checkout-service' }));
 
-test('shows an incomplete run as arriving with a provisional agent, and refreshes until its root span arrives', async () => {
+test('a run without its root span is arriving with a provisional agent, and its page refreshes until the span arrives', async () => {
   const workspace = await newWorkspace();
   const traceId = newTrace();
   const [child, root] = chatRun(traceId) as [TestSpan, TestSpan];
@@ -44,7 +44,7 @@ test('shows an incomplete run as arriving with a provisional agent, and refreshe
   expect([requests, pageErrors]).toEqual([0, []]);
 });
 
-test('shows a run without a root span as incomplete after 16 minutes', async () => {
+test('a run without a root span is shown as incomplete after 16 minutes', async () => {
   const workspace = await newWorkspace();
   const traceId = newTrace();
   await sendSpans(workspace, [chatRun(traceId)[0]!]);
@@ -58,7 +58,7 @@ test('shows a run without a root span as incomplete after 16 minutes', async () 
   await page.getByText('incomplete', { exact: true }).first().waitFor(BUSY);
 });
 
-test('lists findings in a separate table of the run and not as evaluations', async () => {
+test('findings are in a separate table of the run, and not in the list of evaluations', async () => {
   const workspace = await newWorkspace();
   const traceId = newTrace();
   await sendSpans(workspace, chatRun(traceId));

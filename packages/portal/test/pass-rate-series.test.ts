@@ -17,7 +17,7 @@ const point = (hour: number, name: string, more: Partial<PassRatePoint> = {}): P
   ...more,
 });
 
-test('groups pass rates by suite or else by evaluation name, with the latest suite first', () => {
+test('pass rates are grouped by suite, or by evaluation name without a suite, with the latest suite first', () => {
   const points = [
     point(1, 'run 1', { suite: 'safety', pass_rate: 20 }),
     point(2, 'regression'),
@@ -32,7 +32,7 @@ test('groups pass rates by suite or else by evaluation name, with the latest sui
   expect(others).toEqual({ suites: 0, points: [] });
 });
 
-test('draws lines for the latest suites and keeps the points of all others', () => {
+test('the latest suites have lines, and the points of all other suites are kept', () => {
   const points = Array.from({ length: 40 }, (_each, hour) => point(hour, `suite-${hour % 8}`));
   const { lines, others } = seriesOf(ratedPoints(points), 5);
   expect(lines.map(({ name }) => name)).toEqual(['suite-7', 'suite-6', 'suite-5', 'suite-4', 'suite-3']);
@@ -40,12 +40,12 @@ test('draws lines for the latest suites and keeps the points of all others', () 
   expect(lines.flatMap(({ points: own }) => own).length + others.points.length).toBe(40);
 });
 
-test('sorts points by time, even if a clock stepped back', () => {
+test('points are sorted by time, even if a clock stepped back, and omitted without a pass rate', () => {
   const rated = ratedPoints([point(3, 'a'), point(1, 'a'), point(2, 'a', { pass_rate: null })]);
   expect(rated.map(({ at }) => (at - START) / HOUR_MS)).toEqual([1, 3]);
 });
 
-test('labels only times of points, without duplicates and at least the given distance apart', () => {
+test('only times of points are labeled, without duplicates and at least the given distance apart', () => {
   const day = (at: number) => new Date(at).toISOString().slice(0, 10);
   const moments = [0, 1, 2, 26, 27, 50, 51, 400].map((hour) => START + hour * HOUR_MS);
   expect(labelledMoments(moments, 1, day).map(day)).toEqual(['2026-01-05', '2026-01-06', '2026-01-07', '2026-01-22']);

@@ -3,7 +3,7 @@ import { newWorkspace, paths } from './harness.ts';
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}/;
 
-test('every failed condition links to its remedy on the overview, the agent and the decision', async () => {
+test('every failed condition links to its remedy on the overview and on the pages of the agent and the decision', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly-safety', agent_name: 'grave', status: 'failing', pass_rate: 40 });
   for (const name of ['later', 'sooner'])
@@ -47,7 +47,7 @@ test('every failed condition links to its remedy on the overview, the agent and 
   expect(pageErrors).toEqual([]);
 });
 
-test('the overview shows promotable agents, links to the agents that it omits and has no times as tab stops', async () => {
+test('the overview shows promotable agents, links to the agents that it omits, and its times are not tab stops', async () => {
   const workspace = await newWorkspace();
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
     await workspace.send(paths.evaluations, { name: 'n', agent_name: `agent-${name}`, status: 'failing', pass_rate: 40 });

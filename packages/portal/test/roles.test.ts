@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { highRiskAgent, newWorkspace, paths } from './harness.ts';
 
-test('a viewer can read records but sees no actions, and neither page nor API shows keys', async () => {
+test('a viewer can read records but sees no actions, and neither the pages nor the API show the keys', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -35,7 +35,7 @@ test('a viewer can read records but sees no actions, and neither page nor API sh
   }
 });
 
-test('an approver can decide about evaluations and sees no admin actions', async () => {
+test('an approver sees the action Approve, but cannot open an incident', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
@@ -49,7 +49,7 @@ test('an approver can decide about evaluations and sees no admin actions', async
   expect(opened.status).toBe(403);
 });
 
-test('a person without membership sees that the workspace was not found, and nothing of its data', async () => {
+test('a person who is not a member of a workspace sees that the workspace was not found', async () => {
   const workspace = await newWorkspace();
   const other = await workspace.server.workspace('other');
   const { page, pageErrors } = await workspace.visit('admin', '');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-/** A busy machine can take longer than the default poll timeout. */
+/** On a busy machine, the default timeout of a poll is too short. */
 const BUSY = { timeout: 20_000 };
 
 const STEPS = 500;
@@ -14,7 +14,10 @@ const parentOf = (index: number): string => {
   return index % 2 === 0 ? 's1' : 's0';
 };
 
-/** A run with one root step, half of the others below its first child, and a deep chain at the end. */
+/**
+ * A run with one root step. Odd steps are children of the root, even steps are children of step 1, and the steps from DEEP_FROM on form a
+ * chain.
+ */
 const longRun = () => ({
   trace_id: 'long-run',
   agent_name: 'support-bot',
@@ -42,7 +45,7 @@ const longRun = () => ({
   })),
 });
 
-test('a run of 500 steps renders only visible rows and can be read, scrolled and collapsed by keyboard', async () => {
+test('the tree of a run of 500 steps renders fewer than 60 rows and can be read, scrolled and collapsed by keyboard', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.traces, longRun());
   const { page, pageErrors } = await workspace.visit('viewer', 'runs');
@@ -116,7 +119,7 @@ test('a run of more than 5,000 steps shows the first 5,000 and loads more on dem
   expect(pageErrors).toEqual([]);
 });
 
-test('keeps filters and pages of the list in the URL, so that Back works', async () => {
+test('the list of runs keeps its page and filters in the URL, so that Back works, and ignores invalid dates', async () => {
   const workspace = await newWorkspace();
   const events = Array.from({ length: 120 }, (_each, index) => ({
     trace_id: `run-${index}`,

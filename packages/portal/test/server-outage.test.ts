@@ -5,7 +5,7 @@ import { paths, testServer } from '../../server/test/harness/test-server.ts';
 import { newWorkspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
-/** A mark that a reload removes. */
+/** A script that sets a mark, which a reload removes. */
 const MARK = 'window.notReloaded = true';
 const isMarked = 'window.notReloaded === true';
 
@@ -47,7 +47,7 @@ test('with the server stopped, unvisited pages open and a form keeps its input u
   await database.drop();
 });
 
-test('shows a notice when the code of a page cannot be loaded and opens the page without a reload later', async () => {
+test('a notice is shown if the code of a page cannot be loaded, and the page later opens without a reload', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer', 'members');
   const context = page.context();

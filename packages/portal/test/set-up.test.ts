@@ -5,7 +5,7 @@ import { testServer } from '../../server/test/harness/test-server.ts';
 import './harness.ts';
 import { openWindow } from './window.ts';
 
-test('the set-up link creates a workspace and its admin, signs them in and works only once', async () => {
+test('the set-up link creates a workspace and its admin, signs the admin in and works only once', async () => {
   const server = await testServer();
   const link = await setUpLink(server.open.pool);
   const { page, pageErrors } = await openWindow({ baseURL: server.url });
@@ -47,7 +47,7 @@ test('the set-up link creates a workspace and its admin, signs them in and works
   expect([...pageErrors, ...other.pageErrors]).toEqual([]);
 });
 
-test('accepts only the right password and returns to the page that required the sign-in', async () => {
+test('the sign-in rejects a wrong password and returns to the page that required the sign-in', async () => {
   const server = await testServer();
   const { page } = await openWindow({ baseURL: server.url });
   await page.goto('/');

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterFile } from '../../server/test/harness/after-file.ts';
 import { launchChromium } from './chromium.ts';
 
-/** A browser window. `pageErrors` collects script errors and violations of the content security policy. */
+/** A browser window. `pageErrors` collects script errors, errors of React and violations of the content security policy. */
 export interface Window {
   page: Page;
   pageErrors: string[];

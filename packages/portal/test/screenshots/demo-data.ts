@@ -6,10 +6,10 @@ const DAY_MS = 24 * HOUR_MS;
 const AGENTS = ['billing-agent', 'triage-agent', 'refund-agent', 'research-agent'] as const;
 const MODELS = ['gpt-4o', 'claude-sonnet-4', 'gpt-4o-mini'] as const;
 
-/** Sends an API request. */
+/** Sends an API request and resolves with the body of the response. */
 export type Send = (path: string, body: unknown) => Promise<Record<string, unknown>>;
 
-/** Sends two weeks of data for several agents: runs with several outcomes, varying evaluations and one run with many steps. */
+/** Sends two weeks of data for several agents: events, evaluations, two runs with steps and promotion checks. */
 export async function sendDemoData(send: Send): Promise<void> {
   for (let day = 0; day < DAYS; day += 1) {
     await send('/api/public/telemetry', { events: eventsOf(day) });
@@ -33,10 +33,10 @@ export async function sendDemoData(send: Send): Promise<void> {
   await send('/api/public/evaluations', { name: 'first', agent_name: 'Refund-Agent', status: 'passing', pass_rate: 91 });
 }
 
-/** The number of a day as part of names, by which `backdate` finds the rows. */
+/** The part of a name that says the day. `backdate` finds the rows of a day by this part. */
 const dayLabel = (day: number): string => `day-${String(day).padStart(2, '0')}`;
 
-/** The runs of a day: fewer at the weekend, some of them failures. */
+/** The telemetry events of a day: fewer at the weekend, and some of them failures. */
 function eventsOf(day: number): object[] {
   const runs = 24 + ((day * 11) % 17) - (day % 7 > 4 ? 14 : 0);
   return Array.from({ length: runs }, (_each, index) => ({
@@ -177,7 +177,7 @@ function longRun(): object {
   return { trace_id: 'run-research-market', agent_name: 'research-agent', outcome: 'escalated', spans };
 }
 
-/** Moves the sent rows into the past by the day in their names. Only for screenshots. */
+/** Moves the events and nightly evaluations into the past, by the day in their names. Only for screenshots. */
 export async function backdate(client: pg.Client): Promise<void> {
   for (const table of ['telemetry_events', 'evaluations'])
     await client.query(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);

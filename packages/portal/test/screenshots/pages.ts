@@ -1,6 +1,6 @@
 import type { APIRequestContext } from 'playwright-core';
 
-/** Every page by its name, with its path: all lists, and one record of each kind. */
+/** The name and path of every page in a workspace and of the account page: all lists, and at least one record of each kind. */
 export async function pagesOf(request: APIRequestContext, workspace: string): Promise<[name: string, path: string][]> {
   const get = async (path: string) => (await request.get(`/api/portal/workspaces/${workspace}/${path}`)).json();
   const [agents, traces, events, evaluations, decisions, pending, approved, incidents] = await Promise.all([

@@ -1,6 +1,6 @@
 /**
  * `npm run screenshots [PAGE ...]` saves every page of the portal at 1280 and 390 pixels, light and dark, in the folder `screenshots`.
- * The data is that of the demo and of two more weeks. Review the pictures after a change to the pages.
+ * The data is from the demo and from demo-data.ts. Review the pictures after a change to the pages.
  */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
