@@ -49,7 +49,7 @@ export class Problem extends Error {
   }
 }
 
-/** Reads the problem from an error response. Its code is `unreadable` if the body is not the JSON of an API error. */
+/** Reads the problem from an error response. Its code is `unreadable` if the body is not JSON. */
 export async function readProblem(response: Response): Promise<Problem> {
   const requestId = response.headers.get('x-request-id');
   const waitSeconds = Number(response.headers.get('retry-after'));

@@ -112,7 +112,7 @@ export function FilterSelect<N extends string>(props: {
   const { filters, name, label, all, options } = props;
   const current = filters.values[name];
   const choices = options.map((each) => (typeof each === 'string' ? { value: each, label: each } : each));
-  // The value of a shared link may not be among the options, or the options may not be loaded yet.
+  // The value in a shared link may be none of the options, or the options may not be loaded yet. So the value is added as an option.
   if (current !== undefined && !choices.some(({ value }) => value === current)) choices.push({ value: current, label: current });
   return (
     <NativeSelect

@@ -62,7 +62,7 @@ function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded
   return <PageNotLoaded lost={lost} retrying={retrying} onRetry={() => void retry()} />;
 }
 
-/** Loads the code of all pages, so that they open while the server is down. After a failure, continues when a lost connection is back. */
+/** Loads the code of all pages, so that they open while the server is down. After a failure, continues when the connection is restored. */
 export async function preloadPages(): Promise<void> {
   try {
     for (const load of loaders) await load();
