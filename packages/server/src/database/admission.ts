@@ -1,17 +1,17 @@
 import { unavailable } from '../errors/api-error.ts';
 
-/** Shares of the capacity: of a tenant that is alone, of all tenants together, and of a tenant that counts as small. */
+/** Shares of `bytesMax`: for a tenant that is alone, for all tenants together, and below which a tenant counts as small. */
 const SHARE_OF_ONLY_TENANT = 0.75;
 const SHARE_OF_ALL_TENANTS = 0.9;
 const SHARE_OF_SMALL_TENANT = 0.05;
-/** The share of bodies of unknown length, and the level up to which a new one may start, so that active ones can grow. */
+/** The share for bodies of unknown length, and the lower share up to which a new one may start, so that active ones can grow. */
 const SHARE_OF_UNKNOWN_LENGTH = 0.5;
 const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
 
 /**
- * Limits the bytes in memory for one purpose (reading, queue or responses), and shares them fairly between tenants. One tenant may use
- * three quarters while it is alone. When others have bytes too, it may use its equal share, or more while less than half is used. The last
- * tenth is for tenants with few bytes, so that a flood never locks them out. Beyond the limits: 503 with Retry-After.
+ * Limits the bytes in memory for one purpose (reading, queue or responses), and shares them fairly between tenants. A tenant may use three
+ * quarters while it is alone. When others have bytes too, it may use an equal share of nine tenths, or more while at most half is used. The
+ * last tenth is for tenants with few bytes, so that other tenants cannot block them. Beyond the limits: 503 with Retry-After.
  */
 export class Admission {
   readonly bytesMax: number;
@@ -29,8 +29,9 @@ export class Admission {
   }
 
   /**
-   * Admits bytes, or throws 503. A tenant without bytes may enter with any size while at most nine tenths are used: otherwise a body above
+   * Admits bytes of a tenant. For a tenant without bytes, any number is admitted while at most nine tenths are used: otherwise a body above
    * the limit could never be accepted.
+   * @throws ApiError `unavailable` (503) beyond the limits.
    */
   enter(tenantId: string, bytes: number): void {
     const own = this.#usedBy.get(tenantId) ?? 0;
@@ -46,8 +47,8 @@ export class Admission {
   }
 
   /**
-   * Whether these bytes are too many for a tenant that has bytes already: they exceed nine tenths of the memory (or all of it, while the
-   * tenant has few bytes), or both half of the memory and the share of the tenant.
+   * Whether these bytes are too many for a tenant that has bytes already. That is so if all tenants together would exceed nine tenths (or
+   * all, if the tenant remains small). It is also so if they would exceed half, and this tenant its share.
    */
   #isBeyondShare(own: number, bytes: number): boolean {
     const tenants = this.#usedBy.size;
@@ -58,8 +59,9 @@ export class Admission {
   }
 
   /**
-   * Admits bytes for the start or the growth of a body of unknown length, or throws 503. Starts are rejected earlier than growth, so that
-   * active bodies are finished before new ones start.
+   * Admits bytes for the start or the growth of a body of unknown length. Starts are rejected earlier than growth, so that active bodies
+   * are finished before new ones start.
+   * @throws ApiError `unavailable` (503) beyond the limits.
    */
   enterGrowing(tenantId: string, bytes: number, stage: 'start' | 'growth'): void {
     const part = stage === 'start' ? SHARE_OF_UNKNOWN_LENGTH_AT_START : SHARE_OF_UNKNOWN_LENGTH;
@@ -75,7 +77,7 @@ export class Admission {
     this.#growing -= bytes;
   }
 
-  /** Releases bytes. */
+  /** Releases bytes that `enter` admitted. */
   leave(tenantId: string, bytes: number): void {
     const left = (this.#usedBy.get(tenantId) ?? 0) - bytes;
     this.#used -= bytes;

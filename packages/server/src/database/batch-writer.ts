@@ -3,15 +3,15 @@ import type { Admission } from './admission.ts';
 import { isDatabaseAway, isWorthRetrying } from './pool.ts';
 import type { Slots } from './slots.ts';
 
-/** An item to write, with what a batch needs to know about it. */
+/** An item to write, with the properties by which batches are formed. */
 export interface Item {
   /** Its size in the queue, in bytes. */
   readonly bytes: number;
-  /** Keys that must be unique in a batch (a trace_id, an idempotency key): a second item with the same key waits for the next batch. */
+  /** Keys that must be unique in a batch (a trace_id, an idempotency key). A second item with the same key waits for a later batch. */
   readonly foldKeys: readonly string[];
 }
 
-/** Items that are rejected after something was written. The batch is rolled back and retried without them. */
+/** Thrown by `write` to reject some items after it has written rows. The batch is rolled back and retried without these items. */
 export class RejectedItems extends Error {
   readonly refused: ReadonlyMap<Item, ApiError>;
   constructor(refused: ReadonlyMap<Item, ApiError>) {
@@ -29,18 +29,21 @@ export type TakeMore<I> = () => readonly I[];
 /** The options of a batch writer. */
 export interface BatchOptions<I extends Item, Result> {
   name: string;
+  /** The maximum number of items of a batch. */
   itemsMax: number;
-  /** Concurrent batches of one tenant: 1 for a ledger, 2 if the order does not matter. */
+  /** The maximum number of concurrent batches of one tenant: 1 for a ledger, 2 if the order does not matter. */
   inFlightMax: number;
   admission: Admission;
-  /** Connections, shared by all batch writers of the process. */
+  /** Limits the concurrent batches of all batch writers of the process to the number of connections. */
   slots: Slots;
   /**
    * Writes all items of one tenant in one transaction and returns their outcomes in order: a response, or the reason of a rejection.
-   * It is committed when the promise resolves. After a conflict with another transaction (isWorthRetrying), the same batch is retried.
-   * @param takeMore the outcomes of the items that it returns follow those of `items`.
+   * The transaction is committed when the promise resolves. After a conflict with another transaction (isWorthRetrying), the same batch is
+   * retried.
+   * @param takeMore the outcomes of the items that it returns follow the outcomes of `items`.
    */
   write: (tenantId: string, items: readonly I[], takeMore: TakeMore<I>) => Promise<(Result | ApiError)[]>;
+  /** Called with the number of items of each batch that was written. */
   observe?: (items: number) => void;
 }
 
@@ -50,6 +53,7 @@ interface QueuedItem<I, Result> {
   reject: (error: unknown) => void;
 }
 
+/** The queue of one tenant. */
 interface Lane<I, Result> {
   queue: QueuedItem<I, Result>[];
   inFlight: number;
@@ -57,8 +61,9 @@ interface Lane<I, Result> {
   lastItems: number;
 }
 
-/** The maximum bytes of a batch: larger parameters only need more memory. */
+/** The maximum bytes of a batch with several items. Larger parameters would only need more memory. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+/** How often a batch is tried in total. */
 const TRIES = 5;
 /** A batch that is retried takes no further items. */
 const TAKE_NONE = () => [];
@@ -66,8 +71,8 @@ const TAKE_NONE = () => [];
 const SPLIT_ITEMS_MIN = 16;
 
 /**
- * Group commit: items of a tenant that arrive while a batch is being committed go together into the next one. There is no timer: a flush
- * starts when the previous one ends. The promise of an item settles after COMMIT has returned.
+ * Group commit: items of a tenant that arrive while its batches are being committed go together into the next one. There is no timer: the
+ * next batch starts when a previous one ends. The promise of an item resolves after COMMIT has returned.
  */
 export class BatchWriter<I extends Item, Result> {
   readonly #options: BatchOptions<I, Result>;
@@ -77,7 +82,10 @@ export class BatchWriter<I extends Item, Result> {
     this.#options = options;
   }
 
-  /** Queues an item and resolves with its response once it is committed. Throws 503 at once if the queue is full. */
+  /**
+   * Queues an item, and resolves with its response when it is committed. Rejects with the reason if it is not stored.
+   * @throws ApiError `unavailable` (503), before it returns a promise, if the queue is full.
+   */
   submit(tenantId: string, item: I): Promise<Result> {
     this.#options.admission.enter(tenantId, item.bytes);
     const settled = new Promise<Result>((resolve, reject) => {
@@ -96,7 +104,7 @@ export class BatchWriter<I extends Item, Result> {
     return lane;
   }
 
-  /** Starts a batch unless the maximum is active. Items of the same tick go together. */
+  /** Starts a batch, unless `inFlightMax` batches are active. Items of the same tick go into one batch. */
   #flushSoon(tenantId: string): void {
     const lane = this.#lane(tenantId);
     if (lane.queue.length === 0 || lane.inFlight >= this.#options.inFlightMax) return;
@@ -106,7 +114,7 @@ export class BatchWriter<I extends Item, Result> {
 
   async #flush(tenantId: string, lane: Lane<I, Result>): Promise<void> {
     const release = await this.#options.slots.take();
-    // Taken only now, so that items that arrived while this batch waited for a connection are included.
+    // The items are taken only now, to include those that arrived while this batch waited for a connection.
     const batch = this.#take(lane);
     const takeMore = () => this.#takeMore(lane, batch);
     const settlePromises = batch.length > 0 ? await this.#settle(tenantId, batch, takeMore) : () => undefined;
@@ -124,9 +132,9 @@ export class BatchWriter<I extends Item, Result> {
   }
 
   /**
-   * Takes the next batch: as many items as half of the waiting ones and the previous batch together, but at least SPLIT_ITEMS_MIN. Callers
-   * that wait for their responses return together. With all of them in one batch, the database and this process would alternate; with two
-   * halves they work at the same time.
+   * Takes the next batch. Its size is half of the sum of the waiting items and the items of the previous batch, but at least
+   * SPLIT_ITEMS_MIN. Senders that wait for their responses send their next items together. With all these items in one batch, the database
+   * and this process would alternate; with two halves they work at the same time.
    */
   #take(lane: Lane<I, Result>): QueuedItem<I, Result>[] {
     const half = Math.ceil((lane.queue.length + lane.lastItems) / 2);
@@ -144,7 +152,10 @@ export class BatchWriter<I extends Item, Result> {
     return batch.slice(before).map(({ item }) => item);
   }
 
-  /** Moves waiting items into a batch in order, up to `itemsMax`. An item whose fold key the batch already has stays in the queue. */
+  /**
+   * Moves waiting items into a batch in order, up to `itemsMax` items and BATCH_BYTES_MAX. An item stays in the queue if the batch, or an
+   * earlier item that stays, has one of its fold keys.
+   */
   #fill(batch: QueuedItem<I, Result>[], lane: Lane<I, Result>, itemsMax: number): void {
     const left: QueuedItem<I, Result>[] = [];
     const keys = new Set(batch.flatMap(({ item }) => item.foldKeys));
@@ -152,7 +163,7 @@ export class BatchWriter<I extends Item, Result> {
     let bytes = batch.reduce((sum, { item }) => sum + item.bytes, 0);
     for (const waiting of lane.queue) {
       const full = batch.length >= most || (batch.length > 0 && bytes + waiting.item.bytes > BATCH_BYTES_MAX);
-      // An item that is left behind keeps its keys, so that no later item with the same key overtakes it.
+      // The keys of an item that stays count too, so that no later item with the same key overtakes it.
       const repeated = waiting.item.foldKeys.some((key) => keys.has(key));
       for (const key of waiting.item.foldKeys) keys.add(key);
       if (full || repeated) left.push(waiting);

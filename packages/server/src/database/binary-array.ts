@@ -1,7 +1,7 @@
 /**
  * PostgreSQL's binary array encoding, one function per element type. The driver sends a Buffer as a binary parameter, which is faster than
- * its text arrays. Format (array_recv in src/backend/utils/adt/arrayfuncs.c): dimensions, has-null flag, element oid, length and lower
- * bound, then each element as length and bytes (-1 is null).
+ * its text arrays. Format (array_recv in src/backend/utils/adt/arrayfuncs.c): number of dimensions, has-null flag, element OID, length,
+ * lower bound, then for each element its length (-1 for null) and its bytes.
  */
 const OID = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, float8: 701, timestamptz: 1184, uuid: 2950 } as const;
 const HEADER_BYTES = 20;
@@ -16,7 +16,7 @@ function open(oid: number, length: number, bytes: number): Buffer {
   return buffer;
 }
 
-/** Elements of one width; `write` puts one at an offset. */
+/** An array of elements with the same width in bytes. `write` writes one element at an offset. */
 function fixed<T>(
   oid: number,
   width: number,
@@ -39,7 +39,7 @@ function fixed<T>(
   return buffer;
 }
 
-/** `bigint[]` from safe integers. */
+/** `bigint[]` from integers within ±(2^53-1). */
 export const int8Array = (values: readonly (number | null)[]): Buffer =>
   fixed(OID.int8, 8, values, (buffer, value, at) => {
     buffer.writeInt32BE(Math.floor(value / 0x1_0000_0000), at);
@@ -62,7 +62,7 @@ export const float8Array = (values: readonly (number | null)[]): Buffer =>
 export const boolArray = (values: readonly (boolean | null)[]): Buffer =>
   fixed(OID.bool, 1, values, (buffer, value, at) => buffer.writeUInt8(value ? 1 : 0, at));
 
-/** `uuid[]` from the 36-character form. */
+/** `uuid[]` from UUIDs in the 36-character form. */
 export const uuidArray = (values: readonly (string | null)[]): Buffer =>
   fixed(OID.uuid, 16, values, (buffer, value, at) => buffer.write(value.replaceAll('-', ''), at, 'hex'));
 
@@ -73,15 +73,15 @@ const POSTGRES_EPOCH_MICROS = 946_684_800_000_000n;
 export const timestampArray = (values: readonly (bigint | null)[]): Buffer =>
   fixed(OID.timestamptz, 8, values, (buffer, value, at) => buffer.writeBigInt64BE(value - POSTGRES_EPOCH_MICROS, at));
 
-/** `bytea[]` from hex digests. */
+/** `bytea[]` from SHA-256 digests in hex. */
 export const digestArray = (values: readonly (string | null)[]): Buffer =>
   fixed(OID.bytea, 32, values, (buffer, value, at) => buffer.write(value, at, 'hex'));
 
-/** `bytea[]` from the seals of rows. */
+/** `bytea[]` from seals of 33 bytes (seals.ts). */
 export const sealArray = (values: readonly Uint8Array[]): Buffer =>
   fixed(OID.bytea, 33, values, (buffer, value, at) => buffer.set(value, at));
 
-/** `text[]` from strings, which must be well-formed and without U+0000. The contract guarantees this for labels. */
+/** `text[]` from strings. They must be well-formed, without U+0000. Labels of the contract and JSON texts meet this condition. */
 export function textArray(values: readonly (string | null)[]): Buffer {
   let bytes = values.length * 4;
   const lengths = values.map((value) => {
@@ -98,10 +98,10 @@ export function textArray(values: readonly (string | null)[]): Buffer {
   return buffer;
 }
 
-/** `text[]` from UTF-8 bytes: original documents, never decoded. */
+/** `text[]` from the UTF-8 bytes of documents, which are not decoded. */
 export const documentArray = (documents: readonly (Buffer | null)[]): Buffer => bytesArray(OID.text, documents);
 
-/** `bytea[]`. */
+/** `bytea[]` from bytes of any length. */
 export const byteaArray = (values: readonly (Buffer | null)[]): Buffer => bytesArray(OID.bytea, values);
 
 function bytesArray(oid: number, documents: readonly (Buffer | null)[]): Buffer {

@@ -5,14 +5,14 @@ export interface BrokenSeal {
   table: string;
   /** Undefined in tables without a tenant. */
   tenantId: string | undefined;
-  /** The fields that identify the row, never a secret or its hash. */
+  /** The fields that identify the row in its table. They contain no secret, and no hash of one. */
   key: Readonly<Record<string, string>>;
 }
 
-/** The largest number of rows that are remembered so that each is logged once. Above it, all are forgotten. */
+/** The largest number of rows that are remembered, so that each is logged once. Above it, all are forgotten. */
 const ROWS_MAX = 1_000;
 
-/** The longest part of a row's name in the log, because an attacker may have chosen it. */
+/** The longest value of a key that is kept, because an attacker may have chosen the value. */
 const NAME_LENGTH_MAX = 200;
 
 /** Tables whose rows `/readyz` names. For other tables, which belong to tenants and people, it shows only the number of rows. */
@@ -24,12 +24,12 @@ export class BrokenSeals {
   readonly #rows = new Map<string, BrokenSeal>();
   readonly #listeners: ((broken: BrokenSeal) => void)[] = [];
 
-  /** How often this process read a row with an invalid seal, by table. */
+  /** How often this process has read a row with an invalid seal, by table. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
 
-  /** Calls back once for each row, also for the rows that are already known. */
+  /** Calls `listener` once for each row, including the rows reported before. */
   listen(listener: (broken: BrokenSeal) => void): void {
     for (const broken of this.#rows.values()) listener(broken);
     this.#listeners.push(listener);
@@ -51,7 +51,7 @@ export class BrokenSeals {
   get summary(): string | undefined {
     if (this.#counts.size === 0) return undefined;
     const tables = [...this.#counts.keys()].sort().map((table) => this.#describe(table));
-    return `rows were changed in the database without the server and are rejected: ${tables.join(', ')}; the log names them`;
+    return `rows were changed outside the server and are rejected: ${tables.join(', ')}; the log names them`;
   }
 
   #describe(table: string): string {
@@ -69,7 +69,7 @@ export const describeBroken = ({ table, tenantId, key }: BrokenSeal): string =>
     ...key,
   })
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-    .join(', ')}): it was changed outside the server`;
+    .join(', ')}): the row was changed outside the server`;
 
 /** A request depends on a row with an invalid seal, so it is rejected. */
 export class BrokenSealError extends ApiError {
@@ -83,4 +83,4 @@ export class BrokenSealError extends ApiError {
 }
 
 const messageOf = (table: string): string =>
-  `the seal of a row of ${table} is not valid: it was changed outside the server. Nothing was stored. The operator can find the row in the server's log and restore it from a backup`;
+  `the seal of a row of ${table} is not valid: the row was changed outside the server. Nothing was stored. The operator can find the row in the server's log and restore it from a backup`;

@@ -2,14 +2,14 @@ import type { Pool, PoolClient } from 'pg';
 
 /**
  * Sets up a connection to a database with Citus. Without the extension, the statement returns no rows and changes nothing. Citus cannot
- * plan some statements without their values, because the tenant determines the node. By the second setting, Citus sends the owner of a
- * transaction to the other nodes.
+ * plan some statements without their values, because the tenant determines the node. With the second setting, Citus sends `SET LOCAL` to
+ * the other nodes, and so the owner of a transaction.
  */
 const SETTINGS = `SELECT set_config(name, value, false)
   FROM (VALUES ('plan_cache_mode', 'auto'), ('citus.propagate_set_commands', 'local')) AS settings (name, value)
  WHERE EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')`;
 
-/** Whether the database of a connection, or of a pool, has Citus. */
+/** Whether the database of a connection, or of a pool, has Citus. A promise while the setup of a connection is running. */
 const known = new WeakMap<object, boolean | Promise<boolean>>();
 
 /** Finds out whether the database of a pool's new connection has Citus, and sets the connection up for it. */
@@ -25,10 +25,10 @@ export function detectCitus(pool: Pool, client: PoolClient): void {
   known.set(client, detecting);
 }
 
-/** Whether the connection's database has Citus. A promise only for the first transaction of a connection. */
+/** Whether the connection's database has Citus. A promise until the setup of the connection has finished. */
 export const hasCitus = (client: PoolClient): boolean | Promise<boolean> => known.get(client) ?? false;
 
-/** Whether the database of a pool has Citus. A promise only before the pool has a connection. */
+/** Whether the database of a pool has Citus. A promise until the setup of the pool's first connection has finished. */
 export function isOnCitus(pool: Pool): boolean | Promise<boolean> {
   return (
     known.get(pool) ??

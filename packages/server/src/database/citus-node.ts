@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { DatabaseAddress } from './pool.ts';
 
-/** Where a node listens, as Citus knows it. */
+/** The host and port of a node, as stored in `pg_dist_node`. */
 export interface NodeAddress {
   readonly host: string;
   readonly port: number;
@@ -22,7 +22,7 @@ export interface NodeReports {
   reachable(node: string): void;
 }
 
-/** The address of the same database on a node: with the user, the password, the name and the TLS settings of the given one. */
+/** Returns the address of the same database on a node: `address` with another host and port. */
 export function onNode(address: DatabaseAddress, { host, port }: NodeAddress): DatabaseAddress {
   if (!('connectionString' in address)) return { ...address, host, port };
   const url = new URL(address.connectionString);
@@ -38,10 +38,10 @@ const PROBE_EVERY_MS = 5_000;
 
 const PROBE = { text: 'SELECT 1', query_timeout: 2_000 };
 
-/** A node of Citus and the connections to it. They are used after a first statement has succeeded. */
+/** A node of Citus and the connections to it. The connections are not used before a first statement on them has succeeded. */
 export class CitusNode {
   readonly pools: NodePools;
-  /** Its host and port. */
+  /** `host:port`. */
   readonly name: string;
   readonly #reports: NodeReports;
   #isReachable = false;
@@ -54,13 +54,16 @@ export class CitusNode {
     this.#reports = reports;
   }
 
-  /** Whether the node could be reached at the last attempt. If not, this tries again in the background, so that no batch waits for it. */
+  /**
+   * Whether the node was reachable at the last attempt; false before the first one. If false, this starts an attempt in the background, at
+   * most one every PROBE_EVERY_MS. So no batch waits for it.
+   */
   checkReachable(): boolean {
     if (!this.#isReachable && performance.now() >= this.#probeAt) void this.#probe();
     return this.#isReachable;
   }
 
-  /** Records that a connection failed. */
+  /** Records that a connection failed. The next attempt to connect is at least PROBE_EVERY_MS later. */
   noteFailure(error: unknown): void {
     this.#isReachable = false;
     this.#probeAt = performance.now() + PROBE_EVERY_MS;

@@ -1,18 +1,20 @@
 /*
- * Rewrites statements for Citus (citus.ts): only INSERTs of given rows. All others are sent unchanged. ADR: docs/decisions/0058.
+ * Rewrites statements for Citus (citus.ts). Only an INSERT of rows from parameters is rewritten; every other statement is sent unchanged.
+ * ADR: docs/decisions/0058.
  */
 
-/** An INSERT of given rows, with the tenant as the first column. */
+/** An INSERT of rows from parameters, with the tenant as the first column. */
 const INSERT_OF_ROWS = /^(INSERT INTO countersign\.\w+ \(tenant_id,[^)]*\)\s+SELECT )\$1(,.*?\sFROM )unnest\(/s;
 
-/** A row that every tenant has from its creation on. No statement uses the names `of_row` and `row_of_tenant` for anything else. */
+/** SQL for a row that every tenant has from its creation on. No other SQL uses the names `of_row` and `row_of_tenant`. */
 const ROW_OF_TENANT = `(SELECT tenant_id AS of_row FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'audit') AS row_of_tenant`;
 
 const forms = new Map<string, string>();
 
 /**
- * The form of a statement on Citus. `INSERT … SELECT $1, … FROM unnest(…)` takes the tenant from a stored row instead: Citus then runs the
- * statement on the node of this row. Otherwise Citus collects the rows and sends them by COPY, which row-level security does not permit.
+ * Returns the form of a statement for Citus. In `INSERT … SELECT $1, … FROM unnest(…)`, the column of a stored row replaces the tenant $1:
+ * Citus then runs the statement on the node of this row. With $1, Citus would collect the rows and send them by COPY, which row-level
+ * security does not permit.
  */
 export function onCitus(text: string): string {
   const known = forms.get(text);
@@ -25,8 +27,8 @@ export function onCitus(text: string): string {
   return form;
 }
 
-/** Whether `onCitus` has taken the tenant of the rows from a stored row. If that row is missing, the statement inserts nothing. */
+/** Whether this form of a statement reads the tenant from a stored row (`onCitus`). If that row is missing, it inserts nothing. */
 export const needsRowOfTenant = (form: string): boolean => form.includes(ROW_OF_TENANT);
 
-/** Fails with a division by zero if the tenant lacks that row. Sent before COMMIT. */
+/** Fails with a division by zero if the tenant $1 lacks that row. A transaction with such a statement sends this before COMMIT. */
 export const REQUIRE_ROW_OF_TENANT = `SELECT 1 / count(*) AS found FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'audit'`;

@@ -12,17 +12,17 @@ const REFERENCE_TABLES: readonly string[] = ['tenants', 'people', 'ingestion_key
 /** Whether Citus is installed. The statement looks up the catalog table by name, so that it works without Citus too. */
 const IS_INSTALLED = `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS installed`;
 
-/** Whether tables of the schema are distributed. */
+/** Whether any table of the schema is distributed. */
 export async function isDistributed(queryable: Pick<pg.ClientBase, 'query'>): Promise<boolean> {
   const { rows } = await queryable.query<{ installed: boolean }>(IS_INSTALLED);
   return rows[0]!.installed && (await readTables(queryable)).some(({ kind }) => kind === 'distributed');
 }
 
-/** A table, how it must be stored, and how it is stored now. */
+/** A table of the schema. `kind` is how it is stored now. */
 interface StoredTable {
   name: string;
   kind: 'distributed' | 'reference' | 'local';
-  /** Whether its primary key contains the tenant. */
+  /** Whether its primary key contains the tenant. Such a table must be distributed, unless it is one of REFERENCE_TABLES. */
   isOfTenants: boolean;
 }
 
@@ -39,8 +39,8 @@ const readTables = async (queryable: Pick<pg.ClientBase, 'query'>): Promise<Stor
   (await queryable.query<StoredTable>(READ_TABLES)).rows;
 
 /**
- * A setting that migrations of distributed tables need. Citus considers triggers on distributed tables unsafe, because they may write to
- * other nodes. The triggers of this schema only reject changes.
+ * A setting that migrations of distributed tables need. Citus considers triggers on distributed tables unsafe, because a trigger may write
+ * to other nodes. The triggers of this schema write nothing: they only reject changes.
  */
 export const TRIGGERS_ON_CITUS = 'SET citus.enable_unsafe_triggers = on';
 
@@ -101,8 +101,8 @@ interface ForeignKey {
 }
 
 /**
- * Drops and returns the foreign keys of these tables, because Citus distributes no table that a local one references. The caller adds them
- * again in the same transaction, with the same names.
+ * Drops and returns the foreign keys from and to these tables, because Citus cannot distribute a table that a local one references. The
+ * caller adds them again in the same transaction, with the same names.
  */
 async function dropForeignKeys(client: pg.ClientBase, tables: readonly StoredTable[]): Promise<ForeignKey[]> {
   const { rows } = await client.query<ForeignKey>(
@@ -120,7 +120,7 @@ const READ_CLUSTER = `
          EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS "isKnown",
          (SELECT count(*)::integer FROM pg_dist_node WHERE groupid <> 0 AND isactive AND shouldhaveshards) AS workers`;
 
-/** @throws ExitError if this is not the coordinator of a cluster with workers. */
+/** @throws ExitError `refused` if this is not the coordinator of a Citus cluster with workers that know its address. */
 export async function requireCoordinator(client: pg.ClientBase): Promise<void> {
   const { rows: installed } = await client.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
   if (installed.length === 0)
@@ -140,8 +140,9 @@ const refused = (message: string): ExitError => new ExitError('refused', message
 const UPDATE_OF_COLUMNS = /UPDATE \([^)]*\)/;
 
 /**
- * The rights of a role on tables, in a form that Citus can grant. On tables that Citus stores, a right to update columns becomes a right to
- * update whole rows.
+ * Returns the rights of a role on tables in a form that Citus can grant. On tables that Citus stores, a right to update some columns
+ * becomes a right to update all columns.
+ * @param rightsOfTables the rights by the name of the table, as in GRANT.
  */
 export async function rightsOnCitus(
   client: pg.ClientBase,

@@ -13,10 +13,10 @@ export class ClockUnsafeError extends ApiError {
   }
 }
 
-/** The longest `Retry-After`, because a clock may be corrected at any time. */
+/** The longest `Retry-After`, in seconds. It is short, because a clock may be corrected at any time. */
 const RETRY_AFTER_SECONDS_MAX = 60;
 
-/** The `Retry-After` if it is unknown when the clock will be right. */
+/** The `Retry-After`, in seconds, if it is unknown when the clock will be right. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** The clocks of this process and of one database, and whether they can be used. */
@@ -24,35 +24,38 @@ export class Clock {
   readonly #steady = new SteadyClock();
   readonly #guard = new ClockGuard(this.read());
 
-  /** Reads our clocks. To compare them with the database's, call this before the statement is sent, and `compare` after its response. */
+  /**
+   * Reads the clocks of this process. To compare them with the database's clock, call this before the statement is sent, and `compare` after
+   * the response.
+   */
   read(): ClockReading {
     return { wallMs: Date.now(), steadyMs: this.#steady.now() };
   }
 
-  /** The current fault of the clocks, if any. Reads two clocks. */
+  /** Reads the clocks of this process, and returns the current fault, if any. */
   fault(): ClockFault | undefined {
     const fault = this.#guard.observe(this.read());
     // A suspended machine looks like a jump until the monotonic clock accounts for the suspension.
     return fault?.kind === 'jumped' && this.#steady.catchUp() ? this.#guard.observe(this.read()) : fault;
   }
 
-  /** Throws if the clocks cannot be used. */
+  /** @throws ClockUnsafeError if the clocks cannot be used. */
   requireSafe(): void {
     const fault = this.fault();
     if (fault !== undefined) throw clockUnsafe(fault);
   }
 
   /**
-   * Compares the database's clock with ours. Returns the current fault, if any.
-   * @param before our clocks before the statement was sent.
-   * @param databaseTime ISO 8601.
+   * Compares the database's clock with the clocks of this process. Returns the current fault, if any.
+   * @param before the result of `read` before the statement was sent.
+   * @param databaseTime the response to the statement, ISO 8601.
    */
   compare(before: ClockReading, databaseTime: string): ClockFault | undefined {
     this.fault();
     return this.#guard.compare({ before, after: this.read(), databaseMs: Date.parse(databaseTime) });
   }
 
-  /** The same, and throws if the clocks cannot be used. */
+  /** Like `compare`. @throws ClockUnsafeError if the clocks cannot be used. */
   requireAgreement(before: ClockReading, databaseTime: string): void {
     const fault = this.compare(before, databaseTime);
     if (fault !== undefined) throw clockUnsafe(fault);
@@ -60,8 +63,8 @@ export class Clock {
 
   /**
    * The earliest and the latest time, ISO 8601, that the database's clock can show now, for statements about expiry
-   * (storage/expiry-clock.ts). During a fault both are the last accepted time, advanced by the monotonic clock. Null before the clocks
-   * first agreed.
+   * (storage/expiry-clock.ts). During a fault both are the last accepted time, advanced by the monotonic clock. Before the clocks first
+   * agree, both are null.
    */
   expiryBounds(): readonly [earliest: string | null, latest: string | null] {
     const slackMs = this.fault() === undefined ? CLOCK_DIFFERENCE_MAX_MS : 0;
@@ -70,7 +73,7 @@ export class Clock {
     return [new Date(trustedMs - slackMs).toISOString(), new Date(trustedMs + slackMs).toISOString()];
   }
 
-  /** Our system clock, limited to `expiryBounds`. Sealed times are set and expire by this clock, whatever the database's clock shows. */
+  /** The system clock of this process, limited to `expiryBounds`. Sealed times are set by this clock, and expire by it. */
   now(): Date {
     const nowMs = Date.now();
     const [earliest, latest] = this.expiryBounds();
@@ -91,10 +94,10 @@ export function shareClock(pools: readonly Pool[]): Clock {
 /** Gives a pool the clock of another pool of the same database. */
 export const useClockOf = (pool: Pool, other: Pool): void => void clocks.set(pool, clockOf(other));
 
-/** The clock of a pool's database. */
+/** The clock of a pool's database. A pool that shares no clock gets its own. */
 export const clockOf = (pool: Pool): Clock => clocks.get(pool) ?? shareClock([pool]);
 
-/** A monotonic clock. On Linux `performance.now()` stops while the machine is suspended, and the uptime does not. */
+/** A monotonic clock. On Linux `performance.now()` stops while the machine is suspended, but the uptime continues. */
 class SteadyClock {
   #suspendedMs = 0;
   #aheadMs = uptimeAhead();
@@ -114,19 +117,19 @@ class SteadyClock {
   }
 }
 
-/** Smaller differences come from the resolution of the uptime. */
+/** The shortest suspension that is recognized. Smaller differences come from the resolution of the uptime. */
 const SUSPENDED_MS_MIN = 500;
 
 /**
- * How far the uptime is ahead of `performance.now()` on Linux. 0 on other systems: `performance.now()` runs on during a suspension there,
- * and the uptime may be computed from the system clock.
+ * How many milliseconds the uptime is ahead of `performance.now()` on Linux. 0 on other systems: there `performance.now()` continues during
+ * a suspension, and the uptime may be computed from the system clock.
  */
 const uptimeAhead = (): number => (process.platform === 'linux' ? uptime() * 1000 - performance.now() : 0);
 
 /** Describes a fault and its remedy. */
 export function describeFault({ kind, aheadMs, clearsInMs }: ClockFault): string {
   const seconds = `${Math.round(Math.abs(aheadMs) / 1000)} s`;
-  const clears = clearsInMs === null ? '' : `, or in ${Math.ceil(clearsInMs / 1000)} s if the time stays as it is`;
+  const clears = clearsInMs === null ? '' : `, or in ${Math.ceil(clearsInMs / 1000)} s if the clock keeps the new time`;
   if (kind === 'jumped')
     return `the server's clock jumped ${aheadMs > 0 ? 'forward' : 'back'} by ${seconds}; writing resumes when the clock is right${clears}`;
   if (kind === 'apart')
@@ -143,7 +146,7 @@ const clockUnsafe = (fault: ClockFault): ClockUnsafeError =>
     ),
   );
 
-/** The error if the last row of a log is too far ahead of the database's clock to wait for it. */
+/** The error if the time of a log's last row is too far ahead of the database's clock to wait for that time. */
 export const clockBehindLog = (log: string, lastMoment: string, leadMs: number): ClockUnsafeError =>
   new ClockUnsafeError(
     `Nothing was stored: the last row of the log ${log} has the time ${lastMoment}, which is ${Math.ceil(leadMs / 1000)} s ahead of the ` +

@@ -16,19 +16,19 @@ const SEQUENCES = `SELECT sequencename::text AS name, last_value AS last FROM pg
 export const listSequences = async (client: Client): Promise<CopiedSequence[]> =>
   (await client.query<CopiedSequence>(SEQUENCES)).rows;
 
-/** Makes a sequence continue after its last number. */
+/** Makes the sequence `name` continue after the number `last`. */
 export async function moveSequence(client: Client, { name, last }: CopiedSequence): Promise<void> {
   await client.query('SELECT setval($1::regclass, $2)', [`countersign.${pg.escapeIdentifier(name)}`, last]);
 }
 
-/** A log's head in the snapshot of a backup. */
+/** The head of a log in the snapshot of a backup: the number of leaves of its tree, and the tree's frontier. */
 export interface CopiedHead {
   log: string;
   size: number;
   frontier: Uint8Array;
 }
 
-/** The heads of a tenant's logs in the transaction of the client. */
+/** The heads of a tenant's logs, by log. Call it in a transaction: it sets the tenant until the transaction ends. */
 export async function listHeads(client: Client, tenantId: string): Promise<CopiedHead[]> {
   await client.query(`SELECT set_config('countersign.tenant_id', $1, true)`, [tenantId]);
   const { rows } = await client.query<CopiedHead>(
@@ -42,14 +42,14 @@ export async function listHeads(client: Client, tenantId: string): Promise<Copie
 export const listCopiedTenants = async (client: Client): Promise<string[]> =>
   (await client.query<{ id: string }>('SELECT id FROM countersign.tenants ORDER BY id')).rows.map(({ id }) => id);
 
-/** The installation in the snapshot of a backup. */
+/** The ID of the installation in the snapshot of a backup, and the fingerprints of its master secret and its first signing key. */
 export interface CopiedInstance {
   id: string;
   master: string;
   signing: string;
 }
 
-/** The installation whose rows are copied, with the fingerprints of its secrets. */
+/** The installation whose rows are copied; undefined if its row is missing. */
 export async function findCopiedInstance(client: Client): Promise<CopiedInstance | undefined> {
   const { rows } = await client.query<CopiedInstance>(
     'SELECT id, master_secret_fingerprint AS master, signing_key_fingerprint AS signing FROM countersign.instance',
@@ -67,7 +67,7 @@ export const listLiveSigningKeys = async (client: Client): Promise<string[]> =>
 export const listMigrations = async (client: Client): Promise<string[]> =>
   (await client.query<{ name: string }>('SELECT name FROM countersign.migrations ORDER BY name')).rows.map(({ name }) => name);
 
-/** Whether the database has the tables of any version. */
+/** Whether the database has the table `countersign.migrations`, which every version creates. */
 export async function hasTables(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ found: boolean }>(`SELECT to_regclass('countersign.migrations') IS NOT NULL AS found`);
   return rows[0]!.found;

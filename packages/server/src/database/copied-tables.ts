@@ -5,7 +5,7 @@ import { copyIn, copyOut, type RowSink } from './copy-rows.ts';
 export interface CopiedTable {
   name: string;
   columns: string[];
-  /** Whether row-level security shows the rows of one tenant at a time. */
+  /** Whether the table has row-level security, so that a statement sees the rows of only one tenant. */
   byTenant: boolean;
 }
 
@@ -20,14 +20,17 @@ const TABLES = `
    WHERE c.relnamespace = 'countersign'::regnamespace AND c.relkind = 'r' AND c.relname <> 'migrations'
    ORDER BY c.relname COLLATE "C"`;
 
-/** Every table whose rows a backup copies, each after the tables that its foreign keys refer to. */
+/**
+ * Every table whose rows a backup copies, each after the tables that its foreign keys refer to. Throws if foreign keys form a cycle. A
+ * foreign key from a table to itself does not count.
+ */
 export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
   const { rows } = await client.query<CopiedTable & { needs: string[] }>(TABLES);
   const ordered: CopiedTable[] = [];
   const isReady = (needs: string[]) => needs.every((name) => ordered.some((table) => table.name === name));
   for (let left = rows; left.length > 0; ) {
     const ready = left.filter(({ needs }) => isReady(needs));
-    if (ready.length === 0) throw new Error(`foreign keys form a circle: ${left.map(({ name }) => name).join(', ')}`);
+    if (ready.length === 0) throw new Error(`foreign keys form a cycle: ${left.map(({ name }) => name).join(', ')}`);
     ordered.push(...ready.map(({ name, columns, byTenant }) => ({ name, columns, byTenant })));
     left = left.filter((table) => !ready.includes(table));
   }
@@ -37,7 +40,11 @@ export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
 const qualifiedName = ({ name }: CopiedTable): string => `countersign.${pg.escapeIdentifier(name)}`;
 const columnList = ({ columns }: CopiedTable): string => columns.map((column) => pg.escapeIdentifier(column)).join(', ');
 
-/** Copies the rows of a table out: those of one tenant, or all of a table that has no tenants. Returns how many there were. */
+/**
+ * Copies the rows of a table out: the rows of `tenantId`, or all rows if it is undefined. Call it in a transaction. Returns the number of
+ * rows.
+ * @param take receives the messages of the COPY.
+ */
 export function copyTableOut(client: Client, table: CopiedTable, tenantId: string | undefined, take: RowSink): Promise<number> {
   const select = `SELECT ${columnList(table)} FROM ${qualifiedName(table)}`;
   if (tenantId === undefined) return copyOut(client, `COPY (${select}) TO STDOUT (FORMAT binary)`, take);
@@ -47,11 +54,14 @@ export function copyTableOut(client: Client, table: CopiedTable, tenantId: strin
   return copyOut(client, `${setTenant}; COPY (${select} WHERE tenant_id = ${tenant}) TO STDOUT (FORMAT binary)`, take);
 }
 
-/** Copies one part of a table in. Returns how many rows it had. */
+/** Copies one part of a table's rows into the table. Returns the number of rows. */
 export const copyTableIn = (client: Client, table: CopiedTable, part: Uint8Array): Promise<number> =>
   copyIn(client, `COPY ${qualifiedName(table)} (${columnList(table)}) FROM STDIN (FORMAT binary)`, part);
 
-/** Runs `work` in the transaction without row-level security for the owner, so that COPY takes the rows of all tenants at once. */
+/**
+ * Runs `work` while row-level security of the table does not apply to its owner, so that one statement can read or write the rows of all
+ * tenants. Call it in a transaction as the owner. If `work` fails, roll the transaction back, which restores row-level security.
+ */
 export async function withoutForcedRowSecurity(client: Client, table: CopiedTable, work: () => Promise<void>): Promise<void> {
   if (!table.byTenant) return work();
   await client.query(`ALTER TABLE ${qualifiedName(table)} NO FORCE ROW LEVEL SECURITY`);
@@ -59,12 +69,12 @@ export async function withoutForcedRowSecurity(client: Client, table: CopiedTabl
   await client.query(`ALTER TABLE ${qualifiedName(table)} FORCE ROW LEVEL SECURITY`);
 }
 
-/** Collects statistics: without them, plans are poor until autovacuum runs. */
+/** Collects statistics of all copied tables. Without them, plans are poor until autovacuum runs. */
 export async function analyzeTables(client: Client): Promise<void> {
   for (const table of await listCopiedTables(client)) await client.query(`ANALYZE ${qualifiedName(table)}`);
 }
 
-/** The first table that has a row, of any tenant; undefined when all are empty. The role must own the tables. */
+/** The name of the first table that has a row, of any tenant; undefined if all are empty. The role must own the tables. */
 export async function findFilledTable(client: Client, tables: readonly CopiedTable[]): Promise<string | undefined> {
   await client.query('BEGIN');
   try {

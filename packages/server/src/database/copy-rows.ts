@@ -8,15 +8,15 @@ interface CopyConnection extends Connection {
 }
 
 /**
- * Takes one message of a COPY: a row, with the header before the first one, or the trailer. Returns a promise if no more messages may be
- * sent until it settles.
+ * Receives one message of a COPY: a row (the first one with the header of the format), or the trailer. Returns a promise if it must not
+ * receive further messages until that promise settles.
  */
 export type RowSink = (row: Uint8Array) => Promise<void> | undefined;
 
 /** Sends bytes to PostgreSQL in chunks of this size, so that the socket's buffer stays small. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** What both directions share: the row count of the command's tag, and one promise for the end. */
+/** The common part of both directions: the row count from the tag of the command, and a promise for the end. */
 abstract class Copy implements Submittable {
   readonly done: Promise<number>;
   readonly #text: string;
@@ -112,7 +112,7 @@ class CopyIn extends Copy {
   }
 }
 
-/** Resolves when the stream takes more, or is closed: the driver reports why. */
+/** Resolves when the stream accepts more bytes, or is closed. The driver reports why it was closed. */
 function drained(stream: Connection['stream']): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
@@ -124,7 +124,7 @@ function drained(stream: Connection['stream']): Promise<void> {
 }
 
 /**
- * Runs `COPY ... TO STDOUT`, possibly after other statements in the same text, and gives each message to `take`.
+ * Runs `COPY ... TO STDOUT`, possibly after other statements in the same text, and passes each message to `take`.
  * @returns the number of rows.
  */
 export const copyOut = (client: Client, text: string, take: RowSink): Promise<number> =>

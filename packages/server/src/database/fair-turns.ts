@@ -19,15 +19,15 @@ interface Owner {
 }
 
 /**
- * Shares a fixed number of turns fairly between owners (tenants). A free turn goes to the waiting owner with the fewest turns, and among
- * equals to the one whose last turn is longest ago. The last free turn is reserved for owners without one, so that a slow owner does not
- * block others. The queue is limited: an owner that fills it gets 503, and the others keep their places.
+ * Shares a fixed number of turns fairly between owners (tenants, or people). A free turn goes to the waiting owner with the fewest turns,
+ * and among equals to the owner whose last turn is longest ago. The last free turn is reserved for owners without a turn, so that a slow
+ * owner does not block others. The queue is limited: an owner that fills it gets 503, and the others keep their places.
  */
 export class FairTurns {
   readonly #bounds: TurnBounds;
   #free: number;
   #waiting = 0;
-  /** The owners in the order of their last turn, oldest first. */
+  /** The owners that wait or have a turn, in the order of their last turn, oldest first. */
   readonly #owners = new Map<string, Owner>();
 
   constructor(bounds: TurnBounds) {
@@ -41,8 +41,8 @@ export class FairTurns {
   }
 
   /**
-   * Waits for a turn; the returned function ends it. Rejects with 503 if the queue is full, if the wait takes too long, or if an owner with
-   * fewer waiters needs the place in the queue.
+   * Waits for a turn of the owner `name`; the returned function ends the turn. Rejects with 503 if the queue is full, if the wait takes too
+   * long, or if an owner with fewer waiters needs the place in the queue.
    */
   take(name: string): Promise<() => void> {
     const owner = this.#owners.get(name) ?? { turns: 0, queue: [] };
@@ -79,7 +79,10 @@ export class FairTurns {
     this.#waiting += 1;
   }
 
-  /** Makes space for one more waiter. If the queue is full, the owner with the longest queue loses its newest one. */
+  /**
+   * Makes space for one more waiter of the owner; false if there is none. If the queue is full, the owner with the most waiters loses its
+   * newest one, if it has at least two more than this owner.
+   */
   #makeRoom(owner: Owner): boolean {
     if (owner.queue.length >= this.#bounds.waitingOfOneMax) return false;
     if (this.#waiting < this.#bounds.waitingMax) return true;

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { maxWalBytes } from '@countersign/embedded-database';
 import { ApiError } from '../errors/api-error.ts';
 
-/** The space of a file system in bytes. `free` is what a user other than root may still write. */
+/** The space of a file system in bytes. `free` is the space that users other than root can still use. */
 export interface Space {
   readonly free: number;
   readonly total: number;
@@ -17,25 +17,28 @@ export const spaceOf = async (folder: string): Promise<Space> => {
 /** How often free space is read. */
 const POLL_MS = 1_000;
 
-/** New records are accepted again at this multiple of the floor, so that the state does not flap. */
+/** New records are accepted again at this multiple of the floor, so that the state does not change all the time. */
 const RECOVERY_FACTOR = 1.25;
 
-/** The largest share of a small disk that the floor may use. */
+/** The largest share of the disk that the default floor may be. It limits the floor of a small disk. */
 const LARGEST_SHARE = 1 / 5;
 
-/** The `Retry-After` of a rejection. */
+/** The `Retry-After` of a rejection, in seconds. */
 const RETRY_AFTER_SECONDS = '10';
 
-/** The default floor: what the write-ahead log and the current bodies may need, at most a fifth of the disk. */
+/**
+ * The default floor in bytes: the space that the write-ahead log and the request bodies in memory may need, at most a fifth of the disk.
+ * @param total the size of the disk in bytes.
+ */
 export const defaultFloor = (total: number, bodiesBytesMax: number): number =>
   Math.floor(Math.min(maxWalBytes(total) + bodiesBytesMax, total * LARGEST_SHARE));
 
 /**
  * Watches the disk of the embedded database. PostgreSQL stops if its write-ahead log cannot grow, so below the floor the server rejects
- * new records. The rest of the disk is reserved for revocations, sign-in and promotion checks.
+ * new records. The last free space is reserved for revocations, sign-in and promotion checks.
  */
 export class FreeSpace {
-  /** Whether new records are rejected now. Requests only read this. */
+  /** Whether new records are rejected now. Requests read this, and not the file system. */
   isLow = false;
   freeBytes = 0;
   floorBytes = 0;
@@ -59,7 +62,7 @@ export class FreeSpace {
     this.#changed = parts.changed;
   }
 
-  /** Reads at once, and then every second. */
+  /** Reads the file system at once, and then every second. */
   async start(): Promise<void> {
     await this.read();
     this.#timer = setInterval(() => void this.read(), POLL_MS).unref();
@@ -69,7 +72,7 @@ export class FreeSpace {
     clearInterval(this.#timer);
   }
 
-  /** Reads the file system. If that fails, the last state is kept. */
+  /** Reads the file system. If that fails, the state does not change. */
   async read(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
@@ -98,11 +101,11 @@ export class FreeSpace {
     throw error;
   }
 
-  /** A line for the log and for `/readyz`. */
+  /** The cause of a rejection, for the log, and a line for `/readyz`. */
   get summary(): string {
     return `${this.freeBytes} bytes are free on the disk of the database; the floor is ${this.floorBytes}`;
   }
 }
 
 const LOW =
-  "the disk of the service's database is nearly full: new records are rejected; promotion checks and revocations still work. Free space on it";
+  "the disk of the service's database is nearly full: new records are rejected; promotion checks and revocations still work. Free space on that disk";

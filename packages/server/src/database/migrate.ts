@@ -5,16 +5,19 @@ import { ExitError } from '../errors/exit-codes.ts';
 import { distributeTables, isDistributed, requireCoordinator, rightsOnCitus, TRIGGERS_ON_CITUS } from './citus.ts';
 import type { DatabaseAddress } from './pool.ts';
 
-/** The folder `migrations/` of the package, found from both src/database and dist. Migrations only go forward. */
+/** The folder `migrations/` of the package, relative to src/database or to dist. No migration can be undone. */
 const FOLDER = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../../migrations/' : '../migrations/', import.meta.url));
 
 /** The path of a file in the folder of the migrations. */
 export const migrationsFile = (name: string): string => `${FOLDER}${name}`;
 
-/** The number of the advisory lock of a migration: 'CSMIGR'. */
+/** The number of the advisory lock of a migration: the bytes of 'CSMIGR'. */
 const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
 
-/** The schema of the database compared with that of this server. `unreleased`: it is from before 0.1.0, and nothing upgrades it. */
+/**
+ * The schema of the database compared with the schema of this server. `empty`: there are no tables that the role can read. `unreleased`: the
+ * schema is from before 0.1.0, and nothing upgrades it.
+ */
 export type SchemaLevel = 'empty' | 'unreleased' | 'older' | 'current' | 'newer';
 
 /** Names of the migrations of this server, in order. */
@@ -24,15 +27,15 @@ export const knownMigrations = (): string[] =>
     .map((file) => file.replace(/\.sql$/, ''))
     .sort();
 
-/** Whether migrations that ran are those of a version before 0.1.0. Every released version begins with the same migration. */
+/** Whether these migrations are from a version before 0.1.0. Every released version begins with the same migration. */
 export const isUnreleased = (migrations: readonly string[]): boolean =>
   migrations.length > 0 && !migrations.includes(knownMigrations()[0]!);
 
-/** Whether there are tables and this role may read all of them. It may not if a first start ended before it granted the rights. */
+/** Whether there are tables, and this role may read all of them. It may not if a first start ended before it granted the rights. */
 const READABLE = `SELECT coalesce(bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
    FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p')`;
 
-/** Compares the applied migrations with those of this server. An unreadable schema counts as empty: `migrate` repairs either. */
+/** Compares the applied migrations with those of this server. An unreadable schema counts as empty, because `migrate` completes both. */
 export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<SchemaLevel> {
   const { rows: tables } = await queryable.query<{ readable: boolean }>(READABLE);
   if (tables[0]?.readable !== true) return 'empty';
@@ -49,19 +52,21 @@ export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<Schem
 export interface MigrateOptions {
   /** The role that the server runs as, if it is not the one that migrates. */
   serverRole?: string | undefined;
-  /** Whether an older schema is migrated. If not, it is refused, because another server may be running on it. */
+  /** Whether an older schema is migrated (the default). If false, `migrate` throws, because another server may be running on it. */
   mayUpgrade?: boolean;
   /**
-   * The maximum number of migrations that run; by default all. Fewer run in an empty database if rows of an older version are loaded next.
+   * The maximum number of migrations that run; by default all. A restore runs fewer in an empty database before it loads rows of an older
+   * version.
    */
   count?: number;
-  /** Distributes the tables over the nodes of a Citus cluster. If tables are distributed already, new ones are distributed in any case. */
+  /** Distributes the tables over the nodes of a Citus cluster. If some are distributed already, the others are in any case. */
   citus?: boolean;
 }
 
 /**
  * Brings the schema to this server's level and gives the server's role its rights. An advisory lock allows one migration at a time.
  * @returns the names of the migrations that ran, and of the tables that were distributed.
+ * @throws ExitError if the schema cannot be migrated, if it is older and `mayUpgrade` is false, or as requireCoordinator.
  */
 export async function migrate(
   address: DatabaseAddress,
@@ -101,7 +106,7 @@ export async function migrate(
   }
 }
 
-/** @throws ExitError for a schema that this server can neither use nor migrate. */
+/** @throws ExitError for a schema that this server can neither use nor migrate: `newer` or `unreleased`. */
 export function requireUpgradable(level: SchemaLevel): void {
   if (level === 'newer')
     throw new ExitError('schema_newer', 'the database was migrated by a newer Countersign than this one; start the newer server');
@@ -116,7 +121,7 @@ export function requireUpgradable(level: SchemaLevel): void {
 export const olderSchema = (): ExitError =>
   new ExitError('schema_older', 'the database is older than this server; run `countersign-server migrate` and start again');
 
-/** Tables whose rows may change, and how. All other tables allow only INSERT and SELECT to the server's role. */
+/** The rights that the server's role has on tables in addition to INSERT and SELECT. On `migrations` it has only SELECT. */
 const CHANGEABLE: Record<string, string> = {
   ingestion_keys: 'UPDATE (secret_sha256, scopes, name, rotated_at, revoked_at, expires_at)',
   key_last_use: 'UPDATE (last_used_at)',
@@ -147,7 +152,7 @@ async function grantServerRole(client: pg.Client, role: string, isOnCitus: boole
   const changeable = isOnCitus ? await rightsOnCitus(client, CHANGEABLE) : CHANGEABLE;
   const grants = Object.entries(changeable).map(([table, rights]) => `GRANT ${rights} ON countersign.${table} TO ${name};`);
   await client.query(`BEGIN;
-    REVOKE ALL ON ALL TABLES IN SCHEMA countersign FROM ${name}; -- what an earlier version has given and this one does not
+    REVOKE ALL ON ALL TABLES IN SCHEMA countersign FROM ${name}; -- rights that an earlier version granted and this one does not
     GRANT USAGE ON SCHEMA countersign TO ${name};
     GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA countersign TO ${name};
     REVOKE INSERT ON countersign.migrations FROM ${name};

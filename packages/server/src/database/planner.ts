@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
 
 /*
- * All settings and SQL that influence PostgreSQL's planner. Reasons: docs/decisions/0056. Statements of the server are prepared once per
- * connection, and a table may have no statistics yet.
+ * Settings and SQL that influence PostgreSQL's planner, which plans the statements of a connection once, often before the tables have
+ * statistics. Reasons: docs/decisions/0056. On Citus, citus-connections.ts replaces GENERIC_PLANS.
  */
 
 /**
@@ -15,25 +15,26 @@ export const GENERIC_PLANS = 'SET plan_cache_mode = force_generic_plan';
 export const PLANS_FOR_VALUES = 'SET LOCAL plan_cache_mode = force_custom_plan';
 
 /**
- * Put at the end of a subquery: the planner does not merge the subquery into the statement around it. So
+ * SQL for the end of a subquery. It prevents the planner from merging the subquery into the statement around it. So
  * `CROSS JOIN LATERAL (SELECT ... OFFSET 0)` remains one index look-up for each outer row. For a plain join or `= ANY`, PostgreSQL scans
  * the whole of a table without statistics.
  */
 export const FENCE = 'OFFSET 0';
 
 /**
- * A condition that the planner cannot estimate, so that it chooses the index by the other conditions.
- * @param condition SQL that is true or false; unknown counts as true.
+ * SQL for a condition that the planner cannot estimate, so that it chooses the index by the other conditions.
+ * @param condition SQL that is true or false. NULL counts as true.
  */
 export const notEstimated = (condition: string): string => `coalesce(${condition}, true)`;
 
 /** Makes a connection plan its statements again. */
 export const DISCARD_PLANS = 'DISCARD PLANS';
 
+/** The limits of the age at which plans are discarded. */
 const AGE_MAX_MS = 2_000;
 const AGE_MAX_AT_FIRST_MS = 50;
 
-/** When a connection made its first plans and its current plans, by `performance.now()`. */
+/** The start of a connection's first transaction, and of the one that last discarded its plans, by `performance.now()`. */
 interface PlanState {
   firstAt: number;
   lastAt: number;
@@ -42,13 +43,13 @@ interface PlanState {
 const planStates = new WeakMap<PoolClient, PlanState>();
 
 /**
- * Whether a connection must plan again. Its plans may become half as old as the connection was when it made them: at least 50 ms, at most
- * two seconds. Called at the start of each transaction, which then sends `DISCARD_PLANS`.
+ * Whether a connection must plan again. Its plans are old after half the time between its first plans and the current ones, but not before
+ * 50 ms, and at the latest after two seconds. Called at the start of each transaction, which then sends `DISCARD_PLANS`.
  *
- * PostgreSQL keeps plans per connection. For a table that was empty when the plan was made, an index over all rows of the tenant looks as
- * cheap as the one for the requested row. Until autovacuum has analyzed the table (a minute), each look-up, including those of foreign
- * keys, reads more rows than the last: 3 times slower after 10 seconds of traces. With this rule a growing table is at most twice as large
- * as its plans assume. Planning again costs a connection less than a millisecond.
+ * PostgreSQL caches plans per connection. For a table that was empty when the plan was made, an index over all rows of the tenant looks as
+ * cheap as the index for the requested row. Until autovacuum has analyzed the table (a minute), each look-up, including those of foreign
+ * keys, reads more rows than the previous one: 3 times slower after 10 seconds of traces. With this rule, plans are made again before a
+ * growing table is much larger than they assume. Planning again costs a connection less than a millisecond.
  */
 export function plansAreOld(client: PoolClient): boolean {
   const now = performance.now();

@@ -8,7 +8,7 @@ export type DatabaseAddress = { connectionString: string } | { host: string; por
 
 const { INT8 } = pg.types.builtins;
 
-/** The contract limits bigint columns to 2^53-1, so a number holds them exactly. */
+/** The contract limits the values of bigint columns to 2^53-1, so a number represents them exactly. */
 pg.types.setTypeParser(INT8, Number);
 
 /** The longest wait for the response to a statement, so that a hanging database causes a 503. */
@@ -18,37 +18,36 @@ const RESPONSE_TIMEOUT_MS = 15_000;
  * The settings of a connection, sent before anything else.
  *
  * - Generic plans (planner.ts). With Citus the settings of citus-connections.ts follow.
- * - No compilation of plans: it took 16 ms of the 17 ms of a list.
- * - The database times out before we do. A connection that we have abandoned would otherwise keep waiting for its lock, one more for each
- *   retry, until no connections are left.
- * - A transaction that stops, because its process hangs or its network is down, is ended, so that it releases the locks of its tenant.
- * - Whatever the settings of the role are: acknowledged data is on disk, and a transaction sees what was committed before each statement.
+ * - No just-in-time compilation of plans, which took most of the time of a list.
+ * - The timeouts of the database are shorter than RESPONSE_TIMEOUT_MS. Otherwise a connection that the server has closed would still wait
+ *   for its lock, one more for each retry, until no connections are left.
+ * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant.
+ * - COMMIT waits until the data is on disk, and each statement sees what was committed before it, even if the role has other settings.
  */
 const SETTINGS = `${GENERIC_PLANS}; SET jit = off; SET default_transaction_isolation = 'read committed';
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
   SET lock_timeout = ${RESPONSE_TIMEOUT_MS - 3000};
   SET statement_timeout = ${RESPONSE_TIMEOUT_MS - 1000}; SET idle_in_transaction_session_timeout = ${RESPONSE_TIMEOUT_MS - 5000}`;
 
-/** Checks during a statement whether the client is still connected; not every system supports it. */
+/** Makes PostgreSQL check during a statement whether the client is still connected. Not every operating system supports it. */
 const CHECK_CLIENT = 'SET client_connection_check_interval = 5000';
 
-/**
- * A pool of pipelined connections.
- * @param size the maximum number of connections, and the name of the pool.
- */
-export const openPool = (address: DatabaseAddress, size: PoolSize): pg.Pool =>
-  withErrorListeners(new pg.Pool(poolConfig(address, size)));
+/** A pool of pipelined connections. They send a statement without waiting for the responses to earlier ones. */
+export const openPool = (address: DatabaseAddress, options: PoolOptions): pg.Pool =>
+  withErrorListeners(new pg.Pool(poolConfig(address, options)));
 
-/** A pool for statements on the shards of one node of Citus. Citus does not plan them, so its settings are left out. */
-export const openShardPool = (address: DatabaseAddress, size: PoolSize): pg.Pool =>
-  withErrorListeners(new pg.Pool(poolConfig(address, size)), () => undefined);
+/** A pool for statements on the shards of one node of Citus. PostgreSQL plans them, so the settings for Citus are left out. */
+export const openShardPool = (address: DatabaseAddress, options: PoolOptions): pg.Pool =>
+  withErrorListeners(new pg.Pool(poolConfig(address, options)), () => undefined);
 
-/** A pool that is shared fairly between tenants: for reads, whose number is not limited. */
-export const openFairPool = (address: DatabaseAddress, size: PoolSize): FairPool =>
-  withErrorListeners(new FairPool(poolConfig(address, size), new FairTurns({ size: size.size, ...FAIR_WAIT })));
+/** A pool that is shared fairly between tenants, for reads. */
+export const openFairPool = (address: DatabaseAddress, options: PoolOptions): FairPool =>
+  withErrorListeners(new FairPool(poolConfig(address, options), new FairTurns({ size: options.size, ...FAIR_WAIT })));
 
-interface PoolSize {
+interface PoolOptions {
+  /** The maximum number of connections. */
   size: number;
+  /** The name of the pool, for `pg_stat_activity`. */
   name: string;
   /** The longest wait for a connection. Default: 5,000. */
   connectTimeoutMs?: number;
@@ -56,7 +55,7 @@ interface PoolSize {
   lifetimeSeconds?: number;
 }
 
-/** The limits of waiting reads, of one tenant and of all, and the longest wait. Pages send up to six requests at once. */
+/** The limits of waiting reads, for one tenant and for all, and the longest wait. Pages send up to six requests at once. */
 const FAIR_WAIT = { waitingOfOneMax: 128, waitingMax: 1024, waitMs: 10_000 };
 
 /** A pool whose transactions wait for the turn of their tenant before they request a connection (transaction.ts). */
@@ -71,7 +70,7 @@ export class FairPool extends pg.Pool {
 
 const poolConfig = (
   address: DatabaseAddress,
-  { size, name, connectTimeoutMs = 5_000, lifetimeSeconds = 0 }: PoolSize,
+  { size, name, connectTimeoutMs = 5_000, lifetimeSeconds = 0 }: PoolOptions,
 ): pg.PoolConfig =>
   ({
     ...address,
@@ -97,26 +96,26 @@ function withErrorListeners<P extends pg.Pool>(pool: P, onConnected: typeof dete
   return pool;
 }
 
-/** Error classes of PostgreSQL for "not now": connection lost, out of resources, shutting down, or statement canceled. */
+/** Error classes of PostgreSQL for temporary failures: connection lost, out of resources, shutting down, or statement canceled. */
 const AWAY_CLASSES = new Set(['08', '53', '57']);
 
 /** A deadlock and a serialization failure: nothing was stored, and a repetition may succeed. */
 const CONFLICT_CODES = ['40001', '40P01'];
 
 /**
- * Single codes of the same kind: a read-only server, an idle transaction that was ended, a lock timeout, a conflict with another
- * transaction.
+ * Codes of temporary failures in other classes: a read-only server, an idle transaction that was ended, a lock timeout, a conflict with
+ * another transaction.
  */
 const AWAY_CODES = new Set(['25006', '25P03', '55P03', ...CONFLICT_CODES]);
 
-/** Node's errors of a failed TLS connection. */
+/** The codes of Node.js for a failed TLS connection. */
 const TLS_CODE = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** Errors of the driver without a code. Whole messages are compared, because other errors may contain the same words. */
 const AWAY_MESSAGE =
   /^(Connection terminated( unexpectedly| due to connection timeout)?|Query read timeout|timeout (expired|exceeded when trying to connect)|Client (has encountered a connection error|was closed) and is not queryable|Cannot use a pool after calling end on the pool|There was an error establishing an SSL connection)$/;
 
-/** COMMIT was sent but there was no response, so the work must neither be acknowledged nor repeated. */
+/** COMMIT was sent, but its response is missing. The work must neither be acknowledged nor repeated. */
 export class OutcomeUnknownError extends Error {
   override name = 'OutcomeUnknownError';
 }
@@ -133,20 +132,20 @@ export function isDatabaseAway(error: unknown): boolean {
 }
 
 /**
- * Errors after which a retry may succeed: deadlock, serialization failure, a unique row that another node has inserted first, and division
- * by zero, by which moveGuessedHead reports a wrong guess.
+ * Errors after which a retry may succeed: deadlock, serialization failure, and a unique row that another batch has inserted first. Also
+ * division by zero, by which moveGuessedHead reports a wrong guess.
  */
 const RETRYABLE = new Set([...CONFLICT_CODES, '23505', '22012']);
 
 /** Whether the same batch may succeed in a retry. */
 export const isWorthRetrying = (error: unknown): boolean => RETRYABLE.has(String((error as { code?: unknown } | null)?.code));
 
-/** How often work is tried that conflicts with other transactions. */
+/** How often work is tried if it conflicts with other transactions. */
 const CONFLICT_TRIES = 3;
 
 /**
- * Repeats work after a deadlock or a serialization failure. Its last transaction was rolled back; what it committed before must be harmless
- * if repeated.
+ * Repeats `work` after a deadlock or a serialization failure, up to `tries` times in total. Its last transaction was rolled back. If `work`
+ * has committed earlier transactions, it must be safe to repeat them.
  */
 export async function repeatAfterConflict<T>(work: () => Promise<T>, tries = CONFLICT_TRIES): Promise<T> {
   try {
@@ -157,5 +156,5 @@ export async function repeatAfterConflict<T>(work: () => Promise<T>, tries = CON
   }
 }
 
-/** Whether a statement did not find the head of a log where it was guessed to be (moveGuessedHead). */
+/** Whether an error means that the head of a log was not the guessed one (moveGuessedHead). */
 export const isWrongGuess = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '22012';

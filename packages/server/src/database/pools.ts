@@ -6,20 +6,20 @@ import { shareSeals, useSealsOf } from './seals.ts';
 
 const LOOKUP_CONNECTIONS = 2;
 
-/** Renewed, because after a failover behind the same address an old connection would still reach the old primary. */
+/** Its connections are renewed: after a failover behind the same address, an old connection would still reach the old primary. */
 const NODE_LOOKUP = { size: LOOKUP_CONNECTIONS, name: 'node-lookup', connectTimeoutMs: 2_000, lifetimeSeconds: 60 };
 
 /** The connections of a process, separated by purpose, so that slow work does not delay fast work. */
 export interface Pools {
   /** For writing, one batch per connection. */
   pool: Pool;
-  /** For looking up keys and for readiness. Every request with a key waits for this pool, so nothing slow may use it. */
+  /** For looking up keys and for readiness. Nothing slow may use it, because the requests with a key wait for it. */
   lookupPool: Pool;
   /** For the sessions of the portal, shared fairly between tenants, so that frequent users do not delay senders. */
   sessionPool: FairPool;
   /** For the portal's lists and pages, shared fairly between tenants. */
   readPool: FairPool;
-  /** For exports, proofs and checkpoints of the logs, and for maintenance. Also shared fairly. */
+  /** For exports, proofs and checkpoints of the logs, and for maintenance. Shared fairly between tenants. */
   ledgerPool: FairPool;
   /** The clocks of this process and of the database that the pools connect to. */
   clock: Clock;
@@ -40,7 +40,7 @@ export const openPools = (address: DatabaseAddress, writers: number): Pools => {
   return { ...pools, clock: shareClock(Object.values(pools)) };
 };
 
-/** Runs work on one connection of the role that owns the tables, which may delete runs. */
+/** Runs `work` on one connection of the role that owns the tables. That role may delete runs. */
 export async function asOwner<T>(
   database: Pick<Pools, 'ledgerPool'> & { owner: DatabaseAddress },
   work: (pool: Pool) => Promise<T>,
@@ -53,7 +53,10 @@ export async function asOwner<T>(
   }
 }
 
-/** Opens one connection of another role to the database of these pools, with their clock and seals. The caller ends it. */
+/**
+ * Opens a pool of one connection to the database of these pools, as another role, with their clock and seals. The caller ends the pool.
+ * Throws if these pools have no seals.
+ */
 export function openRolePool(address: DatabaseAddress, { ledgerPool }: Pick<Pools, 'ledgerPool'>, name: string): Pool {
   const pool = openPool(address, { size: 1, name });
   useClockOf(pool, ledgerPool);
@@ -62,8 +65,9 @@ export function openRolePool(address: DatabaseAddress, { ledgerPool }: Pick<Pool
 }
 
 /**
- * Opens connections to a node of Citus: for writing, with the clock and the seals of these pools, and for looking up keys. The caller ends
- * them.
+ * Opens the pools for a node of Citus: one for writing, with the clock and the seals of these pools, and one for looking up keys. The
+ * caller ends them. Throws if these pools have no seals.
+ * @param writers the maximum number of connections for writing.
  */
 export function openNodePools(address: DatabaseAddress, { pool }: Pick<Pools, 'pool'>, writers: number): NodePools {
   const write = openShardPool(address, { size: writers, name: 'node' });

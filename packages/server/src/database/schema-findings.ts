@@ -8,11 +8,13 @@ interface Fact {
   detail: string;
 }
 
-/** A difference between the database's schema and that of the migrations. */
+/** A difference between the schema of the database and the schema of the migrations. */
 export interface SchemaFinding {
-  /** `trigger decisions.append_only`, for example. */
+  /** The kind and the name of the object, for example `trigger decisions.append_only`. */
   object: string;
+  /** How it differs: a clause that follows the object, for example `is missing`. */
   fault: string;
+  /** What the operator does about it: an instruction or SQL. */
   remedy: string;
 }
 
@@ -34,7 +36,7 @@ function expectedFacts(): readonly Fact[] {
   return expected;
 }
 
-/** The differences between the facts of a database and those of this server's migrations, in the order of the facts. */
+/** Returns how the facts of a database differ from the facts of this server's migrations: missing and changed objects, then added ones. */
 export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
   const actual = new Map(found.map((fact) => [objectOf(fact), fact]));
   const known = new Map(expectedFacts().map((fact) => [objectOf(fact), fact]));

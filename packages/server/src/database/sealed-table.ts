@@ -1,30 +1,33 @@
 import type { SealedValue } from '@countersign/core/domain/row-seal';
 
-/** A sealed column. `instant`: a timestamptz, in UTC with microseconds. `plain`: as the driver reads it. */
+/**
+ * A sealed column. An `instant` is a timestamptz that is read as text, in UTC with microseconds. A `plain` value is read as the driver
+ * returns it: text, bytes or null.
+ */
 export interface SealedColumn<R> {
   field: keyof R & string;
   column: string;
   kind: 'plain' | 'instant';
 }
 
-/** A table with sealed rows. `R` has the sealed columns. */
+/** A table with sealed rows. `R` has a field for each sealed column. */
 export interface SealedTable<R> {
   readonly name: string;
   /** The version of the list of columns. A changed list needs a new version. */
   readonly version: number;
-  /** The primary key first, without the tenant's ID. */
+  /** The sealed columns, the primary key first, without the tenant's ID. */
   readonly columns: readonly SealedColumn<R>[];
-  /** The fields that identify a row in the log. Never the hash of a token. */
+  /** The fields that identify a row in the log of the server. They must not include the hash of a token. */
   readonly identifyingFields: readonly (keyof R & string)[];
 }
 
-/** A row from a statement with `sealedColumns`. */
+/** A row of a statement that selects `sealedColumns`. */
 export type RawRow = Readonly<Record<string, unknown>>;
 
 /** The name of a column in a raw row. */
 export const rawName = <R>({ name }: SealedTable<R>, field: (keyof R & string) | 'seal'): string => `${name}.${field}`;
 
-/** SQL of all sealed columns and the seal. @param alias of the table in the statement. */
+/** SQL for all sealed columns and the seal. @param alias the alias of the table in the statement. */
 export const sealedColumns = <R>(table: SealedTable<R>, alias: string): string =>
   [
     ...table.columns.map(({ field, column, kind }) => `${sqlOf(kind, `${alias}.${column}`)} AS "${rawName(table, field)}"`),
@@ -38,8 +41,8 @@ const sqlOf = (kind: SealedColumn<unknown>['kind'], column: string): string =>
 export const sealedValues = <R>({ columns }: SealedTable<R>, row: R): SealedValue[] =>
   columns.map(({ field }) => row[field] as SealedValue);
 
-/** The sealed form of a time. */
+/** The form of a time in sealed columns: UTC with microseconds, `2026-11-20T09:30:00.123000Z`. */
 export const sealedInstant = (moment: Date): string => moment.toISOString().replace('Z', '000Z');
 
-/** A sealed time in the displayed form: with milliseconds. */
+/** The displayed form of a sealed time: with milliseconds, `2026-11-20T09:30:00.123Z`. */
 export const shownInstant = (sealed: string): string => `${sealed.slice(0, 23)}Z`;

@@ -10,11 +10,11 @@ const KEYS_MAX = 10_000;
 /** The largest number of logs whose last seal is cached. Above it, all are dropped and computed again. */
 const LAST_SEALS_MAX = 10_000;
 
-/** Seals stored data with keys derived from the master secret, which is never in the database. */
+/** Seals stored data, and verifies seals, with keys derived from the master secret. That secret is never in the database. */
 export class Seals {
   readonly #masterSecret: Uint8Array;
   readonly #keys = new Map<string, KeyObject>();
-  /** By log, the last message that this process has sealed, with its seal. */
+  /** The last message of each log for which this process computed a seal, with that seal. The key has the tenant and the log. */
   readonly #lastSeals = new Map<string, { message: Uint8Array; seal: Buffer }>();
   /** The rows with invalid seals. */
   readonly broken = new BrokenSeals();
@@ -28,7 +28,7 @@ export class Seals {
     const message = headSealMessage(head);
     const log = `${head.tenantId} ${head.log}`;
     const last = this.#lastSeals.get(log);
-    // A batch usually reads the head that the previous batch of this process has sealed.
+    // A batch usually reads the head that the previous batch of this process sealed.
     if (last !== undefined && Buffer.compare(last.message, message) === 0) return last.seal;
     const seal = this.#seal(headSealInfo(head.tenantId), message);
     if (this.#lastSeals.size >= LAST_SEALS_MAX) this.#lastSeals.clear();
@@ -36,7 +36,7 @@ export class Seals {
     return seal;
   }
 
-  /** Whether a stored seal is that of the head. False for a missing one. */
+  /** Whether `seal` is the seal of the head. False for null. */
   matchesHead(head: SealedHead, seal: Uint8Array | null): boolean {
     return isSame(this.ofHead(head), seal);
   }
@@ -49,7 +49,8 @@ export class Seals {
 
   /**
    * Returns a row that was read with `sealedColumns`, if its seal is valid. Otherwise reports the row and returns undefined.
-   * @param expected the key of the query. It replaces the values from the database, so that the database cannot return another row.
+   * @param expected the fields by which the query selected the row. They replace the values from the database, so that the seal of another
+   * row is not accepted.
    */
   openRow<R>(table: SealedTable<R>, tenantId: string, raw: RawRow, expected?: Partial<R>): R | undefined {
     const row = {} as R;
@@ -79,7 +80,7 @@ export class Seals {
   }
 }
 
-/** Whether a value has a type that can be sealed. A view that replaces a table may return values of other types. */
+/** Whether a value has a type that can be sealed. An attacker may replace a table by a view that returns values of other types. */
 const isSealable = (value: unknown): boolean => value === null || typeof value === 'string' || value instanceof Uint8Array;
 
 const isSame = (expected: Uint8Array, seal: Uint8Array | null): boolean =>
@@ -93,16 +94,19 @@ export function shareSeals(pools: readonly Pool[], masterSecret: Uint8Array): vo
   for (const pool of pools) sealsOfPools.set(pool, seals);
 }
 
-/** Gives a pool the seals of another pool of the same database, and so the heads that this process remembers (ledger/head-memory.ts). */
+/**
+ * Gives a pool the seals of another pool of the same database, and so the heads that this process remembers (ledger/head-memory.ts). Throws
+ * if the other pool has no seals.
+ */
 export const useSealsOf = (pool: Pool, other: Pool): void => void sealsOfPools.set(pool, requireSeals(other));
 
 /** The seals of a pool's database; undefined if the master secret is unknown. */
 export const sealsOf = (pool: Pool): Seals | undefined => sealsOfPools.get(pool);
 
-/** The same. Throws if the pool was opened without the master secret. */
+/** The seals of a pool's database. Throws if the pool was opened without the master secret. */
 export const requireSeals = (pool: Pool): Seals => requireDefined(sealsOf(pool));
 
-/** The seals. Throws if the pool was opened without the master secret. */
+/** Returns `seals`. Throws if they are undefined, because the pool was opened without the master secret. */
 export function requireDefined(seals: Seals | undefined): Seals {
   if (seals === undefined) throw new Error('this pool was opened without the master secret: nothing can be sealed or verified');
   return seals;

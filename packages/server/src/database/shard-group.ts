@@ -11,7 +11,7 @@ export class CoordinatorNeededError extends Error {
   readonly code = '40001';
 }
 
-/** A statement that Citus plans. It changes no row, but until the transaction ends it holds the lock that a move of the shard waits for. */
+/** A statement that Citus plans. It changes no row, but takes the lock that a move of the shard waits for, until the transaction ends. */
 const HOLD: Statement<unknown> = {
   name: 'hold_shards',
   text: `UPDATE countersign.log_heads SET seq = seq WHERE tenant_id = $1 AND log = ''`,
@@ -24,7 +24,7 @@ const REQUIRE_PLACEMENT: Statement<unknown> = {
           WHERE shardid = $1 AND shardstate = 1 AND groupid = (SELECT groupid FROM pg_catalog.pg_dist_local_group)`,
 };
 
-/** The sequence of the order of records. Its numbers ascend on the coordinator only. */
+/** The sequence that numbers records in their order. Only numbers taken on the coordinator ascend. */
 const ORDER_SEQUENCE = 'countersign.record_order';
 
 const NAME_IN_SCHEMA = /\bcountersign\.(\w+)/g;
@@ -33,23 +33,23 @@ const NAME_IN_SCHEMA = /\bcountersign\.(\w+)/g;
 const replaceNames = (text: string, replacements: ReadonlyMap<string, string>): string =>
   text.replace(NAME_IN_SCHEMA, (whole, name: string) => replacements.get(name) ?? whole);
 
-/** The shards that hold the same tenants, and what else a statement can name. */
+/** What the names of tables and views in a statement stand for, for the tenants of one group of shards. */
 export interface ShardNames {
-  /** The id of the shard of each distributed table, by its name without the schema. */
+  /** The ID of the group's shard of each distributed table, by the name of the table without the schema. */
   shards: ReadonlyMap<string, string>;
-  /** The query of each view. */
+  /** The query of each view, by the name of the view. */
   views: ReadonlyMap<string, string>;
-  /** The id of the only shard of each reference table, which every node has. */
+  /** The ID of the only shard of each reference table, by the name of the table. Every node has a copy of this shard. */
   references: ReadonlyMap<string, string>;
 }
 
-/** The shards that hold the rows of the same tenants: one of each distributed table, all on one node. */
+/** The shards with the rows of the same tenants: one shard of each distributed table, all on one node. */
 export class ShardGroup {
-  /** The shard of `log_heads`, which identifies the group. */
+  /** The ID of the shard of `log_heads`, which identifies the group. */
   readonly id: string;
-  /** The SQL that replaces each table and view. */
+  /** The SQL that replaces the name of each distributed table and each view. */
   readonly #replacements: ReadonlyMap<string, string>;
-  /** The same for statements that only read, with the reference tables: a write to one of their copies would not reach the others. */
+  /** The same for statements that only read, also for reference tables. A write to one copy of such a table would not reach the others. */
   readonly #readReplacements: ReadonlyMap<string, string>;
   readonly #rewritten = new Map<string, Statement<unknown>>();
   readonly #reading = new Map<string, Statement<unknown>>();
@@ -58,13 +58,13 @@ export class ShardGroup {
     this.id = shards.get('log_heads')!;
     const shardName = ([table, id]: [string, string]): [string, string] => [table, `countersign.${table}_${id}`];
     const tables = new Map([...shards].map(shardName));
-    // A view reads the distributed tables, so its query on the shards takes its place.
+    // A view reads the distributed tables, so its name is replaced by its query on the shards.
     const queries = [...views].map(([view, query]): [string, string] => [view, `(${replaceNames(query, tables)})`]);
     this.#replacements = new Map([...tables, ...queries]);
     this.#readReplacements = new Map([...this.#replacements, ...[...references].map(shardName)]);
   }
 
-  /** A statement that only reads, on the shards and on the node's copies of the reference tables. */
+  /** Rewrites a statement that only reads, so that it reads the shards and the node's copies of the reference tables. */
   reading({ name, text }: Statement<unknown>): Statement<unknown> {
     let rewritten = this.#reading.get(text);
     if (rewritten === undefined) {
@@ -75,8 +75,8 @@ export class ShardGroup {
   }
 
   /**
-   * A statement on the shards instead of their tables. It has its own name, because a connection serves several groups.
-   * @throws CoordinatorNeededError if it takes numbers from `record_order`.
+   * Rewrites a statement for the shards instead of their tables. It gets its own name, because a connection serves several groups.
+   * @throws CoordinatorNeededError if the statement takes numbers from `record_order`.
    */
   readonly onShards = <Row>(statement: Statement<Row>): Statement<Row> => {
     const known = this.#rewritten.get(statement.text);
@@ -98,7 +98,7 @@ export class ShardGroup {
 
   /**
    * Keeps the shards on this node until the transaction ends: a move of a shard waits until then, and a transaction that begins during a
-   * move waits until the move ends. Statements that Citus plans take the same lock. To be called first and not awaited: its statements are
+   * move waits until the move ends. Statements that Citus plans take the same lock. Call it first and do not await it: its statements are
    * sent before the others.
    * @returns a promise that rejects if the shards are not on this node, or if the lock was not granted in time.
    */
@@ -107,7 +107,7 @@ export class ShardGroup {
   }
 }
 
-/** The codes of a lock timeout and a canceled statement, as of a move that takes too long. Other errors mostly mean: not on this node. */
+/** The codes of a lock timeout and a canceled statement. A move that takes too long causes them, and not a shard on another node. */
 const TIMEOUT_CODES = new Set(['55P03', '57014']);
 
 /** Whether an error of `hold` means that the shards are not on the node, so that the coordinator must run the work. */

@@ -1,4 +1,4 @@
-/** A fixed number of slots, granted in the order of requests: batches of all tenants wait in one queue for a connection. */
+/** A fixed number of slots, granted in the order of requests. Batches of all tenants wait here, in one queue, for a connection. */
 export class Slots {
   #free: number;
   readonly #waiting: ((release: () => void) => void)[] = [];
@@ -7,7 +7,7 @@ export class Slots {
     this.#free = size;
   }
 
-  /** Waits for a slot; the returned function releases it once. */
+  /** Waits for a slot. The returned function releases it; further calls of that function do nothing. */
   take(): Promise<() => void> {
     if (this.#free > 0) {
       this.#free -= 1;

@@ -3,7 +3,7 @@ import { CitusNode, type NodeAddress, type NodePools, type NodeReports } from '.
 import { CoordinatorNeededError, isElsewhere, ShardGroup, type ShardNames } from './shard-group.ts';
 import { inShardTransaction, inTenantTransaction, type Transaction } from './transaction.ts';
 
-/** What the transactions of tenants on their nodes need. */
+/** The options of TenantNodes. */
 export interface TenantNodesOptions {
   /** The connections for writing to the coordinator. */
   pool: Pool;
@@ -18,14 +18,14 @@ export interface Place {
   shards: ShardGroup;
 }
 
-/** What is known of a tenant; without a place its transactions run on the coordinator. */
+/** The cached place of a tenant. Without a place, its transactions run on the coordinator. */
 interface KnownTenant {
   place: Place | undefined;
-  /** When its place is read again, by `performance.now()`. */
+  /** The time from which the next transaction has the place read again, by `performance.now()`. */
   readAt: number;
 }
 
-/** The shards with the rows of a tenant, and their node. */
+/** The shards with the rows of the tenant $1, and their nodes: one row for each shard and node. */
 export const READ_PLACE = `
   SELECT node.nodename AS host, node.nodeport AS port, class.relname AS table, shard.shardid::text AS shard
     FROM pg_dist_shard AS head JOIN pg_dist_placement AS placement USING (shardid)
@@ -59,15 +59,16 @@ const shardsOf = (rows: readonly ShardRow[]): Map<string, string> => new Map(row
 /** The age at which a place is read again. If it becomes wrong earlier, `ShardGroup.hold` detects it. */
 const PLACE_AGE_MAX_MS = 5 * 60_000;
 
-/** How long to wait before a place is read again that was wrong, or could not be read. */
+/** How long to wait before a place is read again that was wrong or could not be read. */
 const PAUSE_MS = 5_000;
 
-/** The largest number of known tenants. Above it, the one whose place was read the longest ago is dropped. */
+/** The largest number of cached tenants. Above it, the one whose entry has not changed for the longest time is dropped. */
 const TENANTS_MAX = 30_000;
 
 /**
  * Runs the transactions of tenants directly on the nodes of Citus that have their rows. The coordinator runs them while the place is not
- * known, after it was wrong, and while the node cannot be reached. No transaction waits for the place or for an unreachable node.
+ * known, after it was wrong, and while the node cannot be reached. No transaction waits until a place is read. Only those that find a node
+ * unreachable first wait for the connection to fail.
  */
 export class TenantNodes {
   readonly #options: TenantNodesOptions;
@@ -80,8 +81,8 @@ export class TenantNodes {
   }
 
   /**
-   * Like inTenantTransaction.
-   * @throws CoordinatorNeededError if the work must be repeated. The repetition runs on the coordinator.
+   * Like inTenantTransaction, on the node of the tenant if possible.
+   * @throws CoordinatorNeededError if the caller must repeat the work. The repetition runs on the coordinator.
    */
   inTransaction<T>(tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const place = this.placeOf(tenantId);
@@ -89,15 +90,15 @@ export class TenantNodes {
   }
 
   /**
-   * Where the rows of a tenant were when their place was read; undefined if it is not known or the node cannot be reached. The caller must
-   * check that they are still there.
+   * Where the rows of a tenant were when their place was last read; undefined if it is not known or the node cannot be reached. The caller
+   * must check that the rows are still there.
    */
   placeOf(tenantId: string): Place | undefined {
     const place = this.#knownPlaceOf(tenantId);
     return place?.node.checkReachable() === true ? place : undefined;
   }
 
-  /** To be called if the rows of a tenant are not at their place. It is read again after a pause. */
+  /** Call it if the rows of a tenant are not at their place. The place is read again after PAUSE_MS. */
   forgetPlace(tenantId: string): void {
     this.#tenants.set(tenantId, { place: undefined, readAt: performance.now() + PAUSE_MS });
   }
@@ -127,7 +128,7 @@ export class TenantNodes {
     }
   }
 
-  /** The known place of a tenant. An unknown or old place is read in the background. */
+  /** The cached place of a tenant. A missing or old one is read in the background. */
   #knownPlaceOf(tenantId: string): Place | undefined {
     const now = performance.now();
     const known = this.#tenants.get(tenantId) ?? { place: undefined, readAt: 0 };
@@ -155,7 +156,7 @@ export class TenantNodes {
     ]);
     const [first] = rows;
     const shards = shardsOf(rows);
-    // Shards with replicas are written by the coordinator.
+    // Several rows for one table mean that shards have replicas. Only the coordinator writes to all replicas.
     if (first === undefined || shards.size < rows.length) return undefined;
     const group = this.#groupOf({
       shards,
@@ -165,7 +166,7 @@ export class TenantNodes {
     return { node: this.#nodeAt(first), shards: group };
   }
 
-  /** Tenants of the same shards share their statements. */
+  /** The group of these shards. Tenants on the same shards share one group, and so its rewritten statements. */
   #groupOf(names: ShardNames): ShardGroup {
     const name = JSON.stringify([[...names.shards.values()].sort(), [...names.views.values()], [...names.references.values()]]);
     const group = this.#groups.get(name) ?? new ShardGroup(names);

@@ -21,22 +21,25 @@ export type RewriteStatement = <Row>(statement: Statement<Row>) => Statement<Row
 /** Names a statement. Each function of `storage/` has one statement. */
 export const sql = <Row = Record<string, never>>(name: string, text: string): Statement<Row> => ({ name, text });
 
-/** Runs statements: a transaction of any owner. */
+/** A transaction that runs statements, of any owner. */
 export interface Statements {
   /** The clocks of this process and of the database. */
   readonly clock: Clock;
-  /** Seals stored data. Throws if the pool was opened without the master secret. */
+  /** The seals of the database. Throws if the pool was opened without the master secret. */
   readonly seals: Seals;
-  /** Sends a statement. It is sent at once, without waiting for the responses to earlier ones. */
+  /**
+   * Sends a statement without waiting for the responses to earlier ones, and resolves with its rows. Rejects with the error of the first
+   * statement that failed in the transaction.
+   */
   run<Row>(statement: Statement<Row>, values: readonly unknown[]): Promise<Row[]>;
-  /** Sends a statement whose rows are not needed. If it fails, COMMIT fails with its error. */
+  /** Sends a statement whose rows are not needed. If it fails, `commit` rejects. */
   send(statement: Statement<unknown>, values: readonly unknown[]): void;
   /**
-   * Sends COMMIT directly after the last statement, and resolves when it has succeeded. Rejects with the error of the first failed
-   * statement.
+   * Sends COMMIT without waiting for the responses to earlier statements, and resolves when it has succeeded. Rejects with the error of the
+   * first failed statement. It is called after `work` unless `work` has called it.
    */
   commit(): Promise<void>;
-  /** Runs work after the commit; not if it fails or its outcome is unknown. The work must not fail. */
+  /** Runs `work` after a successful COMMIT, and not if COMMIT fails or its outcome is unknown. `work` must not throw. */
   afterCommit(work: () => void): void;
 }
 
@@ -51,15 +54,15 @@ export interface PersonTransaction extends Statements {
 }
 
 /**
- * Marks a statement's promise as one that may be awaited later, or never if an earlier statement fails. Its failure is then reported by
- * that statement or by COMMIT, and must not end the process as an unhandled rejection.
+ * Returns the promise of a statement, marked as one that may be awaited late or never. If the statement fails, an earlier statement or
+ * COMMIT reports the error, so the rejection must not end the process as an unhandled one.
  */
 export function ignoreRejection<T>(statement: Promise<T>): Promise<T> {
   statement.catch(() => undefined);
   return statement;
 }
 
-/** COMMIT returned ROLLBACK, because an earlier statement had failed. */
+/** COMMIT returned ROLLBACK, although no statement has reported an error. */
 export class NotCommittedError extends Error {
   override name = 'NotCommittedError';
 }
@@ -82,41 +85,42 @@ const rewriteForCitus: RewriteStatement = (statement) => {
 const OWNER_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})?$/i;
 
 /**
- * Runs a transaction of one tenant, with row-level security, and commits it when `work` returns. On any error it is rolled back; a broken
- * connection is not used again.
+ * Runs a transaction of one tenant, with row-level security, and commits it when `work` resolves. On any error it is rolled back, and a
+ * broken connection is not used again.
+ * @throws OutcomeUnknownError if the response to COMMIT is missing.
  */
 export const inTenantTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '' }, work);
 
-/** The same on a node of Citus, whose shards the statements name instead of their tables (shard-group.ts). */
+/** Like inTenantTransaction, on a node of Citus. `rewrite` replaces the tables in the statements by their shards (shard-group.ts). */
 export const inShardTransaction = <T>(
   pool: Pool,
   owner: { tenantId: string; rewrite: RewriteStatement },
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> => inTransaction(pool, { ...owner, personId: '' }, work);
 
-/** The same for reading only; writes fail. Plans are made for the given values (planner.ts). */
+/** Like inTenantTransaction, for reading only: writes fail. Plans are made for the given values (planner.ts). */
 export const inReadTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '', reading: BEGIN_READING }, work);
 
 /**
- * The same, and all statements see the same state, so that no row disappears between two of them. `work` must not read the head of a log:
- * this process may have seen a later head meanwhile, and would mistake the log for a restored one.
+ * Like inReadTransaction, but all statements see the same state, so that no row disappears between two of them. `work` must not read the
+ * head of a log: this process may have seen a later head meanwhile, and would mistake the log for a restored one.
  */
 export const inSnapshotTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '', reading: BEGIN_SNAPSHOT }, work);
 
-/** The same for changes of a person's own account: no tenant's rows are visible except the person's memberships. */
+/** Like inTenantTransaction, for one person and no tenant. It sees the person's memberships in all workspaces. */
 export const inPersonTransaction = <T>(pool: Pool, personId: string, work: (tx: PersonTransaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId: '', personId }, work);
 
-/** The owner of a transaction: a tenant or a person; the other one is empty. */
+/** The owner of a transaction, and how it runs. The owner is a tenant or a person; the other ID is empty. */
 interface Scope {
   tenantId: string;
   personId: string;
-  /** How a transaction begins that only reads. */
+  /** The statement that begins a transaction that only reads. If undefined, the transaction can write. */
   reading?: Statement<unknown>;
-  /** How its statements are rewritten; undefined as the connection requires. */
+  /** Rewrites its statements. If undefined, statements are rewritten on Citus only. */
   rewrite?: RewriteStatement | undefined;
 }
 
@@ -147,7 +151,7 @@ async function onConnection<T>(pool: Pool, scope: Scope, work: (tx: PipelinedTra
   }
 }
 
-/** The driver's connection, which its types do not declare. */
+/** The part of a client that the types of the driver do not declare: its connection. */
 interface WithStream {
   readonly connection: { readonly stream: Writable };
 }
@@ -181,7 +185,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     return requireDefined(this.#seals);
   }
 
-  /** Sends BEGIN and the owner without waiting; if they fail, everything after them fails too. */
+  /** Sends BEGIN and the owner without waiting. If they fail, COMMIT fails too. */
   begin(): void {
     this.run(this.#reading ?? BEGIN, []);
     if (plansAreOld(this.#client)) this.run(PLAN_AGAIN, []);
@@ -217,8 +221,8 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   /**
-   * The error to throw. A transaction that the database rejected is not committed. After any other failure during COMMIT, the outcome is
-   * unknown.
+   * The error to throw after a failure. A transaction that the database rejected is not committed. After any other failure once COMMIT was
+   * sent, the outcome is unknown.
    */
   reasonOf(error: unknown): unknown {
     if (this.#committed === undefined || error instanceof pg.DatabaseError || error instanceof NotCommittedError) return error;
@@ -239,7 +243,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
     for (const work of this.#afterCommit) work();
   }
 
-  /** Statements of one tick are written to the connection together at its end, because every write wakes PostgreSQL. */
+  /** Writes the statements of one tick to the connection together at the end of the tick, because every write wakes PostgreSQL. */
   #collect(): void {
     if (this.#isCollecting) return;
     this.#isCollecting = true;

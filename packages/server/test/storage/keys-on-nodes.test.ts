@@ -15,9 +15,9 @@ const keyOf = (prefix: string, tenantId: string, trailSize: number): KeyRecord =
   trailSize,
 });
 
-/** The names of the statements that were sent. */
+/** The pool and the name of each statement that was sent, in order. */
 let sent: string[];
-/** What the coordinator and the node respond. */
+/** The responses of the coordinator and of the node, and whether the node is reachable. */
 interface Cluster {
   onCoordinator: () => KeyRecord[];
   nodeOfShards: () => string;
@@ -78,7 +78,7 @@ beforeEach(async () => {
       : cluster.onCoordinator().filter(({ prefix }) => (wanted as string[]).includes(prefix)),
   );
   keys = new KeysOnNodes(coordinator, nodes, findOnCoordinator);
-  await find(['a']); // from now on its tenant is known
+  await find(['a']); // the tenant of this key is known from now on
   sent = [];
 });
 
@@ -102,14 +102,14 @@ describe('the look-up of keys on nodes', () => {
     ['the key belongs to another tenant there', { onNode: () => [keyOf('a', 'tenant-2', 2)] }],
     ['the node is not reachable', { isReachable: false }],
     ['the shard was removed from the node', { onNode: () => fail('42P01') }],
-  ])('reads the key through the coordinator if %s', async (_, { places = [], ...changes }) => {
+  ])('reads the key through the coordinator if %s, and forgets a wrong place', async (_, { places = [], ...changes }) => {
     Object.assign(cluster, changes);
     expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
     expect(sent.at(-1)).toBe('coordinator find_keys');
     expect(forgotten).toEqual(places);
   });
 
-  test('reads the key through the coordinator if the node does not respond, and does not ask the node for a while', async () => {
+  test('reads the key through the coordinator if the connection to the node fails, and then does not use the node', async () => {
     cluster.onNode = () => fail('ECONNRESET');
     expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
     sent = [];
@@ -124,7 +124,7 @@ describe('the look-up of keys on nodes', () => {
     expect(await parts[0]!.found).toEqual([keyOf('b', 'tenant-2', 1)]);
   });
 
-  test('fails at once if the coordinator does not respond, and forgets no place', async () => {
+  test('fails without a second attempt if the connection to the coordinator fails, and forgets no place', async () => {
     cluster.nodeOfShards = () => fail('ECONNRESET');
     await expect(find(['a'])).rejects.toMatchObject({ code: 'ECONNRESET' });
     expect(sent).not.toContain('coordinator find_keys');
