@@ -12,8 +12,8 @@ const ROW_OF_TENANT = `(SELECT tenant_id AS of_row FROM countersign.log_heads WH
 const forms = new Map<string, string>();
 
 /**
- * Returns the form of a statement for Citus. In `INSERT … SELECT $1, … FROM unnest(…)`, the column of a stored row replaces the tenant $1:
- * Citus then runs the statement on the node of this row. With $1, Citus would collect the rows and send them by COPY, which row-level
+ * Returns the form of a statement for Citus. In `INSERT ... SELECT $1, ... FROM unnest(...)`, a column of a stored row replaces the tenant
+ * $1: Citus then runs the statement on the node of this row. With $1, Citus would collect the rows and send them by COPY, which row-level
  * security does not permit.
  */
 export function onCitus(text: string): string {

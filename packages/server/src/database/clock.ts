@@ -25,8 +25,8 @@ export class Clock {
   readonly #guard = new ClockGuard(this.read());
 
   /**
-   * Reads the clocks of this process. To compare them with the database's clock, call this before the statement is sent, and `compare` after
-   * the response.
+   * Reads the clocks of this process. To compare them with the database's clock, call this before the statement is sent, and `compare`
+   * after the response.
    */
   read(): ClockReading {
     return { wallMs: Date.now(), steadyMs: this.#steady.now() };

@@ -15,8 +15,8 @@ export const migrationsFile = (name: string): string => `${FOLDER}${name}`;
 const MIGRATION_LOCK = 0x43_53_4d_49_47_52;
 
 /**
- * The schema of the database compared with the schema of this server. `empty`: there are no tables that the role can read. `unreleased`: the
- * schema is from before 0.1.0, and nothing upgrades it.
+ * The schema of the database compared with the schema of this server. `empty`: there are no tables, or the role may not read them.
+ * `unreleased`: the schema is from before 0.1.0, and nothing upgrades it.
  */
 export type SchemaLevel = 'empty' | 'unreleased' | 'older' | 'current' | 'newer';
 

@@ -3,7 +3,7 @@ import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import type { SkeletonDigests } from './similar-agents.ts';
 
-/** An agent of a tenant. */
+/** A stored agent. */
 export interface Agent {
   id: string;
   name: string;
@@ -20,7 +20,7 @@ const FIND = sql<Agent>(
      SELECT id, name, risk_level = 'high' AS "highRisk" FROM countersign.agents AS a WHERE a.tenant_id = $1 AND a.name = input.name ${FENCE}) AS found`,
 );
 
-/** The agents that have one of these ids or names. */
+/** The agents that have one of these IDs or names, each once. */
 export function findAgents(tx: Transaction, ids: readonly string[], names: readonly string[]): Promise<Agent[]> {
   if (ids.length === 0 && names.length === 0) return Promise.resolve([]);
   return tx.run(FIND, [tx.tenantId, uuidArray(ids), textArray(names)]);
@@ -33,7 +33,7 @@ const INSERT = sql(
      FROM unnest($2::uuid[], $3::text[], $4::bytea[], $5::bytea[]) AS sent (id, name, as_written, caseless) ORDER BY name`,
 );
 
-/** Registers agents. A unique violation means that another batch registered one of them first; the retry finds that agent. */
+/** Stores new agents. It fails with a unique violation if another batch stored one of them first; the retry finds that agent. */
 export function insertAgents(
   tx: Transaction,
   agents: readonly { id: string; name: string; skeletons: SkeletonDigests | null }[],
@@ -60,6 +60,6 @@ const SET_ARCHIVED = sql<{ id: string }>(
     WHERE tenant_id = $1 AND id = $2 AND (archived_at IS NULL) <> ($3::timestamptz IS NULL) RETURNING id`,
 );
 
-/** Archives an agent, or restores it if `at` is null. Returns false if nothing changes. */
+/** Archives an agent at a time, or restores it if `at` is null. Returns false if it is in that state already, or does not exist. */
 export const setAgentArchived = async (tx: Transaction, id: string, at: string | null): Promise<boolean> =>
   (await tx.run(SET_ARCHIVED, [tx.tenantId, id, at])).length === 1;

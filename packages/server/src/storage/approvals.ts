@@ -2,7 +2,7 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { isInFuture } from './instant-text.ts';
 import { readHead } from './log-heads.ts';
 
-/** A request for an approval, by a promotion check that needs one. */
+/** A request for an approval, made by a promotion check that needs it. */
 export interface ApprovalRequest {
   evaluationId: string;
   agentId: string;
@@ -16,7 +16,7 @@ const REQUEST = sql(
    ON CONFLICT (tenant_id, evaluation_id) DO NOTHING`,
 );
 
-/** Puts requests into the queue, once per evaluation. */
+/** Stores requests for approvals. A request does nothing if the evaluation already has an approval, in any state. */
 export function requestApprovals(tx: Transaction, requests: readonly ApprovalRequest[]): void {
   const firstOfEach = new Map(
     requests.map((request) => [request.evaluationId, request]).reverse() as [string, ApprovalRequest][],
@@ -31,7 +31,7 @@ export type ApprovalStatus = 'pending' | 'approved' | 'rejected';
 /** The state of an approval. */
 export interface ApprovalState {
   status: ApprovalStatus;
-  /** Whether it was decided at a time in the future, because a clock was wrong. Then it grants nothing. */
+  /** Whether the time of the decision is in the future (`isInFuture`), because a clock was wrong. Such an approval grants nothing. */
   inFuture: boolean;
 }
 
@@ -65,8 +65,9 @@ const DECIDE = sql(
 );
 
 /**
- * Stores a decision. Without a request, the person who decides is stored as the requester. The caller has locked the head of the audit
- * log, which every promotion check locks first. So exactly the decisions after the stored size of the log `decisions` can use the approval.
+ * Stores a person's decision. Without a request, that person is stored as the requester. The caller has locked the head of the audit log,
+ * which every promotion check locks first. So a promotion decision can use the approval exactly if its number is above the stored size of
+ * the log `decisions`.
  */
 export async function decideApproval(tx: Transaction, decision: ApprovalDecision): Promise<void> {
   const decisionsSize = (await readHead(tx, 'decisions'))?.seq ?? null;
@@ -75,8 +76,8 @@ export async function decideApproval(tx: Transaction, decision: ApprovalDecision
 }
 
 /**
- * SQL of the first decision that the approval `p` has allowed, or NULL. Earlier allowed decisions did not need the approval, because the
- * agent was not high-risk then.
+ * SQL for the ID of the first decision that used the approval `p`, or NULL. Allowed decisions before the approval did not need it, because
+ * the agent was not high-risk then.
  */
 export const USED_BY = `(SELECT d.id FROM countersign.decisions AS d
   WHERE d.tenant_id = $1 AND d.evaluation_id = p.evaluation_id AND d.allowed AND p.status = 'approved' AND d.seq > p.decisions_size
@@ -87,7 +88,7 @@ const FIND_USE = sql<{ id: string | null }>(
   `SELECT ${USED_BY} AS id FROM countersign.approvals AS p WHERE p.tenant_id = $1 AND p.evaluation_id = $2`,
 );
 
-/** The first decision that an approval has allowed; undefined if there is none. */
+/** The ID of the first decision that used the approval of an evaluation; undefined if there is none. */
 export const findUseOfApproval = async (tx: Transaction, evaluationId: string): Promise<string | undefined> =>
   (await tx.run(FIND_USE, [tx.tenantId, evaluationId]))[0]?.id ?? undefined;
 
@@ -97,7 +98,7 @@ const WITHDRAW = sql(
     WHERE tenant_id = $1 AND evaluation_id = $2 AND status = 'approved'`,
 );
 
-/** Makes an approved evaluation pending again. The caller has locked it. */
+/** Makes the approval of an evaluation pending again, if it is granted. The caller has locked the approval. */
 export const withdrawApproved = (tx: Transaction, evaluationId: string): Promise<unknown> =>
   tx.run(WITHDRAW, [tx.tenantId, evaluationId]);
 
@@ -116,6 +117,6 @@ const REOPEN_AFTER = sql(
     WHERE tenant_id = $1 AND status = 'approved' AND decided_at > $2::timestamptz`,
 );
 
-/** Makes the approvals pending again that were granted after a time. The caller has locked the head of the audit log. */
+/** Makes all approvals that were granted after a time pending again. The caller has locked the head of the audit log. */
 export const reopenApprovedAfter = (tx: Transaction, moment: string): Promise<unknown> =>
   tx.run(REOPEN_AFTER, [tx.tenantId, moment]);

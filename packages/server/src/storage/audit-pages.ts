@@ -7,7 +7,7 @@ const PAGE = pageOf('audit_entries');
 export interface StoredEntry {
   seq: number;
   id: string;
-  /** With microseconds, which are always zero unless the column was changed. */
+  /** UTC with six fraction digits. The last three are zero unless the column was changed. */
   recorded_at: string;
   recorded_by: string;
   actor: string;
@@ -25,11 +25,11 @@ const READ_PAGE = sql<StoredEntry>(
           agent_id, encode(prev_hash, 'hex') AS prev_hash, encode(row_hash, 'hex') AS row_hash, document ${PAGE}`,
 );
 
-/** The rows after `after`, up to `last`, in order, as many as fit on a page. */
+/** The next rows after the number `after`, up to and including `last`, in order, as many as fit on a page (log-pages.ts). */
 export const readAuditPage = (tx: Transaction, after: number, last: number): Promise<StoredEntry[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 
-/** A stored row as one text for verification. Reading a row column by column takes twice as long. */
+/** A stored row as one text, for verification. Reading the columns one by one takes twice as long. */
 export class EntryInOneText {
   readonly text: string;
   /** The position of the document in the text: after row_hash, which has 64 hex digits. */
@@ -49,12 +49,12 @@ export class EntryInOneText {
   }
 }
 
-/** The columns in columnsText. */
+/** The columns that `columnsText` contains. */
 export type EntryColumns = Omit<StoredEntry, 'row_hash' | 'document'>;
 
 /**
- * The separator before each column, and the sign for null. Valid columns contain neither, because labels of the contract have no control
- * characters.
+ * The separator before each column, and the character for null. Valid columns contain neither, because labels of the contract have no
+ * control characters.
  */
 const [SEPARATOR, NULL] = ['\u001f', '\u001e'];
 const SEPARATOR_OR_NULL = /[\u001e\u001f]/;
@@ -77,13 +77,13 @@ const READ_TEXTS = sql<{ row: string }>(
   `SELECT encode(row_hash, 'hex') || document || E'\\x1f' || ${COLUMNS.join(` || E'\\x1f' || `)} AS row ${PAGE}`,
 );
 
-/** The same rows, each in one text. */
+/** Like `readAuditPage`, with each row in one text. */
 export const readAuditTexts = async (tx: Transaction, after: number, last: number): Promise<EntryInOneText[]> =>
   (await tx.run(READ_TEXTS, [tx.tenantId, after, last])).map(({ row }) => new EntryInOneText(row));
 
 /**
- * The text after the document of a row with these columns; undefined if a column contains a separator.
- * The instant must have milliseconds.
+ * The text after the document in an EntryInOneText with these columns; undefined if a column contains the separator or the character for
+ * null. `recorded_at` must have at least milliseconds; only these are used.
  */
 export function columnsText(columns: EntryColumns): string | undefined {
   const { prev_hash, id, recorded_at, recorded_by, actor, action, trace_id, agent_id, seq } = columns;

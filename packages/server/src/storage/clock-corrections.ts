@@ -7,6 +7,6 @@ const LIST = sql<{ document: string }>(
     WHERE tenant_id = $1 AND action = '${CLOCK_CORRECTED}' AND recorded_by = 'operator' ORDER BY seq`,
 );
 
-/** The documents of the audit entries by which an operator corrected times, in order. */
+/** The canonical texts of the audit entries that record a clock correction by an operator, in order. */
 export const listCorrectionDocuments = async (tx: Transaction): Promise<string[]> =>
   (await tx.run(LIST, [tx.tenantId])).map(({ document }) => document);

@@ -26,7 +26,7 @@ const LIST = sql<RawRow>(
   `SELECT ${sealedColumns(DECISION_KEYS, 'k')} FROM countersign.decision_keys AS k WHERE k.tenant_id = $1`,
 );
 
-/** The rows with valid seals, oldest first, their times with microseconds; and whether the seals of all rows are valid. */
+/** The keys with valid seals, oldest first, with times to the microsecond; and whether the seals of all rows are valid. */
 async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecisionKey[]; areAllValid: boolean }> {
   const rows = await tx.run(LIST, [tx.tenantId]);
   const keys = rows.flatMap((raw) => tx.seals.openRow(DECISION_KEYS, tx.tenantId, raw) ?? []);
@@ -35,15 +35,15 @@ async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecision
 }
 
 /**
- * The id of the signing key: the oldest current one. A second current key does not sign until the older one is retired, so that gates can
- * get it first. A workspace always has a current key; throws if there is none.
- * @throws BrokenSealError if no current key has a valid seal, and some row was changed outside the server.
+ * The ID of the decision key that signs: the oldest current one. A second current key does not sign until the older one is retired, so that
+ * gates can get it first. A workspace always has a current key. Throws an Error if there is none.
+ * @throws BrokenSealError if no current key has a valid seal, and the seal of some row is invalid.
  */
 export async function findSigningKeyId(tx: Transaction): Promise<string> {
   const { keys, areAllValid } = await readDecisionKeys(tx);
   const signing = keys.find(({ retiredAt }) => retiredAt === null);
   if (signing !== undefined) return signing.keyId;
-  throw areAllValid ? new Error(`tenant ${tx.tenantId} has no live decision key`) : new BrokenSealError('decision_keys');
+  throw areAllValid ? new Error(`tenant ${tx.tenantId} has no current decision key`) : new BrokenSealError('decision_keys');
 }
 
 const INSERT = sql(
@@ -51,14 +51,14 @@ const INSERT = sql(
   `INSERT INTO countersign.decision_keys (tenant_id, key_id, created_at, seal) VALUES ($1, $2, $3, $4)`,
 );
 
-/** Adds a decision key. */
+/** Adds a current decision key. */
 export function insertDecisionKey(tx: Transaction, keyId: string): Promise<unknown> {
   const createdAt = sealedInstant(tx.clock.now());
   const seal = tx.seals.ofRow(DECISION_KEYS, tx.tenantId, { keyId, createdAt, retiredAt: null });
   return tx.run(INSERT, [tx.tenantId, keyId, createdAt, seal]);
 }
 
-/** The tenant's decision keys, oldest first, including retired ones. The first current one signs. */
+/** The tenant's decision keys with valid seals, oldest first, including retired ones. The first current one signs. */
 export async function listDecisionKeys(tx: Transaction): Promise<ListedDecisionKey[]> {
   const { keys } = await readDecisionKeys(tx);
   return keys.map(({ keyId, createdAt, retiredAt }) => ({
@@ -73,7 +73,10 @@ const RETIRE = sql(
   `UPDATE countersign.decision_keys SET retired_at = $3, seal = $4 WHERE tenant_id = $1 AND key_id = $2`,
 );
 
-/** Retires a decision key. The caller has locked the head of the audit log, so no other transaction changes the key. */
+/**
+ * Retires a current decision key. Does nothing if no current key with a valid seal has this ID. The caller has locked the head of the audit
+ * log, so no other transaction changes the key.
+ */
 export async function markDecisionKeyRetired(tx: Transaction, keyId: string): Promise<void> {
   const key = (await readDecisionKeys(tx)).keys.find((each) => each.keyId === keyId && each.retiredAt === null);
   if (key === undefined) return;

@@ -2,7 +2,7 @@ import { boolArray, digestArray, int4Array, int8Array, textArray, timestampArray
 import { sql, type Transaction } from '../database/transaction.ts';
 import { pageOf } from './log-pages.ts';
 
-/** A signed decision with its searchable columns. */
+/** A signed decision ready to be stored, with its searchable columns. */
 export interface DecisionRow {
   seq: number;
   id: string;
@@ -13,7 +13,9 @@ export interface DecisionRow {
   allowed: boolean;
   reason: string;
   event: string;
+  /** SHA-256 of the canonical response without its signature (docs/formats.md), hex: the leaf data of the log's tree. */
   responseSha256: string;
+  /** The JSON text of the response, as signed and sent. */
   document: string;
   /** The canonical text of the evidence document. */
   evidence: string;
@@ -31,7 +33,7 @@ const INSERT = sql(
                 reason, event, response_sha256, document, evidence_at)`,
 );
 
-/** Stores decisions, whether they allow or block. An evidence text that several decisions share is sent once. */
+/** Stores decisions that allow or block. An evidence text that several decisions share is sent to the database once. */
 export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): void {
   const places = new Map<string, number>();
   for (const { evidence } of rows) if (!places.has(evidence)) places.set(evidence, places.size + 1);
@@ -58,7 +60,7 @@ const FIND = sql<{ document: string }>(
   `SELECT document FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The JSON text of a decision, as signed and sent. */
+/** The JSON text of a decision, as signed and sent; undefined if there is no such decision. */
 export const findDecision = async (tx: Transaction, id: string): Promise<string | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0]?.document;
 
@@ -67,7 +69,7 @@ const FIND_PLACE = sql<{ seq: number; document: string }>(
   `SELECT seq, document FROM countersign.decisions WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The same, with its number in the log. */
+/** Like `findDecision`, with the decision's number in the log. */
 export const findDecisionPlace = async (tx: Transaction, id: string): Promise<{ seq: number; document: string } | undefined> =>
   (await tx.run(FIND_PLACE, [tx.tenantId, id]))[0];
 
@@ -92,15 +94,15 @@ const READ_PAGE = sql<StoredDecision>(
   `SELECT seq, encode(response_sha256, 'hex') AS "responseSha256", document ${pageOf('decisions')}`,
 );
 
-/** The decisions after `after`, up to `last`, in order, as many as fit on a page. */
+/** The next decisions after the number `after`, up to and including `last`, in order, as many as fit on a page (log-pages.ts). */
 export const readDecisionsPage = (tx: Transaction, after: number, last: number): Promise<StoredDecision[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 
-/** A stored decision with the columns that repeat its document. */
+/** A stored decision with the columns that repeat members of its document. */
 export interface DecisionColumns {
   seq: number;
   id: string;
-  /** With microseconds, which are always zero unless the column was changed. */
+  /** UTC with six fraction digits. The last three are zero unless the column was changed. */
   recorded_at: string;
   recorded_by: string;
   agent_id: string | null;
@@ -121,6 +123,6 @@ const READ_COLUMNS = sql<DecisionColumns>(
      FROM countersign.decisions WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
 );
 
-/** The decisions with the next 1,000 numbers after `after`, up to `last`, in order, with their columns. */
+/** The decisions with the next 1,000 numbers after `after`, up to and including `last`, in order, with their columns. */
 export const readDecisionColumns = (tx: Transaction, after: number, last: number): Promise<DecisionColumns[]> =>
   tx.run(READ_COLUMNS, [tx.tenantId, after, last]);

@@ -4,7 +4,7 @@ import { decompress } from '../documents/compression.ts';
 import { SEGMENT_BYTES_MAX } from '../documents/segment-layout.ts';
 import { ApiError } from '../errors/api-error.ts';
 
-/** Documents that are compressed together. */
+/** A stored sequence of documents that are compressed together. */
 export interface Segment {
   id: string;
   /** Length of the decompressed bytes. */
@@ -12,7 +12,7 @@ export interface Segment {
   compressed: Buffer;
 }
 
-/** The place of a document: a range of the decompressed bytes of a segment. */
+/** The place of a document: the ID of a segment, and a range of its decompressed bytes. */
 export interface DocumentPlace {
   segment: string;
   offset: number;
@@ -38,18 +38,18 @@ export function insertSegments(tx: Transaction, segments: readonly Segment[]): v
 /** The columns by which a row refers to its document in a segment. They are null if the row contains the document. */
 export const PLACE_COLUMNS = 'segment, segment_offset, segment_length';
 
-/** Parameters for PLACE_COLUMNS: `uuid[]`, `integer[]`, `integer[]`. */
+/** The values of three parameters for PLACE_COLUMNS: `uuid[]`, `integer[]`, `integer[]`. Null for a document that is in its row. */
 export const placeArrays = (places: readonly (DocumentPlace | null)[]): Buffer[] => [
   uuidArray(places.map((place) => place?.segment ?? null)),
   int4Array(places.map((place) => place?.offset ?? null)),
   int4Array(places.map((place) => place?.length ?? null)),
 ];
 
-/** SQL for the columns of a StoredDocument. */
+/** SQL for the columns of a StoredDocument. @param row the alias of the table. @param column the column with the document. */
 export const documentColumns = (row: string, column: 'document' | 'body' = 'document'): string =>
   `${row}.${column}, ${row}.segment, ${row}.segment_offset AS "offset", ${row}.segment_length AS length`;
 
-/** SQL for the length of a document in bytes. It does not read the document. */
+/** SQL for the length of a document in bytes, which does not read the document. Parameters as for `documentColumns`. */
 export const documentBytes = (row: string, column: 'document' | 'body' = 'document'): string =>
   `coalesce(${row}.segment_length, octet_length(${row}.${column}))`;
 
@@ -65,7 +65,7 @@ const READ = sql<Segment>(
      JOIN countersign.document_segments AS s ON s.tenant_id = $1 AND s.id = input.id`,
 );
 
-/** Returns the document. @throws ApiError log_rewritten if it is undefined, because its segment could not be read. */
+/** Returns a document of `readDocumentsOf`. @throws ApiError `log_rewritten` if it is undefined, because it could not be read. */
 export function requireReadable<T extends Buffer | string>(document: T | undefined): T {
   if (document === undefined) throw new ApiError('log_rewritten', [{ path: '', code: 'log_rewritten', message: UNREADABLE }]);
   return document;
@@ -75,16 +75,16 @@ const UNREADABLE =
   'a stored document cannot be read: the database was changed outside the server. ' +
   'The operator finds its row with `countersign-server ledger verify --log traces`';
 
-/** The largest number of segments read by one statement. Each has up to 512 KiB decompressed, or one longer document. */
+/** The largest number of segments read by one statement. Decompressed, each has up to 512 KiB, or one longer document. */
 const SEGMENTS_AT_ONCE = 8;
 
 /**
- * The documents of rows, in order. A document is undefined if its segment is missing or damaged, which takes write access to the database.
- * The caller limits the bytes of the documents.
+ * The documents of rows, in order. A document is undefined if its segment is missing or damaged, because the database was changed outside
+ * the server. The caller limits the total bytes of the documents.
  */
 export async function readDocumentsOf(tx: Transaction, rows: readonly StoredDocument[]): Promise<(Buffer | undefined)[]> {
   const documents = rows.map((row) => inRow(row));
-  // The server writes no segment that is longer than this. A row whose column `bytes` is larger was changed, and is not decompressed.
+  // The server writes no longer segments. A segment whose column `bytes` is larger was changed, and is not decompressed.
   const longest = rows.reduce((max, { length }) => Math.max(max, length ?? 0), SEGMENT_BYTES_MAX);
   const ids = [...new Set(rows.flatMap(({ segment }) => (segment === null ? [] : [segment])))];
   for (let at = 0; at < ids.length; at += SEGMENTS_AT_ONCE) {
@@ -104,7 +104,7 @@ function inRow(row: StoredDocument): Buffer | undefined {
   return row.document === null ? undefined : Buffer.from(row.document);
 }
 
-/** A copy, so that the rest of the segment is not kept in memory. */
+/** A copy of a document, so that the rest of the segment is not kept in memory; undefined if its range is outside the segment. */
 function rangeOf(raw: Buffer, { offset, length }: StoredDocument): Buffer | undefined {
   const end = offset! + length!;
   return offset! < 0 || length! < 0 || end > raw.length ? undefined : Buffer.from(raw.subarray(offset!, end));

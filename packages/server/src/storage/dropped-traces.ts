@@ -3,12 +3,12 @@ import { sql, type Transaction } from '../database/transaction.ts';
 
 const ALLOW = sql('allow_dropping', `SET LOCAL countersign.dropping = 'on'`);
 
-/** Allows this transaction to delete append-only rows of runs. The role also needs the privilege DELETE (migration 000004). */
+/** Allows this transaction to change the append-only tables with received runs. The role also needs the privilege, as their owner has. */
 export const allowDropping = (tx: Transaction): void => tx.send(ALLOW, []);
 
 const MAY = sql<{ may: boolean }>('may_drop', `SELECT has_table_privilege('countersign.trace_submissions', 'DELETE') AS may`);
 
-/** Whether the role of this connection may delete runs. */
+/** Whether the role of this connection has the privilege to delete runs. */
 export const mayDrop = async (tx: Transaction): Promise<boolean> => (await tx.run(MAY, []))[0]!.may;
 
 /** The number of the advisory lock that retention takes: the bytes of 'CSRETN'. */
@@ -16,7 +16,7 @@ const RETENTION_LOCK = 0x43_53_52_45_54_4e;
 
 const LOCK = sql<{ locked: boolean }>('lock_retention', 'SELECT pg_try_advisory_xact_lock($1) AS locked');
 
-/** Locks retention until the transaction ends. Returns false if another process is dropping records now. */
+/** Locks retention until the transaction ends. Returns false without waiting if another transaction has the lock. */
 export const lockRetention = async (tx: Transaction): Promise<boolean> => (await tx.run(LOCK, [RETENTION_LOCK]))[0]!.locked;
 
 const INSERT = sql(
@@ -24,7 +24,7 @@ const INSERT = sql(
   `INSERT INTO countersign.dropped_traces (tenant_id, trace, seq) SELECT $1, trace, $3 FROM unnest($2::uuid[]) AS sent (trace)`,
 );
 
-/** Records the number of the event in the log `traces` that says that these traces were dropped. */
+/** Stores that these traces were dropped. @param seq the number of the event in the log `traces` that records this. */
 export const insertDroppedTraces = (tx: Transaction, traces: readonly string[], seq: number): void =>
   tx.send(INSERT, [tx.tenantId, uuidArray(traces), seq]);
 
@@ -34,7 +34,7 @@ const FIND = sql<{ trace: string; seq: number }>(
      JOIN countersign.dropped_traces AS d ON d.tenant_id = $1 AND d.trace = input.trace`,
 );
 
-/** The given traces that are in the table, each with the number of the event that dropped it. The caller checks the event in the log. */
+/** Those of the given traces that are in `dropped_traces`, each with the number of its event. The caller checks the event in the log. */
 export const findDroppedTraces = (tx: Transaction, traces: readonly string[]): Promise<{ trace: string; seq: number }[]> =>
   tx.run(FIND, [tx.tenantId, uuidArray(traces)]);
 
@@ -45,6 +45,6 @@ const STORED = sql<{ trace: string }>(
        OR EXISTS (SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.id = input.trace)`,
 );
 
-/** Returns which of the given traces still have stored rows. */
+/** Those of the given traces that have a row in `traces` or `trace_submissions`. */
 export const findStoredTraces = async (tx: Transaction, traces: readonly string[]): Promise<string[]> =>
   (await tx.run(STORED, [tx.tenantId, uuidArray(traces)])).map(({ trace }) => trace);

@@ -8,7 +8,7 @@ export const DROPPED_EXPORTS_MAX = 500;
 
 const RETURNING = `e.id, NULL::bytea AS body, e.segment, e.segment_offset AS "offset", e.segment_length AS length`;
 
-/** A deleted export. */
+/** A deleted export: its ID and the place of its body in a segment. */
 export type DeletedExport = StoredDocument & { id: string };
 
 const DELETE_DUE = sql<DeletedExport>(
@@ -22,7 +22,10 @@ const DELETE_DUE = sql<DeletedExport>(
    RETURNING ${RETURNING}`,
 );
 
-/** Deletes the next exports that were received in a range, by ID, except those from which a stored submission was mapped. */
+/**
+ * Deletes the next exports that were received in a range of time, by ID: those after the ID `after`, up to and including `last`. Exports
+ * from which a stored submission was mapped are kept.
+ */
 export const deleteDueExports = (
   tx: Transaction,
   [after, last]: readonly [string, string],
@@ -36,7 +39,10 @@ const LOCK = sql<StoredDocument & { id: string; isShared: boolean }>(
      FROM countersign.otlp_exports AS e WHERE e.tenant_id = $1 AND e.id = ANY ($2::uuid[]) ORDER BY e.id FOR UPDATE`,
 );
 
-/** Locks the exports with these IDs. Returns their bodies or places, and whether a stored submission was mapped from them. */
+/**
+ * Locks the exports with these IDs, and returns each with its body or the place of its body, by ID. `isShared` is whether a stored
+ * submission was mapped from the export.
+ */
 export const lockExportsToErase = (
   tx: Transaction,
   ids: readonly string[],

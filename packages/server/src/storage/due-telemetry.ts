@@ -17,7 +17,11 @@ const FIND = sql<{ id: string; isHeld: boolean }>(
     ORDER BY due.id`,
 );
 
-/** The next telemetry requests that were received in a range, by ID; and whether one of their runs must be kept (run-holds.ts). */
+/**
+ * The next telemetry requests that were received in a range of time, by ID: those after the ID `after`, up to and including `last`.
+ * `isHeld` is whether one of the request's runs must be kept (run-holds.ts).
+ * @param today `YYYY-MM-DD`.
+ */
 export const findDueTelemetry = (
   tx: Transaction,
   [after, last]: readonly [string, string],
@@ -35,7 +39,7 @@ const DELETE_EVENTS = sql<{ ordinal: number }>(
   'DELETE FROM countersign.telemetry_events WHERE tenant_id = $1 AND submission = ANY ($2::uuid[]) RETURNING ordinal',
 );
 
-/** Deletes telemetry requests with their events. Returns the places of their documents, and the number of events. */
+/** Deletes telemetry requests with their events. Returns the places of the requests' documents in segments, and the number of events. */
 export async function deleteTelemetry(
   tx: Transaction,
   ids: readonly string[],
@@ -48,7 +52,7 @@ export async function deleteTelemetry(
 /** A telemetry request with events of a run. */
 export type SubmissionOfRun = StoredDocument & {
   id: string;
-  /** The positions of these events. */
+  /** The positions of the run's events in the request, from 0, ascending. */
   ordinals: number[];
   /** Whether the request has events of other runs too. */
   hasOthers: boolean;
@@ -67,7 +71,7 @@ const LOCK_OF_RUN = sql<SubmissionOfRun>(
     ORDER BY s.id FOR UPDATE OF s`,
 );
 
-/** Locks the telemetry requests with events of a run. */
+/** Locks and returns the telemetry requests with events of a run, by ID. */
 export const lockTelemetryOfRun = (tx: Transaction, traceId: string): Promise<SubmissionOfRun[]> =>
   tx.run(LOCK_OF_RUN, [tx.tenantId, traceId]);
 
@@ -86,6 +90,6 @@ const REPLACE = sql(
     WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** Stores a changed document in the row of its request. */
+/** Replaces the document of a telemetry request, and stores the new one in the row of the request. */
 export const replaceTelemetryDocument = (tx: Transaction, id: string, document: string): void =>
   tx.send(REPLACE, [tx.tenantId, id, document]);

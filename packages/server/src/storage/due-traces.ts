@@ -10,13 +10,13 @@ export const DROPPED_TRACES_MAX = 500;
 
 const LOCK = sql<{ id: string }>(
   'lock_due_traces',
-  // A trace that is locked, because a submission is being added to it, is left for the next run.
+  // A trace that is locked, because a submission is being added to it, is skipped until retention runs again.
   `SELECT id FROM countersign.traces
     WHERE tenant_id = $1 AND id > $2 AND id <= $3 AND received_at >= $4 AND received_at < $5
     ORDER BY id LIMIT ${DROPPED_TRACES_MAX} FOR UPDATE SKIP LOCKED`,
 );
 
-/** Locks the next traces that were received in a range, by ID: those after the ID `after`, up to `last`. */
+/** Locks the next traces that were received in a range of time, by ID: those after the ID `after`, up to and including `last`. */
 export const lockDueTraces = async (
   tx: Transaction,
   [after, last]: readonly [string, string],
@@ -46,11 +46,11 @@ const READ = sql<DueTrace>(
     ORDER BY t.id`,
 );
 
-/** The facts that decide whether locked traces are dropped. @param before end of the due range. @param today `YYYY-MM-DD`. */
+/** Reads what decides whether locked traces are dropped. @param before the end of the due range. @param today `YYYY-MM-DD`. */
 export const readDueTraces = (tx: Transaction, ids: readonly string[], before: string, today: string): Promise<DueTrace[]> =>
   tx.run(READ, [tx.tenantId, uuidArray(ids), before, today]);
 
-/** A deleted submission: the place of its document, and its export. */
+/** A deleted submission: the place of its document in a segment, and the ID of its export. */
 export type DeletedSubmission = StoredDocument & { export: string | null };
 
 const DELETE_SUBMISSIONS = sql<DeletedSubmission>(
@@ -72,7 +72,10 @@ const DELETE_LOG_RECORDS = sql<{ export: string | null }>(
 );
 const DELETE_TRACES = sql('delete_traces', 'DELETE FROM countersign.traces WHERE tenant_id = $1 AND id = ANY ($2::uuid[])');
 
-/** Deletes the rows of traces. Returns their submissions, and the IDs of the exports of their log records. */
+/**
+ * Deletes traces with their submissions, merged spans and log records. Returns the submissions, and the IDs of the exports of the log
+ * records.
+ */
 export async function deleteTraces(
   tx: Transaction,
   traces: { ids: readonly string[]; traceIds: readonly string[] },
@@ -90,6 +93,6 @@ const FIND = sql<{ id: string }>(
   'SELECT id FROM countersign.traces WHERE tenant_id = $1 AND trace_id = $2 FOR UPDATE',
 );
 
-/** Locks the trace with a trace_id, and returns its ID. */
+/** Locks the trace with a trace_id, and returns its ID; undefined if there is none. */
 export const lockTraceToErase = async (tx: Transaction, traceId: string): Promise<string | undefined> =>
   (await tx.run(FIND, [tx.tenantId, traceId]))[0]?.id;

@@ -4,7 +4,7 @@ import { documentArray, float8Array, int8Array, textArray, timestampArray, uuidA
 import { sql, type Transaction } from '../database/transaction.ts';
 import { insertEvaluatedRuns } from './run-holds.ts';
 
-/** One evaluation ready to be stored. */
+/** An evaluation ready to be stored. */
 export interface EvaluationRow {
   id: string;
   recordedBy: string;
@@ -15,12 +15,12 @@ export interface EvaluationRow {
   status: EvaluationStatus;
   passRate: number | null;
   severityThreshold: number | null;
-  /** The time of the evaluation as sent: microseconds since 1970. */
+  /** When the evaluation took place, as sent: microseconds since 1970. */
   evaluatedAt: bigint | null;
   /** Name of the suite. */
   suite: string | null;
   completeness: Completeness | null;
-  /** Digest of what was evaluated. */
+  /** The digest of the artifact that was evaluated, as sent. */
   artifact: string | null;
   /** The trace_ids of the runs that were evaluated. */
   traceIds: readonly string[];
@@ -40,8 +40,9 @@ const INSERT = sql(
 );
 
 /**
- * Stores evaluations with the time of their events in the log `evidence`, and with record numbers (record-order.ts). Also stores which runs
- * they name. The caller has locked the head of that log.
+ * Stores evaluations, and which runs they name. The caller has locked the head of the log `evidence`.
+ * @param recordedAt the time of their events in that log.
+ * @param numbers their numbers in the order of records (record-order.ts), at least one for each row.
  */
 export function insertEvaluations(
   tx: Transaction,
@@ -71,7 +72,7 @@ export function insertEvaluations(
   insertEvaluatedRuns(tx, rows);
 }
 
-/** The agent of an evaluation. */
+/** The agent of an evaluation; null if it has none. */
 export interface EvaluatedAgent {
   agentId: string | null;
   agentName: string | null;

@@ -16,7 +16,7 @@ const INSERT = sql(
    SELECT $1, seq, event_hash, document FROM unnest($2::bigint[], $3::bytea[], $4::text[]) AS made (seq, event_hash, document)`,
 );
 
-/** Appends to the log `evidence`. The caller has locked its head. */
+/** Appends events to the log `evidence`. The caller has locked the head of the log. */
 export function insertEvidenceEvents(tx: Transaction, rows: readonly EvidenceEventRow[]): void {
   if (rows.length === 0) return;
   tx.send(INSERT, [
@@ -30,7 +30,7 @@ export function insertEvidenceEvents(tx: Transaction, rows: readonly EvidenceEve
 /** A stored event. */
 export interface StoredEvidenceEvent {
   seq: number;
-  /** Hex. */
+  /** SHA-256, hex. */
   event_hash: string;
   document: string;
 }
@@ -40,6 +40,6 @@ const READ_PAGE = sql<StoredEvidenceEvent>(
   `SELECT seq, encode(event_hash, 'hex') AS event_hash, document ${pageOf('evidence_events')}`,
 );
 
-/** The events after `after`, up to `last`, in order, as many as fit on a page. */
+/** The next events after the number `after`, up to and including `last`, in order, as many as fit on a page (log-pages.ts). */
 export const readEvidenceEvents = (tx: Transaction, after: number, last: number): Promise<StoredEvidenceEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);

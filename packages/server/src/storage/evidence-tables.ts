@@ -8,7 +8,7 @@ export interface AgentFacts {
   id: string;
   name: string;
   riskLevel: string;
-  /** The evaluation with the highest number. */
+  /** The ID of the agent's evaluation with the highest number; null if there is none. */
   latestId: string | null;
 }
 
@@ -21,7 +21,7 @@ const READ_AGENTS = sql<AgentFacts>(
        WHERE e.tenant_id = $1 AND e.agent_id = a.id ORDER BY e.seq DESC LIMIT 1) AS latest ON true`,
 );
 
-/** The rows of agents by their ids. */
+/** The rows of the agents with these IDs, in no particular order. */
 export const readAgentFacts = (tx: Transaction, ids: readonly string[]): Promise<AgentFacts[]> =>
   tx.run(READ_AGENTS, [tx.tenantId, uuidArray(ids)]);
 
@@ -30,11 +30,11 @@ const LIST_IDS = sql<{ id: string }>(
   `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT ${PAGE_ROWS}`,
 );
 
-/** The ids of the next PAGE_ROWS agents after an id, in order. */
+/** The IDs of the next PAGE_ROWS agents after the ID `after`, in order. */
 export const listAgentIds = async (tx: Transaction, after: string): Promise<string[]> =>
   (await tx.run(LIST_IDS, [tx.tenantId, after])).map(({ id }) => id);
 
-/** The row of an evaluation. Instants are UTC with six fraction digits. */
+/** The row of an evaluation, to be compared with the log `evidence`. Times are UTC with six fraction digits. */
 export interface EvaluationFacts {
   seq: number;
   id: string;
@@ -48,7 +48,7 @@ export interface EvaluationFacts {
   recordedAt: string;
   recordedBy: string;
   evaluatedAt: string | null;
-  /** SHA-256 of the stored bytes, hex. */
+  /** SHA-256 of the stored document, hex. */
   documentSha256: string;
 }
 
@@ -61,7 +61,7 @@ const READ_EVALUATIONS = sql<EvaluationFacts>(
   `SELECT ${EVALUATION} FROM unnest($2::uuid[]) AS input (id) JOIN countersign.evaluations AS e ON e.tenant_id = $1 AND e.id = input.id`,
 );
 
-/** The rows of evaluations by their ids. */
+/** The rows of the evaluations with these IDs, in no particular order. */
 export const readEvaluationFacts = (tx: Transaction, ids: readonly string[]): Promise<EvaluationFacts[]> =>
   tx.run(READ_EVALUATIONS, [tx.tenantId, uuidArray(ids)]);
 
@@ -71,11 +71,11 @@ const READ_EVALUATIONS_PAGE = sql<EvaluationFacts>(
     WHERE e.tenant_id = $1 AND e.seq > $2 AND e.agent_id IS NOT NULL ORDER BY e.seq LIMIT ${PAGE_ROWS}`,
 );
 
-/** The next PAGE_ROWS evaluations that have an agent, after a number, in the order of recording. */
+/** The next PAGE_ROWS evaluations after the number `after` that have an agent, by number. */
 export const readEvaluationFactsPage = (tx: Transaction, after: number): Promise<EvaluationFacts[]> =>
   tx.run(READ_EVALUATIONS_PAGE, [tx.tenantId, after]);
 
-/** The row of a decided approval. */
+/** The row of a decided approval, to be compared with the log `evidence`. */
 export interface ApprovalFacts {
   evaluationId: string;
   agentId: string;
@@ -90,7 +90,7 @@ const READ_APPROVALS = sql<ApprovalFacts>(
      JOIN countersign.approvals AS p ON p.tenant_id = $1 AND p.evaluation_id = input.id WHERE p.status <> 'pending'`,
 );
 
-/** The decided approvals of evaluations, by the ids of the evaluations. */
+/** The rows of the decided approvals of these evaluations, in no particular order. */
 export const readApprovalFacts = (tx: Transaction, evaluationIds: readonly string[]): Promise<ApprovalFacts[]> =>
   tx.run(READ_APPROVALS, [tx.tenantId, uuidArray(evaluationIds)]);
 
@@ -100,6 +100,6 @@ const READ_OPEN = sql<{ agentId: string; incidentId: string }>(
      JOIN countersign.recertifications AS r ON r.tenant_id = $1 AND r.agent_id = input.id WHERE r.closed_at IS NULL`,
 );
 
-/** The open re-certifications of agents, by the ids of the agents. */
+/** The open re-certifications of these agents, in no particular order. */
 export const readOpenFacts = (tx: Transaction, agentIds: readonly string[]): Promise<{ agentId: string; incidentId: string }[]> =>
   tx.run(READ_OPEN, [tx.tenantId, uuidArray(agentIds)]);

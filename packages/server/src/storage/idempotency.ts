@@ -10,7 +10,7 @@ export interface StoredResponse {
   key: string;
   /** SHA-256 of the request's decompressed body, hex. */
   bodySha256: string;
-  /** JSON text of the body. */
+  /** JSON text of the response's body. */
   body: string;
   /** JSON text of the headers that the endpoint added to the response. */
   headers: string;
@@ -57,8 +57,9 @@ const DELETE_KEYS = sql(
 const HOURS_24_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Returns the responses stored for these keys in the last 24 hours. It must find every committed one, or a request would be stored twice. A
- * row without a valid seal gives a BrokenSealError: the response is not repeated, and the request is not stored again.
+ * Returns the responses that were stored for these keys in the last 24 hours, by key. It must find every committed response: otherwise a
+ * request would be stored twice. The value for a row with an invalid seal is a BrokenSealError. Such a response is not repeated, and the
+ * request is not stored again. Older responses for these keys are deleted.
  */
 export async function findStoredResponses(
   tx: Transaction,
@@ -90,8 +91,8 @@ const INSERT = sql(
 );
 
 /**
- * Stores responses. If another server is about to commit the same key, the statement waits and then fails with a unique violation. The
- * batch is retried, and finds the response that the other server stored.
+ * Stores responses. If another transaction is storing a response for the same key, the statement waits for it, and fails with a unique
+ * violation if it commits. The batch is then retried, and finds the response of the other transaction.
  */
 export function insertStoredResponses(tx: Transaction, path: string, responses: readonly StoredResponse[]): void {
   if (responses.length === 0) return;
@@ -119,6 +120,6 @@ const DELETE_EXPIRED = sql<{ key: string }>(
    RETURNING key`,
 );
 
-/** Deletes up to 5,000 responses older than 24 hours; returns their number. */
+/** Deletes up to 5,000 responses that were stored 24 hours ago or earlier, and returns their number. */
 export const deleteExpiredResponses = async (tx: Transaction): Promise<number> =>
   (await tx.run(DELETE_EXPIRED, [tx.tenantId, ...tx.clock.expiryBounds()])).length;

@@ -11,14 +11,14 @@ export interface NewIncident {
   openedAt: string;
 }
 
-// Incidents and evaluations are numbered by one sequence: evaluations with a higher number were recorded after the incident.
+// One sequence numbers incidents and evaluations. So evaluations with a higher number were recorded after the incident.
 const INSERT = sql(
   'insert_incident',
   `INSERT INTO countersign.incidents (tenant_id, id, agent_id, severity, description, opened_by, opened_at)
    VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz)`,
 );
 
-/** Opens an incident. */
+/** Stores a new incident. */
 export const insertIncident = (tx: Transaction, incident: NewIncident): Promise<unknown> =>
   tx.run(INSERT, [
     tx.tenantId,

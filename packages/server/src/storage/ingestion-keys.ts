@@ -4,7 +4,7 @@ import { isOnCitus } from '../database/citus-connections.ts';
 import { type Statement, sql, type Transaction } from '../database/transaction.ts';
 import { instantText } from './instant-text.ts';
 
-/** A key's row. It must be compared with the key audit trail before use (ledger/key-states.ts). */
+/** The row of a key. It must be compared with the key audit trail before use (ledger/key-states.ts). */
 export interface KeyRecord {
   prefix: string;
   tenantId: string;
@@ -15,7 +15,10 @@ export interface KeyRecord {
   trailSize: number;
 }
 
-/** The keys with the prefixes $1, of any tenants. Citus cannot run it, but one of its nodes can, on shards (keys-on-nodes.ts). */
+/**
+ * Reads the keys with the prefixes $1, of any tenants. Citus cannot run this statement, but a node of Citus can run it on its shards
+ * (keys-on-nodes.ts).
+ */
 export const FIND_KEYS: Statement<KeyRecord> = {
   name: 'find_keys',
   text: `SELECT k.prefix, k.tenant_id AS "tenantId", k.id AS "keyId", k.secret_sha256 AS "secretSha256",
@@ -25,7 +28,7 @@ export const FIND_KEYS: Statement<KeyRecord> = {
 
 /**
  * The keys with these prefixes, of all tenants. One call serves the look-ups of many requests. Keys are never cached, so every server
- * refuses a revoked key, or the old secret of a rotated one, at once.
+ * refuses a revoked key, or the previous secret of a rotated key, at once.
  */
 export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
   const onCitus = isOnCitus(pool);
@@ -35,8 +38,8 @@ export async function findKeys(pool: Pool, prefixes: readonly string[]): Promise
 }
 
 /**
- * The coordinator has the keys, but the trails are on the nodes of their tenants. No single statement reads both there (keys-on-nodes.ts
- * does on a node). A key that changes meanwhile does not match its trail, and is read again (ledger/key-states.ts).
+ * The coordinator has the keys, but the heads of the trails are on the nodes of their tenants. No single statement can read both through
+ * the coordinator. A key that changes between the two statements does not match its trail, and is read again (ledger/key-states.ts).
  */
 async function findKeysOnCitus(pool: Pool, prefixes: readonly string[]): Promise<KeyRecord[]> {
   const { rows: keys } = await pool.query<Omit<KeyRecord, 'trailSize'>>({
@@ -50,7 +53,7 @@ async function findKeysOnCitus(pool: Pool, prefixes: readonly string[]): Promise
   return keys.map((key) => ({ ...key, trailSize: sizes.get(key.tenantId) ?? 0 }));
 }
 
-/** The number of events in the key audit trail of each of these tenants. */
+/** The number of events in the key audit trail of each of these tenants, by tenant. */
 export async function findTrailSizes(pool: Pool, tenantIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const { rows } = await pool.query<{ tenantId: string; size: number }>({
     name: 'find_trail_sizes',
@@ -60,7 +63,7 @@ export async function findTrailSizes(pool: Pool, tenantIds: readonly string[]): 
   return new Map(rows.map(({ tenantId, size }) => [tenantId, size]));
 }
 
-/** A key's row, to be compared with the key audit trail. */
+/** The row of a key, to be compared with the key audit trail. */
 export interface KeyFacts extends Pick<ListedKey, 'id' | 'kind' | 'prefix' | 'name' | 'scopes' | 'expiresAt'> {
   secretSha256: Buffer;
   isRevoked: boolean;
@@ -72,7 +75,7 @@ const READ_FACTS = sql<KeyFacts>(
      FROM countersign.ingestion_keys WHERE tenant_id = $1 ORDER BY created_at, prefix`,
 );
 
-/** The rows of all keys of the tenant. */
+/** The rows of all keys of the tenant, oldest first. */
 export const readKeyFacts = (tx: Transaction): Promise<KeyFacts[]> => tx.run(READ_FACTS, [tx.tenantId]);
 
 /** A key as shown to its workspace. It never contains the secret or its hash. */
@@ -99,7 +102,7 @@ const LOCK = sql<ListedKey>(
     WHERE k.tenant_id = $1 AND k.prefix = $2 FOR UPDATE OF k`,
 );
 
-/** Locks and returns the tenant's key of a prefix. */
+/** Locks and returns the tenant's key with a prefix; undefined if there is none. */
 export const lockKey = async (tx: Transaction, prefix: string): Promise<ListedKey | undefined> =>
   (await tx.run(LOCK, [tx.tenantId, prefix]))[0];
 
@@ -129,7 +132,7 @@ const ROTATE = sql(
   `UPDATE countersign.ingestion_keys SET secret_sha256 = $3, rotated_at = statement_timestamp() WHERE tenant_id = $1 AND prefix = $2`,
 );
 
-/** Replaces the secret. The old one is refused from the next request on. */
+/** Replaces the secret of a key. The previous secret is refused from the next request on. */
 export const replaceSecret = (tx: Transaction, prefix: string, secretSha256: Buffer): Promise<unknown> =>
   tx.run(ROTATE, [tx.tenantId, prefix, secretSha256]);
 
@@ -157,5 +160,5 @@ const TOUCH = sql(
     WHERE excluded.last_used_at - kept.last_used_at > interval '1 minute'`,
 );
 
-/** Records the use of a key, at most once a minute. */
+/** Records that a key was used, at most once a minute. */
 export const touchKey = (tx: Transaction, keyId: string): Promise<unknown> => tx.run(TOUCH, [tx.tenantId, keyId]);

@@ -2,10 +2,11 @@ import type { Pool } from 'pg';
 import { type RawRow, type SealedTable, sealedColumns } from '../database/sealed-table.ts';
 import { requireSeals } from '../database/seals.ts';
 
-/** The facts of this installation. */
+/** An installation: its ID, and the fingerprints of its secrets. */
 export interface Instance {
   id: string;
   masterFingerprint: string;
+  /** The fingerprint of the first signing key. */
   signingFingerprint: string;
 }
 
@@ -21,14 +22,14 @@ export const INSTANCE: SealedTable<Instance> = {
   identifyingFields: ['id'],
 };
 
-/** The stored facts of an installation, and whether their seal is valid. With another master secret, the seal is not valid. */
+/** The stored installation, and whether its seal is valid. With another master secret, the seal is not valid. */
 export interface StoredInstance extends Instance {
   isSealed: boolean;
 }
 
 /**
- * Stores the facts of a new installation, or returns the stored ones: the first server to start decides. Returns undefined if the row is
- * gone: a database that has signing keys or workspaces is not new.
+ * Stores a new installation, or returns the stored one: the server that starts first determines it. Returns undefined if the row is missing
+ * from a database that is not new, because it has signing keys or workspaces.
  */
 export async function ensureInstance(pool: Pool, instance: Instance): Promise<StoredInstance | undefined> {
   const seals = requireSeals(pool);
@@ -40,7 +41,7 @@ export async function ensureInstance(pool: Pool, instance: Instance): Promise<St
   return { ...(opened ?? { id, masterFingerprint, signingFingerprint }), isSealed: opened !== undefined };
 }
 
-/** Inserts the row unless another server was first or the database is not new. Returns the stored row. */
+/** Inserts the row, unless another server was first or the database is not new. Returns the stored row, if any. */
 async function insertInstance(pool: Pool, instance: Instance): Promise<(RawRow & Instance) | undefined> {
   await pool.query(
     `INSERT INTO countersign.instance (id, master_secret_fingerprint, signing_key_fingerprint, seal)
@@ -61,7 +62,7 @@ async function readInstance(pool: Pool): Promise<(RawRow & Instance) | undefined
 
 const INSTANCE_COLUMNS = `i.id, i.master_secret_fingerprint AS "masterFingerprint", i.signing_key_fingerprint AS "signingFingerprint"`;
 
-/** The stored facts; undefined before the first start. They are not verified: see `ensureInstance`. */
+/** The stored installation; undefined before the first start. Its seal is not verified: see `ensureInstance`. */
 export async function findInstance(pool: Pool): Promise<Instance | undefined> {
   const { rows } = await pool.query<Instance>(`SELECT ${INSTANCE_COLUMNS} FROM countersign.instance AS i`);
   return rows[0];

@@ -5,12 +5,12 @@ export const instantText = (column: string): string => `to_char(${column} AT TIM
 export const exactInstantText = (column: string): string =>
   `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** Formats microseconds since 1970 in the same way. */
+/** Formats microseconds since 1970 as `exactInstantText` does. */
 export function exactText(micros: bigint): string {
   const milliseconds = micros / 1000n - (micros % 1000n < 0n ? 1n : 0n);
   const rest = String(micros - milliseconds * 1000n).padStart(3, '0');
   return new Date(Number(milliseconds)).toISOString().replace('Z', `${rest}Z`);
 }
 
-/** SQL that is true if a time is more than 5 seconds in the future. Two clocks may differ by 5 seconds; beyond that, a clock was wrong. */
+/** SQL that is true if a time is more than 5 seconds in the future. Clocks may differ by 5 seconds; if they differ more, one was wrong. */
 export const isInFuture = (column: string): string => `${column} > clock_timestamp() + interval '5 seconds'`;

@@ -22,7 +22,7 @@ const INSERT = sql(
    VALUES ($1, $2, $3, $4::timestamptz, $5, $6, $7, decode($8, 'hex'), $9)`,
 );
 
-/** Appends to the key audit trail. The caller has locked the head of the log `keys`. */
+/** Appends an event to the key audit trail. The caller has locked the head of the log `keys`. */
 export const insertKeyEvent = (tx: Transaction, row: KeyEventRow): void =>
   tx.send(INSERT, [
     tx.tenantId,
@@ -40,7 +40,7 @@ export const insertKeyEvent = (tx: Transaction, row: KeyEventRow): void =>
 export interface StoredKeyEvent {
   seq: number;
   id: string;
-  /** With microseconds, which are always zero unless the column was changed. */
+  /** UTC with six fraction digits. The last three are zero unless the column was changed. */
   recorded_at: string;
   recorded_by: string;
   action: string;
@@ -56,6 +56,6 @@ const READ_PAGE = sql<StoredKeyEvent>(
      FROM countersign.key_events WHERE tenant_id = $1 AND seq > $2 AND seq <= least($3::bigint, $2::bigint + 1000) ORDER BY seq`,
 );
 
-/** The events with the next 1,000 numbers after `after`, up to `last`, in order. */
+/** The events with the next 1,000 numbers after `after`, up to and including `last`, in order. */
 export const readKeyEvents = (tx: Transaction, after: number, last: number): Promise<StoredKeyEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);

@@ -5,7 +5,7 @@ import type { Place, TenantNodes } from '../database/tenant-nodes.ts';
 import { ignoreRejection } from '../database/transaction.ts';
 import { FIND_KEYS, findKeys, type KeyRecord } from './ingestion-keys.ts';
 
-/** $1: IDs of shards. The address of the node of each. */
+/** Reads the addresses of the nodes of the shards with the IDs $1. If a shard has several nodes, their addresses are joined by commas. */
 const FIND_NODES = {
   name: 'find_nodes_of_shards',
   text: `SELECT placement.shardid::text AS shard, string_agg(node.nodename || ':' || node.nodeport, ',') AS node
@@ -14,10 +14,10 @@ const FIND_NODES = {
           WHERE placement.shardid = ANY ($1::bigint[]) AND placement.shardstate = 1 GROUP BY 1`,
 };
 
-/** The longest wait for a node. Then the coordinator is asked. */
+/** The longest wait for a node. After it, the keys are looked up through the coordinator. */
 const NODE_TIMEOUT_MS = 2_000;
 
-/** How long a node is not asked after it did not respond. */
+/** How long a node is not used after it was unavailable. */
 const PAUSE_MS = 5_000;
 
 /** The largest number of remembered prefixes. Above it, all are forgotten. */
@@ -30,35 +30,35 @@ interface GroupLookup {
   prefixes: string[];
 }
 
-/** The node of each shard, by the ID of the shard. */
+/** The address of the node of each shard, by the ID of the shard. */
 type NodesOfShards = ReadonlyMap<string, string>;
 
 /**
- * Looks up keys on the nodes of their tenants, which have a copy of the keys and the heads of the key audit trails. Through the coordinator
- * it takes two statements, one of them forwarded to a node, which costs a third of the time of an audit entry (docs/decisions/0059).
+ * Looks up keys on the nodes of their tenants, which have a copy of the keys and the heads of the key audit trails. A look-up through the
+ * coordinator takes two statements, one of them forwarded to a node, and a third of the time of an audit entry (docs/decisions/0059).
  *
- * The coordinator is asked at the same time where the shards are. All events of keys are written through the coordinator, and are
- * acknowledged when their node shows them. So if the coordinator still knows the shards at this node after the look-up began, the node
- * shows every event that was acknowledged before. If the answer is another, or the node fails, the keys are looked up through the
- * coordinator.
+ * At the same time, this reads from the coordinator where the shards are. All events of keys are written through the coordinator, and are
+ * acknowledged when their node shows them. So if the shards were still on this node after the look-up began, the node shows every event
+ * that was acknowledged before the look-up. If the shards are on another node, or the node fails or does not have a key, the key is looked
+ * up through the coordinator.
  */
 export class KeysOnNodes {
   readonly #pool: Pool;
   readonly #nodes: TenantNodes;
   readonly #findKeys: typeof findKeys;
-  /** The tenant of each prefix that was found. It never changes. */
+  /** The tenant of each prefix that was found. The tenant of a prefix never changes. */
   readonly #tenants = new Map<string, string>();
-  /** Until when a node is not asked, by `performance.now()`. */
+  /** The time until which a node is not used, by `performance.now()`. */
   readonly #pausedUntil = new WeakMap<CitusNode, number>();
 
-  /** @param find looks up keys through the coordinator. */
+  /** @param pool connects to the coordinator. @param find looks up keys through the coordinator. */
   constructor(pool: Pool, nodes: TenantNodes, find = findKeys) {
     this.#pool = pool;
     this.#nodes = nodes;
     this.#findKeys = find;
   }
 
-  /** The keys with these prefixes, in parts that do not wait for each other, so that a hanging node delays only its own tenants. */
+  /** Looks up the keys with these prefixes, in parts that do not wait for each other. So a node that hangs delays only its own tenants. */
   find(prefixes: readonly string[]): { prefixes: readonly string[]; found: Promise<KeyRecord[]> }[] {
     const groups = this.#groupsOf(prefixes);
     const placed = new Set(groups.flatMap((group) => group.prefixes));
@@ -77,7 +77,7 @@ export class KeysOnNodes {
     return found;
   }
 
-  /** The prefixes whose tenants and places are known, by group of shards. */
+  /** The prefixes that can be looked up on nodes, by group of shards. */
   #groupsOf(prefixes: readonly string[]): GroupLookup[] {
     const groups = new Map<string, GroupLookup>();
     for (const prefix of prefixes) {
@@ -106,7 +106,7 @@ export class KeysOnNodes {
     return [...found, ...(await this.#throughCoordinator([...missing]))];
   }
 
-  /** The keys on the node; none if it fails. */
+  /** Reads the keys on the node. Returns none if that fails. */
   async #read({ place: { node, shards }, prefixes }: GroupLookup): Promise<KeyRecord[]> {
     try {
       const query = { ...shards.reading(FIND_KEYS), values: [prefixes], query_timeout: NODE_TIMEOUT_MS };
@@ -117,7 +117,7 @@ export class KeysOnNodes {
     }
   }
 
-  /** Rejects if the coordinator does not respond. */
+  /** Reads the addresses of the nodes of shards. Rejects if the coordinator is unavailable. */
   async #nodesOf(shards: readonly string[]): Promise<NodesOfShards> {
     const { rows } = await this.#pool.query<{ shard: string; node: string }>({ ...FIND_NODES, values: [shards] });
     return new Map(rows.map(({ shard, node }) => [shard, node]));

@@ -11,7 +11,7 @@ const INSERT = sql(
        AS linked (seq, id, recorded_at, recorded_by, actor, action, trace_id, agent_id, prev_hash, row_hash, document)`,
 );
 
-/** Stores linked rows. The constraints of the table reject a fork. */
+/** Stores linked rows of the audit ledger. The constraints of the table reject a fork. */
 export function insertAuditEntries(tx: Transaction, rows: readonly ChainedRow[]): void {
   const entries = rows.map(({ entry }) => entry);
   tx.send(INSERT, [
@@ -44,11 +44,11 @@ const NEXT_SEQ = {
   traces: nextSeqOf('traces', 'trace_events'),
 } as const;
 
-/** The number of a log's first row after `after`; 0 if there is none. */
+/** The number of a log's first row after the number `after`; 0 if there is none. */
 export const findNextSeq = async (tx: Transaction, log: LogName, after: number): Promise<number> =>
   (await tx.run(NEXT_SEQ[log], [tx.tenantId, after]))[0]?.seq ?? 0;
 
-/** The extent of a log, by its head and by its rows. */
+/** The extent of a log by its head, and by its rows. */
 export interface LogExtent {
   /** Undefined if the head's row is missing. */
   head: StoredHead | undefined;
@@ -75,7 +75,7 @@ const READ_EXTENT = {
   traces: readExtentOf('traces', 'trace_events'),
 } as const;
 
-/** The sizes of documents in bytes; zero without documents. */
+/** The total size of documents, and the size of the largest one, in bytes; 0 without documents. */
 export interface DocumentSizes {
   total: number;
   largest: number;
@@ -96,11 +96,11 @@ const DOCUMENT_SIZES = {
   traces: documentSizesOf('traces', 'trace_events'),
 } as const;
 
-/** The sizes of the documents of a log's rows `first` to `last`. Does not read the documents. */
+/** The sizes of the documents of a log's rows `first` to `last`, both included. Does not read the documents. */
 export const readDocumentSizes = async (tx: Transaction, log: LogName, first: number, last: number): Promise<DocumentSizes> =>
   (await tx.run(DOCUMENT_SIZES[log], [tx.tenantId, first, last]))[0]!;
 
-/** Reads the head and the range of rows in one statement, because an append between two statements would look like tampering. */
+/** Reads the extent of a log in one statement, because an append between two statements would look like tampering. */
 export async function readLogExtent(tx: Transaction, log: LogName): Promise<LogExtent> {
   const [row] = await tx.run(READ_EXTENT[log], [tx.tenantId]);
   const { first_seq: firstSeq, last_seq: lastSeq } = row!;

@@ -3,11 +3,11 @@ import { textArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { exactInstantText, instantText } from './instant-text.ts';
 
-/** A tenant's logs, in the order in which their heads are locked everywhere. */
+/** The names of a tenant's logs, in the order in which their heads are locked. */
 export const LOG_NAMES = ['audit', 'decisions', 'evidence', 'keys', 'traces'] as const;
 export type LogName = (typeof LOG_NAMES)[number];
 
-/** The tree over a log as stored with its head: its number of rows, and the concatenated hashes of its frontier. */
+/** The Merkle tree over a log, as stored with the head: the number of rows, and the concatenated hashes of the frontier. */
 export interface StoredTree {
   size: number;
   frontier: Uint8Array;
@@ -16,28 +16,28 @@ export interface StoredTree {
 /** A stored head. Its seal must be checked before use (ledger/sealed-heads.ts). */
 export interface StoredHead extends ChainHead {
   tree: StoredTree;
-  /** Time of the last row, UTC with microseconds; null if there is none. */
+  /** The time of the last row, UTC with microseconds; null if there is none. */
   lastMoment: string | null;
-  /** Key epoch and MAC; null if the seal was removed. */
+  /** The key epoch and the message authentication code, 33 bytes; null if the seal was removed. */
   seal: Uint8Array | null;
 }
 
-/** The clock at the time a head was read. */
+/** The clock when a head was read. */
 interface ReadClock {
-  /** The time that appended rows get: the database's clock, but not before the time of the last row. UTC with milliseconds. */
+  /** The time for appended rows: that of the database's clock, or of the last row if that is later. UTC with milliseconds. */
   now: string;
-  /** The database's clock in the same format. */
+  /** The time of the database's clock, in the same format. */
   clock: string;
 }
 
-/** A locked head with a valid seal, and the time that appended rows get. */
+/** A locked (or guessed) head with a valid seal, and the time for appended rows. */
 export interface LockedHead extends ChainHead, ReadClock {
   tree: StoredTree;
-  /** Set if the head is guessed and not locked: the head that the database must have when it is moved (ledger/remembered-heads.ts). */
+  /** Set if the head is guessed and not locked: the head that must be stored when it is moved (ledger/remembered-heads.ts). */
   guessed?: ChainHead;
 }
 
-/** The columns of a head, as `HeadRow` has them. */
+/** SQL for the columns of a HeadRow, from a row `head` of `log_heads`. */
 export const HEAD_COLUMNS = `head.seq, encode(head.row_hash, 'hex') AS row_hash, head.tree_size, head.frontier, head.seal,
           CASE WHEN isfinite(head.last_recorded_at)
                THEN to_char(head.last_recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') END AS last_moment`;
@@ -71,8 +71,8 @@ const LOCK = sql<HeadRow & ReadClock & { log: LogName }>(
 );
 
 /**
- * Locks the heads of a tenant's logs and returns them. An append calls it before it numbers rows, unless it guesses the head.
- * Locking the last row instead (ORDER BY seq DESC ... FOR UPDATE) serializes nothing: two appends would chain to one row.
+ * Locks the heads of a tenant's logs by name, and returns them. An append calls it before it numbers rows, unless it guesses the head.
+ * A lock on the last row (ORDER BY seq DESC ... FOR UPDATE) would serialize nothing: two appends would link to the same row.
  */
 export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Promise<Map<LogName, StoredHead & ReadClock>> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...logs].sort())]);
@@ -85,10 +85,10 @@ const READ = sql<HeadRow & { read_at: string }>(
      FROM countersign.log_heads AS head WHERE head.tenant_id = $1 AND head.log = $2`,
 );
 
-/** A head, and the database's clock when it was read, UTC with microseconds. The log has no later time, unless a clock was wrong. */
+/** A head, and the database's time when it was read, UTC with microseconds. The log has no later time, unless a clock was wrong. */
 export type ReadHead = StoredHead & { readAt: string };
 
-/** Reads a log's head without a lock. Number, hash and tree belong together. */
+/** Reads a log's head without a lock; undefined if its row is missing. */
 export async function readHead(tx: Transaction, log: LogName): Promise<ReadHead | undefined> {
   const [row] = await tx.run(READ, [tx.tenantId, log]);
   return row === undefined ? undefined : { ...storedHead(row), readAt: row.read_at };
@@ -96,7 +96,7 @@ export async function readHead(tx: Transaction, log: LogName): Promise<ReadHead 
 
 const INSERT = sql('insert_log_head', `INSERT INTO countersign.log_heads (tenant_id, log, seal) VALUES ($1, $2, $3)`);
 
-/** Inserts the head of an empty log. Called when the tenant is created, because FOR UPDATE on a missing row locks nothing. */
+/** Inserts the head of an empty log. Called when the tenant is created, because FOR UPDATE cannot lock a missing row. */
 export const insertHead = (tx: Transaction, log: LogName, seal: Uint8Array): Promise<unknown> =>
   tx.run(INSERT, [tx.tenantId, log, seal]);
 
@@ -104,16 +104,16 @@ const SET = `SET seq = $3, row_hash = decode($4, 'hex'), last_recorded_at = $5::
 
 const MOVE = sql('move_log_head', `UPDATE countersign.log_heads ${SET} WHERE tenant_id = $1 AND log = $2`);
 
-/** The new state of a head. */
+/** The new state of a head. `now` is the time of the last row. */
 export type MovedHead = ChainHead & { tree: StoredTree; now: string };
 
-/** Moves a head to the rows just appended. `rowHash` is null for logs whose head does not contain the hash of the last row. */
+/** Moves a locked head to its state after an append. `rowHash` is null for logs whose head does not contain the hash of the last row. */
 export function moveHead(tx: Transaction, log: LogName, head: MovedHead, seal: Uint8Array): void {
   tx.send(MOVE, [tx.tenantId, log, head.seq, head.rowHash, head.now, head.tree.size, head.tree.frontier, seal]);
 }
 
-// Fails by a division by zero if the head is not the guessed one. The failure stops the statements that were sent after this one. A plain
-// UPDATE of no row would not fail.
+// Fails with a division by zero if the head is not the guessed one. The failure makes the statements that were sent after this one fail
+// too. An UPDATE that changes no row would not fail.
 const MOVE_GUESSED = sql(
   'move_guessed_log_head',
   `WITH moved AS (
@@ -122,7 +122,7 @@ const MOVE_GUESSED = sql(
    SELECT 1 / count(*) AS moved FROM moved`,
 );
 
-/** The same, if the head is the guessed one. Otherwise the statement fails with SQLSTATE 22012, and the batch is retried. */
+/** Like `moveHead`, for a guessed head. If another head is stored, this fails with SQLSTATE 22012, and the batch is retried. */
 export function moveGuessedHead(tx: Transaction, log: LogName, guessed: ChainHead, head: MovedHead, seal: Uint8Array): void {
   const { seq, rowHash, now, tree } = head;
   tx.send(MOVE_GUESSED, [tx.tenantId, log, seq, rowHash, now, tree.size, tree.frontier, seal, guessed.seq, guessed.rowHash]);

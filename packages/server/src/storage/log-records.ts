@@ -5,11 +5,11 @@ import { sql, type Transaction } from '../database/transaction.ts';
 import { expiryClock } from './expiry-clock.ts';
 import { lockTraces } from './traces.ts';
 
-/** A log record of a span, or a finding in one of its events. */
+/** A log record of a span, or a finding in an event of a span, ready to be stored. */
 export interface KeptLogRecord {
   traceId: string;
   spanId: string;
-  /** Hex. A repeated record has the same digest. */
+  /** The digest of its kind, time and document, hex. A repeated record has the same digest. */
   sha256: string;
   kind: LogKind;
   /** Microseconds since 1970; null when not sent. */
@@ -22,7 +22,7 @@ export interface KeptLogRecord {
   document: string;
 }
 
-/** The largest number of records of a workspace that wait for their trace. */
+/** The largest number of records of a workspace that wait for their traces. Records beyond it are rejected (otlp/write-log-records.ts). */
 export const WAITING_MAX = 10_000;
 
 const KNOWN = sql<{ trace_id: string }>(
@@ -31,7 +31,7 @@ const KNOWN = sql<{ trace_id: string }>(
      SELECT FROM countersign.traces AS t WHERE t.tenant_id = $1 AND t.trace_id = input.trace_id ${FENCE}) AS known`,
 );
 
-/** Returns which of the given trace_ids belong to stored traces. */
+/** Those of the given trace_ids that belong to stored traces. */
 export const findKnownTraceIds = async (tx: Transaction, traceIds: readonly string[]): Promise<Set<string>> =>
   new Set((await tx.run(KNOWN, [tx.tenantId, textArray(traceIds)])).map(({ trace_id }) => trace_id));
 
@@ -41,7 +41,7 @@ const COUNT_WAITING = sql<{ waiting: number }>(
      SELECT FROM countersign.log_records WHERE tenant_id = $1 AND NOT joined LIMIT ${WAITING_MAX}) AS counted`,
 );
 
-/** The number of records that wait for their trace, counted up to WAITING_MAX. */
+/** The number of records that wait for their traces, counted up to WAITING_MAX. */
 export const countWaiting = async (tx: Transaction): Promise<number> => (await tx.run(COUNT_WAITING, [tx.tenantId]))[0]!.waiting;
 
 const INSERT = sql(
@@ -56,7 +56,7 @@ const INSERT = sql(
    ON CONFLICT DO NOTHING`,
 );
 
-/** Stores log records. Existing ones do not change. */
+/** Stores log records. A record is joined if its trace is stored; otherwise it waits for the trace. A repeated record is ignored. */
 export function insertLogRecords(tx: Transaction, records: readonly KeptLogRecord[]): void {
   if (records.length === 0) return;
   tx.send(INSERT, [
@@ -83,7 +83,7 @@ const markFailing = (traceIds: string): string =>
 
 const MARK = sql('mark_failing_traces', markFailing('SELECT trace_id FROM unnest($2::text[]) AS sent (trace_id)'));
 
-/** Marks these traces as having an error, if they are stored. */
+/** Marks the stored ones of these traces as having an error. */
 export function markFailingTraces(tx: Transaction, traceIds: readonly string[]): void {
   tx.send(MARK, [tx.tenantId, textArray(traceIds)]);
 }
@@ -99,7 +99,7 @@ const JOIN = sql(
    ${markFailing(`SELECT DISTINCT trace_id FROM joined WHERE kind = 'exception'`)}`,
 );
 
-/** Joins waiting records to these traces: they no longer wait, and an exception among them marks its trace. */
+/** Joins waiting records to these traces: the records stop waiting, and traces with an exception record are marked as having an error. */
 export function joinLogRecords(tx: Transaction, traceIds: readonly string[]): void {
   tx.send(JOIN, [tx.tenantId, textArray(traceIds)]);
 }
@@ -111,8 +111,8 @@ const JOINABLE = sql<{ trace_id: string }>(
 );
 
 /**
- * Joins records that wait for traces which are stored already. `POST /api/public/traces` does not join them, because its traces rarely
- * have log records.
+ * Joins the waiting records whose traces are stored. `POST /api/public/traces` does not join records, because its traces rarely have log
+ * records.
  */
 export async function joinRecordsOfStoredTraces(tx: Transaction): Promise<void> {
   const traceIds = (await tx.run(JOINABLE, [tx.tenantId])).map(({ trace_id }) => trace_id);
@@ -131,6 +131,6 @@ const DELETE_WAITING = sql<{ trace_id: string }>(
    RETURNING l.trace_id`,
 );
 
-/** Deletes up to 5,000 records whose trace did not arrive within 24 hours; returns their number. */
+/** Deletes up to 5,000 records whose traces did not arrive within 24 hours, and returns their number. */
 export const deleteWaitingLogRecords = async (tx: Transaction): Promise<number> =>
   (await tx.run(DELETE_WAITING, [tx.tenantId, ...tx.clock.expiryBounds()])).length;

@@ -27,11 +27,11 @@ export const MEMBERSHIPS: SealedTable<SealedMembership> = {
 
 const COLUMNS = sealedColumns(MEMBERSHIPS, 'm');
 
-/** The role that a raw row grants a person in the transaction's tenant; undefined if its seal is invalid. */
+/** The role of a person in the transaction's tenant by a raw row; undefined if the seal of the row is invalid. */
 export const roleIn = (tx: Transaction, raw: RawRow, personId: string): Role | undefined =>
   tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw, { personId })?.role;
 
-/** A member as shown to the workspace. */
+/** A member as shown to other members. */
 export interface ListedMember {
   personId: string;
   email: string;
@@ -47,7 +47,7 @@ const LIST = sql<RawRow>(
     WHERE m.tenant_id = $1 ORDER BY p.name, p.email`,
 );
 
-/** The tenant's members, by name. Members with an invalid seal are omitted, because they have no access. */
+/** The tenant's members, by name. A member whose membership or person has an invalid seal is omitted, because they have no access. */
 export async function listMembers(tx: Transaction): Promise<ListedMember[]> {
   const rows = await tx.run(LIST, [tx.tenantId]);
   return rows.flatMap((raw) => {
@@ -65,8 +65,8 @@ const FIND_ROLE = sql<RawRow>(
 );
 
 /**
- * A person's role in the tenant; undefined for a non-member, or if the seal is invalid. It cannot change while the head of the audit log is
- * locked.
+ * A person's role in the tenant; undefined for a non-member, or if the seal is invalid. The role cannot change while the head of the audit
+ * log is locked.
  */
 export const findRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
   const [raw] = await tx.run(FIND_ROLE, [tx.tenantId, personId]);
@@ -78,7 +78,7 @@ const LOCK_ROLE = sql<RawRow>(
   `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.person_id = $2 FOR SHARE`,
 );
 
-/** The same, and locks the membership until this transaction ends. */
+/** Like `findRole`, and prevents changes of the membership until the transaction ends. */
 export const lockRole = async (tx: Transaction, personId: string): Promise<Role | undefined> => {
   const [raw] = await tx.run(LOCK_ROLE, [tx.tenantId, personId]);
   return raw === undefined ? undefined : roleIn(tx, raw, personId);
@@ -89,7 +89,7 @@ const ADMINS = sql<RawRow>(
   `SELECT ${COLUMNS} FROM countersign.memberships AS m WHERE m.tenant_id = $1 AND m.role = 'admin'`,
 );
 
-/** The number of admins of the tenant, counting only rows with a valid seal. */
+/** The number of admins of the tenant whose memberships have a valid seal. */
 export async function countAdmins(tx: Transaction): Promise<number> {
   const rows = await tx.run(ADMINS, [tx.tenantId]);
   const admins = rows.flatMap((raw) => tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw) ?? []);
@@ -102,7 +102,7 @@ const INSERT = sql<{ role: Role }>(
        ON CONFLICT DO NOTHING RETURNING role`,
 );
 
-/** Adds a member; false if the person is one already. */
+/** Adds a member; false if the person is a member already. */
 export const insertMembership = async (tx: Transaction, personId: string, role: Role): Promise<boolean> => {
   const joinedAt = sealedInstant(tx.clock.now());
   const seal = tx.seals.ofRow(MEMBERSHIPS, tx.tenantId, { personId, role, joinedAt });
@@ -118,7 +118,7 @@ const CHANGE_ROLE = sql(
   `UPDATE countersign.memberships SET role = $3, seal = $4 WHERE tenant_id = $1 AND person_id = $2`,
 );
 
-/** Changes the role of a member. @throws BrokenSealError if the row was changed outside the server. */
+/** Changes the role of a member. @throws BrokenSealError if the row is missing or was changed outside the server. */
 export async function changeRoleOf(tx: Transaction, personId: string, role: Role): Promise<void> {
   const [raw] = await tx.run(LOCK, [tx.tenantId, personId]);
   const membership = raw === undefined ? undefined : tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw, { personId });
@@ -146,7 +146,10 @@ const OF_PERSON = sql<RawRow & { workspaceId: string }>(
     WHERE m.person_id = $1 ORDER BY t.name, t.id`,
 );
 
-/** Workspace and role in a raw row; undefined if the membership's seal is invalid. If the workspace's is invalid, the name is its ID. */
+/**
+ * The workspace and the role in a raw row; undefined if the seal of the membership is invalid. If the seal of the workspace is invalid, its
+ * name is its ID.
+ */
 function workspaceIn(
   seals: Seals,
   { workspaceId, ...raw }: RawRow & { workspaceId: string },
@@ -156,17 +159,20 @@ function workspaceIn(
   return membership && { workspaceId, workspaceName: tenantIn(seals, raw, workspaceId).name, role: membership.role };
 }
 
-/** The workspaces that the transaction's person belongs to, by name. Row-level security lets a person see these, and only these. */
+/** The workspaces of the transaction's person, by name. Row-level security shows no other memberships in this transaction. */
 export const membershipsOf = async (tx: PersonTransaction): Promise<PersonWorkspace[]> =>
   (await tx.run(OF_PERSON, [tx.personId])).flatMap((raw) => workspaceIn(tx.seals, raw, tx.personId) ?? []);
 
 const SEE_PERSON = sql('see_person', `SELECT set_config('countersign.person_id', $1, true)`);
 
-/** The workspaces of a person, read in a tenant's transaction. Row-level security allows these rows for this statement only. */
+/**
+ * The workspaces of a person, read in a tenant's transaction. Memberships with an invalid seal are omitted. Row-level security shows the
+ * person's memberships only to the statement that reads them.
+ */
 export const workspacesOf = async (tx: Transaction, personId: string): Promise<PersonWorkspace[]> =>
   (await verifiedWorkspacesOf(tx, personId)).flatMap((workspace) => workspace ?? []);
 
-/** The same. @throws BrokenSealError if a membership was changed outside the server, because the list would be incomplete. */
+/** Like `workspacesOf`. @throws BrokenSealError if a membership was changed outside the server: the list would be incomplete. */
 export async function allWorkspacesOf(tx: Transaction, personId: string): Promise<PersonWorkspace[]> {
   const found = await verifiedWorkspacesOf(tx, personId);
   return found.map((workspace) => {

@@ -5,7 +5,7 @@ import { int4Array, uuidArray } from '../database/binary-array.ts';
 import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** Sums over the merged spans of a trace. A sum is null if no span reports its value. Token sums are text: they may exceed 2^53-1. */
+/** Sums over the merged spans of a trace. A sum is null if no span reports its value. Token sums are text, as they may exceed 2^53-1. */
 export interface SpanSums {
   trace: string;
   spanCount: number;
@@ -19,7 +19,7 @@ export interface SpanSums {
 export interface MergedSubmission {
   /** `traces.id`. */
   trace: string;
-  /** Its number. */
+  /** The number of the submission in its trace. */
   number: number;
 }
 
@@ -27,11 +27,11 @@ const USAGE = ['prompt_tokens', 'completion_tokens', 'total_tokens', 'cost_usd']
 const USAGE_COLUMNS = USAGE.join(', ');
 const SUM_COLUMNS = USAGE.flatMap((member) => [member, `${member}_reported`]).join(', ');
 
-/** SQL for the traces in $2 that have no sums yet. The fence makes PostgreSQL find them before it reads their spans. */
+/** SQL for those traces in $2 that have no sums yet. The fence makes PostgreSQL find these traces before it reads their spans. */
 const UNMERGED = `(SELECT input.trace FROM unnest($2::uuid[]) AS input (trace)
   WHERE NOT EXISTS (SELECT FROM countersign.merged_traces AS m WHERE m.tenant_id = $1 AND m.trace = input.trace) ${FENCE}) AS input`;
 
-// Each INSERT takes its tenant from a row, and not from a parameter, so that Citus runs it where the rows are
+// Each INSERT reads its tenant from a row, and not from a parameter, so that Citus runs it on the node that has the rows
 // (database/citus-statements.ts).
 const INITIALIZE_SPANS = sql(
   'carry_merged_spans',
@@ -55,8 +55,8 @@ const INITIALIZE_SUMS = sql(
 );
 
 /**
- * Stores the spans of these traces as rows with their sums, unless that was done before. A trace needs them from its second submission on.
- * Call it before the next submission is inserted.
+ * Stores the spans of these traces as rows, and the sums over them, unless that was done before. A trace needs both from its second
+ * submission on. Call it before the next submission is inserted.
  */
 export function initializeMergedSpans(tx: Transaction, traces: readonly string[]): void {
   if (traces.length === 0) return;
@@ -111,8 +111,8 @@ const STORE = sql(
 );
 
 /**
- * Merges the spans of stored submissions into their traces, and returns the sums of each merged trace. The sums are changed first, by the
- * difference to the stored spans. The caller has locked the traces.
+ * Merges the spans of stored submissions into their traces, and returns the new sums of each trace. First the sums are changed by the
+ * difference between the new spans and the spans that they replace. The caller has locked the traces, and initialized them.
  */
 export function mergeSpans(tx: Transaction, submissions: readonly MergedSubmission[]): Promise<SpanSums[]> {
   const values = [
@@ -126,8 +126,9 @@ export function mergeSpans(tx: Transaction, submissions: readonly MergedSubmissi
 }
 
 /**
- * SQL for the SHA-256 over the stored steps of a trace in the order of their IDs; null if there are none. `digestOfSpans` computes
- * the same, so that the stored steps can be compared without reading them.
+ * SQL for the SHA-256, in hex, over the stored spans of a trace in the order of their IDs; null if there are none. `digestOfSpans` computes
+ * the same, so that the stored spans can be compared without reading them.
+ * @param trace SQL for `traces.id`.
  */
 export const digestOfStoredSpans = (trace: string): string =>
   `(SELECT encode(sha256(convert_to(string_agg(concat(octet_length(m.span_id), ' ', m.span_id, ' ', m.submission, ' ',
@@ -138,7 +139,7 @@ const USAGE_TEXTS = USAGE.map(
   (member) => `coalesce(${member === 'cost_usd' ? `trim_scale(m.${member})` : `m.${member}`}::text, '-')`,
 );
 
-/** The same digest over steps in memory. */
+/** The digest of `digestOfStoredSpans` over spans in memory, by their IDs. */
 export function digestOfSpans(spans: ReadonlyMap<string, MergedSpan>): string | null {
   if (spans.size === 0) return null;
   const lines = [...spans].map(([spanId, span]) => {
@@ -151,7 +152,7 @@ export function digestOfSpans(spans: ReadonlyMap<string, MergedSpan>): string | 
   return hash('sha256', ordered.join('\n'), 'hex');
 }
 
-/** SQL that is true if a trace has the sums over its stored steps, or has one submission and no sums. */
+/** SQL that is true if the stored sums of a trace are those of its stored spans, or if it has one submission and no stored sums. */
 export const hasSumsOfSpans = (trace: string, submissionCount: string): string =>
   `coalesce((SELECT (s.span_count, ${USAGE.map((member) => `s.${member}, s.${member}_reported`).join(', ')}) = (
       SELECT count(*), ${USAGE.map((member) => `coalesce(sum(m.${member}), 0), count(m.${member})`).join(', ')}

@@ -3,10 +3,10 @@ import { v7 as uuidV7 } from 'uuid';
 
 const ID_BYTES = 16;
 
-/** Random bytes generated in advance: calling the generator for each ID would take most of the time. Each byte is used once. */
+/** Random bytes that are generated in advance, because one call of the generator takes longer than the rest of `newId`. */
 const bytes = Buffer.allocUnsafeSlow(256 * ID_BYTES);
 let used = bytes.length;
-/** After a larger step back of the clock than this, IDs use the new time. Half the tolerance of time ranges (storage/portal/id-time.ts). */
+/** The largest step back of the clock that IDs do not follow. It is half the tolerance of time ranges (storage/portal/id-time.ts). */
 const BACKWARD_STEP_MS = 30_000;
 let last = { msecs: 0, seq: 0 };
 
@@ -22,8 +22,8 @@ export function newId(): string {
   const random = bytes.subarray(used, used + ID_BYTES);
   used += ID_BYTES;
   const msecs = Date.now();
-  // Within a millisecond, and after a small step back of the clock, the sequence number is incremented, and after its maximum the time.
-  // After a larger step back, IDs use the new time. Otherwise a query for a time range would miss rows with later IDs.
+  // Within a millisecond, and after a small step back of the clock, the sequence number is incremented. After its maximum, the time is
+  // incremented. After a larger step back, IDs use the new time: otherwise a query for a time range would miss rows with later IDs.
   if (msecs > last.msecs || msecs < last.msecs - BACKWARD_STEP_MS) last = { msecs, seq: random.readUInt32BE(6) >>> 1 };
   else if (last.seq === 0xffff_ffff) last = { msecs: last.msecs + 1, seq: 0 };
   else last.seq += 1;

@@ -9,10 +9,10 @@ import { expiryClock } from './expiry-clock.ts';
 import { PEOPLE } from './people.ts';
 import { TENANTS, tenantIn } from './tenants.ts';
 
-/** What a one-time link grants: its purpose, and for whom and where. */
+/** What a one-time link grants: its purpose, its workspace and its person. */
 export interface LinkGrant {
   purpose: LinkPurpose;
-  /** null for the set-up of the instance, and for links about a person only. */
+  /** Null for the set-up of the instance, and for links about a person only. */
   workspaceId: string | null;
   personId: string | null;
   email: string | null;
@@ -23,7 +23,7 @@ export interface LinkGrant {
 export interface NewLinkRow extends LinkGrant {
   id: string;
   tokenSha256: Buffer;
-  /** `operator`, or `user:<id>`. */
+  /** Who made the link: `operator`, or `user:<ID of a person>`. */
   madeBy: string;
   /** Lifetime in seconds. */
   seconds: number;
@@ -66,7 +66,7 @@ const INSERT = sql(
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 );
 
-/** Stores a new link. Returns the time of its expiry. */
+/** Stores a new link. Returns the time when it expires. */
 export async function insertLink(tx: Statements, { seconds, ...link }: NewLinkRow): Promise<string> {
   const now = tx.clock.now();
   const [createdAt, expiresAt] = [sealedInstant(now), sealedInstant(new Date(now.getTime() + seconds * 1000))];
@@ -76,14 +76,17 @@ export async function insertLink(tx: Statements, { seconds, ...link }: NewLinkRo
   return shownInstant(expiresAt);
 }
 
-/** A usable link, with the facts that its holder may see. */
+/** A link that can still be used, with what its holder may see. */
 export interface LiveLink extends LinkGrant {
   id: string;
   workspaceName: string | null;
   expiresAt: string;
 }
 
-/** The link with a token's hash, if it can still be used. Across tenants, because its holder is not signed in. */
+/**
+ * The link with the hash of a token; undefined if it was used, has expired, or its seal or that of its person is invalid. Across tenants,
+ * because its holder is not signed in. The name of a workspace with an invalid seal is its ID.
+ */
 export async function findLink(pool: Pool, tokenSha256: Buffer): Promise<LiveLink | undefined> {
   const [clock, seals] = [clockOf(pool), requireSeals(pool)];
   const { rows } = await pool.query<RawRow>({
@@ -111,7 +114,7 @@ const USE = sql<{ id: string }>(
   `DELETE FROM countersign.one_time_links WHERE token_sha256 = $1 AND expires_at > ${expiryClock(2)} RETURNING id`,
 );
 
-/** Deletes a link when it is used; false if it is gone or expired. Of two concurrent calls only one succeeds. */
+/** Deletes a link when it is used; false if it was deleted before, or has expired. Of two concurrent calls only one succeeds. */
 export const useLink = async (tx: Statements, tokenSha256: Buffer): Promise<boolean> =>
   (await tx.run(USE, [tokenSha256, ...tx.clock.expiryBounds()])).length === 1;
 
@@ -120,7 +123,7 @@ const VOID_SET_UP = sql(
   `DELETE FROM countersign.one_time_links WHERE purpose = 'set_up' AND tenant_id IS NULL`,
 );
 
-/** Deletes every link for the set-up of the instance, because it is done. */
+/** Deletes every link for the set-up of the instance, because the instance is set up. */
 export const voidSetUpLinks = (tx: Statements): Promise<unknown> => tx.run(VOID_SET_UP, []);
 
 /** A pending invitation. */
@@ -139,7 +142,7 @@ const LIST_INVITATIONS = sql<RawRow>(
     WHERE l.tenant_id = $1 AND l.purpose = 'invitation' AND l.expires_at > ${expiryClock(2)} ORDER BY l.created_at DESC, l.id`,
 );
 
-/** The pending invitations of the tenant, newest first. Those with an invalid seal are omitted. */
+/** The pending invitations of the tenant, newest first. Invitations with an invalid seal are omitted. */
 export async function listInvitations(tx: Transaction): Promise<ListedInvitation[]> {
   const rows = await tx.run(LIST_INVITATIONS, [tx.tenantId, ...tx.clock.expiryBounds()]);
   return rows.flatMap((raw) => {
@@ -160,7 +163,7 @@ const WITHDRAW = sql<{ id: string }>(
   'DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND id = $2 RETURNING id',
 );
 
-/** Deletes an invitation of the tenant and returns its role; undefined if no pending one has this ID, or its seal is invalid. */
+/** Deletes an invitation of the tenant, and returns its role. Undefined if no pending invitation has this ID, or its seal is invalid. */
 export async function withdrawInvitation(tx: Transaction, id: string): Promise<Role | undefined> {
   const [raw] = await tx.run(FIND_INVITATION, [tx.tenantId, id, ...tx.clock.expiryBounds()]);
   const link = raw && tx.seals.openRow(ONE_TIME_LINKS, '', raw, { id, workspaceId: tx.tenantId });
@@ -173,7 +176,7 @@ const VOID_INVITATIONS = sql(
   `DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND purpose = 'invitation' AND email = $2`,
 );
 
-/** Deletes the tenant's invitations for an address, because a newer one replaces them, or one was accepted. */
+/** Deletes the tenant's invitations for an e-mail address, because a new invitation replaces them, or the person has joined. */
 export const voidInvitations = (tx: Transaction, email: string): Promise<unknown> =>
   tx.run(VOID_INVITATIONS, [tx.tenantId, email]);
 
@@ -183,22 +186,23 @@ const VOID_MADE_BY = sql(
 );
 
 /**
- * Deletes the links that a person has created in the tenant. They are no longer an admin, and must not return through such a link. Their
- * links that reset passwords are deleted in all tenants, because a password gives access to this tenant too.
+ * Deletes the links that a former admin has made in the tenant, so that the person cannot return through such a link. The person's links
+ * that reset passwords are deleted in all tenants, because a password gives access to this tenant too.
+ * @param madeBy `user:<ID of the person>`.
  */
 export const voidLinksMadeBy = (tx: Transaction, madeBy: string): Promise<unknown> => tx.run(VOID_MADE_BY, [tx.tenantId, madeBy]);
 
 const VOID_OF_PERSON = sql('void_links_of_person', `DELETE FROM countersign.one_time_links WHERE person_id = $1`);
 
-/** Deletes the links that reset a person's password or sign them in, after the password or their workspaces have changed. */
+/** Deletes all links about a person, because the person's password or workspaces have changed. */
 export const voidLinksOf = (tx: Statements, personId: string): Promise<unknown> => tx.run(VOID_OF_PERSON, [personId]);
 
-/** Number of the advisory lock of `lockSetUp`: the bytes of 'CSSTUP'. */
+/** The number of the advisory lock of `lockSetUp`: the bytes of 'CSSTUP'. */
 const SET_UP_LOCK = 0x43_53_53_54_55_50;
 
 const LOCK_SET_UP = sql('lock_set_up', `SELECT pg_advisory_xact_lock($1)`);
 
-/** Serializes the set-up of the instance. Two set-up links are two rows, so a row lock is not enough. */
+/** Locks the set-up of the instance until the transaction ends. Two set-up links are two rows, so a row lock is not enough. */
 export const lockSetUp = (tx: Statements): Promise<unknown> => tx.run(LOCK_SET_UP, [SET_UP_LOCK]);
 
 /** Deletes expired links. */

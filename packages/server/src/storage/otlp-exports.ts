@@ -2,7 +2,7 @@ import { boolArray, byteaArray, textArray, uuidArray } from '../database/binary-
 import { sql, type Transaction } from '../database/transaction.ts';
 import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
-/** An OpenTelemetry export as received. */
+/** An OpenTelemetry export, ready to be stored. */
 export interface StoredExport {
   id: string;
   signal: string;
@@ -10,7 +10,7 @@ export interface StoredExport {
   mediaType: string;
   isRedacted: boolean;
   body: Buffer;
-  /** Where the body is stored; null if in the row. */
+  /** The place of the body in a segment; null if the body is stored in the row. */
   place: DocumentPlace | null;
 }
 
@@ -22,7 +22,7 @@ const INSERT = sql(
        AS sent (id, signal, recorded_by, media_type, redacted, body, ${PLACE_COLUMNS})`,
 );
 
-/** Stores the bodies of exports. */
+/** Stores exports with their bodies. Bodies in segments are stored by `insertSegments`. */
 export function insertExports(tx: Transaction, exports: readonly StoredExport[]): void {
   tx.send(INSERT, [
     tx.tenantId,

@@ -5,20 +5,20 @@ import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInsta
 import { requireSeals, type Seals } from '../database/seals.ts';
 import { inPersonTransaction, type Statements, sql } from '../database/transaction.ts';
 
-/** A person, without the facts for signing in. */
+/** A person, without the password. */
 export interface Person {
   id: string;
-  /** Normalized for comparison: case is ignored. */
+  /** Normalized for comparison: NFC, in lower case. */
   email: string;
   name: string;
   hasPassword: boolean;
 }
 
-/** A person with their password hash. */
+/** A person with the hash of their password. */
 export interface Account extends Person {
-  /** argon2id in PHC string form; null for a person who has never set one. */
+  /** The argon2id hash of the password as a PHC string; null for a person who has never set a password. */
   password: string | null;
-  /** When the password was set, with microseconds. It shows whether a checked password is still the current one. */
+  /** When the password was set, UTC with microseconds. It shows whether a checked password is still the current one. */
   passwordChangedAt: string | null;
 }
 
@@ -53,7 +53,7 @@ function accountIn(seals: Seals, [raw]: readonly RawRow[], expected: Partial<Sea
   return person === undefined ? undefined : { ...person, hasPassword: person.password !== null };
 }
 
-/** The account of a normalized e-mail address. An account with an invalid seal is ignored. */
+/** The account of a normalized e-mail address; undefined if there is none, or its seal is invalid. */
 export async function findAccount(pool: Pool, email: string): Promise<Account | undefined> {
   const { rows } = await pool.query<RawRow>({ name: 'find_account', text: `${ACCOUNT} WHERE p.email = $1`, values: [email] });
   return accountIn(requireSeals(pool), rows, { email });
@@ -61,13 +61,13 @@ export async function findAccount(pool: Pool, email: string): Promise<Account | 
 
 const BY_EMAIL = sql<RawRow>('account_by_email', `${ACCOUNT} WHERE p.email = $1`);
 
-/** The same inside a transaction. */
+/** Like `findAccount`, in a transaction. */
 export const accountOf = async (tx: Statements, email: string): Promise<Account | undefined> =>
   accountIn(tx.seals, await tx.run(BY_EMAIL, [email]), { email });
 
 const LOCK = sql<RawRow>('lock_account', `${ACCOUNT} WHERE p.id = $1 FOR UPDATE`);
 
-/** Locks an account. A concurrent sign-in waits and then reads the new state. */
+/** Locks and returns an account; undefined if its seal is invalid. A concurrent sign-in waits, and then reads the new state. */
 export const lockAccount = async (tx: Statements, personId: string): Promise<Account | undefined> =>
   accountIn(tx.seals, await tx.run(LOCK, [personId]), { id: personId });
 
@@ -83,7 +83,7 @@ const INSERT = sql<{ id: string }>(
        ON CONFLICT (email) DO NOTHING RETURNING id`,
 );
 
-/** Stores a new person; false if the address was registered concurrently. */
+/** Stores a new person; false if the e-mail address is registered already. */
 export async function insertPerson(
   tx: Statements,
   { id, email, name, password }: Pick<Account, 'id' | 'email' | 'name' | 'password'>,
@@ -98,6 +98,7 @@ const UPDATE = sql(
   `UPDATE countersign.people SET name = $2, password = $3, password_changed_at = $4, seal = $5 WHERE id = $1`,
 );
 
+/** Locks and changes a person. @throws BrokenSealError if the row is missing or was changed outside the server. */
 async function changePerson(tx: Statements, personId: string, change: (person: Account) => Partial<SealedPerson>): Promise<void> {
   const person = await lockAccount(tx, personId);
   if (person === undefined) throw new BrokenSealError('people');
@@ -106,31 +107,34 @@ async function changePerson(tx: Statements, personId: string, change: (person: A
   await tx.run(UPDATE, [personId, name, password, passwordChangedAt, tx.seals.ofRow(PEOPLE, '', changed)]);
 }
 
-/** Sets a person's password. Their sessions are ended separately: `deleteSessionsOf`. */
+/** Sets the hash of a person's password. Does not end their sessions: see `deleteSessionsOf`. @throws BrokenSealError as changePerson. */
 export const setPassword = (tx: Statements, personId: string, password: string): Promise<void> =>
   changePerson(tx, personId, ({ passwordChangedAt }) => ({
     password,
     passwordChangedAt: laterThan(passwordChangedAt, tx.clock.now()),
   }));
 
-/** A new time for a changed password. It differs from the old one even if the clock was set back. */
+/** The time for a changed password. It is later than the previous one, even if the clock was set back. */
 function laterThan(before: string | null, now: Date): string {
   const at = sealedInstant(now);
   if (before === null || at > before) return at;
   return sealedInstant(new Date(Date.parse(shownInstant(before)) + 1));
 }
 
-/** Stores a new hash of the same password with another cost, unless the password was changed concurrently. */
+/**
+ * Replaces the hash `from` by a hash of the same password with another cost, unless the password was changed concurrently.
+ * @throws BrokenSealError as changePerson.
+ */
 export const replaceHash = (pool: Pool, personId: string, from: string, to: string): Promise<void> =>
   inPersonTransaction(pool, personId, (tx) =>
     changePerson(tx, personId, ({ password }) => ({ password: password === from ? to : password })),
   );
 
-/** Renames a person. */
+/** Renames a person. @throws BrokenSealError as changePerson. */
 export const renamePerson = (tx: Statements, personId: string, name: string): Promise<void> =>
   changePerson(tx, personId, () => ({ name }));
 
-/** Whether a person with a password exists. Until then, the instance is not set up. */
+/** Whether the instance is set up: a person with a password exists. */
 export async function isSetUp(pool: Pool): Promise<boolean> {
   const { rows } = await pool.query<{ found: boolean }>(
     `SELECT EXISTS (SELECT 1 FROM countersign.people WHERE password IS NOT NULL) AS found`,

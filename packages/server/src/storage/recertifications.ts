@@ -6,11 +6,11 @@ const OPEN = sql(
    SELECT tenant_id, id, agent_id, opened_at, seq FROM countersign.incidents WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** Opens the re-certification of an incident. It can be closed on a passing evaluation that was recorded after the incident was opened. */
+/** Opens the re-certification of an incident. A passing evaluation that was recorded after the opening of the incident can close it. */
 export const openRecertification = (tx: Transaction, incidentId: string): Promise<unknown> =>
   tx.run(OPEN, [tx.tenantId, incidentId]);
 
-/** Who closes the open re-certifications of an agent, and why. */
+/** Who closes the open re-certifications of an agent, when and why, and the evaluation that permits it. */
 export interface Closure {
   agentId: string;
   evaluationId: string;

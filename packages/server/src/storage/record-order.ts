@@ -6,8 +6,8 @@ const TAKE = sql<{ number: number }>(
 );
 
 /**
- * Takes the next numbers of the order of evaluations, approvals and incidents, ascending. They are taken before the rows are inserted,
- * because Citus computes no sequence in an INSERT of several rows.
+ * Takes the next numbers from the sequence that numbers evaluations, approvals and incidents, ascending. They are taken before the rows are
+ * inserted, because Citus computes no sequence in an INSERT of several rows.
  */
 export const takeRecordNumbers = (tx: Transaction, count: number): Promise<number[]> =>
   ignoreRejection(tx.run(TAKE, [count]).then((rows) => rows.map(({ number }) => number)));

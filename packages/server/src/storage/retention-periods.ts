@@ -3,7 +3,7 @@ import { BrokenSealError } from '../database/broken-seals.ts';
 import { type RawRow, type SealedTable, sealedColumns, sealedInstant, shownInstant } from '../database/sealed-table.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** A stored period. Numbers are sealed as text. */
+/** The sealed columns of a retention period. Numbers are sealed as text. */
 interface PeriodRow {
   number: string;
   since: string;
@@ -40,7 +40,7 @@ const NEWEST_CHANGE = sql<{ seq: number }>(
 
 /**
  * The retention periods of the workspace, oldest first.
- * @throws BrokenSealError if a row was changed, added or removed outside the server. Then nothing may be dropped.
+ * @throws BrokenSealError if a row was changed, added or removed outside the server. In that case nothing may be dropped.
  */
 export async function readRetentionPeriods(tx: Transaction): Promise<RetentionPeriod[]> {
   const [raw, changes] = await Promise.all([tx.run(LIST, [tx.tenantId]), tx.run(NEWEST_CHANGE, [tx.tenantId])]);
@@ -61,7 +61,11 @@ const INSERT = sql(
    VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 );
 
-/** Adds a period. @param entrySeq the number of its entry in the audit ledger. */
+/**
+ * Adds a retention period.
+ * @param number its position among the periods of the workspace, from 1.
+ * @param entrySeq the number of its entry in the audit ledger.
+ */
 export function insertRetentionPeriod(tx: Transaction, number: number, period: RetentionPeriod, entrySeq: number): void {
   const since = sealedInstant(new Date(period.since));
   const text = (days: number | null) => days?.toString() ?? null;

@@ -1,15 +1,15 @@
 import { textArray, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** The last day that `retention_until` can name. */
+/** The latest day that `retention_until` can have. */
 const LAST_DAY = '9999-12-31';
 
 /**
  * SQL that is true for a run that must be kept, because one of these names it: an evaluation, an incident, or an audit entry whose
- * `retention_until` has not passed. In canonical JSON the last member of this name is that of the entry itself. Others can only be in
- * `metadata`, which comes before it.
+ * `retention_until` is today or later. In the canonical JSON of an entry, the last member of this name is that of the entry itself: other
+ * members of this name can only be in `metadata`, which comes before it.
  * @param traceId SQL for the trace_id of the run.
- * @param today parameter with the current day, `YYYY-MM-DD`.
+ * @param today the parameter with the current day, `YYYY-MM-DD`.
  */
 export const isHeld = (traceId: string, today: string): string =>
   `(EXISTS (SELECT FROM countersign.evaluated_runs AS e WHERE e.tenant_id = $1 AND e.trace_id = ${traceId})
@@ -21,7 +21,7 @@ export const isHeld = (traceId: string, today: string): string =>
 
 const IS_HELD = sql<{ held: boolean }>('is_run_held', `SELECT ${isHeld('$2::text', '$3')} AS held`);
 
-/** Whether something names a run, so that it must be kept. @param today `YYYY-MM-DD`. */
+/** Whether a run must be kept, as `isHeld` defines it. @param today `YYYY-MM-DD`. */
 export const isRunHeld = async (tx: Transaction, traceId: string, today: string): Promise<boolean> =>
   (await tx.run(IS_HELD, [tx.tenantId, traceId, today]))[0]!.held;
 

@@ -2,13 +2,13 @@ import type { RunSource } from '@countersign/core/portal/run-facts';
 import { uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** The searchable ids of a run: its id and trace_id; for a telemetry submission the trace_ids of its events, in order. */
+/** A run with its trace_ids: the only one of a trace, or those of the events of a telemetry request, in order. */
 export interface SearchedRun {
   id: string;
   traceIds: readonly string[];
 }
 
-/** Separators of runs, and of events of a run, in the text of a segment. A trace_id has no control characters. */
+/** The separators between runs, and between events of a run, in the text of a segment. A trace_id has no control characters. */
 const [RUN_END, EVENT_END] = ['\x1d', '\n'];
 
 const INSERT = sql(
@@ -18,8 +18,8 @@ const INSERT = sql(
 );
 
 /**
- * Adds new runs to the index by trace_id, as one segment. Call it once for each source in the transaction that stores the runs, so that
- * every run is in exactly one segment.
+ * Adds new runs to the index of trace_ids, as one segment. Call it once in the transaction that stores the runs, so that every run is in
+ * exactly one segment.
  */
 export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly SearchedRun[]): void {
   if (runs.length === 0) return;
@@ -30,11 +30,13 @@ export function insertRunIds(tx: Transaction, source: RunSource, runs: readonly 
   });
 }
 
-/** The columns of a segment. The lowest and the highest of its runs follow from them. */
+/** The columns of a segment. Its lowest and its highest run are computed from them. */
 interface SegmentColumns {
+  /** The IDs of traces, or of telemetry requests. */
   runs: readonly string[];
   /** The number of lines in `traceIds`: one for each trace, and one for each event of a telemetry request. */
   runCount: number;
+  /** The trace_ids of the runs in the order of `runs`, with the separators RUN_END and EVENT_END. */
   traceIds: string;
 }
 
@@ -47,8 +49,8 @@ function storeSegment(tx: Transaction, source: RunSource, { runs, runCount, trac
 /** The approximate `runCount` of a merged segment. */
 const MERGED_RUNS = 512;
 /**
- * A segment with a lower `runCount` is merged. At most half of MERGED_RUNS, so that only the last merged segment can be small again. The
- * condition of the index run_id_segments_small has the same number.
+ * A segment with a lower `runCount` is small, and is merged. This is at most half of MERGED_RUNS, so that only the last merged segment can
+ * be small again. The condition of the index run_id_segments_small has the same number.
  */
 const SMALL_RUNS = 256;
 /** The smallest number of small segments to merge. */
@@ -56,7 +58,7 @@ const MERGED_MIN = 16;
 /** The largest number of small segments that are merged in one transaction. */
 const MERGED_MAX = 1000;
 
-// Only segments that this statement deletes are merged. If two servers merge concurrently, the second one waits, and then skips the
+// Only segments that this statement deletes are merged. If two servers merge concurrently, the second one waits, and then skips those
 // segments that the first one has deleted.
 const TAKE_SMALL = sql<SegmentColumns & { lastRun: string }>(
   'take_small_run_id_segments',
@@ -68,7 +70,7 @@ const TAKE_SMALL = sql<SegmentColumns & { lastRun: string }>(
    RETURNING s.last_run AS "lastRun", s.run_count AS "runCount", s.runs, s.trace_ids AS "traceIds"`,
 );
 
-/** Merges small segments of one source into larger ones. Returns the number of merged ones; below MERGED_MAX if too few remain to merge. */
+/** Merges up to MERGED_MAX small segments of one source into larger ones. Returns how many small ones it merged. */
 async function mergeSegments(tx: Transaction, source: RunSource): Promise<number> {
   const taken = await tx.run(TAKE_SMALL, [tx.tenantId, source]);
   taken.sort((left, right) => (left.lastRun < right.lastRun ? -1 : 1));
@@ -89,7 +91,7 @@ async function mergeSegments(tx: Transaction, source: RunSource): Promise<number
   return taken.length;
 }
 
-/** Merges up to MERGED_MAX small segments of each source. Returns whether there may be more. */
+/** Merges up to MERGED_MAX small segments of each source. Returns whether more may remain to merge. */
 export async function mergeRunIdSegments(tx: Transaction): Promise<boolean> {
   const merged = await Promise.all([mergeSegments(tx, 'trace'), mergeSegments(tx, 'telemetry')]);
   return merged.some((count) => count === MERGED_MAX);
@@ -102,7 +104,7 @@ const TAKE = sql<Pick<SegmentColumns, 'runs' | 'traceIds'> & { lowered: string }
    RETURNING s.runs, s.trace_ids AS "traceIds", lower($6::text) AS lowered`,
 );
 
-/** Removes runs from the index. */
+/** Removes runs of one source from the index of trace_ids. */
 export async function removeRunIds(tx: Transaction, source: RunSource, runs: readonly string[]): Promise<void> {
   if (runs.length === 0) return;
   const removed = new Set(runs);
@@ -114,7 +116,7 @@ export async function removeRunIds(tx: Transaction, source: RunSource, runs: rea
     );
 }
 
-/** Removes a trace_id from the index of telemetry requests. It leaves an empty line, so that the other events keep their positions. */
+/** Removes a trace_id from these telemetry requests in the index. It leaves an empty line, so that the positions of other events stay. */
 export async function blankRunId(tx: Transaction, submissions: readonly string[], traceId: string): Promise<void> {
   if (submissions.length === 0) return;
   for (const segment of await tx.run(TAKE, [tx.tenantId, 'telemetry', ...rangeOf(submissions), traceId])) {
@@ -146,7 +148,7 @@ function storeRuns(tx: Transaction, source: RunSource, kept: readonly { run: str
   });
 }
 
-/** Runs as a parameter, and the lowest and the highest of them. */
+/** Runs as a parameter of type `uuid[]`, the lowest run, and the highest run. */
 function rangeOf(runs: readonly string[]): [Buffer, string, string] {
   const sorted = [...runs].sort();
   return [uuidArray(sorted), sorted[0]!, sorted.at(-1)!];

@@ -1,16 +1,17 @@
 import type pg from 'pg';
 
-/** One object of the schema and its required state. */
+/** One object of the schema and its state. */
 export interface SchemaFact {
   kind: 'table' | 'column' | 'constraint' | 'unique index' | 'trigger' | 'rule' | 'policy' | 'function';
-  /** `table`, `table.name`, or a function with its argument types. */
+  /** The name of a table; `TABLE.NAME` of an object of a table; or a function with its argument types. */
   name: string;
+  /** The properties of the object that are compared. */
   detail: string;
 }
 
 /**
- * Only columns whose text is the same in every supported version of PostgreSQL: names, codes, types, and a function's own source. The
- * condition of a policy is the one expression that is compared; parts of its text that versions write differently are removed.
+ * Reads only values whose text is the same in every supported version of PostgreSQL: names, codes, types, and the source of functions. The
+ * only expressions are the conditions of policies, without the spaces and parentheses that versions write differently.
  */
 const FACTS = `
 WITH ours AS (SELECT oid, relname, relkind, relpersistence, relrowsecurity, relforcerowsecurity FROM pg_catalog.pg_class
@@ -60,7 +61,7 @@ facts (kind, name, detail) AS (
 )
 SELECT kind, name, detail FROM facts ORDER BY kind COLLATE "C", name COLLATE "C"`;
 
-/** The current facts of the schema from the catalog of the database, in a fixed order. */
+/** Reads the facts of the schema `countersign` from the catalog of the database, by kind and name. */
 export async function readSchemaFacts(queryable: Pick<pg.Pool, 'query'>): Promise<SchemaFact[]> {
   const { rows } = await queryable.query<SchemaFact>(FACTS);
   return rows;

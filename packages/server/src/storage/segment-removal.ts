@@ -7,7 +7,7 @@ const LOCK = sql<Segment>(
   'SELECT id, bytes, compressed FROM countersign.document_segments WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) ORDER BY id FOR UPDATE',
 );
 
-/** Locks and returns the segments with these IDs, in the order of the IDs. */
+/** Locks and returns the existing segments with these IDs, by ID. */
 export const lockSegments = (tx: Transaction, ids: readonly string[]): Promise<Segment[]> =>
   tx.run(LOCK, [tx.tenantId, uuidArray(ids)]);
 
@@ -26,6 +26,6 @@ const REPLACE = sql(
   'UPDATE countersign.document_segments SET compressed = $3 WHERE tenant_id = $1 AND id = $2',
 );
 
-/** Replaces the compressed bytes of a segment. Their decompressed length must not change. */
+/** Replaces the compressed bytes of a segment. The length of the decompressed bytes must stay the same. */
 export const replaceSegment = (tx: Transaction, id: string, compressed: Buffer): void =>
   tx.send(REPLACE, [tx.tenantId, id, compressed]);

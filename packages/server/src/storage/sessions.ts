@@ -19,7 +19,7 @@ export interface LiveSession {
   email: string;
   name: string;
   hasPassword: boolean;
-  /** Whether its last use was recorded more than a minute ago. */
+  /** Whether its last recorded use is more than a minute ago. */
   needsTouch: boolean;
 }
 
@@ -49,7 +49,7 @@ export const SESSIONS: SealedTable<SealedSession> = {
 const LIVE = `${sealedColumns(SESSIONS, 's')}, ${sealedColumns(PEOPLE, 'p')},
   s.last_used_at < statement_timestamp() - interval '1 minute' AS "needsTouch"`;
 const FROM_LIVE = `FROM countersign.sessions AS s JOIN countersign.people AS p ON p.id = s.person_id`;
-/** SQL that is true for a session that has not expired. @param first number of the first of two parameters, as for `expiryClock`. */
+/** SQL that is true for a session that has not expired. @param first the number of the first parameter, as for `expiryClock`. */
 const isLive = (first: number): string => `s.expires_at > ${expiryClock(first)}`;
 
 /** The session in a row of `LIVE`; undefined if a seal is invalid, or if the session has expired by the server's clock. */
@@ -64,7 +64,10 @@ function liveIn({ seals, clock }: { seals: Seals; clock: Clock }, raw: RawRow | 
   return { sessionId, expiresAt: shownInstant(expiresAt), personId, email, name, hasPassword: password !== null, needsTouch };
 }
 
-/** The session with a token's hash. It is read for every request, so an ended session is refused on every server at once. */
+/**
+ * The active session with the hash of a token; undefined if there is none, or a seal is invalid. It is read for every request, so every
+ * server refuses an ended session at once.
+ */
 export async function findSession(pool: Pool, tokenSha256: Buffer): Promise<LiveSession | undefined> {
   const clock = clockOf(pool);
   const { rows } = await pool.query<RawRow>({
@@ -84,8 +87,8 @@ const FIND_IN_TENANT = sql<RawRow>(
 );
 
 /**
- * The same with the person's role in the tenant; null for a non-member, or if the seal of the membership is invalid.
- * @throws BrokenSealError for a member if the row of the tenant was changed outside the server: its name may be wrong.
+ * Like `findSession`, with the person's role in the tenant. The role is null for a non-member, or if the seal of the membership is invalid.
+ * @throws BrokenSealError for a member if the row of the tenant was changed outside the server, because its name may be wrong.
  */
 export async function findSessionInTenant(
   tx: Transaction,
@@ -125,7 +128,7 @@ const INSERT = sql(
    VALUES ($1, $2, $3, $4, $4, $5, $6, $7)`,
 );
 
-/** Creates a session in the transaction that authenticated the person. Returns the time of its end. */
+/** Creates a session in the transaction that authenticated the person. Returns the time when it expires. */
 export async function insertSession(tx: Statements, session: NewSessionRow): Promise<string> {
   const { sealed, values } = sealedSession(tx, session);
   await tx.run(INSERT, values);
@@ -144,8 +147,8 @@ function sealedSession(
 }
 
 /**
- * Creates a session after a sign-in with the password that was set at `passwordChangedAt`; false if it was changed since. The row of the
- * person is share-locked, so a change of the password either waits and then ends this session too, or is detected here.
+ * Creates a session after a sign-in with the password that was set at `passwordChangedAt`; false if the password was changed since then.
+ * The row of the person is share-locked, so a change of the password either waits and then ends this session too, or is detected here.
  */
 export async function insertSessionByPassword(
   pool: Pool,
@@ -178,7 +181,7 @@ const LIST = sql<RawRow & { lastUsedAt: string; userAgent: string | null }>(
      FROM countersign.sessions AS s WHERE s.person_id = $1 AND ${isLive(2)} ORDER BY s.created_at DESC, s.id`,
 );
 
-/** The active sessions of the person, newest first. */
+/** The active sessions of the transaction's person, newest first. Sessions with an invalid seal are omitted. */
 export async function listSessions(tx: PersonTransaction): Promise<ListedSession[]> {
   const rows = await tx.run(LIST, [tx.personId, ...tx.clock.expiryBounds()]);
   return rows.flatMap(({ lastUsedAt, userAgent, ...raw }) => {
@@ -194,11 +197,11 @@ const DELETE = sql<{ id: string }>(
   `DELETE FROM countersign.sessions WHERE person_id = $1 AND id = $2 RETURNING id`,
 );
 
-/** Ends a session of the person; false if there is none with this id. */
+/** Ends a session of the transaction's person; false if the person has no session with this ID. */
 export const deleteSession = async (tx: PersonTransaction, sessionId: string): Promise<boolean> =>
   (await tx.run(DELETE, [tx.personId, sessionId])).length === 1;
 
-/** Ends the session of a token; no effect if there is none. */
+/** Ends the session with the hash of a token. Does nothing if there is none. */
 export async function deleteSessionOfToken(pool: Pool, tokenSha256: Buffer): Promise<void> {
   await pool.query({
     name: 'delete_session_of_token',

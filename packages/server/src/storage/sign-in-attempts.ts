@@ -2,14 +2,17 @@ import type { Pool } from 'pg';
 import { clockOf } from '../database/clock.ts';
 import { expiryClock } from './expiry-clock.ts';
 
-/** The attempts of one subject in the current window, including this one. */
+/** The attempts of one subject in its current window of time, including the one just counted. */
 export interface Attempts {
   attempts: number;
   /** Seconds until the window ends, at least 1. */
   secondsLeft: number;
 }
 
-/** Counts an attempt of a subject and returns the count. One statement, so that concurrent attempts on all servers are counted. */
+/**
+ * Counts an attempt of a subject. One statement reads and writes the count, so that concurrent attempts on all servers are counted.
+ * @param subject the SHA-256 of an account or of an address (people/sign-in-limit.ts).
+ */
 export async function countAttempt(pool: Pool, subject: Buffer, windowSeconds: number): Promise<Attempts> {
   const now = expiryClock(3);
   const ended = `kept.window_began_at <= ${now} - make_interval(secs => $2)`;
@@ -25,7 +28,7 @@ export async function countAttempt(pool: Pool, subject: Buffer, windowSeconds: n
   return rows[0]!;
 }
 
-/** Takes back one attempt of each subject, because it succeeded. */
+/** Subtracts one attempt from the count of each subject, after a successful sign-in. */
 export const takeBackAttempt = (pool: Pool, subjects: readonly Buffer[]): Promise<unknown> =>
   pool.query({
     name: 'take_back_attempt',

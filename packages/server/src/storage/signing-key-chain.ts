@@ -3,23 +3,23 @@ import { successionMessage } from '@countersign/core/domain/signing-key-successi
 import { publicKeyFingerprint, sha256, verifyEd25519 } from '../crypto/digests.ts';
 import type { Instance } from './instance.ts';
 
-/** A public key with its place among the keys of the instance. */
+/** A public key of the instance, and how it was introduced: as the first key, by a predecessor, or by a reset. */
 export interface ChainedKey {
   kid: string;
   /** 32 bytes. */
   publicKey: Uint8Array;
-  /** Id of the key that signed for it; null for the first key of the installation and after a reset. */
+  /** The ID of the key that signed for this one; null for the first key of the installation, and for a key from a reset. */
   predecessor: string | null;
-  /** The predecessor's signature over the ids of the instance and of both keys, 64 bytes. */
+  /** The predecessor's signature over the IDs of the instance and of both keys, 64 bytes; null without a predecessor. */
   predecessorSignature: Uint8Array | null;
-  /** Id of the lost key that this key replaced in a reset; null without a reset. */
+  /** The ID of the lost key that this key replaced in a reset; null for a key that is not from a reset. */
   resetFrom: string | null;
 }
 
 /**
- * The keys that are accepted: the first key of the installation, keys that an accepted predecessor has signed for, and keys with which an
- * operator replaced an accepted one. A valid seal is not enough, because it needs only the master secret. With the master secret alone, a
- * key can be added only as a reset, and the JWKS shows resets.
+ * The accepted ones of these keys: the first key of the installation, keys that an accepted predecessor has signed for, and keys with which
+ * an operator replaced an accepted key in a reset. A valid seal is not enough, because it needs only the master secret. With that secret
+ * alone, a key can be added only as a reset, and the JWKS shows resets.
  */
 export function authenticSigningKeys<K extends ChainedKey>(instance: Instance, keys: readonly K[]): K[] {
   const authentic = new Map<string, K>();

@@ -5,12 +5,12 @@ import { requireSeals } from '../database/seals.ts';
 import { INSTANCE } from './instance.ts';
 import { authenticSigningKeys, type ChainedKey } from './signing-key-chain.ts';
 
-/** A public key of the instance. It belongs to no tenant, so there is no row-level security. */
+/** A signing key of the instance: its public key and its times. It belongs to no tenant, so its table has no row-level security. */
 export interface StoredSigningKey extends ChainedKey {
   createdAt: string;
-  /** null while the key is current. */
+  /** Null while the key is current. */
   retiredAt: string | null;
-  /** When a server began to sign with the key; null if none has yet. */
+  /** When a server began to sign with the key; null if no server has. */
   signsSince: string | null;
 }
 
@@ -34,7 +34,7 @@ export const SIGNING_KEYS: SealedTable<StoredSigningKey> = {
   identifyingFields: ['kid'],
 };
 
-/** All keys, oldest first. Retired ones stay listed, so that their signatures can still be verified. */
+/** All authentic keys (signing-key-chain.ts), oldest first. They include retired keys, whose signatures can still be verified. */
 export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   const rows = await readSigningKeys(pool);
   return rows.map((row) => ({
@@ -46,8 +46,8 @@ export async function listSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
 }
 
 /**
- * The rows with valid seals in the chain from the first key of the installation. Times have microseconds. The row of the installation
- * names its first key, and has its own seal.
+ * The authentic keys with valid seals, oldest first, with times to the microsecond. Reports the other rows as broken. Returns none if the
+ * row of the installation, which names the first key, has an invalid seal.
  */
 async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   const { rows } = await pool.query<RawRow>(
@@ -64,13 +64,13 @@ async function readSigningKeys(pool: Pool): Promise<StoredSigningKey[]> {
   return authentic.sort((one, other) => (one.createdAt + one.kid < other.createdAt + other.kid ? -1 : 1));
 }
 
-/** Whether there is a row of this key, with a valid seal or not. */
+/** Whether the table has a row of this key. Its seal may be invalid. */
 export async function isSigningKeyStored(pool: Pool, kid: string): Promise<boolean> {
   const { rows } = await pool.query('SELECT FROM countersign.signing_keys WHERE kid = $1', [kid]);
   return rows.length > 0;
 }
 
-/** Stores a key, which is then listed; no effect if it is stored already. */
+/** Stores a new key. Does nothing if the key is stored already. */
 export async function insertSigningKey(pool: Pool, key: NewSigningKey): Promise<void> {
   const createdAt = sealedInstant(clockOf(pool).now());
   const seal = requireSeals(pool).ofRow(SIGNING_KEYS, '', { ...key, createdAt, retiredAt: null, signsSince: null });
@@ -85,14 +85,14 @@ const INSERT = `INSERT INTO countersign.signing_keys
   (kid, public_key, created_at, predecessor, predecessor_signature, reset_from, seal) VALUES ($1, $2, $3, $4, $5, $6, $7)
   ON CONFLICT DO NOTHING`;
 
-/** Records that a server signs with these keys from now on. An earlier time stays. */
+/** Records that a server signs with these keys from now on. A time that was recorded earlier does not change. */
 export async function markSigning(pool: Pool, kids: readonly string[]): Promise<void> {
   const now = sealedInstant(clockOf(pool).now());
   for (const kid of kids)
     await changeSigningKey(pool, kid, (key) => (key.signsSince === null ? { ...key, signsSince: now } : undefined));
 }
 
-/** Retires a current key; false if there is none with that ID. */
+/** Retires a current key; false if no current key has this ID. */
 export async function markSigningKeyRetired(pool: Pool, kid: string): Promise<boolean> {
   const now = sealedInstant(clockOf(pool).now());
   return changeSigningKey(pool, kid, (key) => (key.retiredAt === null ? { ...key, retiredAt: now } : undefined));
@@ -100,10 +100,13 @@ export async function markSigningKeyRetired(pool: Pool, kid: string): Promise<bo
 
 const UPDATE = `UPDATE countersign.signing_keys SET retired_at = $2, signs_since = $3, seal = $4 WHERE kid = $1 AND seal = $5`;
 
-/** Attempts to change a key that other servers change concurrently. */
+/** The maximum number of attempts to change a key that other servers change concurrently. */
 const TRIES_MAX = 10;
 
-/** Changes a key if it is unchanged since it was read; otherwise tries again, up to TRIES_MAX times. false if nothing is to be changed. */
+/**
+ * Changes a key, if it has not changed since it was read. Otherwise reads it again, and throws after TRIES_MAX attempts. Returns false if
+ * there is no such key or `change` returns undefined.
+ */
 async function changeSigningKey(
   pool: Pool,
   kid: string,

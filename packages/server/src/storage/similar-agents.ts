@@ -3,7 +3,7 @@ import { nameSkeletons } from '@countersign/core/domain/name-skeleton';
 import { digestArray, int4Array, uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** Digests of the two skeletons of a name, in hex. The skeletons themselves can be too long for an index. */
+/** SHA-256 digests of the two skeletons of a name, in hex. The skeletons themselves can be too long for an index. */
 export interface SkeletonDigests {
   asWritten: string;
   caseless: string;
@@ -15,10 +15,10 @@ export function skeletonDigests(name: string): SkeletonDigests {
   return { asWritten: hash('sha256', asWritten, 'hex'), caseless: hash('sha256', caseless, 'hex') };
 }
 
-/** The largest number of similar agents that are named for one agent. */
+/** The largest number of similar agents that are returned for one agent. */
 export const SIMILAR_MAX = 3;
 
-/** The largest number of agents with one skeleton that are compared by age. */
+/** The largest number of agents with the same skeleton that a look-up reads, to find the oldest ones. */
 const COMPARED_MAX = 20;
 
 const alike = (column: string, digest: string, condition: string) =>
@@ -26,8 +26,10 @@ const alike = (column: string, digest: string, condition: string) =>
      WHERE other.tenant_id = $1 AND other.${column} = ${digest}${condition} LIMIT ${COMPARED_MAX})`;
 
 /**
- * SQL for up to SIMILAR_MAX agents whose name has one of these digests, oldest first, as rows of `id` and `name`. Each of the two indexes
- * returns at most COMPARED_MAX agents, so the oldest one may be missing if more have the same skeleton.
+ * SQL for up to SIMILAR_MAX agents whose name has one of these digests, oldest first, as rows of `id` and `name`. At most COMPARED_MAX
+ * agents are read for each of the two digests. If more have the same digest, the oldest one may be missing.
+ * @param asWritten SQL for a digest of `name_skeleton`.
+ * @param caseless SQL for a digest of `name_skeleton_caseless`.
  * @param condition further SQL for the rows of `other`, starting with AND.
  */
 export const similarTo = (asWritten: string, caseless: string, condition = ''): string =>
@@ -41,7 +43,7 @@ const FIND = sql<{ place: number; name: string }>(
     CROSS JOIN LATERAL (${similarTo('input.as_written', 'input.caseless')}) AS found`,
 );
 
-/** For each of these digests, in order: the names of up to SIMILAR_MAX agents that look alike, oldest first. */
+/** For each pair of digests, in order: the names of up to SIMILAR_MAX stored agents that look alike, oldest first. */
 export async function findSimilarNames(tx: Transaction, digests: readonly SkeletonDigests[]): Promise<string[][]> {
   if (digests.length === 0) return [];
   const rows = await tx.run(FIND, [
@@ -67,12 +69,12 @@ const FILL = sql(
     WHERE a.tenant_id = $1 AND a.id = made.id`,
 );
 
-/** The largest number of names whose skeletons are computed at a time. It takes less than 100 ms for the longest names. */
+/** The largest number of names whose skeletons are computed at a time. This takes less than 100 ms for the longest names. */
 export const FILLED_MAX = 1000;
 
 /**
- * Computes the skeletons of up to FILLED_MAX agents that have none, because their batch registered more agents than that. Returns the
- * number of these agents.
+ * Computes and stores the skeletons of up to FILLED_MAX agents that have none. Agents have none if their batch registered more than
+ * FILLED_MAX agents. Returns the number of agents whose skeletons were stored.
  */
 export async function fillSkeletons(tx: Transaction): Promise<number> {
   const agents = await tx.run(UNFILLED, [tx.tenantId, FILLED_MAX]);

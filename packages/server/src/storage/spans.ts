@@ -2,7 +2,7 @@ import type { Span } from '@countersign/core/contract/trace';
 import { parseDateTime } from '@countersign/core/domain/instant';
 import { type Usage, usageOf } from '@countersign/core/domain/usage';
 
-/** The columns of a span for searching and summing; the rest is in the submission's document. */
+/** The values of a span that are searched and summed. All its values are in the document of its submission. */
 export interface SpanFacts {
   spanId: string;
   kind: string;
@@ -17,7 +17,7 @@ export interface SpanFacts {
   endedAt: bigint | null;
 }
 
-/** The facts of a span. @throws SumTooLargeError */
+/** The SpanFacts of a span. @throws SumTooLargeError if its prompt and completion tokens together are more than 2^53-1. */
 export const factsOfSpan = (span: Span): SpanFacts => ({
   spanId: span.span_id,
   kind: span.kind,
@@ -34,8 +34,9 @@ export const factsOfSpan = (span: Span): SpanFacts => ({
 const instantOf = (text: string | null | undefined): bigint | null => (text == null ? null : (parseDateTime(text) ?? null));
 
 /**
- * The facts of a submission's spans as the text that is stored with its document: a JSON array of arrays, in the order of the columns of
- * the view `countersign.spans` from span_id on. One row for each span would cost more than the rest of the trace.
+ * The text with the facts of a submission's spans that is stored with its document: a JSON array with an array for each span. The items of
+ * that array have the order of the columns of the view `countersign.spans` from `span_id` on. One row for each span would cost more than
+ * the rest of the trace.
  */
 export const spansText = (spans: readonly SpanFacts[]): string => `[${spans.map(spanText).join(',')}]`;
 

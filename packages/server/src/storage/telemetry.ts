@@ -11,7 +11,7 @@ import {
 import { sql, type Transaction } from '../database/transaction.ts';
 import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
-/** The columns of a telemetry event for searching and summing; the rest is in the submission's document. */
+/** The values of a telemetry event that are searched and summed. All its values are in the document of its request. */
 export interface TelemetryRow {
   /** Its position in the request, from 0. */
   ordinal: number;
@@ -26,6 +26,7 @@ export interface TelemetryRow {
   toolCount: number | null;
   usage: Usage;
   hasError: boolean;
+  /** Microseconds since 1970, as `endedAt`. */
   startedAt: bigint | null;
   endedAt: bigint | null;
 }
@@ -37,16 +38,16 @@ const INSERT_SUBMISSIONS = sql(
      FROM unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::integer[], $7::integer[]) AS sent (id, recorded_by, document, ${PLACE_COLUMNS})`,
 );
 
-/** A telemetry request, byte for byte. */
+/** A telemetry request, ready to be stored. */
 export interface TelemetrySubmission {
   id: string;
   recordedBy: string;
   document: Buffer;
-  /** Where the document is stored; null if in the row. */
+  /** The place of the document in a segment; null if the document is stored in the row. */
   place: DocumentPlace | null;
 }
 
-/** Stores telemetry requests, byte for byte. */
+/** Stores telemetry requests with their documents, byte for byte. Documents in segments are stored by `insertSegments`. */
 export function insertTelemetrySubmissions(tx: Transaction, submissions: readonly TelemetrySubmission[]): void {
   tx.send(INSERT_SUBMISSIONS, [
     tx.tenantId,
@@ -71,7 +72,7 @@ const INSERT_EVENTS = sql(
          tool_count, prompt_tokens, completion_tokens, total_tokens, cost_usd, has_error, started_at, ended_at)`,
 );
 
-/** Stores the events of submissions. */
+/** Stores the events of telemetry requests. `submission` is the ID of the request. */
 export function insertTelemetryEvents(
   tx: Transaction,
   rows: readonly { submission: string; agentId: string | null; event: TelemetryRow }[],

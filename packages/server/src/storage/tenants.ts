@@ -4,7 +4,7 @@ import { type RawRow, rawName, type SealedTable, sealedColumns, sealedInstant, s
 import { requireSeals, type Seals } from '../database/seals.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** A workspace (= tenant). */
+/** A tenant, which users call a workspace. */
 export interface Tenant {
   id: string;
   name: string;
@@ -27,11 +27,11 @@ const COLUMNS = sealedColumns(TENANTS, 't');
 
 /** A tenant, and whether its name could be verified. */
 export interface VerifiedTenant extends Tenant {
-  /** false if the row was changed outside the server. Then the name is the ID. */
+  /** False if the row was changed outside the server. In that case `name` is the ID. */
   isSealed: boolean;
 }
 
-/** The tenant in a raw row. @param id the ID of the lookup. */
+/** The tenant in a raw row. @param id the ID by which the row was found; by default the ID in the row. */
 export function tenantIn(seals: Seals, raw: RawRow, id = String(raw[rawName(TENANTS, 'id')])): VerifiedTenant {
   const tenant = seals.openRow(TENANTS, '', raw, { id });
   if (tenant !== undefined) return { ...tenant, createdAt: shownInstant(tenant.createdAt), isSealed: true };
@@ -46,7 +46,7 @@ export function insertTenant(tx: Transaction, name: string): Promise<unknown> {
   return tx.run(INSERT, [tenant.id, name, tenant.createdAt, tx.seals.ofRow(TENANTS, '', tenant)]);
 }
 
-/** Number of the advisory lock of `isTenantNameInUse`: the bytes of 'CSWKSP'. */
+/** The number of the advisory lock of `isTenantNameInUse`: the bytes of 'CSWKSP'. */
 const NAMES_LOCK = 0x43_53_57_4b_53_50;
 
 const LOCK_NAMES = sql('lock_tenant_names', `SELECT pg_advisory_xact_lock($1)`);
@@ -55,7 +55,7 @@ const IS_NAME_IN_USE = sql<{ found: boolean }>(
   `SELECT EXISTS (SELECT FROM countersign.tenants WHERE name = $1) AS found`,
 );
 
-/** Whether a tenant has this name. For the operator only. Other calls wait until this transaction ends. */
+/** Whether a tenant has this name. Other calls of this function wait until the transaction ends. Only for acts of the operator. */
 export async function isTenantNameInUse(tx: Transaction, name: string): Promise<boolean> {
   await tx.run(LOCK_NAMES, [NAMES_LOCK]);
   return (await tx.run(IS_NAME_IN_USE, [name]))[0]!.found;
@@ -66,7 +66,7 @@ const RENAME = sql('rename_tenant', `UPDATE countersign.tenants SET name = $2, s
 
 /**
  * Renames the tenant of this transaction and returns its previous name; undefined if the name is the same.
- * @throws BrokenSealError if the row was changed outside the server.
+ * @throws BrokenSealError if the row is missing or was changed outside the server.
  */
 export async function renameTenant(tx: Transaction, name: string): Promise<string | undefined> {
   const [raw] = await tx.run(LOCK, [tx.tenantId]);
@@ -79,19 +79,19 @@ export async function renameTenant(tx: Transaction, name: string): Promise<strin
 
 const FIND = sql<RawRow>('find_tenant', `SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.id = $1`);
 
-/** The tenant of this transaction. */
+/** The tenant of this transaction; undefined if its row is missing. */
 export async function findOwnTenant(tx: Transaction): Promise<VerifiedTenant | undefined> {
   const [raw] = await tx.run(FIND, [tx.tenantId]);
   return raw === undefined ? undefined : tenantIn(tx.seals, raw, tx.tenantId);
 }
 
-/** All tenants, by name. Across tenants: the table has no row-level security. */
+/** All tenants, by name. The table has no row-level security. */
 export async function listTenants(pool: Pool): Promise<VerifiedTenant[]> {
   const { rows } = await pool.query<RawRow>(`SELECT ${COLUMNS} FROM countersign.tenants AS t ORDER BY t.name, t.id`);
   return rows.map((raw) => tenantIn(requireSeals(pool), raw));
 }
 
-/** The IDs of all tenants. Their seals are not verified. */
+/** The IDs of all tenants, by name. The seals are not verified. */
 export async function listTenantIds(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>('SELECT id FROM countersign.tenants ORDER BY name, id');
   return rows.map(({ id }) => id);
@@ -106,7 +106,7 @@ export async function findTenantsByName(pool: Pool, name: string): Promise<Verif
   return rows.map((raw) => tenantIn(requireSeals(pool), raw));
 }
 
-/** The tenant with an ID; undefined also if the text is not an ID. */
+/** The tenant with an ID, in upper or lower case; undefined if there is none, or the text is not an ID. */
 export async function findTenantById(pool: Pool, id: string): Promise<VerifiedTenant | undefined> {
   const { rows } = await pool.query<RawRow>(`SELECT ${COLUMNS} FROM countersign.tenants AS t WHERE t.id::text = lower($1)`, [id]);
   return rows[0] === undefined ? undefined : tenantIn(requireSeals(pool), rows[0], id.toLowerCase());

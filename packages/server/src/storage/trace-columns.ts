@@ -5,13 +5,13 @@ import { exactInstantText } from './instant-text.ts';
 import { digestOfStoredSpans, hasSumsOfSpans } from './merged-spans.ts';
 import type { SubmissionPlace } from './trace-rows.ts';
 
-/** The row of a trace, to be compared with its submissions. Instants of the server are UTC with six fraction digits. */
+/** The row of a trace, to be compared with its submissions. Times of the server are UTC with six fraction digits. */
 export interface StoredTrace extends TraceColumns {
   id: string;
   agentId: string | null;
   agentRank: number;
   provisionalAgentName: string | null;
-  /** Whether a log record reported an exception of one of its spans. */
+  /** Whether a stored log record reports an exception of one of its spans. */
   hasException: boolean;
   /** The result of `digestOfStoredSpans`: the digest of its rows in `merged_spans`. */
   stepsDigest: string | null;
@@ -25,7 +25,7 @@ type Row = Omit<StoredTrace, 'startedAt' | 'endedAt' | 'supplied' | 'totals'> & 
   supplied: UsageRow;
   totals: UsageRow;
 };
-/** Numbers as text: JSON numbers would lose digits. */
+/** Numbers are text, because JSON numbers would lose digits. */
 type UsageRow = [prompt: string | null, completion: string | null, total: string | null, cost: string | null];
 
 const micros = (column: string): string => `(extract(epoch FROM ${column}) * 1000000)::bigint::text`;
@@ -33,7 +33,7 @@ const usage = (prefix: string): string =>
   `json_build_array(${['prompt_tokens', 'completion_tokens', 'total_tokens'].map((member) => `${prefix}${member}::text`).join(', ')},
     trim_scale(${prefix}cost_usd)::text)`;
 
-/** The number of traces compared in one page. */
+/** The maximum number of traces of a page. */
 const PAGE_TRACES = 100;
 
 const LIST = sql<Row>(
@@ -49,7 +49,7 @@ const LIST = sql<Row>(
      FROM countersign.traces AS t WHERE tenant_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT ${PAGE_TRACES}`,
 );
 
-/** The rows of the next PAGE_TRACES traces after the ID `after`, up to `last`, in order. */
+/** The rows of the next PAGE_TRACES traces after the ID `after`, up to and including the ID `last`, by ID. */
 export const listTraceColumns = async (tx: Transaction, after: string, last: string): Promise<StoredTrace[]> =>
   (await tx.run(LIST, [tx.tenantId, after, last])).map((row) => ({
     ...row,
@@ -67,17 +67,17 @@ const usageOfRow = ([prompt, completion, total, costUsd]: UsageRow): TraceColumn
   costUsd,
 });
 
-/** A submission with the facts that are stored with its document. */
+/** A submission with its document and the values that are stored with it. */
 export interface StoredSubmission extends SubmissionPlace {
   isPartial: boolean;
   receivedAt: string;
-  /** Undefined if it cannot be read from its segment. */
+  /** The JSON text; undefined if it cannot be read from its segment. */
   document: string | undefined;
-  /** The result of `spansText` for its spans. */
+  /** The stored result of `spansText` for its spans. */
   spans: string;
 }
 
-/** The maximum number and approximate bytes of the submissions of a page. Small, because a running server parses a page without a pause. */
+/** The maximum number of submissions of a page, and about the maximum of their bytes. Small, because a page is parsed without a pause. */
 const PAGE_SUBMISSIONS = 50;
 const PAGE_BYTES = 1024 * 1024;
 
@@ -93,7 +93,7 @@ const READ = sql<Omit<StoredSubmission, 'document'> & StoredDocument>(
     WHERE bytes_before < ${PAGE_BYTES} ORDER BY id, number`,
 );
 
-/** The next submissions after a place, up to the trace `last`, in order; none if there are no more. */
+/** The next submissions after a place, up to and including the trace with the ID `last`, in order. Returns none only after the last one. */
 export async function readTraceSubmissions(tx: Transaction, after: SubmissionPlace, last: string): Promise<StoredSubmission[]> {
   const rows = await tx.run(READ, [tx.tenantId, after.id, after.number, last]);
   const documents = await readDocumentsOf(tx, rows);

@@ -14,14 +14,14 @@ const INSERT = sql(
   `INSERT INTO countersign.trace_events (tenant_id, seq, event_hash, document) VALUES ($1, $2, decode($3, 'hex'), $4)`,
 );
 
-/** Appends to the log `traces`. The caller has locked its head. */
+/** Appends an event to the log `traces`. The caller has locked the head of the log, or moved a guessed one. */
 export const insertTraceEvent = (tx: Transaction, { seq, eventHash, document }: TraceEventRow): void =>
   tx.send(INSERT, [tx.tenantId, seq, eventHash, document]);
 
 /** A stored event. */
 export interface StoredTraceEvent {
   seq: number;
-  /** Hex. */
+  /** SHA-256, hex. */
   event_hash: string;
   document: string;
 }
@@ -31,6 +31,6 @@ const READ_PAGE = sql<StoredTraceEvent>(
   `SELECT seq, encode(event_hash, 'hex') AS event_hash, document ${pageOf('trace_events')}`,
 );
 
-/** The events after `after`, up to `last`, in order, as many as fit on a page. */
+/** The next events after the number `after`, up to and including `last`, in order, as many as fit on a page (log-pages.ts). */
 export const readTraceEvents = (tx: Transaction, after: number, last: number): Promise<StoredTraceEvent[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);

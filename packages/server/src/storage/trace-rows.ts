@@ -5,7 +5,7 @@ import { documentColumns, readDocumentsOf, type StoredDocument } from './documen
 import { exactInstantText } from './instant-text.ts';
 import { PAGE_ROWS } from './log-pages.ts';
 
-/** A stored submission, to be compared with the log `traces`. Instants are UTC with six fraction digits. */
+/** A stored submission, to be compared with the log `traces`. Times are UTC with six fraction digits, digests are hex. */
 export interface SubmissionFacts {
   /** `traces.id`. */
   id: string;
@@ -16,7 +16,7 @@ export interface SubmissionFacts {
   documentSha256: string | null;
   /** Null if the submission names no export, or the export is missing or cannot be read. */
   exportSha256: string | null;
-  /** Null if the trace is missing. */
+  /** Null if the row of the trace is missing, as `submissionCount`. */
   traceId: string | null;
   agentId: string | null;
   submissionCount: number | null;
@@ -39,7 +39,7 @@ const READ_EXPORTS = sql<StoredDocument & { id: string }>(
      JOIN countersign.otlp_exports AS e ON e.tenant_id = $1 AND e.id = input.id`,
 );
 
-/** The stored submissions with these places. Reads their documents, and the exports that they were mapped from. */
+/** The stored ones of the submissions at these places. Reads their documents, and the exports from which they were mapped. */
 export async function readSubmissionFacts(
   tx: Transaction,
   places: readonly { id: string; number: number }[],
@@ -65,13 +65,13 @@ const COUNT = sql<{ rows: number; seq: number | null }>(
           (SELECT seq FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'traces') AS seq`,
 );
 
-/** The number of stored submissions, and the number of the log's last event, both at the same time. */
+/** The number of stored submissions, and the number of the last event in the log `traces` (0 without events), at the same time. */
 export const countSubmissions = async (tx: Transaction): Promise<{ rows: number; seq: number }> => {
   const [row] = await tx.run(COUNT, [tx.tenantId]);
   return { rows: row!.rows, seq: row!.seq ?? 0 };
 };
 
-/** The position of a submission in the list. */
+/** The position of a submission in the order of `traces.id` and number. */
 export interface SubmissionPlace {
   id: string;
   number: number;

@@ -14,7 +14,7 @@ import { FENCE } from '../database/planner.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import { type DocumentPlace, PLACE_COLUMNS, placeArrays } from './document-segments.ts';
 
-/** A stored trace before a submission is merged into it. */
+/** A stored trace, with the columns that are needed to merge a submission into it. */
 export interface KnownTrace {
   id: string;
   traceId: string;
@@ -37,14 +37,14 @@ const LOCK = sql<{
   supplied_cost_usd: string | null;
 }>(
   'lock_traces',
-  // One index look-up for each ID. FOR UPDATE has the effect of a FENCE.
+  // One index look-up for each trace_id. FOR UPDATE has the effect of a FENCE.
   `SELECT known.* FROM unnest($2::text[]) AS input (trace_id) CROSS JOIN LATERAL (
      SELECT id, trace_id, agent_id, agent_rank, submission_count, supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens,
             trim_scale(supplied_cost_usd)::text AS supplied_cost_usd
        FROM countersign.traces AS kept WHERE kept.tenant_id = $1 AND kept.trace_id = input.trace_id FOR UPDATE) AS known`,
 );
 
-/** Locks the stored traces with these trace_ids, always in the same order, and returns them. Call it before writing to the traces. */
+/** Locks the stored traces with these trace_ids in the order of the trace_ids, and returns them. Call it before writing to the traces. */
 export async function lockTraces(tx: Transaction, traceIds: readonly string[]): Promise<KnownTrace[]> {
   const rows = await tx.run(LOCK, [tx.tenantId, textArray([...traceIds].sort())]);
   return rows.map((row) => ({
@@ -62,26 +62,27 @@ export async function lockTraces(tx: Transaction, traceIds: readonly string[]): 
   }));
 }
 
-/** The searchable columns of a submission of a trace; null if not sent. */
+/** The columns of a trace from a submission; null if not sent. For a stored trace, `supplied`, `totals` and `spanCount` are merged. */
 export interface TraceFacts extends Omit<TraceColumns, 'submissionCount' | 'receivedAt' | 'lastSpanAt'> {
   id: string;
   traceId: string;
   agentId: string | null;
   /** How reliably the agent is known (AGENT_RANK). */
   agentRank: number;
-  /** The provisional agent name until the root span or an agent span arrives; null if there is none. */
+  /** The agent name that applies until the root span or an agent span arrives; null if there is none. */
   provisionalAgentName: string | null;
-  /** Whether its spans were sent by OpenTelemetry, so that more may follow. */
+  /** Whether its spans were sent by OpenTelemetry. More spans of the trace may follow. */
   isPartial: boolean;
 }
 
-/** The columns that INSERT and UPDATE share, in the order of `$2` onwards. */
+/** The rows that INSERT and UPDATE read: the parameters from $2 to $24 as columns. */
 const FACTS = `unnest($2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::boolean[], $10::timestamptz[],
   $11::timestamptz[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::bigint[], $18::bigint[], $19::text[],
   $20::bigint[], $21::smallint[], $22::smallint[], $23::text[], $24::boolean[]) AS sent (id, trace_id, agent_id, outcome, session_id, external_user_id, latency_ms, has_error, started_at, ended_at,
   supplied_prompt_tokens, supplied_completion_tokens, supplied_total_tokens, supplied_cost_usd, prompt_tokens, completion_tokens,
   total_tokens, cost_usd, span_count, outcome_rank, agent_rank, provisional_agent_name, is_partial)`;
 
+/** The values of the parameters $1 to $24. */
 const factColumns = (tenantId: string, traces: readonly TraceFacts[]): unknown[] => [
   tenantId,
   uuidArray(traces.map(({ id }) => id)),
@@ -120,7 +121,7 @@ const INSERT = sql(
      FROM ${FACTS} ORDER BY trace_id`,
 );
 
-/** Inserts new traces. A unique violation means that another batch stored one of them first; the retry merges into that trace. */
+/** Inserts new traces. It fails with a unique violation if another batch stored one of them first; the retry merges into that trace. */
 export function insertTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
   if (traces.length > 0) tx.send(INSERT, [...factColumns(tx.tenantId, traces), receivedAt]);
 }
@@ -148,26 +149,26 @@ const UPDATE = sql(
 );
 
 /**
- * Merges submissions into traces that lockTraces has locked. Members that were not sent do not change. The caller has merged `supplied`,
- * `totals` and `spanCount`.
+ * Merges submissions into traces that lockTraces has locked. Columns of members that were not sent do not change. The caller has merged
+ * `supplied`, `totals` and `spanCount`.
  */
 export function updateTraces(tx: Transaction, receivedAt: string, traces: readonly TraceFacts[]): void {
   if (traces.length > 0) tx.send(UPDATE, [...factColumns(tx.tenantId, traces), receivedAt]);
 }
 
-/** One submission, byte for byte. */
+/** A submission of a trace, ready to be stored. */
 export interface TraceSubmission {
   /** `traces.id`. */
   trace: string;
-  /** 1 for the first of its trace. */
+  /** The number of the submission in its trace, from 1. */
   number: number;
   recordedBy: string;
   document: Buffer;
-  /** Where the document is stored; null if in the row. */
+  /** The place of the document in a segment; null if the document is stored in the row. */
   place: DocumentPlace | null;
   /** The result of `spansText` for its spans. */
   spans: string;
-  /** `otlp_exports.id` of the export from which the document was mapped; null if the document is the request body. */
+  /** `otlp_exports.id` of the export from which the document was mapped; null if the document was sent. */
   export: string | null;
 }
 
@@ -179,7 +180,7 @@ const INSERT_SUBMISSIONS = sql(
        AS sent (trace, number, recorded_by, document, spans, export, ${PLACE_COLUMNS})`,
 );
 
-/** Stores submissions, byte for byte. */
+/** Stores submissions with their documents, byte for byte. Documents in segments are stored by `insertSegments`. */
 export function insertTraceSubmissions(tx: Transaction, receivedAt: string, submissions: readonly TraceSubmission[]): void {
   tx.send(INSERT_SUBMISSIONS, [
     tx.tenantId,

@@ -4,7 +4,7 @@ import { digestArray, int4Array, int8Array } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 import type { LogName } from './log-heads.ts';
 
-/** Only every eighth level of the nodes above the leaves is stored. A proof computes the levels between. */
+/** Of the nodes above the leaves, only every eighth level is stored. A proof computes the levels in between. */
 export const STORED_LEVEL_STEP = 8;
 
 const INSERT_NODES = sql(
@@ -13,7 +13,7 @@ const INSERT_NODES = sql(
    SELECT $1, $2, level, index, hash FROM unnest($3::integer[], $4::bigint[], $5::bytea[]) AS made (level, index, hash)`,
 );
 
-/** Stores the roots of complete subtrees at the stored levels. The caller has locked the log's head. */
+/** Stores nodes of stored levels: the roots of complete subtrees. The caller has locked or moved the head of the log. */
 export function insertTreeNodes(tx: Transaction, log: LogName, nodes: readonly TreeNode[]): void {
   if (nodes.length === 0) return;
   tx.send(INSERT_NODES, [
@@ -25,7 +25,7 @@ export function insertTreeNodes(tx: Transaction, log: LogName, nodes: readonly T
   ]);
 }
 
-// All hashes in one value: one row for each would cost the driver more than the rest of a proof.
+// Returns all hashes in one value, because one row for each would cost the driver more than the rest of a proof.
 const READ_NODES = sql<HashesRow>(
   'read_tree_nodes',
   `SELECT string_agg(hash, ''::bytea ORDER BY index) AS hashes FROM countersign.tree_nodes
@@ -39,7 +39,7 @@ interface HashesRow {
 
 const NONE = Buffer.alloc(0);
 
-/** The hashes of stored nodes of one level from `first` (included) to `end` (excluded), in order, concatenated. */
+/** The concatenated hashes of the stored nodes of one level, from the index `first` (included) to `end` (excluded), in order. */
 export async function readTreeNodes(tx: Transaction, log: LogName, level: number, first: number, end: number): Promise<Buffer> {
   return (await tx.run(READ_NODES, [tx.tenantId, log, level, first, end]))[0]?.hashes ?? NONE;
 }
@@ -50,7 +50,7 @@ const readLeavesOf = (log: LogName, column: string, table: string) =>
     `SELECT string_agg(${column}, ''::bytea ORDER BY seq) AS hashes FROM countersign.${table} WHERE tenant_id = $1 AND seq > $2 AND seq <= $3`,
   );
 
-/** The column with the leaf data of each log (docs/formats.md, "Checkpoints"). */
+/** The statement that reads the leaf data of each log (docs/formats.md, "Checkpoints"). */
 const READ_LEAVES = {
   audit: readLeavesOf('audit', 'row_hash', 'audit_entries'),
   decisions: readLeavesOf('decisions', 'response_sha256', 'decisions'),
@@ -59,18 +59,19 @@ const READ_LEAVES = {
   traces: readLeavesOf('traces', 'event_hash', 'trace_events'),
 } as const;
 
-/** The leaf data of the rows from `first` (included, counted from 0) to `end` (excluded), in order, concatenated. */
+/** The concatenated leaf data of a log from the leaf `first` (included, from 0) to `end` (excluded), in order: 32 bytes for each leaf. */
 export async function readLeafData(tx: Transaction, log: LogName, first: number, end: number): Promise<Buffer> {
   return (await tx.run(READ_LEAVES[log], [tx.tenantId, first, end]))[0]?.hashes ?? NONE;
 }
 
-/** One stored checkpoint. */
+/** A stored checkpoint. */
 export interface StoredCheckpoint {
   size: number;
   /** 32 bytes. */
   root: Uint8Array;
-  /** ISO 8601. */
+  /** UTC with milliseconds. */
   signedAt: string;
+  /** The age by the database's clock. */
   ageSeconds: number;
   note: string;
 }
@@ -82,7 +83,7 @@ const LATEST = sql<{ size: number; root: Buffer; signed_at: string; age_seconds:
      FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 ORDER BY size DESC LIMIT 1`,
 );
 
-/** The log's latest checkpoint. */
+/** The checkpoint of a log with the largest size; undefined if there is none. */
 export async function findLatestCheckpoint(tx: Transaction, log: LogName): Promise<StoredCheckpoint | undefined> {
   const [row] = await tx.run(LATEST, [tx.tenantId, log]);
   return row === undefined
@@ -95,7 +96,7 @@ const FIND_CHECKPOINT = sql<{ note: string }>(
   `SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 AND size = $3`,
 );
 
-/** The checkpoint of exactly this size, if one was signed. */
+/** The checkpoint of exactly this size; undefined if none is stored. */
 export const findCheckpoint = async (tx: Transaction, log: LogName, size: number): Promise<{ note: string } | undefined> =>
   (await tx.run(FIND_CHECKPOINT, [tx.tenantId, log, size]))[0];
 
@@ -104,7 +105,7 @@ const READ_CHECKPOINTS = sql<{ size: number; root: Buffer; note: string }>(
   `SELECT size, root, note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 AND size > $3 AND size <= $4 ORDER BY size LIMIT 1000`,
 );
 
-/** The next 1,000 checkpoints of a log above the size `after`, up to `last`, by size. */
+/** The next 1,000 checkpoints of a log above the size `after`, up to and including the size `last`, by size. */
 export const readCheckpointsPage = (
   tx: Transaction,
   log: LogName,
@@ -118,14 +119,14 @@ const INSERT_CHECKPOINT = sql<{ note: string }>(
        ON CONFLICT (tenant_id, log, size) DO NOTHING RETURNING note`,
 );
 
-/** Stores a checkpoint; false if another server was first to sign this size. */
+/** Stores a checkpoint; false if one of this size is stored already, for example by another server. */
 export const insertCheckpoint = async (
   tx: Transaction,
   log: LogName,
   { size, root, note }: { size: number; root: Uint8Array; note: string },
 ): Promise<boolean> => (await tx.run(INSERT_CHECKPOINT, [tx.tenantId, log, size, Buffer.from(root), note])).length === 1;
 
-/** The range of stored nodes, or leaves, from which the node at a position is computed. */
+/** The level and the range of the stored nodes, or leaves (level 0), from which the node at a position is computed. `end` is excluded. */
 export function storedBelow({ level, index }: NodePlace): { level: number; first: number; end: number } {
   const base = level - (level % STORED_LEVEL_STEP);
   const width = 2 ** (level - base);

@@ -4,12 +4,13 @@ const HOLD = sql('hold_turn', 'SELECT pg_advisory_xact_lock($1::integer, $2::int
 const AWAIT = sql('await_turn', 'SELECT pg_advisory_xact_lock_shared($1::integer, $2::integer)');
 
 /**
- * Takes a numbered turn of the tenant, an advisory lock, until the transaction ends. Turns only avoid needless failures and guarantee no
- * order: two tenants may share a lock, and `awaitTurn` does not wait for a turn that nothing holds yet.
+ * Takes a numbered turn of the tenant, which is an advisory lock, until the transaction ends. Turns avoid wrong guesses of a head
+ * (ledger/trace-log.ts), but guarantee no order: two tenants may share a lock, and `awaitTurn` does not wait for a turn that no transaction
+ * has taken yet.
  */
 export const holdTurn = (tx: Transaction, turn: number): void => tx.send(HOLD, [groupOf(tx), turn | 0]);
 
-/** Waits for the end of the transaction that holds a turn, if one does. */
+/** Makes the statements after this one wait for the end of the transaction that has taken a turn, if there is one. */
 export const awaitTurn = (tx: Transaction, turn: number): void => tx.send(AWAIT, [groupOf(tx), turn | 0]);
 
 const groupOf = ({ tenantId }: Transaction): number => Number.parseInt(tenantId.slice(-8), 16) | 0;

@@ -6,7 +6,7 @@ import { instantText } from '../instant-text.ts';
 import { similarTo } from '../similar-agents.ts';
 import { lookUp } from './fragments.ts';
 
-/** A stored agent with the time of its last record, and agents with similar names. */
+/** A stored agent, with the time of its last run or evaluation, and agents with similar names. */
 export interface AgentWithActivity {
   id: string;
   name: string;
@@ -20,7 +20,7 @@ export interface AgentWithActivity {
 const lastOf = (table: string, order: string): string =>
   `(SELECT x.received_at FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.agent_id = a.id ORDER BY ${order} LIMIT 1)`;
 
-/** SQL for the agents that are not archived and whose name looks like that of `a`. */
+/** SQL for the other agents that are not archived and whose names look like the name of `a`. */
 const SIMILAR = similarTo('a.name_skeleton', 'a.name_skeleton_caseless', ' AND other.id <> a.id AND other.archived_at IS NULL');
 
 const COLUMNS = `a.id, a.name, a.risk_level, ${instantText('a.created_at')} AS created_at,
@@ -39,7 +39,10 @@ const LIST = sql<AgentWithActivity>(
       ORDER BY a.name LIMIT $6) AS a ORDER BY a.name`,
 );
 
-/** Agents by name, after a name. `search` is a text that the name contains, ignoring case. Null does not filter. */
+/**
+ * Agents after the name `after`, by name, at most `limit`. `search` is a text that the name contains, ignoring case. A member of the filter
+ * that is null does not filter.
+ */
 export const listAgentsPage = (
   tx: Transaction,
   filter: { search: string | null; riskLevel: RiskLevel | null; archived: boolean | null },
@@ -61,14 +64,14 @@ const IDS_BY_NAME = sql<{ id: string }>(
   `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND strpos(lower(name), lower($2)) > 0 ORDER BY name LIMIT 50`,
 );
 
-/** The IDs of up to 50 agents whose name contains a text, ignoring case. */
+/** The IDs of the first 50 agents by name whose name contains a text, ignoring case. */
 export const findAgentIdsByName = async (tx: Transaction, text: string): Promise<string[]> =>
   (await tx.run(IDS_BY_NAME, [tx.tenantId, text])).map(({ id }) => id);
 
-/** The number of latest evaluations whose harnesses an agent's page offers. */
+/** The number of an agent's latest evaluations that are searched for harnesses. */
 const HARNESS_EVALUATIONS_MAX = 500;
 
-/** The counts on an agent's page, and the harnesses that it offers as a filter. */
+/** The counts on the page of an agent, and the harnesses that the page offers as a filter. */
 export type AgentCounts = Pick<AgentDetail, 'evaluations' | 'approvals_pending' | 'incidents' | 'harnesses'>;
 
 const COUNTS = sql<AgentCounts>(
@@ -95,7 +98,7 @@ const PASS_RATES = sql<PassRatePoint>(
     ORDER BY e.seq DESC`,
 );
 
-/** The latest pass rates of an agent, newest first. */
+/** The pass rates of an agent's latest evaluations, newest first, at most `limit`. `harnessId` null means all harnesses. */
 export const listPassRates = (
   tx: Transaction,
   agentId: string,
@@ -116,6 +119,6 @@ const FIRST_IDS = sql<{ id: string; name: string }>(
   `SELECT id, name FROM countersign.agents WHERE tenant_id = $1 AND archived_at IS NULL ORDER BY name LIMIT $2`,
 );
 
-/** The first agents by name, except archived ones. */
+/** The IDs and names of the first agents by name, at most `limit`. Archived agents are omitted. */
 export const listAgentIds = (tx: Transaction, limit: number): Promise<{ id: string; name: string }[]> =>
   tx.run(FIRST_IDS, [tx.tenantId, limit]);

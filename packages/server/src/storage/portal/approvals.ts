@@ -11,13 +11,13 @@ const approvalColumns = (
 ) => `p.status, ${instantText('p.requested_at')} AS requested_at, p.requested_by, ${instantText('p.decided_at')} AS decided_at,
   p.decided_by, ${rationale} AS rationale, ${USED_BY} AS used_by`;
 
-/** The end of a page: the number of its last approval in the order of the list, and the evaluation of that approval. */
+/** The place of an approval in a list: the number by which the list is sorted, and the ID of its evaluation. */
 export interface ApprovalPlace {
   seq: number;
   evaluationId: string;
 }
 
-/** An approval of the list with its place. */
+/** A listed approval, and the number of its place. */
 export type ApprovalListRow = ListedApproval & { place_seq: number };
 
 const listOf = (name: string, from: string, seq: string, order: string, rationale = beginningOf('p.rationale')) =>
@@ -40,7 +40,7 @@ const QUEUE = listOf(
   'p.requested_seq, p.evaluation_id',
 );
 
-/** Pending approvals, oldest first, after a place. */
+/** Pending approvals after a place, oldest request first, at most `limit`. */
 export const listApprovalQueue = (
   tx: Transaction,
   agentId: string | null,
@@ -58,7 +58,7 @@ const DECIDED = listOf(
   'p.decided_seq DESC, p.evaluation_id DESC',
 );
 
-/** Approvals with this decision, last decided first, after a place. */
+/** Approvals with this decision after a place, last decided first, at most `limit`. */
 export const listDecidedApprovals = (
   tx: Transaction,
   status: Exclude<ApprovalStatus, 'pending'>,
@@ -68,8 +68,8 @@ export const listDecidedApprovals = (
 ): Promise<ApprovalListRow[]> =>
   tx.run(DECIDED, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, agentId, limit, status]);
 
-// The IDs of evaluations are in the order of their creation. With an agent, PostgreSQL follows the primary key if the agent has many
-// approvals, and sorts those of the index approvals_of_agent if it has few.
+// The IDs of evaluations are in the order of their creation. If an agent is given that has many approvals, PostgreSQL follows the primary
+// key. If the agent has few, PostgreSQL reads them from the index approvals_of_agent and sorts them.
 const ALL = listOf(
   'portal_list_all_approvals',
   `SELECT * FROM countersign.approvals AS p
@@ -80,7 +80,7 @@ const ALL = listOf(
   'p.evaluation_id DESC',
 );
 
-/** Approvals in every state, latest evaluation first, after a place. */
+/** Approvals in every state after a place, latest evaluation first, at most `limit`. Of the place, only the evaluation is used. */
 export const listAllApprovals = (
   tx: Transaction,
   agentId: string | null,
@@ -99,7 +99,7 @@ const ALL_WITH_TEXTS = listOf(
   'p.rationale',
 );
 
-/** All approvals after a place in the order of their requests, with complete texts, for the command line. */
+/** Approvals in every state after a place, in the order of the requests, with complete texts, for the command line. At most `limit`. */
 export const listApprovalsWithTexts = (tx: Transaction, after: ApprovalPlace | null, limit: number): Promise<ApprovalListRow[]> =>
   tx.run(ALL_WITH_TEXTS, [tx.tenantId, after?.seq ?? null, after?.evaluationId ?? null, limit]);
 
@@ -108,7 +108,7 @@ const FIND = sql<Approval>(
   `SELECT ${approvalColumns('p.rationale')} FROM countersign.approvals AS p WHERE p.tenant_id = $1 AND p.evaluation_id = $2`,
 );
 
-/** The approval of an evaluation; undefined if none was requested. */
+/** The approval of an evaluation; undefined if none was requested or decided. */
 export const findApproval = async (tx: Transaction, evaluationId: string): Promise<Approval | undefined> =>
   (await tx.run(FIND, [tx.tenantId, evaluationId]))[0];
 
@@ -120,7 +120,7 @@ const LAST_APPROVED = sql<{ evaluation_id: string }>(
     ORDER BY p.decided_seq DESC LIMIT 1`,
 );
 
-/** The ID of the evaluation that was approved last, among those of the agent with a number below `beforeSeq`. */
+/** Of an agent's evaluations with a number below `beforeSeq`, the ID of the one that was approved last; undefined if none is approved. */
 export const findLastApproved = async (tx: Transaction, agentId: string, beforeSeq: number): Promise<string | undefined> =>
   (await tx.run(LAST_APPROVED, [tx.tenantId, agentId, beforeSeq]))[0]?.evaluation_id;
 

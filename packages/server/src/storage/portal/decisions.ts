@@ -6,28 +6,29 @@ import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, lookUp } from './fragments.ts';
 
-/** A filter of decisions, and a range of their numbers. Null does not filter. */
+/** A filter of decisions, and a range of their numbers. A member that is null does not filter. */
 export interface DecisionFilter {
   agentId: string | null;
   evaluationId: string | null;
+  /** Only decisions with one of these reasons. */
   reasons: readonly Reason[];
-  /** Lowest number. */
+  /** The lowest number. */
   first: number;
-  /** The number above the highest. */
+  /** The number above the highest one. */
   end: number;
 }
 
 const LISTED = `d.id, d.seq, ${instantText('d.recorded_at')} AS decided_at, d.recorded_by AS asked_by, ${agentJson('a')} AS agent, d.evaluation_id,
   d.allowed, d.reason, d.event, CASE WHEN d.agent_id IS NULL THEN d.document END AS unknown_document`;
 
-/** A row of a decision. The name of an unknown agent is only in the signed document. */
+/** A row of a decision. The name of an unknown agent is only in the signed document, so that document is read too. */
 type DecisionRow = Omit<ListedDecision, 'asked_for'> & { unknown_document: string | null };
 
 function listed<Row extends DecisionRow>({ unknown_document: document, ...row }: Row) {
   return { ...row, asked_for: document === null ? null : requestedAgentIn(document) };
 }
 
-/** The agent that the request named; null also if the document was altered and is not a decision. The page of the decision reports that. */
+/** The agent that the request named; also null if the document was changed and is no decision. The page of the decision reports this. */
 function requestedAgentIn(document: string): string | null {
   try {
     return requestedAgent(JSON.parse(document) as PromotionDecision);
@@ -48,7 +49,7 @@ const LIST = sql<DecisionRow>(
       ORDER BY d.seq DESC LIMIT $7) AS d ${AGENT} ORDER BY d.seq DESC`,
 );
 
-// One index scan for each reason; the first rows of all are merged. `reason = ANY` over one index would sort all decisions.
+// One index scan for each reason, of which the first rows are merged. With `reason = ANY`, PostgreSQL would sort all decisions.
 const LIST_BY_REASON = sql<DecisionRow>(
   'portal_list_decisions_by_reason',
   `SELECT ${LISTED} FROM (
@@ -57,7 +58,7 @@ const LIST_BY_REASON = sql<DecisionRow>(
       ORDER BY d.seq DESC LIMIT $5) AS d ${AGENT} ORDER BY d.seq DESC`,
 );
 
-/** Decisions in a range of numbers, latest first. */
+/** The latest decisions in a range of numbers that match a filter, latest first, at most `limit`. */
 export async function listDecisions(tx: Transaction, filter: DecisionFilter, limit: number): Promise<ListedDecision[]> {
   const { agentId, evaluationId, reasons, first, end } = filter;
   const anyReason = reasons.length === REASONS.length;
@@ -74,7 +75,7 @@ interface DecisionTexts {
   evidence: string;
 }
 
-/** A decision of the list with its texts. */
+/** A decision as in the list, with its texts. */
 export type FoundDecision = ListedDecision & DecisionTexts;
 
 const FIND = sql<DecisionRow & DecisionTexts>(

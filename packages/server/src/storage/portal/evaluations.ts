@@ -6,20 +6,20 @@ import { instantText } from '../instant-text.ts';
 import { agentJson, evaluationColumns, instantKey, lookUp } from './fragments.ts';
 import type { TimeRange } from './id-time.ts';
 
-/** A filter of evaluations. Null does not filter. */
+/** A filter of evaluations. A member that is null does not filter. */
 export interface EvaluationFilter extends TimeRange {
   agentId: string | null;
   status: EvaluationStatus | null;
   harnessId: string | null;
 }
 
-/** The end of a page: the time of the last evaluation to the microsecond, and its number. */
+/** The place of an evaluation in the list: when it was recorded, UTC with microseconds, and its number. */
 export interface EvaluationPlace {
   recordedAt: string;
   seq: number;
 }
 
-/** An evaluation of the list with its place. */
+/** A listed evaluation with its place. */
 export type EvaluationListRow = ListedEvaluation & { place_at: string; place_seq: number };
 
 const listBy = (name: string, afterPlace: string, range: string, order: (of: string) => string) =>
@@ -35,7 +35,7 @@ const listBy = (name: string, afterPlace: string, range: string, order: (of: str
       ORDER BY ${order('e')}`,
   );
 
-// This statement does not use the time of the place, $2. It is a parameter so that both statements take the same values.
+// This statement does not need the time of the place, $2. The condition on $2 is always true: both statements have the same parameters.
 const LIST = listBy(
   'portal_list_evaluations',
   `($2::timestamptz IS NULL OR true) AND e.seq < coalesce($3::bigint, '9223372036854775807')`,
@@ -49,7 +49,7 @@ const LIST_IN_RANGE = listBy(
   (of) => `${of}.recorded_at DESC, ${of}.seq DESC`,
 );
 
-/** Evaluations after a place, highest number first. With a time range, latest first. */
+/** Evaluations after a place, at most `limit`: highest number first, or with a range of time, latest first. */
 export function listEvaluations(
   tx: Transaction,
   { agentId, status, harnessId, from, to }: EvaluationFilter,
@@ -62,12 +62,12 @@ export function listEvaluations(
 
 /** A stored evaluation, with the state of its agent. */
 export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'details' | 'runs' | 'approval_record'> & {
-  /** Its place in the order of all evaluations. */
+  /** Its number in the order of records. */
   seq: number;
   evaluated_at: string | null;
-  /** To the microsecond. */
+  /** When it was recorded, UTC with microseconds. */
   recorded_key: string;
-  /** The time of the agent's last evaluation with a lower number and an earlier time, to the microsecond; null if there is none. */
+  /** When the agent's previous evaluation with an earlier time was recorded, UTC with microseconds; null if there is none. */
   before_key: string | null;
 };
 
@@ -97,6 +97,6 @@ const LATEST = sql<EvaluationSummary>(
     WHERE e.tenant_id = $1 AND e.agent_id = $2 ORDER BY e.seq DESC LIMIT 1`,
 );
 
-/** The last recorded evaluation of an agent; undefined without one. */
+/** The evaluation of an agent that was recorded last; undefined if there is none. */
 export const findLatestSummary = async (tx: Transaction, agentId: string): Promise<EvaluationSummary | undefined> =>
   (await tx.run(LATEST, [tx.tenantId, agentId]))[0];

@@ -1,11 +1,11 @@
 import { FENCE } from '../../database/planner.ts';
 import { instantText } from '../instant-text.ts';
 
-/** SQL for `{id, name}` of a joined agent, or null if there is none. */
+/** SQL for the object `{id, name}` of a joined agent; null if no agent was joined. @param agent the alias of the agent. */
 export const agentJson = (agent: string): string =>
   `CASE WHEN ${agent}.id IS NULL THEN NULL ELSE json_build_object('id', ${agent}.id, 'name', ${agent}.name) END`;
 
-/** The members of an EvaluationSummary (core/portal/agent-facts.ts), from the rows of an evaluation and its approval. */
+/** The members of an EvaluationSummary (core/portal/agent-facts.ts), each with its SQL. The parameters are aliases of joined rows. */
 const evaluationMembers = (e: string, approval: string): [string, string][] => [
   ['id', `${e}.id`],
   ['name', `${e}.name`],
@@ -18,30 +18,30 @@ const evaluationMembers = (e: string, approval: string): [string, string][] => [
   ['approval', `${approval}.status`],
 ];
 
-/** The same as columns of a SELECT. */
+/** SQL for an EvaluationSummary as columns of a SELECT. */
 export const evaluationColumns = (e: string, approval: string): string =>
   evaluationMembers(e, approval)
     .map(([name, value]) => `${value} AS ${name}`)
     .join(', ');
 
-/** The same as one JSON object. */
+/** SQL for an EvaluationSummary as one JSON object. */
 export const evaluationJson = (e: string, approval: string): string =>
   `json_build_object(${evaluationMembers(e, approval)
     .map(([name, value]) => `'${name}', ${value}`)
     .join(', ')})`;
 
-/** An exact amount of dollars as text, without zeros at its end. */
+/** SQL for an exact amount of dollars as text, without trailing zeros. */
 export const dollarsText = (amount: string): string => `trim_scale(${amount})::text`;
 
-/** A time to the microsecond, for cursors. Displayed times have milliseconds, which two rows may share. */
+/** SQL for a time in UTC with microseconds, for cursors. Displayed times have milliseconds, so two rows may have the same. */
 export const instantKey = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /**
- * Joins the row of a table with an ID, if any: one look-up for each row of the page. Without the fence the planner would read and hash the
- * whole table.
+ * SQL that joins the row of `table` whose column `column` is `id`, if any, with the alias `as`. It is one look-up for each row of the page.
+ * Without the fence, the planner would read and hash the whole table.
  */
 export const lookUp = (table: string, as: string, column: string, id: string): string =>
   `LEFT JOIN LATERAL (SELECT * FROM countersign.${table} AS x WHERE x.tenant_id = $1 AND x.${column} = ${id} ${FENCE}) AS ${as} ON true`;
 
-/** The beginning of a text, as shown in lists. PostgreSQL does not read the rest of a long text. */
+/** SQL for the first 500 characters of a text, for lists. PostgreSQL does not read the rest of a long text. */
 export const beginningOf = (column: string): string => `left(${column}, 500)`;

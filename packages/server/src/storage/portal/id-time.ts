@@ -1,14 +1,14 @@
 /**
- * Ids are UUIDs of version 7 (new-id.ts): their first 48 bits are milliseconds, so a range of time is a range of the primary key. The
- * clock of the server that made an ID can differ from that of the database, which wrote `received_at`. So the range of IDs is wider by a
- * minute on each side, and `received_at` decides within it.
+ * IDs are UUIDs of version 7 (new-id.ts): their first 48 bits are milliseconds, so a range of time is a range of the primary key. The clock
+ * of the server, which made the ID, can differ from the clock of the database, which made `received_at`. So the range of IDs is wider by a
+ * minute on each side, and a condition on `received_at` selects the rows in it.
  */
 const SKEW_MS = 60_000;
 
 export const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
 export const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** A range of time, both ends optional: from (included) to (excluded), RFC 3339. */
+/** A range of time from `from` (included) to `to` (excluded), RFC 3339. Null means that there is no limit. */
 export interface TimeRange {
   from: string | null;
   to: string | null;

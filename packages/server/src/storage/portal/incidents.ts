@@ -3,13 +3,13 @@ import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, beginningOf, lookUp } from './fragments.ts';
 
-/** The end of a page: the number and ID of its last incident. */
+/** The place of an incident in the list: its number and its ID. */
 export interface IncidentPlace {
   seq: number;
   id: string;
 }
 
-/** An incident of the list with its place. */
+/** A listed incident, and the number of its place. */
 export type IncidentListRow = Incident & { place_seq: number };
 
 const columns = (
@@ -37,13 +37,13 @@ const listAll = (name: string, shown: string) =>
 const LIST = listAll('portal_list_incidents', LISTED_COLUMNS);
 const LIST_WITH_TEXTS = listAll('list_incidents_with_texts', columns(asStored));
 
-/** A filter of incidents. Null does not filter. */
+/** A filter of incidents. A member that is null does not filter. */
 export interface IncidentFilter {
   agentId: string | null;
   severity: Severity | null;
 }
 
-/** Incidents after a place, latest first. */
+/** Incidents after a place, latest first, at most `limit`. */
 export const listIncidentsPage = (
   tx: Transaction,
   { agentId, severity }: IncidentFilter,
@@ -51,7 +51,7 @@ export const listIncidentsPage = (
   limit: number,
 ): Promise<IncidentListRow[]> => tx.run(LIST, [tx.tenantId, after?.seq ?? null, after?.id ?? null, agentId, severity, limit]);
 
-/** The same for all agents and severities, with complete texts, for the command line. */
+/** Like `listIncidentsPage`, without a filter and with complete texts, for the command line. */
 export const listIncidentsWithTexts = (tx: Transaction, after: IncidentPlace | null, limit: number): Promise<IncidentListRow[]> =>
   tx.run(LIST_WITH_TEXTS, [tx.tenantId, after?.seq ?? null, after?.id ?? null, null, null, limit]);
 
@@ -72,7 +72,7 @@ const listOpen = (name: string, order: 'ASC' | 'DESC') =>
 const OPEN = listOpen('portal_list_open_recertifications', 'DESC');
 const LONGEST_OPEN = listOpen('portal_list_longest_open_recertifications', 'ASC');
 
-/** Incidents with an open re-certification, after a place, latest first. */
+/** Incidents with an open re-certification after a place, latest first, at most `limit`. */
 export const listOpenRecertifications = (
   tx: Transaction,
   { agentId, severity }: IncidentFilter,
@@ -80,7 +80,7 @@ export const listOpenRecertifications = (
   limit: number,
 ): Promise<IncidentListRow[]> => tx.run(OPEN, [tx.tenantId, after?.seq ?? null, after?.id ?? null, agentId, severity, limit]);
 
-/** The incidents whose re-certifications have been open longest. */
+/** The incidents whose re-certifications have been open longest, oldest first, at most `limit`. */
 export const listLongestOpen = (tx: Transaction, limit: number): Promise<IncidentListRow[]> =>
   tx.run(LONGEST_OPEN, [tx.tenantId, null, null, null, null, limit]);
 
@@ -98,7 +98,7 @@ const OPEN_OF_AGENT = sql<{ incident_id: string }>(
   `SELECT incident_id FROM countersign.recertifications WHERE tenant_id = $1 AND agent_id = $2 AND closed_at IS NULL ORDER BY opened_seq, incident_id`,
 );
 
-/** The IDs of an agent's incidents whose re-certification is open, oldest first. */
+/** The IDs of an agent's incidents whose re-certifications are open, oldest first. */
 export const listOpenOfAgent = async (tx: Transaction, agentId: string): Promise<string[]> =>
   (await tx.run(OPEN_OF_AGENT, [tx.tenantId, agentId])).map(({ incident_id }) => incident_id);
 

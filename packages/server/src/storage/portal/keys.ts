@@ -5,16 +5,16 @@ import { expiryClock } from '../expiry-clock.ts';
 import { instantText } from '../instant-text.ts';
 import { instantKey, lookUp } from './fragments.ts';
 
-/** The end of a page: the time when its last key was minted, to the microsecond, and its prefix. */
+/** The place of a key in the list: when it was minted, UTC with microseconds, and its prefix. */
 export interface KeyPlace {
   at: string;
   prefix: string;
 }
 
-/** A key of the list with its place. */
+/** A listed key, and the time of its place. */
 export type KeyListRow = Key & { place_at: string };
 
-/** SQL for the columns of a KeyListRow. @param first number of the first of two parameters, as for `expiryClock`. */
+/** SQL for the columns of a KeyListRow. @param first the number of the first parameter, as for `expiryClock`. */
 const columns = (first: number): string => `k.id, k.kind, k.prefix, k.name, k.scopes,
   CASE WHEN k.revoked_at IS NOT NULL THEN 'revoked' WHEN k.expires_at <= ${expiryClock(first)} THEN 'expired' ELSE 'active' END AS state,
   ${instantText('k.created_at')} AS created_at, ${instantText('k.rotated_at')} AS rotated_at, ${instantText('k.expires_at')} AS expires_at,
@@ -29,7 +29,7 @@ const LIST = sql<KeyListRow>(
       ORDER BY k.created_at DESC, k.prefix DESC LIMIT $5) AS k ${LAST_USE} ORDER BY k.created_at DESC, k.prefix DESC`,
 );
 
-/** Keys after a place, newest first, including revoked ones. Without a kind, the keys of both kinds. */
+/** Keys after a place, newest first, including revoked and expired ones, at most `limit`. `kind` null means keys of both kinds. */
 export const listKeysPage = (
   tx: Transaction,
   kind: KeyKind | null,
@@ -53,7 +53,11 @@ const EVENTS = sql<{ seq: number; event_hash: string; document: string }>(
     WHERE tenant_id = $1 AND seq < coalesce($2::bigint, 9223372036854775807) AND ($3::uuid IS NULL OR key_id = $3) ORDER BY seq DESC LIMIT $4`,
 );
 
-/** Events of one key, or of all, below a number of the key audit trail, latest first, each as its canonical text with its hash. */
+/**
+ * Events of the key audit trail, latest first, at most `limit`, each with its canonical text and its hash.
+ * @param keyId the key; null for the events of all keys.
+ * @param below the number above the latest event; null from the end of the trail.
+ */
 export const listKeyEvents = (
   tx: Transaction,
   keyId: string | null,

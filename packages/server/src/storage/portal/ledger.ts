@@ -4,15 +4,15 @@ import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, lookUp } from './fragments.ts';
 
-/** A filter of entries, and a range of their numbers. Null does not filter. */
+/** A filter of entries, and a range of their numbers. A member that is null does not filter. */
 export interface EntryFilter {
   actor: string | null;
   action: string | null;
   agentId: string | null;
   traceId: string | null;
-  /** Lowest number. */
+  /** The lowest number. */
   first: number;
-  /** The number above the highest. */
+  /** The number above the highest one. */
   end: number;
 }
 
@@ -31,7 +31,7 @@ export interface PortalEntry {
   document: string;
 }
 
-/** A page reads documents up to the one that brings their total size to this many bytes. */
+/** When the documents of a page have reached this total size, the documents of further entries are not read. */
 const PAGE_BYTES = 2 * 1024 * 1024;
 
 const columns = (
@@ -40,7 +40,7 @@ const columns = (
   encode(l.row_hash, 'hex') AS row_hash, encode(l.prev_hash, 'hex') AS prev_hash, ${document} AS document`;
 const AGENT = lookUp('agents', 'a', 'id', 'l.agent_id');
 
-// `octet_length` only reads the stored size of a long text, so documents that are left out are not read.
+// `octet_length` reads only the stored size of a long text, so documents that are left out are not read.
 const LIST = sql<PortalEntry>(
   'portal_list_entries',
   `SELECT ${columns(`CASE WHEN l.bytes_before < ${PAGE_BYTES} THEN l.document ELSE '' END`)} FROM (
@@ -52,13 +52,13 @@ const LIST = sql<PortalEntry>(
 );
 
 /**
- * Entries in a range of numbers, latest first. Those after PAGE_BYTES of documents have an empty document: the caller ends the page before
- * them (`isLeftOut`).
+ * The latest entries in a range of numbers that match a filter, latest first, at most `limit`. Entries after PAGE_BYTES of documents have
+ * an empty document: the caller ends the page before them (`isLeftOut`).
  */
 export const listEntries = (tx: Transaction, filter: EntryFilter, limit: number): Promise<PortalEntry[]> =>
   tx.run(LIST, [tx.tenantId, filter.end, filter.first, filter.actor, filter.action, filter.agentId, filter.traceId, limit]);
 
-/** Whether an entry of the list has no document, because the page was full. */
+/** Whether the document of a listed entry was not read, because the page was full. */
 export const isLeftOut = ({ document }: PortalEntry): boolean => document === '';
 
 const FIND = sql<PortalEntry>(
@@ -76,11 +76,11 @@ const ADJACENT = sql<AdjacentEntry>(
      FROM countersign.audit_entries WHERE tenant_id = $1 AND seq IN ($2::bigint - 1, $2::bigint + 1)`,
 );
 
-/** The existing entries directly before and after a number. */
+/** The entries with the numbers directly before and after `seq`, as far as they exist. */
 export const findAdjacentEntries = (tx: Transaction, seq: number): Promise<AdjacentEntry[]> =>
   tx.run(ADJACENT, [tx.tenantId, seq]);
 
-// Steps from one action to the next in the index, without reading the entries.
+// Goes from one action to the next in the index, without reading the entries.
 const ACTIONS = sql<{ action: string }>(
   'portal_list_actions',
   `WITH RECURSIVE named AS (
@@ -92,14 +92,14 @@ const ACTIONS = sql<{ action: string }>(
    SELECT action FROM named ORDER BY action`,
 );
 
-/** The actions in the ledger, by name, at most 200. */
+/** The first 200 different actions in the ledger, by name. */
 export const listActions = async (tx: Transaction): Promise<string[]> =>
   (await tx.run(ACTIONS, [tx.tenantId])).map(({ action }) => action);
 
 const seqAt = (name: string, table: string) =>
   sql<{ seq: number }>(
     name,
-    // The middle is a column of `search`: as an expression, it would not be used for the index (spans.ts, isCurrentSpan).
+    // The middle is a column of `search`, because PostgreSQL would not use the index for an expression (spans.ts, isCurrentSpan).
     `WITH RECURSIVE search AS (
        SELECT first.below, first.above, (first.below + first.above) / 2 AS middle
          FROM (SELECT $3::bigint AS below,
@@ -122,8 +122,8 @@ const SEQ_AT = {
 };
 
 /**
- * The number of the first row of a log after row `below` that was recorded at `at` or later; one above the last row if there is none. A
- * binary search in the primary key: about 20 look-ups for a million rows, without another index. It requires that no clock correction
+ * The number of the first row of a log after row `below` that was recorded at `at` or later; one above the last row if there is none. This
+ * is a binary search in the primary key: about 20 look-ups for a million rows, and no other index. It requires that no clock correction
  * after row `below` set times back to before `at`.
  */
 export const findSeqAt = async (tx: Transaction, log: 'audit' | 'decisions', at: string, below: number): Promise<number> =>

@@ -2,13 +2,13 @@ import { textArray } from '../../database/binary-array.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
 import { instantText } from '../instant-text.ts';
 
-/** A log record of a step that is not a finding. */
+/** A log record of a step, other than a finding. */
 export interface RecordOfSpan {
   kind: 'content' | 'exception';
   document: string;
 }
 
-/** The maximum number of records read for one step. Conversations are shorter. */
+/** The maximum number of records that are read for one step. Conversations have fewer. */
 const RECORDS_MAX = 1000;
 
 const OF_SPAN = sql<RecordOfSpan>(
@@ -19,14 +19,17 @@ const OF_SPAN = sql<RecordOfSpan>(
     ORDER BY happened_at, place LIMIT ${RECORDS_MAX}`,
 );
 
-/** The size of the longest record that is displayed. */
+/** The maximum size of a displayed record, in bytes. */
 const DOCUMENT_BYTES_MAX = 1024 * 1024;
 
-/** The first RECORDS_MAX log records of a step of a trace, in order, except findings and those longer than DOCUMENT_BYTES_MAX. */
+/** The first RECORDS_MAX log records of a step of a trace, by time, without findings and records longer than DOCUMENT_BYTES_MAX. */
 export const listRecordsOfSpan = (tx: Transaction, trace: string, spanId: string): Promise<RecordOfSpan[]> =>
   tx.run(OF_SPAN, [tx.tenantId, trace, spanId, DOCUMENT_BYTES_MAX]);
 
-/** A step with log records. `error` is the error of an exception record, of several the first in the order of the texts. */
+/**
+ * A step with log records. `error` is the error of its exception record, up to 2,000 characters; null if it has none. Of several errors it
+ * is the first in alphabetical order.
+ */
 export interface SpanWithRecords {
   span_id: string;
   has_content: boolean;
@@ -43,7 +46,7 @@ const OF_SPANS = sql<SpanWithRecords>(
     WHERE l.kind <> 'finding' GROUP BY l.span_id`,
 );
 
-/** The given steps that have log records other than findings. */
+/** Those of the given steps that have log records other than findings. */
 export const listSpansWithRecords = (tx: Transaction, trace: string, spanIds: readonly string[]): Promise<SpanWithRecords[]> =>
   tx.run(OF_SPANS, [tx.tenantId, trace, textArray(spanIds)]);
 
@@ -61,6 +64,6 @@ const FINDINGS = sql<StoredFinding>(
     WHERE tenant_id = $1 AND trace_id = $2 AND kind = 'finding' ORDER BY happened_at, place LIMIT $3`,
 );
 
-/** The first findings of a run, in order. */
+/** The first findings of a run, by time, at most `limit`. */
 export const listFindings = (tx: Transaction, traceId: string, limit: number): Promise<StoredFinding[]> =>
   tx.run(FINDINGS, [tx.tenantId, traceId, limit]);

@@ -12,6 +12,6 @@ const FIND = sql<Overview['has']>(
           ${existsIn('ingestion_keys', ` AND kind = 'live' AND revoked_at IS NULL AND coalesce(expires_at > ${expiryClock(2)}, true)`)} AS keys`,
 );
 
-/** Whether the tenant has any records of each kind. Of the keys, only active ingestion keys count. */
+/** Whether the tenant has records of each kind. Of the keys, only active ingestion keys count. */
 export const findPresence = async (tx: Transaction): Promise<Overview['has']> =>
   (await tx.run(FIND, [tx.tenantId, ...tx.clock.expiryBounds()]))[0]!;

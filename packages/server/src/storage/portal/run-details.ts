@@ -7,7 +7,7 @@ import { instantText } from '../instant-text.ts';
 import { lookUp } from './fragments.ts';
 import { EVENT_COLUMNS, TRACE_COLUMNS } from './runs.ts';
 
-/** The columns of a trace; the rest is in its submissions. */
+/** The columns of a trace. Its other members are in its submissions. */
 export type StoredTrace = Omit<TraceDetail, 'detail' | 'error' | 'metadata' | 'submissions' | 'telemetry' | 'differing_rows'>;
 
 const FIND = sql<StoredTrace>(
@@ -21,7 +21,7 @@ const FIND = sql<StoredTrace>(
 export const findTrace = async (tx: Transaction, id: string): Promise<StoredTrace | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];
 
-/** A submission, and the size of its document: for an export, of the document that was mapped from it. */
+/** A submission, and the size of its document in bytes. If it came from an export, this is the document that was mapped from the export. */
 export type StoredSubmission = Submission & { document_bytes: number };
 
 const LIST_SUBMISSIONS = sql<StoredSubmission>(
@@ -33,11 +33,11 @@ const LIST_SUBMISSIONS = sql<StoredSubmission>(
     WHERE s.tenant_id = $1 AND s.trace = $2 ORDER BY s.number DESC LIMIT $3`,
 );
 
-/** The latest submissions of a trace, newest first. */
+/** The latest submissions of a trace, newest first, at most `limit`. */
 export const listSubmissions = (tx: Transaction, trace: string, limit: number): Promise<StoredSubmission[]> =>
   tx.run(LIST_SUBMISSIONS, [tx.tenantId, trace, limit]);
 
-/** The original of a submission: its size, its media type, and the ID of its export. */
+/** The original of a submission: its size in bytes, its media type, and the ID of its export; null if it came from none. */
 export interface SubmissionFile {
   bytes: number;
   media_type: string;
@@ -51,7 +51,7 @@ const FIND_SUBMISSION_FILE = sql<SubmissionFile>(
     WHERE s.tenant_id = $1 AND s.trace = $2 AND s.number = $3`,
 );
 
-/** The metadata of an original submission of a trace; undefined if there is none. */
+/** The SubmissionFile of a submission of a trace; undefined if there is no such submission. */
 export const findSubmissionFile = async (tx: Transaction, trace: string, number: number): Promise<SubmissionFile | undefined> =>
   (await tx.run(FIND_SUBMISSION_FILE, [tx.tenantId, trace, number]))[0];
 
@@ -60,14 +60,14 @@ const FIND_EXPORT_BODY = sql<StoredDocument>(
   `SELECT ${documentColumns('e', 'body')} FROM countersign.otlp_exports AS e WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The original body of an export; undefined if there is none. @throws ApiError log_rewritten if it cannot be read. */
+/** The original body of an export; undefined if there is no such export. @throws ApiError `log_rewritten` if it cannot be read. */
 export async function findExportBody(tx: Transaction, id: string): Promise<Buffer | undefined> {
   const rows = await tx.run(FIND_EXPORT_BODY, [tx.tenantId, id]);
   const [body] = await readDocumentsOf(tx, rows);
   return rows.length === 0 ? undefined : requireReadable(body);
 }
 
-/** One submission's number and its document. */
+/** The number of a submission, and its document. */
 export interface SubmissionDocument {
   number: number;
   /** Undefined if it cannot be read from its segment. */
@@ -80,7 +80,7 @@ const READ_DOCUMENTS = sql<StoredDocument & { number: number }>(
     WHERE tenant_id = $1 AND trace = $2 AND number = ANY ($3::integer[]) ORDER BY number`,
 );
 
-/** The documents of these submissions of a trace. The caller bounds their bytes. */
+/** The documents of these submissions of a trace, by number. The caller limits their total bytes. */
 export async function readDocuments(tx: Transaction, trace: string, numbers: readonly number[]): Promise<SubmissionDocument[]> {
   const rows = await tx.run(READ_DOCUMENTS, [tx.tenantId, trace, int4Array(numbers)]);
   const documents = await readDocumentsOf(tx, rows);
@@ -94,11 +94,11 @@ const EVENTS_OF_RUN = sql<RunSummary>(
     WHERE r.tenant_id = $1 AND r.trace_id = $2 ORDER BY r.submission DESC, r.ordinal DESC LIMIT $3`,
 );
 
-/** The latest telemetry events of a trace_id, newest first. */
+/** The latest telemetry events with a trace_id, newest first, at most `limit`. */
 export const listEventsOfRun = (tx: Transaction, traceId: string, limit: number): Promise<RunSummary[]> =>
   tx.run(EVENTS_OF_RUN, [tx.tenantId, traceId, limit]);
 
-/** The columns of a telemetry event, and the size of its submission. */
+/** The columns of a telemetry event, and the size of its request in bytes. */
 export type StoredEvent = Omit<EventDetail, 'payload' | 'detail'> & { document_bytes: number };
 
 const FIND_EVENT = sql<StoredEvent>(
@@ -111,7 +111,7 @@ const FIND_EVENT = sql<StoredEvent>(
     WHERE r.tenant_id = $1 AND r.submission = $2 AND r.ordinal = $3`,
 );
 
-/** One telemetry event with the size of its submission; undefined if there is none. */
+/** A telemetry event with the size of its request; undefined if there is no such event. */
 export const findEvent = async (tx: Transaction, submission: string, ordinal: number): Promise<StoredEvent | undefined> =>
   (await tx.run(FIND_EVENT, [tx.tenantId, submission, ordinal]))[0];
 
@@ -120,7 +120,7 @@ const FIND_EVENT_SUBMISSION_BYTES = sql<{ bytes: number }>(
   `SELECT ${documentBytes('s')} AS bytes FROM countersign.telemetry_submissions AS s WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The size of a telemetry submission; undefined if there is none. */
+/** The size of a telemetry request in bytes; undefined if there is no such request. */
 export const findEventSubmissionBytes = async (tx: Transaction, id: string): Promise<number | undefined> =>
   (await tx.run(FIND_EVENT_SUBMISSION_BYTES, [tx.tenantId, id]))[0]?.bytes;
 
@@ -129,7 +129,7 @@ const FIND_EVENT_SUBMISSION = sql<StoredDocument>(
   `SELECT ${documentColumns('s')} FROM countersign.telemetry_submissions AS s WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The original text of a telemetry submission; undefined if there is none. @throws ApiError log_rewritten if it cannot be read. */
+/** The original text of a telemetry request; undefined if there is none. @throws ApiError `log_rewritten` if it cannot be read. */
 export async function findEventSubmission(tx: Transaction, id: string): Promise<string | undefined> {
   const rows = await tx.run(FIND_EVENT_SUBMISSION, [tx.tenantId, id]);
   const [document] = await readDocumentsOf(tx, rows);

@@ -4,21 +4,22 @@ import type { RunPlace } from './runs.ts';
 
 /** The newest runs whose trace_id contains a text. */
 export interface FoundRuns {
-  /** Newest first. Only runs older than all of these may be missing. */
+  /** Newest first. If a run with the text is missing, it is older than all of these. */
   places: RunPlace[];
   /** Whether the list is complete. */
   complete: boolean;
-  /** No run with the text is newer than this id. */
+  /** No run with the text after the place is newer than this ID. */
   newest: string;
 }
 
-/** If more runs contain a text, it is common enough to search the list of runs instead. */
+/** If more runs contain a text, the text is so common that the list of runs is searched instead. */
 const FOUND_MAX = 2000;
 
-/** The number of segments that are searched first. A common text occurs more than FOUND_MAX times in them. */
+/** The number of segments that are searched first. If they contain more than FOUND_MAX runs with the text, no others are searched. */
 const FIRST_SEGMENTS = 64;
 
-// The text is compared outside the LIMIT. The planner does not know the cost of reading a segment, and would read all of them to sort them.
+// The text is compared outside the subquery with the LIMIT. The planner does not know the cost of reading the text of a segment, and would
+// otherwise read the texts of all segments before it sorts them.
 const FIND = sql<{ segment: string; run: string; ordinal: number }>(
   'portal_find_runs_by_trace_id',
   `SELECT s.last_run AS segment, found.run, found.ordinal
@@ -34,7 +35,7 @@ const FIND = sql<{ segment: string; run: string; ordinal: number }>(
     LIMIT ${FOUND_MAX + 1}`,
 );
 
-/** The newest runs of a source after a place whose trace_id contains a text, ignoring case, in a range of IDs. */
+/** The newest runs of a source, after a place and in a range of IDs (both included), whose trace_id contains a text, ignoring case. */
 export async function findRunsByTraceId(
   tx: Transaction,
   query: { source: RunSource; text: string; range: readonly [lowest: string, highest: string]; after: RunPlace },
@@ -43,15 +44,15 @@ export async function findRunsByTraceId(
   const find = (segmentsMax: number | null) =>
     tx.run(FIND, [tx.tenantId, source, ...range, after.id, after.ordinal, text, segmentsMax]);
   let rows = await find(FIRST_SEGMENTS);
-  // All segments in one statement, because segments may be merged between two statements.
+  // One statement reads all segments again, because segments may be merged between two statements.
   if (rows.length <= FOUND_MAX) rows = await find(null);
   const complete = rows.length <= FOUND_MAX;
-  // Segments may overlap. All runs that are newer than the newest run of the last segment have been read.
+  // Segments may overlap. Only runs that are newer than the newest run of the last segment that was read are known to be all read.
   const read = complete ? rows : rows.filter(({ run }) => run > rows.at(-1)!.segment);
   const places = read.map(({ run, ordinal }) => ({ id: run, ordinal })).sort(newestFirst);
   return { places, complete, newest: rows[0]?.segment ?? range[0] };
 }
 
-/** The order of the list of runs. */
+/** Compares two runs for the order of the list of runs: newest first. */
 export const newestFirst = (left: RunPlace, right: RunPlace): number =>
   left.id === right.id ? right.ordinal - left.ordinal : left.id < right.id ? 1 : -1;

@@ -7,7 +7,7 @@ import { dollarsText } from './fragments.ts';
 import { idRange, type TimeRange } from './id-time.ts';
 import { isCurrentSpan } from './spans.ts';
 
-/** Token sums are text in SQL, because they may exceed bigint. For display, a number is precise enough. */
+/** The sums as read. The sum of tokens is text, because it may exceed bigint. It becomes a number, which is precise enough for display. */
 interface TotalsRow extends Omit<RunTotals, 'total_tokens'> {
   total_tokens: string;
 }
@@ -32,13 +32,13 @@ const BY_DAY = sql<TotalsRow & { day: string }>(
     GROUP BY 1 ORDER BY 1`,
 );
 
-/** Sums by day in UTC of the runs received since a time. Days without runs are omitted. */
+/** The sums over the runs that were received at `from` or later, for each day in UTC. Days without runs are omitted. */
 export async function sumRunsByDay(tx: Transaction, from: string): Promise<UsageDay[]> {
   const [lowest] = idRange({ from, to: null });
   return (await tx.run(BY_DAY, [tx.tenantId, lowest, from])).map(totalsOf);
 }
 
-/** The maximum number of runs of each kind in the totals of an agent. */
+/** The maximum number of traces, and of telemetry events, in the totals of an agent. */
 export const COUNTED_RUNS_MAX = 10_000;
 
 const runsOfAgent = (table: string, id: string, columns: string, limit: number): string =>
@@ -56,18 +56,18 @@ const OF_AGENT = sql<TotalsRow>(
      ${runsOfAgent('telemetry_events', 'submission', COUNTED, COUNTED_RUNS_MAX)}) AS run`,
 );
 
-/** The sums over an agent's runs in a range of time, the latest COUNTED_RUNS_MAX of each kind. */
+/** The sums over the latest COUNTED_RUNS_MAX traces, and as many telemetry events, of an agent in a range of time. */
 export async function sumRunsOfAgent(tx: Transaction, agentId: string, range: TimeRange): Promise<RunTotals> {
   const [row] = await tx.run(OF_AGENT, [tx.tenantId, agentId, ...idRange(range), range.from, range.to]);
   return totalsOf(row!);
 }
 
-/** Limits of the search for models: runs of each kind, latest submissions of each trace, and total bytes of the facts of their steps. */
+/** The limits of the search for models: runs of each kind, latest submissions of each trace, and total bytes of the facts of steps. */
 const MODEL_RUNS_MAX = 200;
 const MODEL_SUBMISSIONS_MAX = 50;
 const MODEL_BYTES_MAX = 4 * 1024 * 1024;
 
-// `octet_length` only reads the stored size of a long text, so texts that are left out are not read.
+// `octet_length` reads only the stored size of a long text, so texts that are left out are not read.
 const MODELS = sql<RelatedRuns['models'][number]>(
   'portal_list_models_of_agent',
   `SELECT model, count(*) AS steps FROM (
@@ -87,6 +87,6 @@ const MODELS = sql<RelatedRuns['models'][number]>(
     GROUP BY model ORDER BY steps DESC, model LIMIT 50`,
 );
 
-/** Up to 50 models that an agent's latest runs in a range of time name, most used first. */
+/** Up to 50 models that an agent's latest runs in a range of time used, each with its number of steps and events, most used first. */
 export const listModelsOfAgent = (tx: Transaction, agentId: string, range: TimeRange): Promise<RelatedRuns['models']> =>
   tx.run(MODELS, [tx.tenantId, agentId, ...idRange(range), range.from, range.to]);

@@ -6,7 +6,7 @@ import { instantText } from '../instant-text.ts';
 import { agentJson, dollarsText, lookUp } from './fragments.ts';
 import { HIGHEST_ID, idRange, type TimeRange } from './id-time.ts';
 
-/** A filter of runs. Null does not filter. */
+/** A filter of runs. A member that is null does not filter. */
 export interface RunFilter extends TimeRange {
   source: RunSource | null;
   agentId: string | null;
@@ -14,7 +14,7 @@ export interface RunFilter extends TimeRange {
   sessionId: string | null;
 }
 
-/** The end of a page: its last run. The ordinal of a trace is 0. */
+/** The place of a run in the list. For a trace: its ID and 0. For a telemetry event: the ID of its request, and its position there. */
 export interface RunPlace {
   id: string;
   ordinal: number;
@@ -23,25 +23,26 @@ export interface RunPlace {
 /** The place before all runs. */
 export const FIRST_PLACE: RunPlace = { id: HIGHEST_ID, ordinal: 0 };
 
-/** A trace without its root becomes incomplete this long after its last span. */
+/** How long after its last span a trace without its root span becomes incomplete. */
 const ARRIVING = `interval '15 minutes'`;
 const IS_ARRIVING = `r.outcome IS NULL AND r.last_span_at > clock_timestamp() - ${ARRIVING}`;
 
-/** A trace's current outcome. Without its root: null while spans still arrive, then `incomplete`. */
+/** SQL for the current outcome of a trace. Without the root span it is null while spans arrive, and later `incomplete`. */
 const TRACE_OUTCOME = `CASE WHEN r.outcome IS NOT NULL THEN r.outcome WHEN NOT (${IS_ARRIVING}) THEN 'incomplete' END AS outcome`;
 
-/** The columns of both kinds of runs, for a row `r` with its agent `a`. */
+/** SQL for the columns that traces and telemetry events share, from a row `r` and its agent `a`. */
 const SHARED_COLUMNS = `r.trace_id, ${agentJson('a')} AS agent, r.has_error, r.session_id, r.external_user_id, r.latency_ms,
   r.prompt_tokens, r.completion_tokens, r.total_tokens, ${dollarsText('r.cost_usd')} AS cost_usd, ${instantText('r.started_at')} AS started_at,
   ${instantText('r.ended_at')} AS ended_at, ${instantText('r.received_at')} AS received_at`;
-/** The columns of a trace, and of a telemetry event. */
+/** SQL for the columns of a trace, from a row `r` and its agent `a`. */
 export const TRACE_COLUMNS = `${SHARED_COLUMNS}, ${TRACE_OUTCOME}, CASE WHEN r.agent_id IS NULL THEN r.provisional_agent_name END AS provisional_agent_name`;
+/** SQL for the columns of a telemetry event, from a row `r` and its agent `a`. */
 export const EVENT_COLUMNS = `${SHARED_COLUMNS}, r.outcome, NULL::text AS provisional_agent_name`;
 
 const AGENT_OF_RUN = lookUp('agents', 'a', 'id', 'r.agent_id');
 
-// The range of IDs already bounds the time. If the planner counted these two conditions as well, it would expect a thirtieth of the rows of
-// a day, and sort them all instead of reading the index in order.
+// The range of IDs already limits the time. If the planner estimated these two conditions as well, it would expect a thirtieth of the rows
+// of a day. It would then sort all these rows instead of reading the index in order.
 const FILTERS = `${notEstimated('r.received_at >= $7::timestamptz')} AND ${notEstimated('r.received_at < $8::timestamptz')}
   AND ($9::uuid IS NULL OR r.agent_id = $9) AND ($11::text IS NULL OR r.session_id = $11)`;
 
@@ -52,8 +53,8 @@ const EVENTS = `r.tenant_id = $1 AND coalesce($2::text, 'telemetry') = 'telemetr
   AND r.submission >= $5 AND r.submission <= $6 AND ${FILTERS}
   AND ($10::text IS NULL OR r.outcome = $10)`;
 
-// Each half is limited to the page in the order of its own index before both are merged. The plan is made for the given values
-// (inReadTransaction), so an absent filter adds no condition, and the partial indexes can be used.
+// Before the two halves are merged, each is limited to the size of the page, in the order of its own index. The plan is made for the given
+// values (inReadTransaction), so a filter that is null adds no condition, and the partial indexes can be used.
 const both = (traces: string, events: string): string =>
   `SELECT * FROM (
      (SELECT 'trace' AS source, r.id, NULL::integer AS ordinal, ${TRACE_COLUMNS}, r.span_count, NULL::bigint AS tool_count, NULL AS model
@@ -72,7 +73,7 @@ const LIST = sql<RunSummary>(
 export const listRuns = (tx: Transaction, filter: RunFilter, after: RunPlace, limit: number): Promise<RunSummary[]> =>
   tx.run(LIST, listValues(tx, filter, after, limit));
 
-// The condition on the text comes last, because the others have an index.
+// The condition on the text comes last, because it has no index.
 const HAS_TEXT = `strpos(lower(r.trace_id COLLATE "default"), lower($13::text)) > 0`;
 const LIST_WITH_TEXT = sql<RunSummary>(
   'portal_list_runs_with_text',
@@ -82,7 +83,10 @@ const LIST_WITH_TEXT = sql<RunSummary>(
   ),
 );
 
-/** As `listRuns`, for runs up to the ID `newest` whose trace_id contains a text. Reads the list in order, so use it for common texts. */
+/**
+ * Like `listRuns`, for runs up to and including the ID `newest` whose trace_id contains a text, ignoring case. It reads the list in order,
+ * so use it for common texts.
+ */
 export const walkRunsWithText = (
   tx: Transaction,
   filter: RunFilter,
@@ -100,7 +104,7 @@ const LIST_OF_AGENTS = sql<RunSummary>(
   both(ofAgents('traces', TRACES, 'r.id DESC'), ofAgents('telemetry_events', EVENTS, 'r.submission DESC, r.ordinal DESC')),
 );
 
-/** As `listRuns`, for the runs of some agents. */
+/** Like `listRuns`, for the runs of these agents. */
 export const listRunsOfAgents = (
   tx: Transaction,
   filter: RunFilter,
@@ -109,7 +113,7 @@ export const listRunsOfAgents = (
   limit: number,
 ): Promise<RunSummary[]> => tx.run(LIST_OF_AGENTS, [...listValues(tx, filter, after, limit), uuidArray(agentIds)]);
 
-// One look-up in the primary key for each place.
+// PostgreSQL makes one look-up in the primary key for each place.
 const AT_PLACES = sql<RunSummary>(
   'portal_list_runs_at_places',
   both(
@@ -120,7 +124,7 @@ const AT_PLACES = sql<RunSummary>(
   ),
 );
 
-/** As `listRuns`, for the runs at some places of one source. */
+/** Like `listRuns`, for the runs of one source at these places. */
 export const listRunsAtPlaces = (
   tx: Transaction,
   filter: RunFilter & { source: RunSource },

@@ -5,7 +5,7 @@ import { documentBytes } from '../document-segments.ts';
 import { instantText } from '../instant-text.ts';
 import { dollarsText } from './fragments.ts';
 
-/** The listed columns of a step, and where its complete data is: a submission and an index. */
+/** The listed columns of a step (a span of a trace), and the place of the complete step. */
 export interface StoredSpan extends Omit<SpanRow, 'parent_span_id' | 'position' | 'error' | 'has_payload'>, SpanInDocument {}
 
 /** The place of a step, and the size of the document of its submission in bytes. */
@@ -13,13 +13,15 @@ export interface SpanInDocument extends SpanPlace {
   document_bytes: number;
 }
 
-/** The place of a step: the number of its submission, and its index there. */
+/** The place of a step: the number of its submission, and its index in the document of the submission. */
 export interface SpanPlace {
+  /** From 1. */
   submission: number;
+  /** From 0. */
   ordinal: number;
 }
 
-/** One submission of a trace: its size, and that of the facts of its steps. */
+/** A submission of a trace: the size of its document, and the size of the facts of its steps (`spansText`), in bytes. */
 export interface SubmissionSize {
   number: number;
   document_bytes: number;
@@ -33,15 +35,17 @@ const LIST_SIZES = sql<SubmissionSize>(
      FROM countersign.trace_submissions AS s WHERE tenant_id = $1 AND trace = $2 AND number >= $3 ORDER BY number LIMIT $4`,
 );
 
-/** The submissions of a trace from a number on, in order. */
+/** The sizes of the submissions of a trace from the number `from` on, in order, at most `limit`. */
 export const listSubmissionSizes = (tx: Transaction, trace: string, from: number, limit: number): Promise<SubmissionSize[]> =>
   tx.run(LIST_SIZES, [tx.tenantId, trace, from, limit]);
 
 /**
  * SQL that is true for a step that no later submission of its trace replaces. A trace with one submission has no rows in `merged_spans`.
- * It looks up each step, because the view `countersign.spans` would read all submissions of the trace.
- * @param spanId must be a column of a fenced subquery. PostgreSQL uses an index of a table with row-level security only for a column, a
- * parameter or a leakproof function, and `->>` is not leakproof (docs/decisions/0056).
+ * The SQL looks up each step, because the view `countersign.spans` would read all submissions of the trace.
+ * @param trace SQL for `traces.id`.
+ * @param spanId SQL for the span_id: a column of a fenced subquery. PostgreSQL uses an index of a table with row-level security only for a
+ * column, a parameter or a leakproof function, and `->>` is not leakproof (docs/decisions/0056).
+ * @param submission SQL for the number of the submission.
  */
 export const isCurrentSpan = (trace: string, spanId: string, submission: string): string =>
   `coalesce((SELECT m.submission FROM countersign.merged_spans AS m
@@ -56,7 +60,7 @@ const ordinalOf = (fields: string, place: string): string => `coalesce((${fields
 
 const instantOf = (micros: string): string => instantText(`countersign.instant_of((${micros})::bigint)`);
 
-// The columns of the view `countersign.spans`.
+// `fields` has the columns of the view `countersign.spans`, from `span_id` on.
 const LIST = sql<StoredSpan>(
   'portal_list_spans',
   `SELECT p.span_id, p.fields ->> 1 AS kind, p.fields ->> 2 AS name, p.fields ->> 3 AS status, p.fields ->> 4 AS model,
@@ -72,7 +76,10 @@ const LIST = sql<StoredSpan>(
     ORDER BY p.submission, p.ordinal LIMIT $6`,
 );
 
-/** The merged steps of a trace after a place, up to a submission, in the order of arrival. Reads all steps of these submissions. */
+/**
+ * The current steps of a trace after a place, up to and including the submission `lastSubmission`, in the order of arrival, at most
+ * `limit`. Reads all steps of these submissions.
+ */
 export const listSpans = (
   tx: Transaction,
   trace: string,
@@ -92,6 +99,6 @@ const FIND = sql<SpanInDocument>(
         (SELECT m.submission FROM countersign.merged_spans AS m WHERE m.tenant_id = $1 AND m.trace = $2 AND m.span_id = $3), 1)`,
 );
 
-/** The submission of a step, with its size, and the step's index in it; undefined if there is no such step. */
+/** The place of a step, and the size of its submission; undefined if there is no such step. */
 export const findSpan = async (tx: Transaction, trace: string, spanId: string): Promise<SpanInDocument | undefined> =>
   (await tx.run(FIND, [tx.tenantId, trace, spanId]))[0];
