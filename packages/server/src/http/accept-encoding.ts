@@ -1,6 +1,6 @@
 /**
- * The content coding of a response: of the offered ones, the one with the highest weight in Accept-Encoding (RFC 9110, section 12.5.3),
- * or the first of equals. Undefined if the client accepts none of them or sends no header.
+ * Selects the content coding of a response: the offered coding with the highest weight in Accept-Encoding (RFC 9110, section 12.5.3).
+ * Of several codings with this weight, it selects the first. Undefined if the client accepts no offered coding or sends no header.
  */
 export function preferredEncoding<E extends string>(acceptEncoding: string | undefined, offered: readonly E[]): E | undefined {
   if (acceptEncoding === undefined) return undefined;
@@ -13,7 +13,7 @@ export function preferredEncoding<E extends string>(acceptEncoding: string | und
   return preferred;
 }
 
-/** A coding and its weight, `gzip;q=0.5`: 1 by default, 0 if it is not a number. */
+/** Parses a coding with its weight, for example `gzip;q=0.5`. The weight is 1 if absent, and 0 if it is not a number. */
 function weightOf(given: string): [coding: string, weight: number] {
   const [coding = '', ...parameters] = given.split(';').map((part) => part.trim().toLowerCase());
   const weight = parameters.find((parameter) => /^q\s*=/.test(parameter));

@@ -26,7 +26,7 @@ export interface AppParts {
   tls: { cert: string; key: string } | undefined;
   /** Registers the portal: its API and its pages. */
   portal: (app: FastifyInstance) => void;
-  /** The host names that requests may name, and whether a proxy forwards them. */
+  /** The options of `hostCheck`. */
   hosts: { names: readonly string[]; behindProxy: boolean };
   /** `reason` returns why the server is not ready; undefined if it is ready. */
   readiness: { reason(): Promise<string | undefined> };
@@ -37,7 +37,7 @@ export interface AppParts {
 /** The endpoint, in metrics and the log, of requests without a named route. */
 const NO_ENDPOINT = 'other';
 
-/** The HTTP application. This file and public-api.ts define the order of all steps of a request. */
+/** Builds the HTTP application with all routes. public-api.ts defines the order of the checks of a request. */
 export function buildApp(parts: AppParts): FastifyInstance {
   const { api, connections, ledger, portal, metrics, metricsAccess, log, tls, hosts, readiness, warnings } = parts;
   const responseLog = new ResponseLog(log);
@@ -59,20 +59,20 @@ export function buildApp(parts: AppParts): FastifyInstance {
   registerOtlpApi(app, api);
   registerLedgerApi(app, ledger);
   portal(app);
-  registerOperations(app, { readiness, warnings });
+  registerProbes(app, { readiness, warnings });
   registerMetrics(app, metrics, metricsAccess);
   registerDocs(app);
   return app;
 }
 
-/** GET routes also support HEAD, which monitors and proxies use. */
+/** Option of GET routes that also support HEAD, which monitors and proxies use. */
 const ALSO_BY_HEAD = { exposeHeadRoute: true } as const;
 
-/** Options of the probes of a platform, which may use any host name. */
+/** Options of the routes for probes, which may use any host name. */
 const PROBE = { ...ALSO_BY_HEAD, config: { anyHost: true } } as const;
 
 /** Registers the probes: whether the process is alive, and whether it is ready. */
-function registerOperations(app: FastifyInstance, { readiness, warnings }: Pick<AppParts, 'readiness' | 'warnings'>): void {
+function registerProbes(app: FastifyInstance, { readiness, warnings }: Pick<AppParts, 'readiness' | 'warnings'>): void {
   app.get('/livez', PROBE, async () => ({ status: 'ok' }));
   app.get('/readyz', PROBE, async (_request, reply) => {
     const reason = await readiness.reason();
@@ -83,7 +83,7 @@ function registerOperations(app: FastifyInstance, { readiness, warnings }: Pick<
   rejectOtherMethods(app, ['/livez', '/readyz'], ['GET', 'HEAD']);
 }
 
-/** Registers the contract for machines and for people. */
+/** Registers /openapi.json and /docs: the contract for machines and for people. */
 function registerDocs(app: FastifyInstance): void {
   const document = openApiDocument();
   const contract = new ConstantDocument(JSON.stringify(document), { 'content-type': 'application/json; charset=utf-8' });

@@ -14,7 +14,7 @@ import { verifiedKey } from '../ledger/key-states.ts';
 import { findKeys, type KeyRecord, touchKey } from '../storage/ingestion-keys.ts';
 import { KeysOnNodes } from '../storage/keys-on-nodes.ts';
 
-/** A secret that no key has. Unknown prefixes are compared with it, so that they cost as much time as known ones. */
+/** The hash of no secret. Secrets with an unknown prefix are compared with it, so that the comparison takes as long as for a known one. */
 const NO_SECRET = Buffer.alloc(32);
 
 /** Resolves keys to principals. A key's row is read for every request, and must match the key audit trail. */
@@ -23,14 +23,17 @@ export class Authenticator {
   readonly #lookups: KeyLookups;
   readonly #lastNoted = new Map<string, number>();
 
-  /** @param nodes the nodes of Citus on which keys can be looked up. */
+  /** @param nodes the nodes of Citus on which keys are looked up; undefined without Citus. */
   constructor(pool: Pool, nodes: TenantNodes | undefined) {
     this.#pool = pool;
     const onNodes = nodes === undefined ? undefined : new KeysOnNodes(pool, nodes);
     this.#lookups = new KeyLookups((prefixes) => onNodes?.find(prefixes) ?? [{ prefixes, found: findKeys(pool, prefixes) }]);
   }
 
-  /** The principal of a request, if its key has the scope. All invalid keys get the same 401. */
+  /**
+   * Returns the principal of a request whose key is valid and has the scope. Throws the same 401 for every missing or invalid key, another
+   * 401 for a missing scope, and 503 if the database is unavailable.
+   */
   async authenticate(headers: IncomingHttpHeaders, scope: KeyScope): Promise<Principal> {
     const key = parseIngestionKey(sentKey(headers.authorization, headers['x-service-key'] as string | undefined) ?? '');
     if (key === undefined) throw unauthorized();
@@ -45,14 +48,14 @@ export class Authenticator {
     return { tenantId: record.tenantId, keyId: record.keyId, prefix: record.prefix, scopes };
   }
 
-  /** Whether a key is revoked or expired. After a jump of the clock no key expires, and no expired key is accepted. */
+  /** Whether a key is revoked or expired. A jump of the clock neither expires a key nor makes an expired key valid. */
   #isInactive({ isRevoked, expiresAt }: KnownKey): boolean {
     return isRevoked || (expiresAt !== null && Date.parse(expiresAt) <= clockOf(this.#pool).now().getTime());
   }
 
   /**
-   * Records the last use of a key, about once a minute at most, without delaying the request. A failure is ignored, and the next use tries
-   * again.
+   * Records the last use of a key about once a minute, without delaying the request. Does nothing during a fault of the clocks. Failures
+   * are ignored: the next use tries again.
    */
   #noteUse({ tenantId, keyId }: KeyRecord): void {
     const now = performance.now();
@@ -64,7 +67,7 @@ export class Authenticator {
   }
 }
 
-/** The same challenge for all invalid keys: it reveals neither whether the prefix exists nor what is wrong. */
+/** The same error for all invalid keys: it reveals neither whether the prefix exists nor what is wrong. */
 const unauthorized = (): ApiError => new ApiError('unauthorized', [], { 'WWW-Authenticate': 'Bearer' });
 
 const insufficientScope = (scope: KeyScope): ApiError =>
@@ -82,14 +85,14 @@ const insufficientScope = (scope: KeyScope): ApiError =>
     },
   );
 
-/** The keys of one tick. */
+/** The look-ups of one tick. */
 interface Lookup {
   prefixes: Set<string>;
-  /** The part of each prefix. */
+  /** For each prefix: the keys found in its part of the look-up, by prefix. */
   found: Promise<ReadonlyMap<string, Promise<ReadonlyMap<string, KeyRecord>>>>;
 }
 
-/** Looks up the keys with these prefixes, in parts that do not wait for each other. */
+/** Looks up the keys with these prefixes, in parts that do not wait for each other: several on Citus, otherwise one. */
 type FindKeys = (prefixes: readonly string[]) => readonly { prefixes: readonly string[]; found: Promise<KeyRecord[]> }[];
 
 /** Reads keys from the database for every request. The requests of one tick share a query. */
@@ -101,7 +104,7 @@ class KeyLookups {
     this.#findKeys = find;
   }
 
-  /** The key with a prefix. The database is read after this call. */
+  /** Finds the key with a prefix. The database is read after this call. Throws 503 if the database is unavailable. */
   async find(prefix: string): Promise<KeyRecord | undefined> {
     this.#next ??= this.#prepare();
     this.#next.prefixes.add(prefix);

@@ -21,22 +21,22 @@ export interface BareAppParts {
   connections: Connections;
   log: FastifyBaseLogger;
   tls: { cert: string; key: string } | undefined;
-  /** Checks a request before everything else; returns its error, or undefined. */
+  /** Checks a request before all other hooks; returns the error of the response, or undefined. */
   checkRequest: (request: FastifyRequest) => ApiError | undefined;
-  /** Called for each rejection that happens before any hook runs. */
+  /** Called for each request that is rejected before any hook runs. */
   noteEarlyRejection?: (rejection: EarlyRejection) => void;
 }
 
-/** How long headers and body of a request may take to arrive. */
+/** The maximum time in which headers and body of a request must arrive. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * Node would respond to a request without Host by itself, without body and request ID; the hook below does it instead. A client may close
- * its side after its requests and still read the responses: for TLS this is an option, for TCP it is Node's default.
+ * Node would reject a request without Host by itself, without body and request ID; the hook below rejects it instead. A client may close
+ * its side after its requests and still read the responses. For TLS this needs `allowHalfOpen`; for TCP it is Node's default.
  */
 const NODE_SETTINGS = { requireHostHeader: false, allowHalfOpen: true };
 
-/** An application without routes, with limited connections, request IDs, and errors of the table. */
+/** Builds an application without routes. It limits connections, gives each request an ID, and sends the errors of the API. */
 export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejection }: BareAppParts): FastifyInstance {
   const app = Fastify({
     loggerInstance: log,
@@ -61,8 +61,8 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejectio
     log.warn({ missing, node: process.version }, 'requests of a connection are not paced: this version of Node is not supported'),
   );
 
-  // read-body.ts reads bodies after the key was checked, so Fastify must not touch stream and Content-Type, whatever the method. All
-  // methods that Node parses are registered, so that an unsupported one gets a 405.
+  // read-body.ts reads bodies after the key was checked, so Fastify must not touch stream and Content-Type of any method. All methods that
+  // Node parses are registered, so that an unsupported one gets a 405. For CONNECT, error-reply.ts does this.
   for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 
   app.decorateRequest('rejection', undefined);
@@ -82,5 +82,5 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejectio
   return app;
 }
 
-/** The server of an application, for features that Fastify lacks. */
+/** The HTTP server of an application, for features that Fastify lacks. */
 export const httpServer = (app: FastifyInstance): Server => app.server as Server;

@@ -1,8 +1,8 @@
 import type { JsonBounds } from '@countersign/core/domain/json-size';
 
 /**
- * The maximum number of values and different names in a body, by its purpose. They limit time and heap of parsing: docs/decisions/0037 has
- * the measurement, and `WORKER_HEAP_MB` follows from it. A real trace of 18 MB has about 500,000 values.
+ * The maximum number of values and different names in a body, by its purpose. These maximums limit the time and heap of parsing.
+ * `WORKER_HEAP_MB` depends on them (docs/decisions/0037). A real trace of 18 MB has about 500,000 values.
  */
 export const BODY_BOUNDS = {
   report: { valuesMax: 1_000_000, namesMax: 100_000 },
@@ -10,22 +10,22 @@ export const BODY_BOUNDS = {
   portal: { valuesMax: 50_000, namesMax: 5_000 },
 } as const satisfies Record<string, JsonBounds>;
 
-/** Bodies up to this size are light whatever they contain. */
+/** Bodies up to this size are always light. */
 const SMALL_BODY_BYTES_MAX = 64 * 1024;
 
 /** Larger bodies are never light. */
 const LIGHT_BODY_BYTES_MAX = 256 * 1024;
 
 /**
- * The maximum number of separators in a light body of middle size. No limit above is lower. A small JSON body has less than ten times as
- * many.
+ * The maximum number of separators in a light body between these sizes. It does not exceed any limit in `BODY_BOUNDS`. Valid JSON of
+ * SMALL_BODY_BYTES_MAX has less than ten times as many separators.
  */
 const LIGHT_SEPARATORS_MAX = 5_000;
 
 /**
- * Whether a body is parsed on the main thread without counting: it is small, or of middle size with few values, like a batch of
- * telemetry. All others are counted and parsed on the worker thread. Separators in strings count too, so a body of long texts may go to the
- * worker.
+ * Whether a body is parsed without counting its values and names first: it is small, or of middle size with few separators, like a batch
+ * of telemetry. The ingestion endpoints parse such bodies on the main thread, and all others on the worker thread. Separators in strings
+ * count too, so a body with long texts may go to the worker.
  */
 export function isLight(document: Uint8Array): boolean {
   if (document.length <= SMALL_BODY_BYTES_MAX) return true;
@@ -43,7 +43,7 @@ const BRACKET = 0x5b;
 const BRACE = 0x7b;
 
 /**
- * Heap limit of the worker thread: at least twice the need of the worst body within the limits. V8 may end the whole process if a thread
- * reaches its limit.
+ * Heap limit of the worker thread: six times what the costliest measured body within the limits needs (docs/decisions/0037). V8 may end
+ * the whole process if a thread reaches its heap limit.
  */
 export const WORKER_HEAP_MB = 768;

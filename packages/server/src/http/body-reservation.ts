@@ -2,15 +2,15 @@ import type { Admission } from '../database/admission.ts';
 
 /** The memory of one request body, reserved in the admission of bodies. */
 export interface BodyReservation {
-  /** Reserves memory for this many bytes of the body in total, or throws 503. */
+  /** Extends the reservation to this many bytes of the body in total, or throws 503. */
   cover(bytes: number): void;
-  /** Releases all of it. Safe to call twice. */
+  /** Releases the whole reservation. A second call has no effect. */
   release(): void;
 }
 
 /**
- * Reserves the whole declared length at once, before a byte is read. So an accepted body is never displaced by later ones, and a
- * rejected one costs nothing.
+ * Reserves the whole declared length before a byte is read, or throws 503. So an accepted body is never rejected because of later ones,
+ * and no byte of a rejected body is read.
  */
 export function reserveDeclared(admission: Admission, tenantId: string, bytes: number): BodyReservation {
   admission.enter(tenantId, bytes);
@@ -24,14 +24,16 @@ export function reserveDeclared(admission: Admission, tenantId: string, bytes: n
   };
 }
 
-/** The first reservation for a body of unknown length, and the expected expansion of a compressed body. */
+/** The smallest first reservation for a body of unknown length. */
 const FIRST_STEP_BYTES = 64 * 1024;
+/** The assumed ratio of decompressed to compressed bytes. */
 const EXPECTED_EXPANSION = 8;
 
 /**
- * Reserves memory for a chunked or compressed body, whose length is unknown. The reservation doubles as the body grows. All such bodies
- * together are limited to their part of the admission, so that they never displace bodies of a declared length.
- * @param compressedBytes the declared length of a compressed body.
+ * Reserves memory for a chunked or compressed body, whose length is unknown, or throws 503. The reservation doubles as the body grows. All
+ * such bodies together may use only a part of the memory, so that the rest remains for bodies of declared length.
+ * @param bytesMax the maximum length of the decompressed body.
+ * @param compressedBytes the declared length of a compressed body; 0 if it is unknown.
  */
 export function reserveGrowing(
   admission: Admission,

@@ -7,13 +7,13 @@ import type { IngestRequest } from '../ingest/ingest-request.ts';
 import type { ExportRequest } from '../otlp/export.ts';
 import { prepareBody, prepareExport } from './prepare-body.ts';
 
-/** A body for the worker. Its bytes are transferred. */
+/** A body for the worker. Its bytes are transferred to the thread, not copied. */
 export type BodyTask = { document: Uint8Array<ArrayBuffer> } & (
   | { operation: OperationId; request: Omit<IngestRequest, 'document'> }
   | { operation: 'export'; request: Omit<ExportRequest, 'document'> }
 );
 
-/** A prepared body with its bytes, which are transferred back, or an error. */
+/** The result for one body: the prepared body with its bytes, an ApiError, or an unexpected error. */
 export type BodyResult =
   | { prepared: unknown; document: Uint8Array<ArrayBuffer> }
   | { refused: { code: ErrorCode; issues: Issue[]; headers: Record<string, string> } }

@@ -9,10 +9,10 @@ import type { BodyResult, BodyTask } from './body-worker.ts';
 
 const workerFile = new URL(`./body-worker${extname(import.meta.url)}`, import.meta.url);
 
-/** The maximum number of queued bodies, in total and of one tenant. The admission of bodies limits their bytes. */
+/** The maximum number of queued bodies, in total and of one tenant. `Admission` limits their bytes. */
 const WAITING_MAX = 1024;
 const WAITING_OF_ONE_MAX = 768;
-/** Bodies that the worker has at once, so that it has the next one when it finishes one. */
+/** The number of bodies that the worker has at once: the next body is there when it finishes one. */
 const IN_PROGRESS_MAX = 2;
 
 /** A prepared body with its bytes. */
@@ -54,13 +54,14 @@ export class BodyWorkers {
   }
 
   /**
-   * Prepares a body. Its bytes are moved to the worker and come back with the result. Throws 503 if too many bodies wait, or after `close`.
+   * Prepares a body. Its bytes may be moved to the worker, so use those in the result. Throws 503 if too many bodies are queued, or after
+   * `close`. Rejects with the error of the preparation, or with 503 if the worker exits.
    */
   prepare(operation: OperationId, { document, ...request }: IngestRequest): Promise<PreparationResult> {
     return this.#enqueue(request.principal.tenantId, { operation, request, document: ownBytes(document) });
   }
 
-  /** Prepares an OpenTelemetry export. */
+  /** Prepares an OpenTelemetry export, as `prepare` does. */
   prepareExport({ document, ...request }: ExportRequest): Promise<PreparationResult<PreparedExport>> {
     const task = { operation: 'export' as const, request, document: ownBytes(document) };
     return this.#enqueue(request.principal.tenantId, task) as Promise<PreparationResult<PreparedExport>>;
@@ -116,7 +117,7 @@ export class BodyWorkers {
     return worker;
   }
 
-  /** The worker keeps the order, so a result belongs to the oldest body in progress. */
+  /** Passes on a result. The worker prepares bodies in order, so the result belongs to the oldest body in progress. */
   #settle(result: BodyResult): void {
     const finished = this.#inProgress.shift();
     this.done += 1;
@@ -127,7 +128,7 @@ export class BodyWorkers {
     else finished.resolve({ prepared: result.prepared, document: Buffer.from(result.document.buffer) });
   }
 
-  /** Called when the worker has exited. Its bodies get a 503 and may be sent again; queued ones go to a new thread. */
+  /** Called when the worker has exited. Bodies in progress get a 503, so clients may send them again. Queued bodies go to a new thread. */
   #onExit(worker: Worker, failure: unknown): void {
     if (this.#worker === worker) this.#worker = undefined;
     const unfinished = this.#inProgress;

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { preferredEncoding } from './accept-encoding.ts';
 
-/** The codings in order of preference: at the levels below, brotli takes half the time of gzip, for a few percent more bytes. */
+/** The codings in order of preference. At the levels in QUICK, brotli takes half the time of gzip, with results a few percent larger. */
 const ENCODINGS = ['br', 'gzip'] as const;
 export type ContentEncoding = (typeof ENCODINGS)[number];
 
@@ -14,20 +14,23 @@ const QUICK = {
   gzip: { level: 1 },
 };
 
-/** A smaller response fits into one packet anyway. */
+/** Smaller responses are not compressed: they fit into one packet. */
 const BYTES_MIN = 1_400;
-/** A larger response would occupy a thread for more than about 40 ms. */
+/** Larger responses are not compressed: each would occupy a thread for more than about 40 ms. */
 const BYTES_MAX = 4 * 1024 * 1024;
-/** Concurrent compressions: half of Node's threads, which also hash passwords and decompress bodies. */
+/** The maximum number of concurrent compressions: half of Node's threads, which also hash passwords and decompress bodies. */
 const AT_ONCE_MAX = 2;
 
 const [brotliAsync, gzipAsync] = [promisify(brotliCompress), promisify(gzip)];
 
-/** Compresses responses on Node's threads within limits of size and concurrency. Beyond them a response is sent uncompressed. */
+/** Compresses responses on Node's threads, within limits of size and concurrency. */
 export class Compressor {
   #inProgress = 0;
 
-  /** The compressed text in a coding that the client accepts; undefined to send it uncompressed. */
+  /**
+   * Returns the compressed text and its coding. Undefined if a limit is exceeded, if the client accepts neither coding, or if the result is
+   * not smaller.
+   */
   async compress(
     text: string,
     acceptEncoding: string | undefined,

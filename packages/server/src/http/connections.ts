@@ -9,7 +9,7 @@ export interface ConnectionLimits {
   connectionsMax: number;
   /** Connections from one address; undefined for no limit. */
   perAddressMax: number | undefined;
-  /** How long a client may read nothing of its response before its connection is closed. */
+  /** The maximum time in which a client reads nothing of its response. After that, its connection is closed. */
   sendTimeoutMs: number;
 }
 
@@ -102,7 +102,7 @@ export class Connections {
   #endStalled(): void {
     const now = performance.now();
     for (const socket of this.#open as ReadonlySet<SocketWithHandle>) {
-      // Without Node's internal counters, the socket's own count is used. It shows progress only when a whole write is done.
+      // Without Node's internal counters, those of the socket are used. They show progress only when a whole write is done.
       const queued = socket._handle?.writeQueueSize ?? socket.writableLength;
       if (queued === 0) {
         this.#unsent.delete(socket);

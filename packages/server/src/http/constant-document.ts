@@ -10,7 +10,7 @@ export class ConstantDocument {
   readonly #etag: string;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param headers the document's own headers, Content-Type among them. */
+  /** @param headers the document's own headers, including `content-type`. */
   constructor(text: string, headers: Readonly<Record<string, string>>) {
     this.#bytes = Buffer.from(text);
     this.#etag = `"${createHash('sha256').update(this.#bytes).digest('base64url').slice(0, 22)}"`;

@@ -1,11 +1,11 @@
 /**
- * The page /docs with the contract for people: HTML made once from the OpenAPI document, without a script. A viewer library would need
- * megabytes of JavaScript, external fonts and a weaker Content-Security-Policy for the same text (docs/decisions/0008).
+ * The page /docs shows the contract to people. It is HTML without scripts, made from the OpenAPI document when the server starts. A viewer
+ * library would need megabytes of JavaScript, external fonts and a weaker Content-Security-Policy (docs/decisions/0008).
  */
 // biome-ignore lint/suspicious/noExplicitAny: the document is JSON of this service, and only displayed.
 type Json = any;
 
-/** The page of an OpenAPI document. */
+/** Returns the HTML page for an OpenAPI document. */
 export function docsPage(document: Json): string {
   const entries = Object.entries<Json>(document.paths);
   const operations = entries.flatMap(([path, { post }]) => (post === undefined ? [] : [{ path, ...post }]));

@@ -7,7 +7,7 @@ import { isDatabaseAway } from '../database/pool.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** A rejection by the HTTP parser or before the hooks, which never became a request of the application. */
+/** A request that the HTTP parser or the router rejected before any hook of the application ran. */
 export interface EarlyRejection {
   code: ErrorCode;
   status: number;
@@ -19,7 +19,10 @@ export interface EarlyRejection {
 /** The callbacks for early rejections, by connection. */
 const earlyRejectionListeners = new WeakMap<Duplex, (rejection: EarlyRejection) => void>();
 
-/** Sets the callback for early rejections of a server's connections. */
+/**
+ * Sets the callback for early rejections of a server's connections.
+ * @param event the event that passes the socket of the HTTP parser: `secureConnection` with TLS.
+ */
 export function noteEarlyRejections(
   server: Server,
   event: 'connection' | 'secureConnection',
@@ -28,16 +31,16 @@ export function noteEarlyRejections(
   server.on(event, (socket: Duplex) => earlyRejectionListeners.set(socket, note));
 }
 
-/** Maps an error to the table of errors: an ApiError is kept, an unavailable database is a 503, anything else a 500. */
+/** Returns an ApiError unchanged. Maps other errors to 503 if the database is unavailable, and otherwise to 500. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return isDatabaseAway(error) ? unavailable(error) : new ApiError('internal_error');
 }
 
-/** Headers that describe the intended body. They are removed when an error is sent instead. */
+/** Headers that describe the body of a successful response. They are removed when an error is sent instead. */
 const BODY_HEADERS = ['content-encoding', 'content-disposition', 'content-length'];
 
-/** Sends an error. An internal error is logged in full, and its response contains only the code. */
+/** Sends an error. An unexpected error is logged in full, and its response contains only the code `internal_error`. */
 export function replyError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const apiError = asApiError(error);
   noteError(apiError, error, request);
@@ -49,7 +52,7 @@ export function replyError(error: unknown, request: FastifyRequest, reply: Fasti
     .send(JSON.stringify(apiError.body));
 }
 
-/** Stores an error for the log entry of its response. An internal error is also logged at once, in full. */
+/** Stores code and cause of an error for the log entry of its response. An error with status 500 is also logged at once, in full. */
 export function noteError(apiError: ApiError, error: unknown, request: FastifyRequest): void {
   if (apiError.status === 500) request.log.error({ err: error }, apiError.code.replaceAll('_', ' '));
   request.rejection = { code: apiError.code, reason: reasonOf(apiError.cause) };
@@ -72,9 +75,9 @@ function noteRejection(socket: Duplex, { code, status, cause }: ApiError, reques
   earlyRejectionListeners.get(socket)?.({ code, status, requestId, reason: reasonOf(cause) });
 }
 
-/** Responds from the table to requests that Node would reject by itself, without body or request ID. */
+/** Handles CONNECT and unknown expectations, which Node would otherwise reject by itself, without body or request ID. */
 export function answerParserErrors(server: Server): void {
-  // RFC 9112, section 9.6: a client that has closed its side still reads. Its connection is closed after the last response.
+  // RFC 9112, section 9.6: a client may close its side and still read. Its connection is closed after the last response.
   (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   // RFC 9110, section 10.1.1: an expectation other than 100-continue may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
@@ -84,7 +87,7 @@ export function answerParserErrors(server: Server): void {
   });
 }
 
-/** Connections that are closing after a parser error: further input is ignored. */
+/** Connections that are being closed after a parser error. Their further input is ignored. */
 const ending = new WeakSet<Duplex>();
 
 /** Responds to errors of the HTTP parser: malformed requests, headers that are too large, requests that do not arrive in time. */
@@ -93,7 +96,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     socket.destroy();
     return;
   }
-  if (ending.has(socket)) return; // The parser rejects further input too. Closing at once would lose earlier responses.
+  if (ending.has(socket)) return; // The parser reports further input as an error. Closing at once would lose earlier responses.
   ending.add(socket);
   const code: ErrorCode =
     error.code === 'HPE_HEADER_OVERFLOW'
@@ -107,9 +110,9 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
 }
 
 /**
- * Writes the response to the bare socket after those to earlier requests, because responses keep the order of requests (RFC 9112,
- * section 9.3.2). An error that came too early would make a stored record look rejected. Only Node knows which response has the
- * socket; this reads the same internal property as its own error handler. Counting here would cost time on every valid request.
+ * Writes the response to the bare socket after the responses to earlier requests, because responses keep the order of requests (RFC 9112,
+ * section 9.3.2). An error that came too early would make a stored record look rejected. The response that is being sent is in an
+ * internal property of Node, which Node's own error handler reads too. Tracking responses here would cost time on every valid request.
  */
 function sendInOrder(socket: Duplex, apiError: ApiError): void {
   const response = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
@@ -121,7 +124,7 @@ function sendInOrder(socket: Duplex, apiError: ApiError): void {
 /** How long a sender may take to close its side after a response on the bare socket. */
 const CLOSING_MS_MAX = 5_000;
 
-/** Writes a complete response without a response object and closes the connection; a sender that does not close is cut off. */
+/** Writes a complete response without a response object, and closes the connection, at the latest after CLOSING_MS_MAX. */
 export function sendOnSocket(socket: Duplex, apiError: ApiError): void {
   const body = JSON.stringify(apiError.body);
   const requestId = newId();
@@ -147,10 +150,10 @@ function closeInTime(socket: Duplex, timeoutMs = CLOSING_MS_MAX): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** Bytes of an unread body that are read and discarded, so that the sender can read the rejection. */
+/** The maximum size of an unread body that is read and discarded, so that the sender can read the rejection, and the time for this. */
 const LINGER_BYTES_MAX = 64 * 1024 * 1024;
 const LINGER_MS_MAX = 10_000;
-/** The maximum number of connections that stay open for this. Others are closed after the response, which their sender may then not get. */
+/** The maximum number of connections that stay open for this. Others are closed after the response, and their senders may not get it. */
 const LINGERING_MAX = 256;
 
 let lingering = 0;

@@ -4,9 +4,9 @@ import type { IncomingMessage, Server } from 'node:http';
 const expecting = new WeakMap<IncomingMessage, () => void>();
 
 /**
- * Sends `100 Continue` (RFC 9110, section 10.1.1) only when the body is requested, so that a request can be rejected before that. Node
- * would send it at once. After a response without `100 Continue`, Node closes the connection, because the sender may or may not send the
- * body.
+ * Makes a server send `100 Continue` (RFC 9110, section 10.1.1) only when `sendContinue` is called. So a request can be rejected before its
+ * body is sent. Node would send it at once. After a response without `100 Continue`, Node closes the connection, because the sender may or
+ * may not send the body.
  */
 export function deferContinue(server: Server): void {
   server.on('checkContinue', (request, response) => {
@@ -15,7 +15,7 @@ export function deferContinue(server: Server): void {
   });
 }
 
-/** Requests the body. No effect if the sender does not wait for it. */
+/** Sends `100 Continue` if the sender expects it and has not got it yet. */
 export function sendContinue(request: IncomingMessage): void {
   expecting.get(request)?.();
   expecting.delete(request);

@@ -2,7 +2,11 @@ import type { IssueCode } from '@countersign/core/contract/issue';
 import type { ErrorObject } from 'ajv';
 import { PERSON_NAME_RULE } from '../people/person-name.ts';
 
-/** Explains an error of JSON Schema: its stable code, and a message with place and remedy. */
+/**
+ * Returns the code and the message of the issue for an Ajv error.
+ * @param error must come from an Ajv instance with `verbose`, because the message needs `data` and `parentSchema`.
+ * @param member the place of the error, as the message names it.
+ */
 export function explain(error: ErrorObject, member: string): { code: IssueCode; message: string } {
   const { keyword, params, data, parentSchema } = error;
   const schema = (parentSchema ?? {}) as { minimum?: number; maximum?: number; format?: string; 'x-means'?: string };
@@ -37,7 +41,7 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
         message: `${member} must have at most ${params.limit} items, got ${lengthOf(data)}; send several requests`,
       };
     case 'pattern':
-      return { code: 'bad_characters', message: `${member} must ${schema['x-means'] ?? 'hold other characters'}` };
+      return { code: 'bad_characters', message: `${member} must ${schema['x-means'] ?? 'contain other characters'}` };
     case 'format':
       return formatIssue(member, schema.format);
     default:
@@ -45,7 +49,7 @@ export function explain(error: ErrorObject, member: string): { code: IssueCode; 
   }
 }
 
-/** The issue of an unknown member, with the nearest known one. */
+/** The issue for an unknown member. The message suggests the known member with the most similar name, if there is one. */
 export const unknownMember = (member: string, known: readonly string[]): { code: IssueCode; message: string } => ({
   code: 'unknown_member',
   message: `${shown(member)} is not a member of this object${didYouMean(member, known)}`,
@@ -74,7 +78,7 @@ function formatIssue(member: string, format: string | undefined): { code: IssueC
   return { code: 'bad_format', message: `${member} ${FORMAT_REMEDIES[format ?? ''] ?? 'has the wrong form'}` };
 }
 
-/** "a string", "an integer or null": null is left out, because it means the same as leaving the member out. */
+/** For example "a string or an object". The type null is left out, because null means the same as an absent member. */
 function typeNames(types: string | string[]): string {
   const names = (Array.isArray(types) ? types : [types]).filter((type) => type !== 'null');
   return names.map((type) => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`)).join(' or ');
@@ -83,7 +87,7 @@ function typeNames(types: string | string[]): string {
 function typeName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number too large to hold';
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number outside the range of a double';
   return typeof value === 'object' ? 'an object' : typeof value === 'number' ? shown(value) : `a ${typeof value}`;
 }
 
@@ -94,7 +98,7 @@ function bounds({ minimum, maximum }: { minimum?: number; maximum?: number }): s
 
 const allowed = (values: readonly unknown[]): string => values.filter((value) => value !== null).join(', ');
 
-/** A shortened value for a message. */
+/** The JSON text of a value for a message, cut to 60 characters. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${[...text.slice(0, 120)].slice(0, 57).join('')}...` : text;
@@ -109,7 +113,7 @@ function codePoints(text: string): number {
 
 const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
 
-/** Suggests the nearest known member for a misspelled one. */
+/** Suggests the known member with the most similar name; empty if no name is similar enough. */
 function didYouMean(member: string, known: readonly string[]): string {
   if (member.length > 64) return '';
   const [nearest] = known
@@ -118,7 +122,7 @@ function didYouMean(member: string, known: readonly string[]): string {
   return nearest !== undefined && nearest.distance <= Math.max(2, member.length / 3) ? `; did you mean ${nearest.name}?` : '';
 }
 
-/** Levenshtein's distance, one row at a time. */
+/** The Levenshtein distance, computed row by row. */
 function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i += 1) {

@@ -33,8 +33,8 @@ type ReadHandler = (
 ) => Promise<FastifyReply>;
 
 /**
- * GET /api/ledger/…: the logs for auditors and automation, with read tokens (`aa_read_`). The entries of the key audit trail are only
- * for admins; this API serves its checkpoints and proofs, which are hashes.
+ * Registers GET /api/ledger/…, by which auditors and automation read the logs with read tokens (`aa_read_`), and the public keys at
+ * /.well-known/jwks.json. Only admins may read the entries of the key audit trail, so this API serves only its checkpoints and proofs.
  */
 export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, authenticator, rateLimit }: LedgerApi): void {
   const missing = new Set<string>(Object.keys(LEDGER_READINGS));
@@ -51,7 +51,6 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
   };
 
   for (const log of LOGS) {
-    // Only admins may read the entries of the key audit trail.
     if (log !== 'keys') {
       get(`/api/ledger/${log}/entries`, async ({ tenantId }, request, reply, response) => {
         const range = { from: wholeQuery(request, 'from', 1) ?? 1, to: wholeQuery(request, 'to', 1) };
@@ -71,7 +70,10 @@ export function registerLedgerApi(app: FastifyInstance, { reader, outgoing, auth
     get(`/api/ledger/${log}/consistency`, async ({ tenantId }, request, reply) => {
       const first = wholeQuery(request, 'first', 0);
       if (first === undefined)
-        throw badQuery('first', 'is required: send an earlier size of the log, for example that of a checkpoint that you kept');
+        throw badQuery(
+          'first',
+          'is required: send an earlier size of the log, for example the size in a checkpoint that you kept',
+        );
       const proof = await reader.consistencyProof(tenantId, log, first, wholeQuery(request, 'second', 0));
       if (proof === undefined)
         throw badQuery(
@@ -116,7 +118,7 @@ function idOf({ params }: FastifyRequest): string {
   return id.toLowerCase();
 }
 
-/** The requested record; 404 if there is none. */
+/** Returns the value, or throws 404 if it is undefined. */
 function found<T>(value: T | undefined): T {
   if (value === undefined) throw new ApiError('not_found');
   return value;
@@ -128,7 +130,7 @@ function seqOf({ params }: FastifyRequest): number {
   return seq;
 }
 
-/** Rejects unknown parameters. If a misspelled one were ignored, another range would be returned. */
+/** Rejects unknown parameters. If a misspelled one were ignored, the response could contain another range than requested. */
 function rejectUnknownQuery({ query }: FastifyRequest, url: LedgerReadingPath): void {
   const known = LEDGER_READINGS[url].parameters.filter((each) => each.in === 'query').map(({ name }) => name);
   const unknown = Object.keys(query as object).find((name) => !known.includes(name));

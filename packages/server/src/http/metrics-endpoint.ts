@@ -10,14 +10,17 @@ import { hostCheck } from './request-host.ts';
 /** Who may read /metrics on a listener: no client (404), every client, or clients that send the token. */
 export type MetricsAccess = 'absent' | 'open' | { readonly token: string };
 
-/** The access to /metrics on the main listener. A listener that other machines can reach serves it only if configured. */
+/**
+ * The access to /metrics on the main listener: none if the metrics have their own port, otherwise with the token if there is one. Without
+ * a token, access is open if other machines cannot reach the listener (`isPublic`), and otherwise none.
+ */
 export function metricsAccess(given: { port: number | undefined; token: string | undefined; isPublic: boolean }): MetricsAccess {
   if (given.port !== undefined) return 'absent';
   if (given.token !== undefined) return { token: given.token };
   return given.isPublic ? 'absent' : 'open';
 }
 
-/** Registers /metrics for those who may read it. */
+/** Registers /metrics with this access. */
 export function registerMetrics(app: FastifyInstance, metrics: Metrics, access: MetricsAccess): void {
   if (access === 'absent') {
     app.all('/metrics', async () => {
@@ -37,7 +40,7 @@ export function registerMetrics(app: FastifyInstance, metrics: Metrics, access: 
 /** The limits of the separate listener: a few scrapers, which may read slowly. */
 const LISTENER_LIMITS = { connectionsMax: 64, perAddressMax: undefined, sendTimeoutMs: 30_000 };
 
-/** The application that only serves /metrics. Its connections are not counted with those of the service. */
+/** Builds the application that serves only /metrics. Its connections do not count towards the limits of the main listener. */
 export function buildMetricsApp(metrics: Metrics, token: string | undefined, log: FastifyBaseLogger): FastifyInstance {
   const app = bareApp({
     connections: new Connections(LISTENER_LIMITS),
@@ -49,7 +52,7 @@ export function buildMetricsApp(metrics: Metrics, token: string | undefined, log
   return app;
 }
 
-/** Compares hashes, so that neither the time nor an error reveals the token. */
+/** Returns a check of the Authorization header. It compares hashes, so that neither the time nor an error reveals the token. */
 function tokenCheck(token: string): (authorization: string | undefined) => boolean {
   const expected = hash('sha256', token, 'buffer');
   return (authorization) => {

@@ -1,16 +1,19 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { sharedResult } from './shared-result.ts';
 
-/** The maximum age of the text of /metrics. */
+/** The maximum age of the text of /metrics, in milliseconds. */
 const RENDER_MS = 1000;
 
 /** The sources of the gauges. */
 export interface MetricSources {
+  /** Bytes that wait for their commit. */
   queued: () => number;
+  /** Bytes of request bodies in memory. */
   reading: () => number;
+  /** Bytes of responses in memory. */
   answering: () => number;
   isClockUnsafe: () => boolean;
-  /** The number of logs that were changed without the server, as far as the server has read them. */
+  /** The number of logs that something other than the server changed. Counts only logs that the server has read since the change. */
   refusedLogs: () => number;
   /** Large bodies that are queued or being prepared on the worker thread. */
   preparing: () => number;
@@ -19,17 +22,17 @@ export interface MetricSources {
   connections: { readonly open: number; readonly refused: number; readonly stalled: number };
   /** How often a row with an invalid seal was read, by table. */
   brokenSeals: () => ReadonlyMap<string, number>;
-  /** The number of rows that differ from the log of evidence, as far as they were compared. */
+  /** The number of rows that differ from the log of evidence, as of the last comparison. */
   evidenceFindings: () => number;
-  /** The number of rows of the logs audit, decisions, evidence and keys that are not valid, and of rows that differ from them. */
+  /** The number of invalid rows of the logs audit, decisions, evidence and keys, and of rows that differ from these logs. */
   ledgerFindings: () => number;
-  /** How many rows differ from the log of traces, as far as they were compared. */
+  /** The number of rows that differ from the log of traces, as of the last comparison. */
   traceFindings: () => number;
-  /** Differences between the database's schema and that of the migrations. */
+  /** The number of differences between the schema of the database and that of the migrations. */
   schemaFindings: () => number;
 }
 
-/** The metrics for Prometheus. One registry per server. No label names a tenant, a key or an agent. */
+/** The metrics of one server for Prometheus. No label names a tenant, a key or an agent. */
 export class Metrics {
   readonly registry = new Registry();
   readonly requests = new Counter({
@@ -54,7 +57,7 @@ export class Metrics {
   });
   readonly ledgerAppends = new Counter({
     name: 'countersign_ledger_appends_total',
-    help: 'Audit entries appended through this server, blocked decisions included.',
+    help: 'Audit entries that requests of the public API appended through this server, including those of blocked decisions.',
     registers: [this.registry],
   });
   readonly decisions = new Counter({
@@ -64,12 +67,12 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  /** The metrics text, rendered at most once per `renderMs`, because rendering takes milliseconds of the event loop. */
+  /** Returns the text of /metrics. It is rendered at most once per `renderMs`, because rendering blocks the event loop for milliseconds. */
   readonly rendered: () => Promise<string>;
 
   /**
    * @param sources are read while the metrics are rendered.
-   * @param renderMs the maximum age of the text.
+   * @param renderMs the maximum age of the text, in milliseconds.
    */
   constructor(sources: MetricSources, renderMs = RENDER_MS) {
     this.rendered = sharedResult(renderMs, () => this.registry.metrics());
@@ -84,7 +87,7 @@ export class Metrics {
     );
     this.#gauge(
       'countersign_logs_refused',
-      'Logs that were changed without the server, as far as it has read them. Nothing more is signed for them.',
+      'Logs that something other than the server changed, as far as the server has read them. The server signs nothing more for them.',
       sources.refusedLogs,
     );
     this.#brokenSeals(sources.brokenSeals);
@@ -95,7 +98,7 @@ export class Metrics {
     );
     this.#gauge(
       'countersign_log_findings',
-      'Invalid rows of the logs audit, decisions, evidence and keys, and rows that differ from them, as of the last verification.',
+      'Invalid rows of the logs audit, decisions, evidence and keys, and rows that differ from these logs, as of the last verification.',
       sources.ledgerFindings,
     );
     this.#gauge(
@@ -132,7 +135,7 @@ export class Metrics {
     );
   }
 
-  /** Adds the state of the disk of the embedded database. */
+  /** Adds the metrics of the disk of the embedded database. */
   watchSpace(space: { freeBytes: number; floorBytes: number; isLow: boolean }): void {
     this.#gauge('countersign_disk_free_bytes', 'Free space on the disk of the embedded database.', () => space.freeBytes);
     this.#gauge('countersign_disk_floor_bytes', 'Free space below which new records are rejected.', () => space.floorBytes);
@@ -144,7 +147,7 @@ export class Metrics {
   #brokenSeals(read: MetricSources['brokenSeals']): void {
     new Counter({
       name: 'countersign_broken_seals_total',
-      help: 'Reads of rows that were changed in the database without the server, by table.',
+      help: 'Reads of rows that something other than the server changed in the database, by table.',
       labelNames: ['table'] as const,
       registers: [this.registry],
       collect() {

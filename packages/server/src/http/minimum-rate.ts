@@ -11,8 +11,8 @@ const CHECK_MS = 2_000;
 
 /**
  * Responds 408 if a large body arrives too slowly, because it reserves memory for its whole declared length.
- * @param declaredBytes the length on the wire.
- * @returns a function that stops the watch.
+ * @param declaredBytes the declared length before decompression; 0 if it is unknown.
+ * @returns a function that ends the check.
  */
 export function enforceMinimumRate(request: IncomingMessage, declaredBytes: number): () => void {
   if (declaredBytes <= WATCHED_BYTES_MIN) return () => undefined;

@@ -5,7 +5,7 @@ import { ApiError } from '../errors/api-error.ts';
 /** Methods that the route of the portal's pages accepts for every path. A path of the API that rejects them needs its own route. */
 const METHODS_OF_PAGES: readonly string[] = ['GET', 'HEAD'];
 
-/** What is sent to a method that a path does not support. */
+/** The content of the 405 response of a path. */
 interface MethodRejection {
   allowed: readonly string[];
   /** Additional headers of the response. */
@@ -14,17 +14,18 @@ interface MethodRejection {
 
 /**
  * The paths of an application with the methods that they support. It uses a router with one entry for each path, so that a path matches in
- * every spelling (`/api/public/aud%69t`, a whole URL in the request line). With Fastify, each path would need a route for each of 35
- * methods, and registering them took a fifth of the time of a start.
+ * every spelling (`/api/public/aud%69t`, a whole URL in the request line). With Fastify, each path would need a route for each method that
+ * Node parses. Registering all these routes takes a fifth of the startup time.
  */
 export class KnownPaths {
   readonly #router = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false });
 
+  /** Adds a path. */
   add(url: string, rejection: MethodRejection): void {
     this.#router.on('GET', url, () => undefined, rejection);
   }
 
-  /** The error of a request that has no route: 405 if its path is known, else 404. */
+  /** The error for a request that has no route: 405 if its path is known, otherwise 404. */
   rejectionOf({ raw }: FastifyRequest, reply: FastifyReply): ApiError {
     const known = this.#router.find('GET', raw.url ?? '/')?.store as MethodRejection | undefined;
     return known === undefined ? new ApiError('not_found') : methodNotAllowed(known, reply);
@@ -37,7 +38,7 @@ function methodNotAllowed({ allowed, headers }: MethodRejection, reply: FastifyR
 }
 
 /**
- * Responds 405 to all methods that the paths do not support.
+ * Makes the application respond 405 to all methods that these paths do not support.
  * @param headers additional headers of the response.
  */
 export function rejectOtherMethods(
@@ -63,7 +64,7 @@ export function rejectOtherMethods(
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Distinguishes a wrong method from a wrong path. */
+    /** The paths with their methods, to distinguish a wrong method from a wrong path. */
     knownPaths: KnownPaths;
   }
 }

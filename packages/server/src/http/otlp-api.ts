@@ -12,7 +12,7 @@ import type { PublicApi } from './public-api.ts';
 import { mediaTypeOf, readBody } from './read-body.ts';
 import { countPoints } from './read-export.ts';
 
-/** Registers the OpenTelemetry endpoints: keys, limits and queue as for POST /api/public/traces, and the errors of OTLP. */
+/** Registers the OpenTelemetry endpoints. Keys and limits are those of POST /api/public/traces. Errors have the form of OTLP. */
 export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
   for (const [signal, { path }] of Object.entries(OTLP_OPERATIONS) as [Signal, OtlpOperation][]) {
     app.post(path, { config: { endpoint: `otlp_${signal}` } }, async (request, reply) => {
@@ -41,19 +41,19 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
   }
 }
 
-/** The media type of a request if it is one of OTLP. */
+/** The media type of a request; undefined if it is not one of OTLP. */
 function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
   const type = mediaTypeOf(raw);
   return OTLP_MEDIA_TYPES.find((each) => each === type);
 }
 
-/** The response to metrics, which many exporters send to the same address. Nothing is stored. The message says how to stop sending them. */
+/** The response to metrics, which many exporters send by default. They are not stored. The message says how to stop sending them. */
 const metricsResponse = (points: number): string =>
   exportResponse('metrics', { rejected: points, reasons: points === 0 ? [] : [NO_METRICS] });
 
 const NO_METRICS = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.';
 
-/** A body that is not light is decoded and mapped on the worker thread, so that it delays no other request. */
+/** Stores an export, but not metrics. A body that is not light is prepared on the worker thread, so that it delays no other request. */
 async function submit({ writers, workers }: PublicApi, request: ExportRequest): Promise<IngestReply> {
   if (request.signal === 'metrics') return { json: metricsResponse(countPoints(request)), headers: {} };
   if (isLight(request.document)) return queue(writers, request, prepareExport(request));

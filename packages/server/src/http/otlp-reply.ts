@@ -22,7 +22,7 @@ export function replyExport(
 const RPC_CODES: Readonly<Record<number, number>> = { 401: 16, 429: 8, 500: 13, 503: 14 };
 const INVALID_ARGUMENT = 3;
 
-/** Sends an error as google.rpc.Status in the media type of the request, or as JSON if that is not one of OTLP. */
+/** Sends an error as google.rpc.Status in the media type of the request, or as JSON if OTLP does not define that media type. */
 export function replyExportError(error: unknown, request: FastifyRequest, reply: FastifyReply, mediaType: MediaType | undefined) {
   drainBody(request);
   const apiError = asApiError(error);
@@ -35,8 +35,8 @@ export function replyExportError(error: unknown, request: FastifyRequest, reply:
 }
 
 /**
- * Sends a body as bytes, because Fastify adds a charset to the type of text. The Collector reads the partial success of a response only
- * if its type is exactly that of the request.
+ * Sends a body as bytes, because Fastify adds a charset to the Content-Type of a string. The OpenTelemetry Collector reads the partial
+ * success in a response only if its Content-Type is exactly that of the request.
  */
 const sendAs = (reply: FastifyReply, mediaType: MediaType, body: string | Uint8Array): FastifyReply =>
   reply.header('content-type', mediaType).send(Buffer.from(body as Uint8Array));
@@ -46,11 +46,11 @@ const MESSAGES: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'The key is missing or not valid. Send an ingestion key with the scope telemetry as x-service-key.',
   rate_limited: 'The key sent too many requests in this minute. Retry-After says when to try again.',
   unavailable: 'The service cannot store this now. Retry-After says when to try again.',
-  internal_error: 'The service failed. Nothing was stored. X-Request-Id finds the reason in its log.',
+  internal_error: "The service failed. Nothing was stored. The server's log has the reason under the ID in X-Request-Id.",
   method_not_allowed: 'Send exports by POST.',
 };
 
-/** A sentence for the log of the sender: place, fault and remedy. */
+/** The message of an error, for the log of the sender: all issues with their places, or the sentence for the code. */
 function messageOf({ code, issues }: ApiError): string {
   const messages = issues.map(({ path, message }) => (path === '' || message.startsWith(path) ? message : `${path}: ${message}`));
   return messages.length > 0 ? messages.join('; ') : (MESSAGES[code] ?? code.replaceAll('_', ' '));

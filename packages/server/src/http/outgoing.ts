@@ -3,31 +3,31 @@ import type { FastifyReply } from 'fastify';
 import type { Admission } from '../database/admission.ts';
 import { unavailable } from '../errors/api-error.ts';
 
-/** Smaller responses are not counted, because connections and their unsent output are limited too. */
+/** Smaller responses are not counted, because the number of connections and the unsent output of each are limited. */
 const COUNTED_BYTES_MIN = 16 * 1024;
 
-/** A response is written in chunks of this size, the next after the previous one is sent. */
+/** A larger response is written in chunks of this size. The next chunk follows when the connection has accepted the previous one. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** The memory of a response of several pages of 4 MiB (ledger/export.ts): `stream` takes two, and then the third is being read. */
+/** The memory for a response of several pages of 4 MiB (ledger/export.ts): the two that `stream` reads first, and the next one. */
 const PAGES_BYTES = 12 * 1024 * 1024;
 
 /**
- * The maximum number of listeners of a connection before Node warns of a leak: those of each active response (paced-input.ts), of Node and
- * of this class.
+ * Node warns of a leak if a connection has more listeners for one event. The number is sufficient for the listeners of all active
+ * responses (paced-input.ts), of Node and of this class.
  */
 const SOCKET_LISTENERS_MAX = 32;
 
 /** Reserves memory for data that is read for a response. */
 export interface ResponseMemory {
   /**
-   * Sets the reserved bytes of the response. Throws 503 if there is not enough memory, or if the client has disconnected before a large
-   * response. Call it before reading, so that nothing is read for a rejected response.
+   * Sets the reserved bytes of the response. Throws 503 if there is not enough memory, or if the response is large and the client has
+   * disconnected. Call it before reading, so that nothing is read for a rejected response.
    */
   reserve(bytes: number): void;
 }
 
-/** Sends responses whose size depends on stored data, and limits their bytes in memory. Beyond the limit: 503. */
+/** Sends responses whose size depends on stored data, and limits their bytes in memory. Responds 503 beyond the limit. */
 export class Outgoing {
   readonly #admission: Admission;
 
@@ -35,13 +35,13 @@ export class Outgoing {
     this.#admission = admission;
   }
 
-  /** Starts a response, whose bytes count against a tenant's share. */
+  /** Starts a response. Its bytes count against the tenant's share of the memory. */
   begin(reply: FastifyReply, tenantId: string): OutgoingResponse {
     return new OutgoingResponse(this.#admission, reply, tenantId);
   }
 }
 
-/** One response. Its bytes are counted from before they are read until the connection has sent or dropped them. */
+/** One response. Its bytes are reserved before they are read, and released when the connection has sent or dropped them. */
 export class OutgoingResponse implements ResponseMemory {
   readonly #admission: Admission;
   readonly #reply: FastifyReply;
@@ -55,7 +55,7 @@ export class OutgoingResponse implements ResponseMemory {
     this.#tenantId = tenantId;
   }
 
-  /** Runs the work that makes and sends the response. If it fails, the reserved memory is released at once. */
+  /** Runs the function that creates and sends the response. If it fails, the reserved memory is released at once. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -71,7 +71,7 @@ export class OutgoingResponse implements ResponseMemory {
     this.#setReserved(bytes);
   }
 
-  /** Sends a response that is in memory. */
+  /** Sends a response that is in memory. Throws 503 if there is not enough memory. */
   send(body: string | Buffer): FastifyReply {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     if (!this.#isGone()) this.#setReserved(length);
@@ -82,8 +82,8 @@ export class OutgoingResponse implements ResponseMemory {
   }
 
   /**
-   * Streams pages of text as they are read. If one of the first two pages cannot be read, or there is no memory, the response fails before
-   * it starts.
+   * Streams pages of text as they are read. Throws before the response starts if one of the first two pages cannot be read, or if there is
+   * not enough memory.
    */
   async stream(pages: AsyncIterable<string>): Promise<FastifyReply> {
     const reading = pages[Symbol.asyncIterator]();
@@ -99,7 +99,7 @@ export class OutgoingResponse implements ResponseMemory {
     }
   }
 
-  /** Whether the client has disconnected. Then `close` is not emitted again. */
+  /** Whether the client has disconnected. In this case no later `close` releases the memory. */
   #isGone(): boolean {
     return this.#reply.request.raw.socket.destroyed || this.#reply.raw.destroyed;
   }
@@ -107,8 +107,8 @@ export class OutgoingResponse implements ResponseMemory {
   #setReserved(bytes: number): void {
     const counted = bytes < COUNTED_BYTES_MIN ? 0 : bytes;
     if (counted > this.#reserved) {
-      // The old reservation is released first, because a tenant without bytes may reserve any size (Admission.enter). So a tenant's only
-      // response can grow.
+      // The old reservation is released first. If it was the tenant's only one, the new reservation may then have any size
+      // (Admission.enter), so a tenant's only response can grow.
       this.#release();
       this.#admission.enter(this.#tenantId, counted);
     } else if (counted < this.#reserved) this.#admission.leave(this.#tenantId, this.#reserved - counted);
@@ -122,7 +122,7 @@ export class OutgoingResponse implements ResponseMemory {
     const { raw, request } = this.#reply;
     const { socket } = request.raw;
     const onClose = () => {
-      // One `close` may be emitted during the other. Its listener then runs although it was removed, so this may run twice.
+      // Response and connection may close in one event. Then this runs twice, although the first run removes both listeners.
       raw.removeListener('close', onClose);
       socket.removeListener('close', onClose);
       this.#release();

@@ -4,36 +4,37 @@ import { TLSSocket } from 'node:tls';
 import { readIntoSharedBuffer } from './shared-read-buffer.ts';
 import { WaitingBytes } from './waiting-bytes.ts';
 
-/** The maximum number of active requests of one connection. */
+/** The maximum number of requests of one connection that are processed at the same time. */
 export const ACTIVE_REQUESTS_MAX = 8;
 
-/** The maximum unsent output of a connection when its next request starts. */
+/** The next request of a connection starts only if the connection has at most this much unsent output. */
 const UNSENT_BYTES_MAX = 256 * 1024;
 
 /**
- * The maximum waiting bytes in all connections of a server. One connection usually holds at most 64 KB of them, and another 64 KB unread in
- * Node.
+ * The maximum waiting bytes of all connections of a server. One connection usually has at most 64 KB of them, and Node has read at most
+ * another 64 KB.
  */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * The maximum number of chunks of waiting input that are parsed in one turn. A chunk ends where a head could end, and a body may contain
- * many such places.
+ * The maximum number of chunks of waiting input of one connection that are parsed in one turn. A chunk ends where a head could end, and a
+ * body may contain many such places.
  */
 const CHUNKS_MAX = 256;
 
-/** How long waiting requests may be started before the event loop continues. */
+/** The time for starting waiting requests. After it the event loop continues. */
 const TURN_MS = 4;
 
-/** The head of every request ends with this sequence and contains it nowhere else: Node's parser rejects line breaks without CR. */
+/** Every request head ends with this sequence and contains it nowhere else: Node's parser rejects line breaks without CR. */
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /**
- * Limits the active requests of one connection. Node parses everything that one read of a socket returns, up to 64 KB, and starts all
- * requests in it at once: several thousand. Here the parser gets only the bytes up to the end of the last head that may start. The
- * rest waits as bytes with the socket paused, and continues as responses are sent. Requests keep their order and none is lost.
+ * Limits the active requests of each connection. Node parses everything that one read of a socket returns, up to 64 KB, and starts all
+ * requests in it at once: several thousand. Here the parser gets only the bytes up to the end of the last head whose request may start.
+ * The other bytes wait while the socket is paused, and are parsed as responses are sent. Requests keep their order.
  * @param event the event by which Node's HTTP parser gets a socket: `secureConnection` with TLS.
- * @param unpaced called once if this version of Node lacks what pacing needs; connections are then not paced.
+ * @param unpaced called once, with the missing part, if this version of Node lacks what pacing needs. Connections are then not paced.
+ * @param waitingBytesMax the maximum waiting bytes of all connections. Beyond it, connections are closed.
  */
 export function paceRequests(
   server: Server,
@@ -68,7 +69,7 @@ export function paceRequests(
 /** Internal properties of a connection of Node's HTTP server. */
 type ServedSocket = Socket & { _paused?: boolean; parser?: object | null };
 
-/** The internal property or the listener that pacing needs and this socket lacks, or undefined. Other versions of Node may differ. */
+/** The first internal property or listener that pacing needs and this socket lacks; undefined if none. Versions of Node may differ. */
 function missingInternal(socket: ServedSocket): string | undefined {
   if (typeof socket._paused !== 'boolean') return 'socket._paused';
   if (typeof (socket.parser ?? undefined) !== 'object') return 'socket.parser';
@@ -88,7 +89,7 @@ class PacedInput {
   #isEnded = false;
   #isDropped = false;
 
-  /** Replaces the listeners by which Node feeds its parser. */
+  /** Replaces the listeners by which Node passes input to its parser. */
   constructor(socket: Socket, turns: Turns, waitingBytes: WaitingBytes) {
     this.#socket = socket;
     this.#turns = turns;
@@ -97,8 +98,8 @@ class PacedInput {
     this.#finish = socket.listeners('end').at(-1) as () => void;
     socket.removeListener('data', this.#parse);
     socket.removeListener('end', this.#finish);
-    // A listener for `data` also disables Node's shortcut, in which the parser reads the socket without JavaScript. The listener gets what
-    // is read before the shared buffer is set. With TLS, or in a version of Node without such a buffer, it gets everything.
+    // A listener for `data` also makes Node read through JavaScript: otherwise its parser reads the socket directly. The listener gets the
+    // bytes that were read before the shared buffer is set. With TLS, or in a version of Node without such a buffer, it gets all bytes.
     socket.on('data', (bytes) => this.#receive(bytes));
     if (!(socket instanceof TLSSocket)) readIntoSharedBuffer(socket, (bytes) => this.#receive(bytes));
     socket.on('end', () => {
@@ -115,7 +116,7 @@ class PacedInput {
     this.#started += 1;
   }
 
-  /** Called when a request has its response or will get none. */
+  /** Called when the response of a request is sent, or its connection is closed. */
   leave(): void {
     this.#active -= 1;
     this.#scheduleNext();
@@ -127,13 +128,13 @@ class PacedInput {
     for (const bytes of this.#waiting.splice(0)) this.#waitingBytes.remove(this, bytes.buffer.byteLength);
   }
 
-  /** Closes the connection with its active requests. */
+  /** Closes the connection, also if it has active requests. */
   end(): void {
     this.drop();
     this.#socket.destroy();
   }
 
-  /** Starts one waiting request if allowed, and resumes reading when none is waiting. */
+  /** Starts at most one waiting request. Resumes reading when no input is waiting. */
   proceed(): void {
     const startedBefore = this.#started;
     for (let chunk = 0; chunk < CHUNKS_MAX && this.#started === startedBefore && this.#waiting.length > 0; chunk += 1) {
@@ -166,13 +167,13 @@ class PacedInput {
     this.#scheduleNext();
   }
 
-  /** How many requests may start now. None while Node itself waits for the output to drain. */
+  /** The number of requests that may start now; 0 while Node itself has paused the socket because of its unsent output. */
   get #startable(): number {
     if (this.#socket._paused === true || this.#socket.writableLength > UNSENT_BYTES_MAX) return 0;
     return Math.max(0, ACTIVE_REQUESTS_MAX - this.#active);
   }
 
-  /** Whether Node's parser still accepts input: not after CONNECT or an error. */
+  /** Whether Node's parser accepts input. After CONNECT or an error it does not. */
   get #isOpen(): boolean {
     return !this.#isDropped && !this.#socket.destroyed && (this.#socket.parser ?? null) !== null;
   }
@@ -182,7 +183,7 @@ class PacedInput {
   }
 }
 
-/** Connections with waiting requests. Each starts one in turn, for a few milliseconds before the event loop continues. */
+/** The connections with waiting requests. They start one request each, in turn. After TURN_MS the event loop continues first. */
 class Turns {
   #next = new Set<PacedInput>();
   #isScheduled = false;
@@ -210,7 +211,7 @@ class Turns {
   }
 }
 
-/** The earliest possible end of the nth head; the length if there is none. */
+/** The position after the place where `count` heads could end at the earliest; the length if there are fewer such places. */
 function endOfHeads(bytes: Buffer, count: number): number {
   let end = 0;
   for (let found = 0; found < count; found += 1) {

@@ -1,6 +1,6 @@
 /**
- * Quoted texts that are not empty: commas and semicolons in them are no separators. An empty value is the same as none (RFC 7240, section
- * 2).
+ * Quoted texts that are not empty: commas and semicolons in them are not separators. An empty value is the same as no value (RFC 7240,
+ * section 2).
  */
 const QUOTED = /"(?:[^"\\]|\\.)+"/g;
 

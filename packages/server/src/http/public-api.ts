@@ -18,7 +18,7 @@ import { prepareBody } from './prepare-body.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readBody } from './read-body.ts';
 
-/** What the endpoints of the public API use. */
+/** The parts that the endpoints of the public API use. */
 export interface PublicApi {
   writers: RecordWriters;
   authenticator: Authenticator;
@@ -33,8 +33,9 @@ export interface PublicApi {
 }
 
 /**
- * The five endpoints and their extensions. The order of checks (docs/errors.md): route and method (the router); key and scope before a byte
- * of the body is read; rate; free disk space; media type and size; body; back-pressure (the queue of the endpoint).
+ * Registers the POST endpoints of the public API: the five of /api/public/ and the extensions of /api/v1/. The order of checks
+ * (docs/errors.md): route and method (the router); key and scope, before a byte of the body is read; rate; free disk space; media type and
+ * size; body and headers; space in the queue of the endpoint.
  */
 export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
   for (const id of Object.keys(operations) as OperationId[]) {
@@ -81,7 +82,7 @@ async function respond(reply: FastifyReply, pending: Promise<IngestReply>): Prom
   return reply.headers(headers).header('content-type', 'application/json; charset=utf-8').send(json);
 }
 
-/** The Idempotency-Key of a request: 1 to 255 printable ASCII characters, given once. Undefined if absent; anything else is rejected. */
+/** The Idempotency-Key of a request; undefined if absent. Throws 422 unless it is 1 to 255 printable ASCII characters, given once. */
 function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
   if (raw.headers['idempotency-key'] === undefined) return undefined;
   const [key = '', ...more] = raw.headersDistinct['idempotency-key'] ?? []; // `headers` joins repeated headers.
@@ -96,8 +97,8 @@ function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
 const NONCE = new RegExp(NONCE_PATTERN);
 
 /**
- * The request's nonce, well-formed and given once; undefined if absent. Anything else is rejected, because the sender expects it in the
- * decision.
+ * The Countersign-Nonce of a request; undefined if absent. Throws 422 if it is malformed or given twice, because the sender expects it in
+ * the decision.
  */
 function nonceOf({ raw }: FastifyRequest): string | undefined {
   if (raw.headers['countersign-nonce'] === undefined) return undefined;
@@ -111,7 +112,7 @@ function nonceOf({ raw }: FastifyRequest): string | undefined {
   });
 }
 
-/** Whether the attestation of the decision is requested. */
+/** Whether the request prefers a response with an attestation of the decision. */
 const prefersAttestation = ({ headers }: FastifyRequest): boolean =>
   isPreferred(ATTESTATION_PREFERENCE, headers.prefer as string | undefined);
 

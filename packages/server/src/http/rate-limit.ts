@@ -8,8 +8,8 @@ interface Window {
 }
 
 /**
- * Requests per minute and key in fixed windows, counted by each server process. It protects against floods and is not a quota. Responses
- * have the RateLimit fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
+ * Limits the requests per minute of each key in fixed windows. Each server process counts separately, so this protects against floods and
+ * is not a quota. Responses have the RateLimit fields of draft-ietf-httpapi-ratelimit-headers.
  */
 export class RateLimit {
   readonly #perMinute: number;
@@ -20,7 +20,7 @@ export class RateLimit {
   }
 
   /**
-   * Counts one request and returns the headers for its response, or throws 429.
+   * Counts one request and returns the headers for its response. Throws 429 with these headers if the window has no requests left.
    * @param now milliseconds of a monotonic clock. A clock that is set back would keep a window open.
    */
   take(keyId: string, now: number): Record<string, string> {

@@ -11,7 +11,7 @@ import { enforceMinimumRate } from './minimum-rate.ts';
 export const mediaTypeOf = ({ headers }: IncomingMessage): string =>
   (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase();
 
-/** The encoding of a request with an accepted media type: none, gzip or deflate. Anything else is a 415 before a byte is read. */
+/** Returns the content encoding of a request. Throws 415 if its media type, charset or encoding is not accepted. */
 export function checkMediaType(
   request: IncomingMessage,
   accepted: readonly string[] = ['application/json'],
@@ -42,7 +42,7 @@ export function checkMediaType(
 const unsupported = (message: string): ApiError =>
   new ApiError('unsupported_media_type', [{ path: '', code: 'media_type', message }]);
 
-/** The limits of reading a body. */
+/** The limits for reading a body. */
 export interface ReadingLimits {
   /** The maximum size in bytes after decompression. */
   bytesMax: number;
@@ -54,9 +54,10 @@ export interface ReadingLimits {
 }
 
 /**
- * Reads a body up to its limit and decompresses it. Memory is reserved before a byte is read, and more while a body of unknown length
- * grows; the caller releases it with `leave`. A compressed body is rejected at the first byte beyond the limit, so that a decompression
- * bomb stops there.
+ * Reads and decompresses a body. Memory is reserved before a byte is read, and more while a body of unknown length grows. The caller
+ * releases it with `leave`. A compressed body is rejected as soon as it exceeds a limit, so a decompression bomb is not expanded further.
+ * @throws ApiError 415 as `checkMediaType`, 413 for a body that is too large, 422 for a body that cannot be decompressed, or 503 if there
+ *   is not enough memory.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -81,20 +82,20 @@ export async function readBody(
     return { document: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, receivedBytes), leave: reservation.release };
   } catch (error) {
     reservation.release();
-    // A sender that disconnected gets no response. Log and metrics count it as the sender's error.
+    // A sender that disconnected gets no response. Log and metrics count this as a bad request.
     throw error instanceof ApiError || !request.destroyed || request.complete
       ? closeIfUnread(request, error)
       : new ApiError('bad_request');
   }
 }
 
-/** The declared length of the body on the wire; undefined if it is chunked. */
+/** The declared length of the body before decompression; undefined if it is chunked. */
 function declaredBytes({ headers }: IncomingMessage): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined;
   return Number(headers['content-length'] ?? 0);
 }
 
-/** Reserves the body's memory, or rejects it before a byte is read. */
+/** Reserves memory for a body before a byte of it is read. Throws 503 if there is not enough. */
 function reserve(
   request: IncomingMessage,
   { admission, tenantId, bytesMax }: ReadingLimits,
@@ -113,7 +114,7 @@ function reserve(
 const DROPPED_BYTES_MAX = 64 * 1024;
 
 /**
- * Closes the connection of a body that is rejected for lack of memory, unless the body is short: reading all of it would be wasted work.
+ * If a long body is rejected for lack of memory, makes Node close the connection after the response: reading the rest would be wasted work.
  */
 function closeIfUnread(request: IncomingMessage, error: unknown): unknown {
   if (!(error instanceof ApiError) || error.code !== 'unavailable' || request.complete) return error;
@@ -123,8 +124,8 @@ function closeIfUnread(request: IncomingMessage, error: unknown): unknown {
 }
 
 /**
- * Reads a body that has arrived completely, as most have when their key has been checked. An async iterator would cost more than everything
- * else.
+ * Reads a body that has arrived completely. Most bodies have arrived when their key has been checked. For them, an async iterator would
+ * take more time than all other steps of reading.
  */
 function readArrived(request: IncomingMessage, addChunk: (chunk: Buffer) => void): void {
   for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) addChunk(chunk);
@@ -148,9 +149,9 @@ const tooLarge = (bytesMax: number): ApiError =>
     { path: '', code: 'size_limit', message: `the body may have at most ${bytesMax} bytes, decompressed; send less at once` },
   ]);
 
-/** Real text compresses to a tenth, repetitive text to a hundredth. A higher ratio is an attack. */
+/** Real text compresses to a tenth, repetitive text to a hundredth. A higher ratio than this is treated as an attack. */
 const EXPANSION_MAX = 300;
-/** Up to this size the expansion is not limited. */
+/** The ratio is not limited for bodies that are at most this large after decompression. */
 const EXPANDED_FREELY_BYTES = 1024 * 1024;
 
 const expandsTooMuch = (bytesMax: number): ApiError =>
@@ -162,7 +163,7 @@ const expandsTooMuch = (bytesMax: number): ApiError =>
     },
   ]);
 
-/** The decompressed bytes. Bytes that do not match the encoding are an `invalid_json`. */
+/** Yields the decompressed bytes. Throws 422 if the bytes do not match the encoding, and 413 if they expand more than EXPANSION_MAX. */
 async function* decompressed(
   request: IncomingMessage,
   encoding: 'identity' | 'gzip' | 'deflate',

@@ -10,7 +10,7 @@ import { BODY_BOUNDS } from './body-bounds.ts';
 import { parseJson } from './parse-json.ts';
 import { isPersonal } from './personal-data.ts';
 
-/** Reads records from a body, in each encoding. */
+/** The functions that read the records of a body, one for each encoding. */
 interface Reader<Record> {
   protobuf: (bytes: Uint8Array) => Record[];
   json: (body: unknown) => Record[];
@@ -18,12 +18,12 @@ interface Reader<Record> {
 
 const SPANS: Reader<SpanRecord> = { protobuf: readProtobufSpans, json: readJsonSpans };
 
-/** The spans of a body. User IDs with personal data are removed from them and overwritten in the body. */
+/** Reads the spans of a body. User IDs that are personal data are removed from the spans, and overwritten in the body that is stored. */
 export const readSpans = (request: ExportRequest): ReadExport<SpanRecord> => readRecords(request, SPANS);
 
 const LOGS: Reader<LogRecord> = { protobuf: readProtobufLogs, json: readJsonLogs };
 
-/** The log records of a body, read in the same way. */
+/** Reads the log records of a body, as `readSpans` does. */
 export const readLogs = (request: ExportRequest): ReadExport<LogRecord> => readRecords(request, LOGS);
 
 /** The number of data points in a body of metrics. */
@@ -49,7 +49,7 @@ function readRecords<Record extends SpanRecord | LogRecord>(
   return { records, isRedacted: true, body: JSON.stringify(blankInJson(body, personal)) };
 }
 
-/** The maximum nesting of a JSON body. Each level of an attribute's value takes three levels. */
+/** The maximum nesting of a JSON body. One level of an attribute's value is three levels of JSON. */
 const JSON_DEPTH_MAX = 200;
 
 /** Parses a body as JSON within the limits of a report. */
@@ -60,7 +60,7 @@ function readJsonBody(document: Buffer): unknown {
   return value;
 }
 
-/** Runs a reader and turns its errors into a 400. */
+/** Runs a reader. Throws 400 `invalid_export` instead of a MalformedExportError. */
 function readOrReject<T>(read: () => T): T {
   try {
     return read();

@@ -9,7 +9,7 @@ const ABSOLUTE_TARGET = /^https?:\/\/([^/?#]*)/i;
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 
-/** Checks the host of a request. Returns the error of the response, or undefined. */
+/** Checks the host of a request. Returns the error of the response, or undefined if the host is accepted. */
 export type HostCheck = (request: FastifyRequest) => ApiError | undefined;
 
 /**
@@ -74,7 +74,7 @@ const wrongHost = (name: string, own: string): ApiError =>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route accepts any host name: probes use whatever address they know. */
+    /** Whether the route accepts any host name. Probes may use any address of the server. */
     anyHost?: boolean;
   }
 }

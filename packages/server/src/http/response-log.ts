@@ -1,23 +1,23 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { EarlyRejection } from './error-reply.ts';
 
-/** One line per second for each kind of rejection. */
+/** The counts are logged once in this time, with one line for each code. */
 const PERIOD_MS = 1_000;
 
-/** The rejections of one kind since the last line. */
+/** The rejections with one code since the last line. */
 interface RejectionCount {
   count: number;
   status: number;
-  /** Endpoint and ID of the first rejected request, for finding it. */
+  /** Endpoint and ID of the first of these requests, to find it in the log. */
   endpoint: string;
   reqId: string;
-  /** The cause of the first rejection, if known. */
+  /** The cause of the first of these rejections, if known. */
   reason: string | undefined;
 }
 
 /**
- * Logs each response at level debug, and a 500 at level warn. The other rejections are also counted by kind, and the counts are written
- * once a second at a higher level, so that thousands of bad requests per second do not fill the disk.
+ * Logs each response: one with status 500 at level warn, all others at level debug. Rejections with other statuses are also counted by
+ * code. The counts are logged once a second at level info or warn, so that thousands of bad requests per second do not fill the disk.
  */
 export class ResponseLog {
   readonly #log: FastifyBaseLogger;
@@ -38,7 +38,7 @@ export class ResponseLog {
     else this.#noteRejection(request, facts);
   }
 
-  /** Logs a rejection that never became a request of the application. */
+  /** Logs the rejection of a request that did not reach the hooks of the application. */
   noteEarly({ code, status, requestId: reqId, reason }: EarlyRejection, endpoint: string): void {
     this.#log.debug({ reqId, endpoint, status, code, reason }, 'answered');
     this.#count(code, { status, endpoint, reqId, reason });
@@ -58,7 +58,7 @@ export class ResponseLog {
     this.#timer ??= setTimeout(() => this.flush(), PERIOD_MS).unref();
   }
 
-  /** Writes the counts. */
+  /** Logs the counts now, and resets them. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

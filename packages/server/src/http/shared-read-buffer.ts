@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** How much one read of a connection returns at most: the size that Node uses too. */
+/** The maximum number of bytes that one read of a connection returns. Node uses the same size. */
 const READ_BYTES = 64 * 1024;
 
 /** All connections of the process read into this buffer, because each read is processed before the next one. */
@@ -13,10 +13,10 @@ type ReadableSocket = Socket & {
 };
 
 /**
- * Reads a connection into a shared buffer instead of a new one for each read. Allocating and collecting those buffers takes about a tenth
- * of the processor time of a small request (docs/performance.md).
- * @param receive gets each read. It must copy what it keeps.
- * @returns false if this version of Node lacks what is needed; nothing is changed then.
+ * Makes a connection read into a shared buffer instead of a new buffer for each read. Allocating and collecting new buffers takes about a
+ * tenth of the processor time of a small request (docs/performance.md).
+ * @param receive gets the bytes of each read. It must copy bytes that are needed after it returns.
+ * @returns false if this version of Node lacks the internal properties; then nothing is changed.
  */
 export function readIntoSharedBuffer(socket: Socket, receive: (bytes: Buffer) => void): boolean {
   const reading = socket as ReadableSocket;

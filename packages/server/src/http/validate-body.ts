@@ -20,7 +20,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Longer passwords are rejected before hashing, which is expensive. */
 const PASSWORD_BYTES_MAX = 1024;
 
-/** The formats of the contract's schemas, checked by the functions that parse them. */
+/** The formats that the schemas of the public API and of the portal use. */
 const formats = {
   uuid: UUID,
   'date-time': isDateTime,
@@ -46,8 +46,8 @@ const firstError = new Ajv({ ...options });
 const allErrors = new Ajv({ ...options, allErrors: true, verbose: true });
 
 /**
- * Creates a function that parses and validates the bodies of one operation: it returns a typed body or throws up to 100 issues. The fast
- * path stops at the first error; only a rejected body is explained in full.
+ * Creates a function that parses and validates the bodies of one operation. That function returns the typed body, or throws an ApiError
+ * with up to 100 issues. Validation first stops at the first error. Only for a rejected body does it run again and list all errors.
  */
 export function bodyReader<Body>(operation: Operation<Body, unknown>): (document: Buffer) => Body {
   const numbers = new Set(operation.bodies.flatMap(numbersOf));
@@ -67,19 +67,19 @@ export function bodyReader<Body>(operation: Operation<Body, unknown>): (document
   };
 }
 
-/** The members of a body that must be numbers. */
+/** The names of the top-level members that must be numbers. */
 const numbersOf = ({ properties = {} }: ObjectSchema): string[] =>
   Object.keys(properties).filter((name) =>
     [properties[name]?.type].flat().some((type) => type === 'number' || type === 'integer'),
   );
 
-/** Lists up to 100 issues of a value against a schema. */
+/** Validates a value against a schema. Returns up to 100 issues. */
 export const findIssues = (schema: TSchema, value: unknown): Issue[] =>
   validatorOf(schema)(value) ? [] : collectIssues(schema, value, []).slice(0, ISSUES_MAX);
 
 const validators = new WeakMap<TSchema, ValidateFunction>();
 
-/** The validator of a schema, compiled when it is first used: compiling all of them takes a fifth of a start. */
+/** The validator of a schema, compiled when it is first used. Compiling all schemas takes a fifth of the startup time. */
 function validatorOf(schema: TSchema): ValidateFunction {
   let validator = validators.get(schema);
   if (validator === undefined) {
@@ -101,8 +101,8 @@ type ObjectSchema = TSchema & {
 };
 
 /**
- * The issues of one object, then those of nested objects and list items. It stops soon after the limit, and the callers cut the list. List
- * items are validated one by one, because one schema for all would turn millions of invalid items into millions of error objects.
+ * The issues of one object, then those of nested objects and list items. The list may exceed ISSUES_MAX a little; the callers cut it. List
+ * items are validated one by one: if Ajv validated the whole list, it would create an error object for each of millions of invalid items.
  */
 function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[] {
   const shallow = shallowValidator(schema);
@@ -124,8 +124,8 @@ function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[]
 }
 
 /**
- * The issues of unknown members, at most `max`. Ajv does not check these members, because it creates an error for each, and a megabyte
- * contains 100,000 of them.
+ * The issues of unknown members, at most `max`. Ajv does not check them, because it would create an error for each, and one megabyte can
+ * contain 100,000 unknown members.
  */
 function unknownMembers(schema: ObjectSchema, value: Record<string, unknown>, at: Steps, max: number): Issue[] {
   const { properties = {}, additionalProperties } = schema;
@@ -138,7 +138,7 @@ function unknownMembers(schema: ObjectSchema, value: Record<string, unknown>, at
   return issues;
 }
 
-/** Removes consequential errors: a value of the wrong type is also none of the listed values, and a date's format includes its pattern. */
+/** Removes errors that repeat another one: `enum` for a value of the wrong type, and `pattern` for a date, because `format` covers it. */
 function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject[] {
   const wrongType = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ instancePath }) => instancePath));
   return errors.filter(({ keyword, instancePath, parentSchema }) => {
@@ -152,13 +152,13 @@ const listsOf = (schema: ObjectSchema): [string, { items: ObjectSchema }][] =>
     (entry): entry is [string, TSchema & { items: ObjectSchema }] => entry[1].items !== undefined,
   );
 
-/** The members that are objects with their own members. */
+/** The members whose schema lists members of their own. */
 const objectsOf = (schema: ObjectSchema): [string, ObjectSchema][] =>
   Object.entries(schema.properties ?? {}).filter(([, member]) => (member as ObjectSchema).properties !== undefined);
 
 const shallowValidators = new WeakMap<TSchema, ValidateFunction>();
 
-/** The schema without nested objects, list items, and the checks of `unknownMembers`. */
+/** The validator of an object without the contents of nested objects and lists, and without its unknown members. */
 function shallowValidator(schema: ObjectSchema): ValidateFunction {
   let validator = shallowValidators.get(schema);
   if (validator === undefined) {
@@ -172,7 +172,7 @@ function shallowValidator(schema: ObjectSchema): ValidateFunction {
   return validator;
 }
 
-/** A member's schema without the schema of its content. */
+/** A member's schema without the schema of its items or members. */
 const withoutContent = (member: TSchema): object =>
   Object.fromEntries(Object.entries(member).filter(([keyword]) => !OF_CONTENT.has(keyword)));
 const OF_CONTENT = new Set(['items', 'properties', 'required', 'additionalProperties']);
@@ -184,7 +184,7 @@ function issueOf(error: ErrorObject, at: Steps): Issue {
   return issueAt(place, explain(error, memberName(place)));
 }
 
-/** The name of a place in messages: its member, with the index of a list item. */
+/** The name of a place in messages: `kind`, `spans[3]`, or `the body`. */
 function memberName(place: Steps): string {
   const last = place.at(-1);
   return typeof last === 'number' ? `${place.at(-2)}[${last}]` : (last ?? 'the body');

@@ -1,12 +1,12 @@
-/** The input of a connection that can be closed because of its waiting bytes. */
+/** The input of a connection. Its waiting bytes are received, but not parsed yet. */
 export interface WaitingInput {
-  /** Closes the connection and releases its waiting bytes. */
+  /** Closes the connection and removes its waiting bytes. */
   end(): void;
 }
 
 /**
- * Limits the waiting bytes in all connections of a server. Beyond the limit, the connection with the most waiting bytes is closed; a client
- * that waits for each response has none. Waiting requests have not started, so nothing recorded is lost.
+ * Limits the waiting bytes of all connections of a server. Beyond the limit, the connection with the most waiting bytes is closed. A client
+ * that waits for each response has none. Requests in waiting bytes have not started, so no stored record is lost.
  */
 export class WaitingBytes {
   readonly #bytesMax: number;
@@ -17,14 +17,14 @@ export class WaitingBytes {
     this.#bytesMax = bytesMax;
   }
 
-  /** Counts bytes of an input. Beyond the limit, this closes the largest inputs, which may include this one. */
+  /** Counts bytes of an input. Beyond the limit, this closes the inputs with the most waiting bytes, possibly this input too. */
   add(input: WaitingInput, bytes: number): void {
     this.#total += bytes;
     this.#bytesOf.set(input, (this.#bytesOf.get(input) ?? 0) + bytes);
     while (this.#total > this.#bytesMax) this.#endLargest();
   }
 
-  /** Releases bytes of an input. */
+  /** Stops counting bytes of an input. */
   remove(input: WaitingInput, bytes: number): void {
     const left = (this.#bytesOf.get(input) ?? 0) - bytes;
     this.#total -= bytes;

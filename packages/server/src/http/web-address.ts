@@ -1,4 +1,4 @@
-/** Whether a text is an http or https address of a page. It is shown as a link, so other schemes and credentials are rejected. */
+/** Whether a text is an http or https URL without credentials. The portal shows it as a link, so other schemes are rejected. */
 export function isWebAddress(text: string): boolean {
   if (!/^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) || !text.isWellFormed()) return false;
   const url = URL.parse(text);
