@@ -24,7 +24,7 @@ export async function lockLogs<L extends LogName>(
   return heads;
 }
 
-/** The same, and then reads the head of another log without locking it. */
+/** Does the same as `lockLogs`, and then reads the head of another log without locking it. */
 export async function lockLogsAndRead<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
@@ -55,14 +55,14 @@ async function awaitUsableClock(
   if (leadMs > 0) await sleep(leadMs);
 }
 
-/** The next head of a log, and the tree that it covers. */
+/** The next state of a log's head, and its tree. */
 export interface NextHead {
   tree: GrownTree;
   moved: LockedHead;
 }
 
 /**
- * Extends a log by appended rows: adds their leaf data to its tree, stores the complete subtrees, and moves the head.
+ * Extends a log by appended rows: adds their leaf data to its tree, and sends the statements of `moveLog`. Sends nothing without rows.
  * @param rowHash the hash of the last row, for the logs whose heads contain it; null for the others.
  * @returns the new tree and head.
  */
@@ -85,7 +85,7 @@ export function nextHead(head: LockedHead, leafData: readonly Uint8Array[], rowH
   return { tree, moved: { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } } };
 }
 
-/** Moves a log to its next head, and stores the complete subtrees. The head is moved first, because this locks a guessed head. */
+/** Moves a log to its next head, and stores the new tree nodes. The head is moved first, because this locks a guessed head. */
 export function moveLog(tx: Transaction, log: LogName, { tree, moved }: NextHead): void {
   moveSealedHead(tx, log, moved);
   insertTreeNodes(tx, log, tree.nodes);

@@ -8,7 +8,7 @@ import { advance } from './advance.ts';
 import type { GrownTree } from './log-tree.ts';
 import type { ServiceAction, ServiceMetadata } from './service-actions.ts';
 
-/** An entry to append, without its id and time. */
+/** An entry to append, without its tenant, ID and time. */
 export type NewEntry = Omit<UnlinkedEntry, 'tenant_id' | 'id' | 'recorded_at'>;
 
 /** An entry that the service writes itself: the action, its metadata, and optionally other members. */
@@ -35,6 +35,7 @@ export const entryOf = <A extends ServiceAction>({
 /**
  * Appends to a tenant's audit ledger: links the entries to the locked (or guessed) head, and sends the new head and the rows. They are
  * committed with the caller's transaction. Nothing else writes audit entries.
+ * @returns the linked rows, the tree over the ledger with them, and the new head.
  */
 export function appendEntries(
   tx: Transaction,

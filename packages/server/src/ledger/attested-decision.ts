@@ -9,10 +9,11 @@ import { findDecisionPlace } from '../storage/decisions.ts';
 import { LogRewrittenError, openFrontier, proveInclusion } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** The keys for attestations. */
+/** The keys for attesting decisions. */
 export interface AttestationKeys {
   /** Every current key of the instance. */
   signers: readonly { keyid: string; sign(message: Uint8Array): Uint8Array }[];
+  /** Derives the key that signs the decisions of a tenant. */
   decisionKey: (tenantId: string, keyId: string) => Uint8Array;
 }
 
@@ -43,7 +44,7 @@ export async function attestStored(tx: Transaction, id: string, keys: Attestatio
   return { envelope: attestDecision(decision, keys.signers) };
 }
 
-const NOT_IN_LOG = 'it is not in the sealed log of decisions: it was written there outside the server';
+const NOT_IN_LOG = 'it is not in the sealed log of decisions: it was written outside the server';
 
 function faultOfLog(error: unknown): { fault: string } {
   if (error instanceof LogRewrittenError) return { fault: error.message };

@@ -4,15 +4,15 @@ import { OutcomeUnknownError } from '../database/pool.ts';
 import { findTrailSizes } from '../storage/ingestion-keys.ts';
 
 /** How long to wait, and how often to look, in milliseconds. */
-interface Patience {
+interface WaitTimes {
   waitMs: number;
   everyMs: number;
 }
 
 /**
- * Waits until the node of a tenant shows an event of its key audit trail. On Citus a transaction of several nodes is committed when all of
- * them have prepared it. If a node fails just then, Citus reports success, and the node shows the event only after its recovery, which may
- * be minutes later. Until then the former state of the key would be valid, so the change must not be acknowledged.
+ * Waits until the node of a tenant shows an event of its key audit trail. On Citus a transaction on several nodes is committed when all of
+ * them have prepared it. If a node fails just then, Citus reports success, but the node shows the event only after its recovery, which may
+ * take minutes. Until then the former state of the key is valid, so the change must not be acknowledged.
  * @param seq the number of the event.
  * @throws OutcomeUnknownError if the node does not show the event in time.
  */
@@ -20,7 +20,7 @@ export async function awaitKeyEvent(
   pool: Pool,
   tenantId: string,
   seq: number,
-  { waitMs, everyMs }: Patience = { waitMs: 5_000, everyMs: 100 },
+  { waitMs, everyMs }: WaitTimes = { waitMs: 5_000, everyMs: 100 },
 ): Promise<void> {
   const deadline = performance.now() + waitMs;
   for (;;) {

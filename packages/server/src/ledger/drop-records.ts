@@ -4,14 +4,14 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import { findDroppedTraces } from '../storage/dropped-traces.ts';
 import { readTraceEvents } from '../storage/trace-events.ts';
 
-/** The largest number of remembered events. Traces that were recorded together are mostly dropped together. */
+/** The largest number of remembered events. A few are enough, because traces that were recorded together are usually dropped together. */
 const EVENTS_MAX = 16;
 
-/** Looks up in the log `traces` what was dropped. */
+/** Looks up in the log `traces` which submissions and exports were dropped. */
 export class DropRecords {
   readonly #pool: Pool;
   readonly #tenantId: string;
-  /** By number of an event: the dropped traces, each with its number of submissions. */
+  /** The IDs of the traces that an event dropped, each with its number of submissions. By the number of the event. */
   readonly #events = new Map<number, ReadonlyMap<string, number>>();
   #erasedExports: Promise<ReadonlySet<string>> | undefined;
 
@@ -20,7 +20,7 @@ export class DropRecords {
     this.#tenantId = tenantId;
   }
 
-  /** Returns which of these submissions were dropped. The table of dropped traces only names the event; the event is the proof. */
+  /** Returns the given submissions that were dropped. The table of dropped traces only names an event; the event is the proof. */
   async find(submissions: readonly TraceSubmission[]): Promise<Set<TraceSubmission>> {
     const ids = [...new Set(submissions.map(({ id }) => id))];
     const places = await inTenantTransaction(this.#pool, this.#tenantId, (tx) => findDroppedTraces(tx, ids));
@@ -35,7 +35,7 @@ export class DropRecords {
     return found;
   }
 
-  /** The digests of exports that were erased although other submissions were mapped from them. Reads the whole log once. */
+  /** The digests of exports that were deleted although submissions of other traces were mapped from them. Reads the whole log once. */
   erasedExports(): Promise<ReadonlySet<string>> {
     this.#erasedExports ??= this.#readErasedExports();
     return this.#erasedExports;
@@ -61,7 +61,7 @@ export class DropRecords {
   }
 }
 
-/** The stored events of the log `traces` after `after` up to `last`. */
+/** Reads the stored events of the log `traces` after number `after`, up to and including `last`, in order. */
 export async function* readTraceLog(pool: Pool, tenantId: string, after: number, last: number): AsyncGenerator<TraceLogEvent> {
   for (let read = after; read < last; ) {
     const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceEvents(tx, read, last));

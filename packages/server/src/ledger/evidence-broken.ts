@@ -13,7 +13,7 @@ export class EvidenceBrokenError extends ApiError {
   }
 }
 
-/** The operator must correct the row first. Until then, senders keep their records. */
+/** This is long, because retries can succeed only after the operator has corrected the row. */
 const RETRY_AFTER_SECONDS = '60';
 
 const SENDER_MESSAGE =

@@ -6,7 +6,7 @@ import type { LockedHead } from '../storage/log-heads.ts';
 import { advance } from './advance.ts';
 import { evidenceStates } from './evidence-states.ts';
 
-/** A fact and its recorder. */
+/** A fact to append, and who recorded it. */
 export type NewFact = EvidenceFact & { recorded_by: string };
 
 /**

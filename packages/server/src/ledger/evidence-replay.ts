@@ -21,7 +21,7 @@ export class EvidenceReplay {
     this.#read = (after, last) => inTenantTransaction(pool, tenantId, (tx) => readEvidenceEvents(tx, after, last));
   }
 
-  /** How the evidence of a decision differs from the log; undefined if it does not. Returns a promise only if events must be read. */
+  /** How the evidence of a decision differs from the log; undefined if it matches. Returns a promise only if events must be read. */
   fault(decision: Record<string, unknown>, evidence: string): string | undefined | Promise<string | undefined> {
     const size = decision.evidence_size;
     if (!Number.isSafeInteger(size)) return 'the decision names no evidence_size';

@@ -16,7 +16,7 @@ import { lockSealedHeads } from './sealed-heads.ts';
 /** A row that differs from the log `evidence`. */
 export interface TableFinding {
   table: 'agents' | 'evaluations' | 'approvals' | 'recertifications';
-  /** ID of the agent, the evaluation (also for approvals) or the incident. */
+  /** ID of the agent, of the evaluation (also for an approval), or of the incident (for a re-certification). */
   id: string;
   /** How it differs. */
   fault: string;
@@ -30,7 +30,7 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Compares the tables of a workspace with its log `evidence`: all agents, the evaluations that promotion checks can use, their approvals,
- * and the open re-certifications. Each page locks the head of the log, so that nothing changes meanwhile and there are no false findings.
+ * and the open re-certifications. Each page locks the head of the log, so that nothing changes meanwhile and no finding is false.
  */
 export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerator<TableFinding> {
   const page = <T>(compare: (tx: Transaction, state: EvidenceState) => Promise<T>): Promise<T> =>

@@ -20,8 +20,8 @@ export interface ExportPage {
 }
 
 /**
- * The maximum number of pages in memory: two that the response has taken (http/outgoing.ts), and the next one, which is being read. A row
- * above PAGE_BYTES_MAX is reserved only if it is on these first pages, because the sizes of all rows of a log take too long to read.
+ * The maximum number of pages in memory: two that the response has read first (http/outgoing.ts), and the next one. If a row is larger than
+ * PAGE_BYTES_MAX, its memory is reserved only on these first pages, because reading the sizes of all rows of a log takes too long.
  */
 const PAGES_IN_MEMORY = 3;
 
@@ -34,7 +34,7 @@ export interface ExportRange {
 /**
  * Exports a tenant's log up to the last row at the start of the export. Documents are not parsed, so they are exported exactly as stored
  * (docs/formats.md, "Export", "Decisions export", "Key event").
- * @param reserve is called with the size of the first pages before they are read; it may throw to reject the export.
+ * @param reserve is called before the first pages are read, with the bytes of memory that they need. It may throw to reject the export.
  */
 export function exportLog(
   pool: Pool,

@@ -16,9 +16,9 @@ export interface KeptHead {
   root: Uint8Array;
 }
 
-/** Memory of logs outside the database and this process. */
+/** Stores the newest checkpoint of each log outside the database and this process. */
 export interface HeadStore {
-  /** The newest stored checkpoint of a log. */
+  /** The stored checkpoint of a log; undefined if there is none. */
   latest(tenantId: string, log: LogName): Promise<KeptHead | undefined>;
   /** Replaces the stored checkpoint. Resolves when the new one would survive a crash. */
   write(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
@@ -29,18 +29,18 @@ export interface SeenHead {
   size: number;
   /** The concatenated hashes of its frontier. Undefined for a head from a HeadStore. */
   frontier?: Uint8Array;
-  /** For this many more reads, the rows appended since are read too, because another writer appends to this log. */
+  /** The number of next reads of the head that also read the rows appended since, because another writer appends to this log. */
   sharedReads?: number;
   root: () => Uint8Array;
 }
 
-/** The known logs of one database. */
+/** What this process knows of the logs of one database. */
 interface Memory {
   /** The last committed heads that this process has seen. */
   heads: Map<string, SeenHead>;
-  /** Logs whose head was not valid when it was last read. */
+  /** Logs whose head or events were not valid when they were last read. */
   refused: Set<string>;
-  /** The memory that outlives the process. */
+  /** Undefined if the heads are not stored outside the database. */
   store: HeadStore | undefined;
 }
 
@@ -55,30 +55,30 @@ function memoryOf(seals: Seals): Memory {
   return memory;
 }
 
-/** Sets the memory for the logs of a pool's database that outlives this process. */
+/** Sets the HeadStore for the logs of a pool's database. */
 export function setHeadStore(pool: Pool, store: HeadStore | undefined): void {
   const seals = sealsOf(pool);
   if (seals === undefined) throw new Error('a pool without seals cannot have a head store');
   memoryOf(seals).store = store;
 }
 
-/** Whether the logs of a pool's database have a memory that outlives this process. */
+/** Whether a HeadStore is set for the logs of a pool's database. */
 export function hasHeadStore(pool: Pool): boolean {
   const seals = sealsOf(pool);
   return seals !== undefined && memoryOf(seals).store !== undefined;
 }
 
-/** The memory that outlives this process, for the logs of a transaction's database. */
+/** The HeadStore for the logs of a transaction's database; undefined if none is set. */
 export const headStore = (tx: Transaction): HeadStore | undefined => memoryOf(tx.seals).store;
 
-/** Records whether a log's head was valid when it was read. */
+/** Records whether a log's head, or its events, were valid when they were read. */
 export function noteHeadState(tx: Transaction, log: LogName, isValid: boolean): void {
   const { refused } = memoryOf(tx.seals);
   if (isValid) refused.delete(keyOf(tx, log));
   else if (refused.size < HEADS_MAX) refused.add(keyOf(tx, log));
 }
 
-/** The number of logs of a pool's database whose head was not valid when it was last read. */
+/** The number of logs of a pool's database whose head or events were not valid when they were last read; at most HEADS_MAX. */
 export function countRefusedLogs(pool: Pool): number {
   const seals = sealsOf(pool);
   return seals === undefined ? 0 : memoryOf(seals).refused.size;
@@ -87,8 +87,9 @@ export function countRefusedLogs(pool: Pool): number {
 const keyOf = (tx: Transaction, log: LogName): string => `${tx.tenantId} ${log}`;
 
 /**
- * The last committed head of a log that this process has seen; if it has seen none, the one in the HeadStore. Call it before a statement
- * that reads the head. Returns a promise only if this process has seen no head, so that other statements of the round trip are not delayed.
+ * The last committed head of a log that this process has seen. If it has seen none, the head in the HeadStore; undefined if that has none
+ * either. Call it before a statement that reads the head. Returns a promise only if it must read the HeadStore, so that other statements of
+ * the round trip are not delayed.
  */
 export function lastSeen(tx: Transaction, log: LogName): SeenHead | undefined | Promise<SeenHead | undefined> {
   const { heads, store } = memoryOf(tx.seals);
@@ -122,15 +123,15 @@ const SHARED_READS = 8;
 export const isShared = (tx: Transaction, log: LogName): boolean =>
   (memoryOf(tx.seals).heads.get(keyOf(tx, log))?.sharedReads ?? 0) > 0;
 
-/** The `sharedReads` of a log after its head was read. */
+/** The `sharedReads` of a log after its head was read with this tree. */
 export function nextSharedReads(seen: SeenHead | undefined, { size }: StoredTree): number {
   if (seen === undefined) return 0;
   return size > seen.size ? SHARED_READS : Math.max(0, (seen.sharedReads ?? 0) - 1);
 }
 
 /**
- * Reads the leaf data of the rows appended since a head was seen, at most GROWTH_MAX. Only for a log to which another writer appends too.
- * Call it right after the statement that reads the head, so that both take one round trip.
+ * Reads the leaf data of the rows appended since a head was seen, at most GROWTH_MAX rows. Undefined unless another writer appends to the
+ * log too. Call it right after sending the statement that reads the head, so that both take one round trip.
  */
 export function readGrowth(tx: Transaction, log: LogName, seen: SeenHead | undefined): Promise<Buffer> | undefined {
   if (seen?.frontier === undefined || (seen.sharedReads ?? 0) === 0) return undefined;
@@ -159,7 +160,7 @@ export async function continuityFault(
   return `its first ${seen.size} rows differ from those known before: an older state was restored, and other rows were appended`;
 }
 
-/** The largest number of rows by which a known tree is extended. A root from the stored nodes reads about 500 hashes. */
+/** The largest number of rows by which a known tree is extended. Computing a root from the stored nodes reads about 500 hashes. */
 const GROWTH_MAX = 256;
 
 /**

@@ -21,14 +21,14 @@ export interface ConsistencyProof {
   second: number;
   /** Base64. */
   hashes: string[];
-  /** Signed note; null if no checkpoint of that size was signed. */
+  /** The checkpoint of size `second` as a signed note; null if none was signed. */
   checkpoint: string | null;
 }
 
 /** The dependencies of a reader. */
 export interface ReaderParts extends AttestationKeys {
   pool: Pool;
-  /** The newest checkpoint of the log if it covers this many rows or all rows, otherwise a new one over all rows. */
+  /** Returns the newest checkpoint of the log if it covers this many rows or all rows; otherwise signs a new one over all rows. */
   checkpointOver: (tenantId: string, log: LogName, rows: number) => Promise<StoredCheckpoint>;
   publicKeys: () => Promise<{ keys: object[] }>;
 }
@@ -45,8 +45,8 @@ export class LedgerReader {
   }
 
   /**
-   * NDJSON of the rows in a range, both ends included; missing rows are omitted. Memory for the first pages is reserved before they are
-   * read.
+   * The rows of a range as NDJSON, both ends included. Rows that do not exist are omitted. Memory for the first pages is reserved before
+   * they are read.
    */
   async entries(
     tenantId: string,
@@ -55,7 +55,7 @@ export class LedgerReader {
     memory: { reserve(bytes: number): void },
   ): Promise<AsyncIterable<string>> {
     const pages = exportLog(this.#parts.pool, tenantId, log, range, (bytes) => memory.reserve(bytes));
-    // The first page is read before the response begins, so that an unreachable database still gives 503.
+    // The first page is read before the response begins, so that an unreachable database is a 503.
     const first = await pages.next();
     return (async function* () {
       for (let page = first; !page.done; page = await pages.next()) yield page.value.lines;
@@ -69,8 +69,8 @@ export class LedgerReader {
 
   /**
    * The proof that row `seq` is in the tree of a checkpoint (C2SP tlog-proof); undefined if there is no such row. It uses the newest
-   * checkpoint if that covers the row, otherwise a new one: checkpoints are stored forever, so frequent requests must not sign one each.
-   * @throws LogRewrittenError if the row is not in its checkpoint.
+   * checkpoint if that covers the row, otherwise a new one. Checkpoints are stored forever, so not every request may sign one.
+   * @throws LogRewrittenError if the row is not in its checkpoint, or stored hashes are missing.
    */
   async inclusionProof(tenantId: string, log: LogName, seq: number): Promise<string | undefined> {
     const { size, root, note } = await this.#parts.checkpointOver(tenantId, log, seq);
@@ -85,8 +85,9 @@ export class LedgerReader {
   }
 
   /**
-   * The proof between two sizes; `second` defaults to the size of a checkpoint over all current rows. undefined if `second` is smaller than
-   * `first`, or larger than the log.
+   * The consistency proof between two sizes. `second` defaults to the size of a checkpoint over all current rows. Undefined if `second` is
+   * smaller than `first`, or larger than the log.
+   * @throws LogRewrittenError if the head is not valid, or stored hashes are missing.
    */
   async consistencyProof(
     tenantId: string,
@@ -107,7 +108,7 @@ export class LedgerReader {
     });
   }
 
-  /** The JSON text of a decision, as signed and sent. */
+  /** The JSON text of a decision, as signed and sent; undefined if there is no such decision. */
   decision(tenantId: string, id: string): Promise<string | undefined> {
     return this.#read(tenantId, (tx) => findDecision(tx, id));
   }
@@ -117,7 +118,7 @@ export class LedgerReader {
     return this.#read(tenantId, (tx) => findDecisionEvidence(tx, id));
   }
 
-  /** The decision's attestation, or the reason why there is none. Undefined if there is no such decision. */
+  /** The decision's attestation, or the fault because of which it cannot be attested. Undefined if there is no such decision. */
   attested(tenantId: string, id: string): Promise<AttestableDecision | undefined> {
     return this.#read(tenantId, (tx) => attestStored(tx, id, this.#parts));
   }

@@ -10,7 +10,7 @@ import { noteHeadState } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
-/** The largest number of reads of a head while other transactions append. */
+/** The largest number of times that `read` reads the head while other transactions append. */
 const READS_MAX = 50;
 
 /** The state that results from the events of a log. `apply` throws EventConflictError for an event that contradicts the state. */
@@ -24,17 +24,17 @@ export interface FoldedLog<Event, State extends FoldedState<Event>> {
   log: LogName;
   /** The prefix that is hashed before the canonical text of an event. */
   domain: string;
-  /** The events after number `after`, up to `last`, in order; at least one if there is one. */
+  /** Reads a page of events after number `after`, up to and including `last`, in order. It is empty only if there are none. */
   read(tx: Transaction, after: number, last: number): Promise<{ seq: number; document: string }[]>;
   parse(value: unknown, place: { seq: number; tenantId: string }): { event: Event } | { fault: string };
   create(): State;
   /** The size of a state, in the unit of `weightMax`. */
   weight(state: State): number;
-  /** Above this total weight, the least recently used states are dropped. They are read again when needed. */
+  /** If the states together are heavier, the least recently used ones are dropped. They are read again when they are needed. */
   weightMax: number;
 }
 
-/** The state of a workspace with the tree over its events. */
+/** The state of the log of one workspace, with the tree over its events. */
 interface Fold<State> {
   state: State;
   tree: Frontier;
@@ -43,8 +43,8 @@ interface Fold<State> {
 }
 
 /**
- * Keeps the state of a log for each workspace. Before events read from the database are used, the tree over them is compared with the
- * sealed head, so no event that the server has not written is used.
+ * Caches the state of a log for each workspace. Before events from the database are used, the tree over them is compared with the sealed
+ * head. So no event is used that the server has not written.
  */
 export class LogFold<Event, State extends FoldedState<Event>> {
   readonly #log: FoldedLog<Event, State>;
@@ -56,10 +56,11 @@ export class LogFold<Event, State extends FoldedState<Event>> {
 
   /**
    * Reads the state of a workspace, without a lock.
-   * @param look receives the state, which later events change, and the database's clock (UTC with microseconds), which is later than every
-   *   time in the log unless a clock was wrong.
+   * @param look receives the state and the database's clock (UTC with microseconds). It must not store the state, because later events
+   *   change it. The clock is later than every time in the log, unless a clock was wrong.
    * @param read the head of the log, if it was read already.
    * @throws LogRewrittenError if the log was changed outside the server.
+   * @throws Error if other transactions appended during each of READS_MAX reads.
    */
   async read<T>(tx: Transaction, look: (state: State, readAt: string) => T, read?: ReadHead): Promise<T> {
     let head = read ?? (await readSealedHead(tx, this.#log.log));
@@ -69,25 +70,25 @@ export class LogFold<Event, State extends FoldedState<Event>> {
       if (fold.state.size === head.seq) return look(this.#verified(tx, fold, head), head.readAt);
       // Another transaction has applied later events. Their times may be later than the clock that was read.
       const again = await readSealedHead(tx, this.#log.log);
-      if (again.seq <= head.seq) this.forget(tx); // an accepted restore: the log is shorter than it was
+      if (again.seq <= head.seq) this.forget(tx); // A restore was accepted: the log is shorter than the cached state.
       head = again;
     }
     throw new Error(`the log ${this.#log.log} of tenant ${tx.tenantId} has grown during ${READS_MAX} reads`);
   }
 
-  /** The state at a locked head, which no other transaction can move. Throws LogRewrittenError as `read` does. */
+  /** Reads the state at a locked head, which no other transaction can move. Throws LogRewrittenError as `read` does. */
   async atHead(tx: Transaction, head: LockedHead): Promise<State> {
     return this.#verified(tx, await this.#readUpTo(tx, head), head);
   }
 
-  /** The state in memory, if it covers at least this many verified events. */
+  /** The cached state, if it covers at least `size` events and all of its events are verified; otherwise undefined. */
   covering(seals: Seals, tenantId: string, size: number): State | undefined {
     const fold = this.#folds.get(seals)?.get(tenantId);
     if (fold === undefined || fold.state.size < size || fold.verifiedSize !== fold.state.size) return undefined;
     return fold.state;
   }
 
-  /** Applies events that this process has appended and committed, if the state is known up to them. */
+  /** Applies events that this process has appended and committed, if the cached state covers all events before them. */
   applyCommitted(tx: Transaction, before: LockedHead, events: readonly Event[], leafData: readonly Uint8Array[]): void {
     const fold = this.#foldOf(tx);
     if (fold === undefined || fold.state.size !== before.seq) return;
@@ -98,7 +99,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     if (fold.verifiedSize === before.seq) fold.verifiedSize = fold.state.size;
   }
 
-  /** Drops the state of the workspace; it is read again when it is needed. */
+  /** Drops the cached state of the workspace. It is read again when it is needed. */
   forget(tx: Transaction): void {
     this.#folds.get(tx.seals)?.delete(tx.tenantId);
   }
@@ -107,7 +108,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     return this.#folds.get(tx.seals)?.get(tx.tenantId);
   }
 
-  /** Reads the events that the state lacks. Concurrent calls are safe: each event is applied once. */
+  /** Reads and applies the events up to the head that the state lacks. Concurrent calls are safe: each event is applied once. */
   async #readUpTo(tx: Transaction, head: Pick<StoredHead, 'seq'>): Promise<Fold<State>> {
     const fold = this.#use(tx);
     while (fold.state.size < head.seq) {
@@ -120,7 +121,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     return fold;
   }
 
-  /** The fold of the workspace, marked as the most recently used. */
+  /** Returns the fold of the workspace, an empty one if none is cached, and marks it as the most recently used. */
   #use(tx: Transaction): Fold<State> {
     const folds = this.#folds.get(tx.seals) ?? new Map<string, Fold<State>>();
     this.#folds.set(tx.seals, folds);
@@ -150,7 +151,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     fold.tree.append(hash('sha256', this.#log.domain + document, 'buffer'));
   }
 
-  /** Returns the state if its events are those that the sealed head covers. */
+  /** Returns the state if its events are those that the sealed head covers. Otherwise throws LogRewrittenError. */
   #verified(tx: Transaction, fold: Fold<State>, head: Pick<StoredHead, 'seq' | 'tree'>): State {
     const { state, tree } = fold;
     if (state.size === head.seq && sameBytes(Buffer.concat(tree.roots), head.tree.frontier)) {

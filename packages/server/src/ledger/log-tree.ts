@@ -27,23 +27,23 @@ export class LogRewrittenError extends ApiError {
 const CALLER_MESSAGE =
   'the stored log differs from what was signed: rows were changed or deleted. Verify an export with the checkpoints that you kept. The operator can find the row with `countersign-server ledger verify`';
 
-/** A tree after rows were appended: the new head, and the complete subtrees to be stored. */
+/** A tree after rows were appended. `nodes` are the roots of the newly complete subtrees at the stored levels. */
 export interface GrownTree extends StoredTree {
   nodes: TreeNode[];
   /** The current root of the tree. */
   root: () => Uint8Array;
 }
 
-/** Opens a stored frontier. */
+/** Creates the Frontier of a stored tree. @throws RangeError if the number of its hashes does not match its size. */
 export function openFrontier({ size, frontier }: StoredTree): Frontier {
   return new Frontier(sha256, size, hashesIn(frontier));
 }
 
-/** Splits concatenated hashes or leaf data. An incomplete rest is dropped. */
+/** Splits concatenated hashes or leaf data, 32 bytes each. An incomplete rest is dropped. */
 export const hashesIn = (bytes: Uint8Array): Uint8Array[] =>
   Array.from({ length: bytes.length / HASH_BYTES }, (_, place) => bytes.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES));
 
-/** Appends the leaf data of rows to a tree, with O(1) hashes per row on average. */
+/** Computes the tree after the leaf data of rows is appended, with O(1) hashes per row on average. */
 export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTree {
   const frontier = openFrontier(tree);
   const nodes: TreeNode[] = [];
@@ -55,22 +55,22 @@ export function growTree(tree: StoredTree, rows: readonly Uint8Array[]): GrownTr
   return { size: frontier.size, frontier: Buffer.concat(frontier.roots), nodes, root: () => frontier.root() };
 }
 
-/** The inclusion proof of row `index` (from 0) in the tree of the first `size` rows. */
+/** The inclusion proof of row `index` (from 0) in the tree of the first `size` rows. Throws as `storedRoot`. */
 export const proveInclusion = (tx: Transaction, log: LogName, index: number, size: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, inclusionRanges(index, size));
 
-/** The consistency proof between the trees of the first `first` and the first `second` rows. */
+/** The consistency proof between the trees of the first `first` and of the first `second` rows. Throws as `storedRoot`. */
 export const proveConsistency = (tx: Transaction, log: LogName, first: number, second: number): Promise<Uint8Array[]> =>
   hashesOf(tx, log, consistencyRanges(first, second));
 
-/** The root over the first `size` rows, from the stored rows and nodes. @throws LogRewrittenError if some are missing. */
+/** The root over the first `size` rows, from the stored rows and nodes. @throws LogRewrittenError if stored hashes are missing. */
 export async function storedRoot(tx: Transaction, log: LogName, size: number): Promise<Uint8Array> {
   if (size === 0) return sha256(new Uint8Array());
   const [root] = await hashesOf(tx, log, [{ start: 0, end: size }]);
   return root!;
 }
 
-/** Computes the hashes of ranges. Reads at most 255 stored hashes for each level and edge, and those in small gaps, in one round trip. */
+/** Computes the hashes of ranges in one round trip. Reads at most 255 hashes for each stored level and edge, and those in small gaps. */
 async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRange[]): Promise<Uint8Array[]> {
   const places = ranges.flatMap(completeSubtrees);
   const runs = await Promise.all(runsBelow(places).map((run) => readRun(tx, log, run)));
@@ -88,10 +88,10 @@ type Run = ReturnType<typeof storedBelow>;
 
 const coversRun = (run: Run, { level, first, end }: Run): boolean => run.level === level && run.first <= first && end <= run.end;
 
-/** The largest gap within a run. Reading unneeded hashes in gaps reduces about twenty statements to five. */
+/** The largest gap within a run. Reading the unneeded hashes in gaps reduces about twenty statements to five. */
 const GAP_MAX = 2 ** STORED_LEVEL_STEP;
 
-/** The runs to read for some places. Runs with a gap of at most GAP_MAX between them are joined. */
+/** The runs to read for the nodes at these places. Runs with a gap of at most GAP_MAX between them are joined. */
 function runsBelow(places: readonly NodePlace[]): Run[] {
   const runs: Run[] = [];
   for (const next of places.map(storedBelow).sort((one, other) => one.level - other.level || one.first - other.first)) {
@@ -107,7 +107,7 @@ async function readRun(tx: Transaction, log: LogName, run: Run): Promise<Run & {
   const stored = await (level === 0 ? readLeafData(tx, log, first, end) : readTreeNodes(tx, log, level, first, end));
   if (stored.length !== (end - first) * HASH_BYTES)
     throw new LogRewrittenError(
-      `the tree of log ${log} of tenant ${tx.tenantId} lacks nodes ${first} to ${end} of level ${level}`,
+      `the tree of log ${log} of tenant ${tx.tenantId} lacks some of the nodes ${first} to ${end - 1} of level ${level}`,
     );
   return { ...run, hashes: level === 0 ? leafHashes(stored, sha256) : stored };
 }

@@ -7,7 +7,7 @@ import { readTraceSubmissions } from '../storage/trace-columns.ts';
 import type { SubmissionPlace } from '../storage/trace-rows.ts';
 import { parsedDocument } from './stored-document.ts';
 
-/** For each list of claims: the IDs of the stored agents that it names. */
+/** Returns for each list of claims the IDs of the stored agents that it names, by ID or by name. */
 export async function namedAgents(tx: Transaction, lists: readonly (readonly AgentClaim[])[]): Promise<Set<string>[]> {
   const agents = await findAgents(tx, ...claimedAgents(lists.flat()));
   const byName = new Map(agents.map(({ id, name }) => [name, id]));
@@ -18,11 +18,11 @@ export async function namedAgents(tx: Transaction, lists: readonly (readonly Age
   });
 }
 
-/** Whether a trace may have this agent: one that its documents name, or none if they name none. */
+/** Whether a trace may have this agent: it must be named by the trace's documents, or be null if they name none. */
 export const isNamedAgent = (agentId: string | null, named: ReadonlySet<string>): boolean =>
   agentId === null ? named.size === 0 : named.has(agentId);
 
-/** The agents that the documents of a trace name, up to a submission. Reads these documents. */
+/** Reads the documents of a trace up to and including a submission. Returns the IDs of the stored agents that they name. */
 export async function agentsNamedUpTo(pool: Pool, tenantId: string, last: SubmissionPlace): Promise<Set<string>> {
   const claims: AgentClaim[] = [];
   for (let read = 0; read < last.number; ) {

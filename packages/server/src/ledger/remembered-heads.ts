@@ -1,12 +1,12 @@
 import type { LockedHead } from '../storage/log-heads.ts';
 
-/** After this time, the head is read again. The reading also renews the offsets of the database's clock and the wall clock. */
+/** After this time, the head is read again. Then the offsets of the database's clock and of the wall clock are measured again too. */
 const REMEMBERED_MS = 60_000;
 
 /** Above this drift between wall clock and monotonic clock, a head is read again. Gradual corrections by NTP stay below it. */
 const CLOCK_DRIFT_MAX_MS = 1_000;
 
-/** How long every batch reads the head after a wrong guess, because another process also appends to this log. */
+/** After a wrong guess, every batch reads the head for this time, because another process also appends to this log. */
 const SHARED_MS = 1_000;
 
 /** The largest number of remembered tenants. Above it, all are dropped. */
@@ -21,13 +21,14 @@ interface Memory {
    * suspended.
    */
   wallAhead: number;
+  /** When the head was last read, by our monotonic clock, in milliseconds. */
   readAt: number;
-  /** Until this time every batch reads the head, because another process also moves it. */
+  /** Until this time of our monotonic clock every batch reads the head, because another process also moves it. */
   sharedUntil: number;
 }
 
 /**
- * The last heads of one log that this process has written, by tenant. A remembered head is a guess that saves a batch the round trip of
+ * The last heads of one log that this process has moved, by tenant. A remembered head is a guess that saves a batch the round trip of
  * reading the head. A wrong guess does no harm: the statement that moves the head fails (`moveGuessedHead`), and the batch is rolled back.
  * Its retry reads and locks the head. A head may be remembered before its batch is committed, because the next statement that moves it
  * waits for that commit.
@@ -37,7 +38,10 @@ export class RememberedHeads {
   readonly #clock: () => number;
   readonly #wallClock: () => number;
 
-  /** @param clock a monotonic clock. */
+  /**
+   * @param clock a monotonic clock, in milliseconds.
+   * @param wallClock the system clock, in milliseconds since 1970.
+   */
   constructor(clock: () => number = () => performance.now(), wallClock: () => number = Date.now) {
     this.#clock = clock;
     this.#wallClock = wallClock;

@@ -1,4 +1,4 @@
-/** The largest number of findings of a workspace. */
+/** The number of findings of one workspace after which a comparison stops. */
 export const FINDINGS_PER_WORKSPACE_MAX = 20;
 
 /** A row that differs from the log of its workspace. */
@@ -12,6 +12,7 @@ export interface RowFinding {
 /** The name of a submission of a trace in a finding. */
 export const submissionName = (trace: string, number: number): string => `${trace}, submission ${number}`;
 
+/** The fault of a row whose document cannot be read. */
 export const UNREADABLE_DOCUMENT = 'its document cannot be read: its segment was changed, or is gone';
 
 /** Rows that differ from a log of their workspace, as of the last comparison of each workspace. */

@@ -48,7 +48,7 @@ export async function lockSealedHeads<L extends LogName>(
   return verifyLocked(tx, logs, seen, growths, await locking);
 }
 
-/** The same, and reads the head of another log after the locks, in the same round trip. */
+/** Does the same as `lockSealedHeads`, and reads the head of another log after the locks, in the same round trip. */
 export async function lockAndReadSealedHeads<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
@@ -72,7 +72,7 @@ const readGrowths = (tx: Transaction, logs: readonly LogName[], seen: SeenHeads)
 
 type SeenHeads = Map<LogName, SeenHead | undefined>;
 
-/** The last seen heads of logs. Call it before a statement that reads their heads. Returns a promise only at the first use of a log. */
+/** The last seen heads of logs. Call it before a statement that reads their heads. Returns a promise if `lastSeen` returns one. */
 function seenOf(tx: Transaction, logs: readonly LogName[]): SeenHeads | Promise<SeenHeads> {
   const found = logs.map((log) => [log, lastSeen(tx, log)] as const);
   const isKnown = (each: (typeof found)[number]): each is readonly [LogName, SeenHead | undefined] =>
@@ -122,7 +122,7 @@ export function sealFault(tx: Transaction, log: LogName, head: StoredHead): stri
   return head.tree.size === head.seq ? undefined : `its tree covers ${head.tree.size} of ${head.seq} rows`;
 }
 
-/** Returns the head if its seal is valid and it continues the log that this process has seen; otherwise throws. */
+/** Returns the head if its seal is valid and it continues the log that this process has seen. Otherwise throws LogRewrittenError. */
 async function verifyHead<H extends StoredHead>(
   tx: Transaction,
   log: LogName,
@@ -135,7 +135,7 @@ async function verifyHead<H extends StoredHead>(
   noteHeadState(tx, log, fault === undefined);
   if (fault !== undefined || head === undefined)
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId}: ${fault}`);
-  // After the commit only: a head that this transaction has moved may still be rolled back.
+  // The head is remembered only after the commit, because this transaction may have moved it and may be rolled back.
   const sharedReads = nextSharedReads(seen, head.tree);
   tx.afterCommit(() => rememberSeen(tx, log, head.tree, sharedReads));
   return head;

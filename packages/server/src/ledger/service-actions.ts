@@ -1,6 +1,6 @@
 /**
  * The actions of the audit entries that the service writes itself, each with the members of its metadata (docs/formats.md, "Entries of the
- * service"). An entry of another action does not compile.
+ * service"). Code that writes an entry with another action does not compile.
  */
 export const SERVICE_ACTIONS = {
   'agent.high_risk': [],

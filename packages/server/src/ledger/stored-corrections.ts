@@ -5,8 +5,8 @@ import { listCorrectionDocuments } from '../storage/clock-corrections.ts';
 import { parsedDocument } from './stored-document.ts';
 
 /**
- * The clock corrections that a tenant's audit ledger permits for its other logs. The entries are not verified here; verifying the audit
- * ledger does that.
+ * Reads the clock corrections that a tenant's audit ledger records. They permit times that go back in the other logs. The entries are not
+ * verified here: `verifyAuditLedger` does that.
  */
 export const readCorrections = async (tx: Transaction): Promise<ClockCorrection[]> =>
   (await listCorrectionDocuments(tx)).flatMap((document) => correctionIn(parsedDocument(document) ?? {}) ?? []);

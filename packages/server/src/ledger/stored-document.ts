@@ -1,4 +1,4 @@
-/** The object in a stored document; undefined if it is not one. */
+/** Parses a stored document. Undefined if it is not the JSON text of an object. */
 export function parsedDocument(document: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(document);
@@ -10,7 +10,7 @@ export function parsedDocument(document: string): Record<string, unknown> | unde
 
 /**
  * The fault of the first column that differs from the document of its row; undefined if none does. The document was hashed or signed.
- * @param names of columns that repeat members of the document. The column `recorded_at` has microseconds, whose last three digits must be
+ * @param names the columns that repeat members of the document. The column `recorded_at` has microseconds; their last three digits must be
  *   zero.
  */
 export function columnFault<Name extends string>(

@@ -13,14 +13,14 @@ export interface StoredEvent {
   document: string;
 }
 
-/** How the events of a log are read (readEvidenceEvent, readKeyEvent, readTraceEvent). */
+/** Checks and hashes an event of one log: readEvidenceEvent, readKeyEvent or readTraceEvent. */
 type EventReader<E> = (
   value: unknown,
   place: { seq: number; tenantId: string },
   digests: Pick<Digests, 'sha256Hex'>,
 ) => { event: E; canonical: string; hash: string } | { fault: string };
 
-/** The event of a row if it is unaltered and has the expected number; otherwise the fault of the row. */
+/** Returns the event of a row if the row is unaltered and has the expected number; otherwise its fault. */
 export function readStoredEvent<E>(
   row: StoredEvent,
   place: { seq: number; tenantId: string },

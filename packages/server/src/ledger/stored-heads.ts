@@ -8,7 +8,7 @@ import { inTenantTransaction } from '../database/transaction.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 
-/** Selects the stored checkpoints of a log. */
+/** The log whose stored checkpoints are read, and their keys. */
 interface CheckpointSelection {
   tenantId: string;
   log: LogName;
@@ -20,9 +20,10 @@ interface CheckpointSelection {
 export class StoredHeads {
   readonly #pool: Pool;
   readonly #selection: CheckpointSelection;
-  /** The size of the largest checkpoint at the start of the walk. */
+  /** The size of the largest checkpoint at the start; -1 if there was none. */
   readonly #last: number;
   #page: KeptHead[] = [];
+  /** The size of the last checkpoint that was read. */
   #read = -1;
 
   private constructor(pool: Pool, selection: CheckpointSelection, last: number) {
@@ -31,13 +32,13 @@ export class StoredHeads {
     this.#last = last;
   }
 
-  /** Call it before the log's extent is read, so that no valid checkpoint covers more rows than the extent. */
+  /** Starts the reading. Call it before the log's extent is read, so that no valid checkpoint covers more rows than the extent. */
   static async open(pool: Pool, selection: CheckpointSelection): Promise<StoredHeads> {
     const latest = await inTenantTransaction(pool, selection.tenantId, (tx) => findLatestCheckpoint(tx, selection.log));
     return new StoredHeads(pool, selection, latest?.size ?? -1);
   }
 
-  /** Returns the checkpoints up to a size that were not returned before. Stops at an invalid one, and returns its fault too. */
+  /** Returns the next checkpoints, up to a size. Stops at an invalid checkpoint, and returns its contradiction too. */
   async upTo(size: number): Promise<{ heads: KeptHead[]; contradiction: Contradiction | undefined }> {
     const heads: KeptHead[] = [];
     for (;;) {

@@ -3,7 +3,7 @@ import { ignoreRejection, inTenantTransaction, type Transaction } from '../datab
 import { findNextSeq, type LogExtent } from '../storage/ledger.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
-/** How to read rows: a page contains rows after `after`, up to `last`, in order. It may be empty before a gap. */
+/** How to read rows. `read` returns a page of rows after `after`, up to and including `last`, in order. It may be empty before a gap. */
 export interface PageQuery<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'> {
   log: LogName;
   read: (tx: Transaction, after: number, last: number) => Promise<Row[]>;

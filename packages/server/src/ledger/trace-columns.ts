@@ -16,7 +16,7 @@ import { parsedDocument } from './stored-document.ts';
 /** A row that differs from its documents. */
 export interface ColumnFinding {
   table: 'traces' | 'trace_submissions' | 'merged_spans' | 'merged_traces';
-  /** The trace's `id`, with the number of the submission if the row is one. */
+  /** The trace's `id`; for a submission, the result of `submissionName`. */
   id: string;
   fault: string;
 }
@@ -24,14 +24,14 @@ export interface ColumnFinding {
 const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 const AFTER_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** A finding, and the id of its trace. */
+/** A finding with the `id` of its trace. */
 interface Difference extends ColumnFinding {
   trace: string;
 }
 
 /**
- * Compares the rows of all traces with their stored documents, page by page. The documents must have been compared with the log before. A
- * trace that differs is read again, because a log record may have joined it, or it may have been dropped, between two statements.
+ * Compares the rows of all traces with their stored documents, page by page. Compare the documents with the log first. A trace that differs
+ * is compared again: between two statements, a log record may have been added to it, or the trace may have been dropped.
  */
 export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncGenerator<ColumnFinding[]> {
   for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
@@ -46,7 +46,7 @@ export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncG
   }
 }
 
-/** The ID directly before another one, for a page that contains only that other one. */
+/** The ID directly before another ID. The page after it, up to the other ID, contains only that trace. */
 function idBefore(id: string): string {
   const digits = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0');
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
@@ -125,7 +125,7 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
     throw error;
   }
   if (expected === undefined) return 'none of its submissions is stored: the row was added';
-  // A log record can add an error to those of the documents.
+  // A log record can report an exception that the documents do not contain.
   const hasError = expected.hasError || (row.hasError && row.hasException);
   const ofAgent = isPartial ? {} : { agentRank: AGENT_RANK.claimed, provisionalAgentName: null };
   const derived = columnsOf({ ...expected, hasError, ...ofAgent });
@@ -136,13 +136,13 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
     : `the column ${differing} is ${shown(stored[differing])}, its documents say ${shown(derived[differing])}`;
 }
 
-/** The row's agent must be one that a document names. Only the parts of an OpenTelemetry trace may name different agents. */
+/** The fault of a row whose agent no document names. Only the parts of an OpenTelemetry trace may name different agents. */
 const agentFault = (agentId: string | null, named: ReadonlySet<string>): string | undefined =>
   isNamedAgent(agentId, named)
     ? undefined
     : `agent_id is ${agentId}, its documents name ${[...named].join(' or ') || 'no agent'}`;
 
-/** The differences in the steps that are merged from several submissions. A trace with one submission has no such rows. */
+/** The faults of the rows of steps, which are merged from several submissions. A trace with one submission has no such rows. */
 function stepFaults(row: StoredTrace, merged: MergedTrace): Pick<ColumnFinding, 'table' | 'fault'>[] {
   const expected = row.submissionCount === 1 ? null : digestOfSpans(merged.spans);
   const faults: Pick<ColumnFinding, 'table' | 'fault'>[] = [];

@@ -8,7 +8,7 @@ import { awaitTurn, holdTurn } from '../storage/turns.ts';
 import { lockLogs, moveLog, type NextHead, nextHead } from './advance.ts';
 import type { RememberedHeads } from './remembered-heads.ts';
 
-/** An event of the log `traces` for all submissions of a transaction, which is not appended yet. */
+/** An event of the log `traces` for all submissions of a transaction. It is not appended yet. */
 export interface ReservedEvent {
   /** The time that the rows of the submissions must have. */
   receivedAt: string;
@@ -18,11 +18,11 @@ export interface ReservedEvent {
 
 /**
  * Prepares the event of a transaction's submissions in a tenant's log `traces`. The head is moved after the rows are written: the rows are
- * large, and another transaction can write its rows at the same time. If this process remembers the head, the number of the event is known
- * before the rows are written, and no round trip is added. The transaction then takes the turn with that number, writes its rows, and waits
- * for the previous turn (storage/turns.ts).
+ * large, and so another transaction can write its rows at the same time. If this process remembers the head, the number of the event is
+ * known before the rows are written, and no round trip is added. The transaction then locks the turn with that number, writes its rows, and
+ * waits for the previous turn (storage/turns.ts).
  * @param heads the heads of the logs `traces` that this process remembers.
- * @param clock the database's clock, if it was read: the time of the rows if the head is not remembered.
+ * @param clock the time of the database, if the caller has read it. Used as the time of the rows if the head is not remembered.
  */
 export async function reserveTraceEvent(
   tx: Transaction,
@@ -88,7 +88,7 @@ function send(tx: Transaction, { canonical, hash, next }: PreparedEvent): void {
   insertTraceEvent(tx, { seq: next.moved.seq, eventHash: hash, document: canonical });
 }
 
-/** Appends an event for dropped traces under the locked head, and returns its number. */
+/** Appends an event for dropped traces at the locked head of the log `traces`. Returns the number of the event. */
 export function appendDropEvent(
   tx: Transaction,
   head: LockedHead,

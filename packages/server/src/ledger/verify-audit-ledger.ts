@@ -45,7 +45,10 @@ const columnsOf = (entry: EntryText, seq: number, prevHash: string | null): Entr
   agent_id: entry.value('agent_id'),
 });
 
-/** Checks a row that the fast path did not accept, column by column. */
+/**
+ * Checks a row that the fast path did not accept, column by column.
+ * @param isVerified whether the fast path has verified the hash and link of the entry.
+ */
 function checkColumns(row: StoredEntry | undefined, verifier: ChainVerifier, isVerified: boolean): RowCheck {
   if (row === undefined) return { fault: 'the row was deleted during the verification' };
   const { document, row_hash: hash } = row;

@@ -16,8 +16,8 @@ import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 export type DecisionKeyOf = (tenantId: string, keyId: string) => Uint8Array;
 
 /**
- * Verifies a tenant's decisions in the database: digest, signature and columns of each, gaps, head, tree and checkpoints. The evidence of
- * each must follow from the log `evidence`.
+ * Verifies a tenant's decisions in the database: digest, signature and columns of each, gaps, head, tree and checkpoints. Also checks that
+ * the evidence of each decision follows from the log `evidence`.
  */
 export async function verifyDecisions(
   pool: Pool,
@@ -62,7 +62,7 @@ function rowFault(
   // The signature covers the content of the text. This comparison finds duplicate members, and values in another notation.
   if (JSON.stringify(decision) !== row.document) return 'the stored document is not as it was written: its text was altered';
   const { decision_id: id, timestamp, asked_by: askedBy } = decision;
-  // Older versions did not sign who asked, so the column recorded_by of their decisions cannot be checked.
+  // Older versions did not sign who requested the decision, so the column recorded_by of their decisions cannot be checked.
   const columns = { ...decision, id, recorded_at: timestamp, recorded_by: askedBy ?? row.recorded_by };
   return (
     moments.next(seq, timestamp, 'timestamp') ??

@@ -23,7 +23,7 @@ export interface EvidenceReport extends ChainReport {
 
 /**
  * Verifies a tenant's log `evidence` in the database: hash and order of the events, head, tree and checkpoints. Meanwhile it compares each
- * evaluation of the log with its row. If the log is valid, it then compares the current state of everything else with the tables.
+ * evaluation of the log with its row. If the log is valid, it then compares the log's current state with the tables (`compareTables`).
  */
 export async function verifyEvidence(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<EvidenceReport> {
   const moments = new RowTimes('evidence', await correctionsOf(pool, tenantId));
@@ -55,7 +55,7 @@ export async function verifyEvidence(pool: Pool, tenantId: string, options: Walk
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
 }
 
-/** Adds rows that differ from the log. An evaluation that promotion checks can use may have been found already. */
+/** Adds the findings of `compareTables`. It also compares some evaluations, so their rows may have been found already. */
 async function addTableFindings(pool: Pool, tenantId: string, findings: TableFinding[]): Promise<void> {
   for await (const finding of compareTables(pool, tenantId)) {
     if (findings.length >= FINDINGS_MAX) return;
@@ -63,7 +63,7 @@ async function addTableFindings(pool: Pool, tenantId: string, findings: TableFin
   }
 }
 
-/** The evaluations of agents in the order of the table, which must be that of the log. */
+/** Reads the stored evaluations of agents in the order of the table. The log must have the same order. */
 class StoredEvaluations {
   /** Rows that the log does not contain at their position. */
   readonly unknownRows: TableFinding[] = [];
@@ -75,7 +75,7 @@ class StoredEvaluations {
     this.#read = (after) => inTenantTransaction(pool, tenantId, (tx) => readEvaluationFactsPage(tx, after));
   }
 
-  /** Returns the row of an evaluation from the loaded rows or one more page. Rows before it are reported: the log does not have them. */
+  /** Returns the row of an evaluation from the loaded rows or one more page. Adds the rows before it to `unknownRows`. */
   async take(id: string): Promise<EvaluationFacts | undefined> {
     if (this.#rows.length === 0) await this.#readNextPage();
     let place = this.#rows.findIndex((row) => row.id === id);

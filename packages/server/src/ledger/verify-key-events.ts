@@ -33,7 +33,7 @@ export async function verifyKeyEvents(pool: Pool, tenantId: string, options: Wal
     : { ...report, contradiction: { source: 'the table ingestion_keys', size: report.entries, reason } };
 }
 
-/** The first key whose row differs from the trail. The trail's head is locked, so that nothing changes meanwhile. */
+/** Describes the first row that differs from the trail, if any. Locks the trail's head, so that nothing changes meanwhile. */
 const keyRowFault = (pool: Pool, tenantId: string): Promise<string | undefined> =>
   inTenantTransaction(pool, tenantId, async (tx) => {
     const { keys: head } = await lockSealedHeads(tx, ['keys']);
@@ -63,5 +63,5 @@ function rowFault(row: StoredKeyEvent, seq: number, tenantId: string, state: Key
   return columnFault({ ...read.event }, row, COLUMNS) ?? applyEvent(state, read.event);
 }
 
-/** The columns of a key event; searches and pages use them, so they must match the hashed document. */
+/** The columns that repeat members of the hashed document. Searches and pages use them, so they must match the document. */
 const COLUMNS = ['seq', 'id', 'recorded_at', 'recorded_by', 'action', 'key_id'] as const;

@@ -31,8 +31,8 @@ const FINDINGS_MAX = 20;
 
 /** A row that differs from the log of traces. */
 export interface TraceFinding {
-  table: ColumnFinding['table'] | 'trace_events';
-  /** The trace's `id`, with the number of the submission; for an event its number. */
+  table: ColumnFinding['table'];
+  /** The trace's `id`; for a submission, the result of `submissionName`. */
   id: string;
   /** What is wrong with it. */
   fault: string;
@@ -84,7 +84,7 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
 }
 
-/** Adds rows that differ from their documents, except those of traces whose documents are already reported. */
+/** Adds rows that differ from their documents, except those of traces that already have a finding. */
 async function addColumnFindings(
   pool: Pool,
   tenantId: string,
@@ -104,13 +104,13 @@ const traceOf = (name: string): string => name.split(',', 1)[0]!;
 
 const nameOf = ({ id, number }: SubmissionPlace): string => submissionName(id, number);
 
-/** The number of submissions that an event adds; negative if it drops some. */
+/** The number of submissions that an event adds; for an event of dropped traces, minus the number of dropped submissions. */
 const storedBy = (event: TraceLogEvent): number =>
   event.action === 'traces.dropped'
     ? -event.traces.reduce((sum, { submissions }) => sum + submissions, 0)
     : event.submissions.length;
 
-/** The traces that an event says were dropped, but that still have rows. */
+/** Finds the traces that an event says were dropped, but that still have rows. */
 async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent): Promise<TraceFinding[]> {
   const ids = traces.map(({ id }) => id);
   const stored = await inTenantTransaction(pool, tenant_id, (tx) => findStoredTraces(tx, ids));
@@ -118,9 +118,9 @@ async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent)
   return stored.map((id) => ({ table: 'trace_submissions', id, fault }));
 }
 
-/** The submissions of an event whose rows differ from it. A row may be absent if a later event dropped it. */
+/** Finds the submissions of an event whose rows differ from the event. A row may be absent if a later event dropped it. */
 async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): Promise<TraceFinding[]> {
-  // All statements see one state, so that a row is not dropped between reading the row and its document.
+  // All statements see one state of the database, so a row and its document cannot be dropped between two statements.
   const rows = await inSnapshotTransaction(pool, event.tenant_id, (tx) => readSubmissionFacts(tx, event.submissions));
   const byName = new Map(rows.map((row) => [nameOf(row), row]));
   const gone = event.submissions.filter((logged) => !byName.has(nameOf(logged)));
@@ -135,7 +135,7 @@ async function compareRows(pool: Pool, drops: DropRecords, event: TraceEvent): P
   return findings;
 }
 
-/** The row of a submission. If its export was erased with another run, the row gets the digest in the log, and so has no fault. */
+/** Returns the row of a submission. If its export was erased with another run, sets the digest to that in the log: this is not a fault. */
 async function withErasedExport(
   drops: DropRecords,
   logged: TraceSubmission,
@@ -189,7 +189,7 @@ function rowFault(
 }
 
 /**
- * Stored submissions that no event contains. The search runs only if there are more rows than submissions in the log.
+ * Finds stored submissions that no event contains. Searches only if there are more rows than submissions in the log.
  * @param walked the number of verified events.
  * @param logged the number of submissions that these events add, minus the number that they drop.
  */

@@ -18,15 +18,15 @@ import { storedPages } from './stored-pages.ts';
 export interface WalkOptions {
   /** The keys of the stored checkpoints; without them, the signatures are not checked. */
   keys?: readonly NoteKey[] | undefined;
-  /** Heads kept outside the database, to be compared with the log. */
+  /** Heads that were stored outside the database. They are compared with the log. */
   kept?: readonly KeptHead[];
   /** Called after each page with the number of checked rows. */
   progress?: ((rows: number) => void) | undefined;
-  /** Awaited after each page, which limits the load on the database. */
+  /** Awaited after each page, to limit the load on the database. */
   rest?: (() => Promise<void>) | undefined;
 }
 
-/** The fault of a row, or its hash, which is its leaf data. */
+/** The fault of a row, or its hash in hex. The hash is the leaf data of the row. */
 export type RowCheck = { fault: string } | { hash: string };
 
 /** How the rows of one log are read and checked. */
@@ -44,8 +44,8 @@ export interface LogRows<Row> {
 const ROWS_BETWEEN_READS = 64;
 
 /**
- * Verifies a log in the database: each row, the head, the stored tree, every stored checkpoint, and the heads kept elsewhere. It checks the
- * rows that existed at the start, and keeps no transaction open, so that it can run beside a busy server.
+ * Verifies a log in the database: each row, the head, the stored tree, every stored checkpoint, and the heads in `kept`. It checks the rows
+ * that existed at the start, and stops at the first row with a fault. It keeps no transaction open, so it can run beside a busy server.
  */
 export async function walkLog<Row extends { seq: number }>(
   pool: Pool,
@@ -146,7 +146,7 @@ function headFault(
   if (head.seq > walked.seq)
     return { seq, reason: `the row is gone: the head says that the ledger has ${head.seq} rows, so its tail was cut off` };
   if (head.seq < walked.seq) {
-    const reason = `the head says that the ledger ends at ${head.seq}, but rows go on: it was moved back, or they were inserted`;
+    const reason = `the head says that the ledger ends at ${head.seq}, but there are more rows: the head was moved back, or the rows were inserted`;
     return { seq: head.seq + 1, reason };
   }
   if (chained && head.rowHash !== walked.hash)

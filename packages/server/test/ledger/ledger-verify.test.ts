@@ -111,7 +111,7 @@ describe('verifyAuditLedger', () => {
       'the head moved back',
       head(`seq = 4, row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 4)`),
       5,
-      /ends at 4, but rows go on/,
+      /ends at 4, but there are more rows/,
     ],
     ['the head moved forward', head('seq = 7'), 7, /its tail was cut off/],
     ['the hash of the head', head(`row_hash = sha256('x')`), 6, /the head says that the last row has row_hash/],
