@@ -7,7 +7,7 @@ import { newId } from '../storage/new-id.ts';
 import type { NewAgent } from './register-agents.ts';
 
 /**
- * The agents of a batch: those in the database, and those that the batch registers (docs/api.md). A rejected record registers no agent.
+ * The agents that a batch may name: the known ones, and those that the batch registers (docs/api.md). A rejected record registers no agent.
  */
 export class AgentBook {
   /** Agents to register with the batch. */
@@ -16,16 +16,20 @@ export class AgentBook {
   readonly #byName = new Map<string, { id: string; name: string }>();
   readonly #remedy: string;
 
-  /** @param remedy what the sender of an unknown agent_id can do; not every record has an agent_name. */
+  /**
+   * @param known the known agents that have one of the claimed IDs or names.
+   * @param remedy tells the sender of an unknown agent_id what to do. Audit entries have no agent_name.
+   */
   constructor(known: readonly Agent[], remedy = 'send agent_name with it to register it') {
     this.#remedy = remedy;
     for (const agent of known) this.#note(agent);
   }
 
   /**
-   * Resolves the agents of one record, all or none, and returns the agents that this record registers.
+   * Resolves the agents of one record. Returns the ID for each claim, in order, and the agents that this record registers. If a claim has
+   * an issue, returns only the issues, at most ISSUES_MAX.
    * @param recordedBy who sent the record.
-   * @param otherIssues returns further errors of the record, given the IDs of its agents.
+   * @param otherIssues returns further issues of the record, given the IDs of its agents. Called only if no claim has an issue.
    */
   resolve(
     claims: readonly AgentClaim[],
@@ -36,7 +40,7 @@ export class AgentBook {
     const agentIds: (string | null)[] = [];
     const issues: Issue[] = [];
     for (const claim of claims) {
-      if (issues.length >= ISSUES_MAX) break; // A batch of only invalid names must stay cheap.
+      if (issues.length >= ISSUES_MAX) break; // So a record with many invalid names costs little.
       const resolved = this.#resolveOne(claim, recordedBy, staged);
       if (Array.isArray(resolved)) issues.push(...resolved);
       agentIds.push(Array.isArray(resolved) ? null : resolved);
@@ -58,7 +62,7 @@ export class AgentBook {
     this.#byName.set(agent.name, agent);
   }
 
-  /** The ID of the claimed agent; null if the claim names none; or the errors. */
+  /** The ID of the claimed agent; null if the claim names none; or the issues of the claim. */
   #resolveOne({ id, name, at }: AgentClaim, recordedBy: string, staged: NewAgent[]): string | null | Issue[] {
     if (id === null && name === null) return null;
     const byId = id === null ? undefined : this.#byId.get(id);
@@ -69,7 +73,7 @@ export class AgentBook {
     if (byName !== undefined && id !== null && byName.id !== id)
       return [mismatch(at, 'agent_id', 'agent_name belongs to an agent with another id')];
     if (byName !== undefined) return byName.id;
-    // Only new names are checked, so that older agents stay addressable.
+    // Only new names are checked, so that records can name older agents that would not be accepted today.
     const formIssues = nameIssues(name, at);
     if (formIssues.length > 0) return formIssues;
     const agent = { id: id ?? newId(), name, recordedBy };
@@ -99,11 +103,11 @@ const REPEATED_LENGTH_MAX = 100;
 function nameRemedy(name: string): string {
   const accepted = acceptableName(name);
   if (accepted === '') return 'send a visible name';
-  return accepted.length > REPEATED_LENGTH_MAX ? 'leave that out, and send it in NFC' : `send ${JSON.stringify(accepted)}`;
+  return accepted.length > REPEATED_LENGTH_MAX ? 'correct the name, and send it in NFC' : `send ${JSON.stringify(accepted)}`;
 }
 
 const mismatch = (at: readonly (string | number)[], member: string, why: string): Issue => ({
   path: jsonPointer([...at, member]),
   code: 'agent_mismatch',
-  message: `${member} does not fit: ${why}; send one of the two, or a pair that belongs together`,
+  message: `agent_id and agent_name name different agents: ${why}; send one of the two, or the id and the name of one agent`,
 });

@@ -7,7 +7,7 @@ import { type IngestRequest, recordedByKey } from './ingest-request.ts';
 import { replayability } from './replays.ts';
 import type { PreparedEvaluation } from './write-evaluations.ts';
 
-/** An evaluation prepared from the body alone. */
+/** A prepared evaluation without its bytes and its response. */
 export type EvaluationBody = Omit<PreparedEvaluation, 'row' | 'responseOf'> & {
   row: Omit<PreparedEvaluation['row'], 'document'>;
 };
@@ -34,7 +34,7 @@ export type EvaluationDetails = Pick<EvaluationRow, 'evaluatedAt' | 'suite' | 'c
 
 const NO_DETAILS: EvaluationDetails = { evaluatedAt: null, suite: null, completeness: null, artifact: null, traceIds: [] };
 
-/** The common part of both endpoints: an evaluation ready to write, except for its bytes and its response. */
+/** Prepares an evaluation of either endpoint. */
 export function preparedEvaluation(
   request: IngestRequest,
   evaluation: Omit<Evaluation, 'pass_rate'>,

@@ -23,12 +23,12 @@ export interface IngestRequest {
 
 /** The reply to a request, sent after everything is committed. */
 export interface IngestReply {
-  /** JSON text of the body. The same text is stored for replays. For a promotion check it is the signed decision. */
+  /** JSON text of the body. With an Idempotency-Key, it is stored for replays. For a promotion check it is the signed decision. */
   json: string;
   headers: Record<string, string>;
 }
 
-/** The reply with a body that matches the schema of the operation. */
+/** Creates a reply. The body must match the response schema of the operation. */
 export const ingestReply = <Body>(body: Body, headers: Record<string, string> = {}): IngestReply => ({
   json: JSON.stringify(body),
   headers,

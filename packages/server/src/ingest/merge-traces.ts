@@ -21,7 +21,7 @@ export interface ResolvedTrace {
 }
 
 /**
- * Merges spans into known traces and returns the totals by the IDs of the traces. The submissions must have been sent before.
+ * Merges spans into known traces and returns the totals by the IDs of the traces. Call it after `insertTraceSubmissions`.
  * @throws RejectedItems with the requests whose trace would have sums that are too large.
  */
 export async function mergeTraces(

@@ -1,4 +1,4 @@
-/** The response header that names known agents whose names look like a newly registered one. */
+/** The response header that names newly registered agents and the known agents that look like them. */
 export const WARNING_HEADER = 'Countersign-Warning';
 
 /** The maximum number of new agents that the header names. */
@@ -8,8 +8,8 @@ const ENCODED_LENGTH_MAX = 300;
 
 /**
  * The header for new agents that look like known ones, `similar-agent-name;agent_name=Bot;similar_to=bot`, several joined by a comma;
- * undefined if there are none. Names are UTF-8 in percent-encoding. A name longer than ENCODED_LENGTH_MAX is cut off and ends in `...`. If
- * there are more than WARNINGS_MAX, `similar-agent-name;more=2` gives the number of omitted ones.
+ * undefined if there are none. Names are UTF-8 in percent-encoding. An encoded name longer than ENCODED_LENGTH_MAX is cut off and ends in
+ * `...`. For more than WARNINGS_MAX new agents, `similar-agent-name;more=2` gives the number of omitted ones.
  */
 export function similarNameWarning(registered: readonly { name: string; similar: readonly string[] }[]): string | undefined {
   const warned = registered.filter(({ similar }) => similar.length > 0);

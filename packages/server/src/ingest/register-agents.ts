@@ -28,9 +28,9 @@ export interface NewAgent {
 
 /** The result of registering the agents of a batch. */
 export interface Registration {
-  /** The head of the log `evidence` after the new agents; undefined if there are none. */
+  /** The head of the log `evidence` after the new agents; undefined without new agents. */
   head?: LockedHead;
-  /** Adds the header about similar names to the outcome of a record that registers these agents. */
+  /** Returns the outcome of a record that registers these agents, with the header about similar names if there are any. */
   warn(outcome: Outcome, registered: readonly NewAgent[]): Outcome;
 }
 
@@ -41,7 +41,7 @@ const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
  * Registers the agents of a batch and finds known ones that look like them. Without new agents it returns no promise, so the batch's
  * statements stay in one round trip. Agents beyond FILLED_MAX are stored without skeletons, which the server adds later, so that one batch
  * does not delay others. The head of the log `evidence` is locked here, after the rows of traces, so a transaction with this lock never
- * waits for those rows. Throws EvidenceBrokenError if the table of agents differs from the log in the rows of these agents.
+ * waits for those rows. Throws EvidenceBrokenError if a row in the table of agents with one of these IDs or names differs from the log.
  * @param lockedHead the head of the log `evidence`, if the caller has locked it.
  */
 export const registerAgents = (
@@ -85,8 +85,8 @@ async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead
 }
 
 /**
- * Throws EvidenceBrokenError if only one of the table and the log has one of these agents. If both have it, a concurrent batch registered
- * it: the unique index rejects the insert, and the batch is retried.
+ * Throws EvidenceBrokenError if one of these agents is only in the table or only in the log. If it is in both, a concurrent batch has
+ * registered it. Then the unique index rejects the insert, and the batch is retried.
  */
 async function requireTableMatchesLog(tx: Transaction, head: LockedHead, agents: readonly NewAgent[]): Promise<void> {
   const rows = await findAgents(

@@ -7,10 +7,11 @@ import type { IngestReply, IngestRequest } from './ingest-request.ts';
 
 /** An item that may have an Idempotency-Key. */
 export interface Replayable extends Item {
+  /** The Idempotency-Key and the SHA-256 of the body, 64 hex digits. */
   readonly idempotency: { key: string; bodySha256: string } | undefined;
 }
 
-/** The idempotency of a request, and the fold key that keeps two requests with the same Idempotency-Key out of one batch. */
+/** The `idempotency` of a request, and the fold key that keeps two requests with the same Idempotency-Key out of one batch. */
 export function replayability({ idempotencyKey, document }: IngestRequest): {
   idempotency: Replayable['idempotency'];
   foldKeys: string[];
@@ -26,8 +27,12 @@ export function replayability({ idempotencyKey, document }: IngestRequest): {
 export type Outcome = IngestReply | ApiError;
 
 /**
- * Runs a batch so that no request with an Idempotency-Key is stored twice, and commits. Requests whose key has a stored response get that
- * response again. The others are written, and the responses to those with a key are stored in the same transaction.
+ * Writes a batch so that no request with an Idempotency-Key is stored twice, and commits. A request whose key has a stored response gets
+ * that response again, or 422 if its body is different. The others are written, and the responses to those with a key are stored in the
+ * same transaction.
+ * @param path the path of the endpoint. Keys of different paths are independent.
+ * @param write writes the given items, and returns their outcomes in order.
+ * @returns the outcomes of all items, in order.
  */
 export async function commitWithReplays<I extends Replayable>(
   tx: Transaction,
@@ -72,11 +77,11 @@ function replayOf(
   };
 }
 
-/** Whether an outcome is that of a record that was stored by this batch: neither rejected nor replayed. */
+/** Whether this batch stored the record of an outcome: it was neither rejected nor replayed. */
 export const isStored = (outcome: Outcome): boolean =>
   !(outcome instanceof ApiError) && outcome.headers['Idempotent-Replayed'] === undefined;
 
-/** Rejections are not stored, so the same key may be sent again with a corrected body. */
+/** The response to store, if any. Rejections are not stored, so the same key may be sent again with a corrected body. */
 function responseToStore({ idempotency }: Replayable, outcome: Outcome): StoredResponse[] {
   if (idempotency === undefined || outcome instanceof ApiError) return [];
   return [{ ...idempotency, body: outcome.json, headers: JSON.stringify(outcome.headers) }];

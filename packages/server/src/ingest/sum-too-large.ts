@@ -5,14 +5,18 @@ import { validationFailed } from '../errors/api-error.ts';
 
 type Steps = readonly (string | number)[];
 
-/** The issue for a sum that is too large for a JSON number. */
+/** The issue for a sum of the record at this place that is larger than 2^53-1. */
 export const sumTooLarge = (error: SumTooLargeError, at: Steps): Issue => ({
   path: jsonPointer([...at, error.member]),
   code: 'sum_too_large',
   message: `${error.message}; send smaller amounts`,
 });
 
-/** Maps each record. Throws a 422 if sums of single records are too large, with the issues of up to ISSUES_MAX records. */
+/**
+ * Calls `make` for each record and returns the results. If `make` throws SumTooLargeError, throws 422 with the issues of up to ISSUES_MAX
+ * records.
+ * @param place returns the place of a record in the body.
+ */
 export function withSums<R, F>(
   records: readonly R[],
   make: (record: R, index: number) => F,

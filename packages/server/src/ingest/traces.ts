@@ -14,7 +14,7 @@ import type { PreparedTrace } from './prepared-trace.ts';
 import { replayability } from './replays.ts';
 import { sumTooLarge, withSums } from './sum-too-large.ts';
 
-/** POST /api/public/traces: the summary of a run and its ordered spans, merged into the stored trace. */
+/** POST /api/public/traces: stores the summary of a run and its ordered spans, or merges them into the stored trace. */
 export const ingestTrace: Endpoint<Trace, PreparedBody> = {
   prepare: prepareTrace,
   submit: ({ traces }, { principal, document }, prepared) => {
@@ -42,11 +42,12 @@ function prepareTrace(request: IngestRequest, trace: Trace): PreparedBody {
   };
 }
 
-/** Keeps two requests for one trace out of one batch. */
+/** The fold key that keeps two requests for one trace out of one batch. */
 export const traceFoldKey = (traceId: string): string => `trace:${traceId}`;
 
 /**
- * The columns of a trace whose document has the form of this endpoint. Also used for OpenTelemetry traces, which are mapped to this form.
+ * The facts of a request to this endpoint that the writer needs, without its document. Also used for OpenTelemetry traces, which are mapped
+ * to the form of this endpoint.
  * @throws ApiError if the sums of a span are too large.
  */
 export function traceFacts(trace: Trace, principal: IngestRequest['principal']) {

@@ -12,7 +12,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { type ApiError, validationFailed } from '../errors/api-error.ts';
 import { findSimilarNames, skeletonDigests } from '../storage/similar-agents.ts';
 
-/** The result that all checks of one question share if they are decided at the same time. */
+/** The result of a question. All checks of a batch with this question share it. */
 export interface Verdict {
   evidence: EvidenceDocument;
   /** The canonical text of `evidence`. */
@@ -22,20 +22,21 @@ export interface Verdict {
   members: DecidedMembers;
 }
 
-/** The evidence of distinct questions, all of the same time. */
+/** The evidence of each distinct question, in order, from one state of the log `evidence`. */
 export interface EvidenceOfQuestions {
   found: readonly FoundEvidence[];
+  /** The time of the database when the state was read: UTC with microseconds. */
   readAt: string;
-  /** The number of events of the log `evidence` that it was computed from. */
+  /** The number of events in this state. */
   size: number;
 }
 
-/** The distinct questions of the checks of a batch. Pipelines often ask the same question at once. */
+/** The distinct questions of the checks of a batch. Pipelines often send the same question at the same time. */
 export class DistinctQuestions {
   readonly #indexes = new Map<string, number>();
   readonly questions: EvidenceQuestion[] = [];
 
-  /** The index of a question. */
+  /** The index of a question in `questions`. Adds the question if it is new. */
   indexOf(question: EvidenceQuestion): number {
     const { agent_id, agent_name, harness_id, max_age_hours, min_pass_rate } = question;
     const key = JSON.stringify([agent_id, agent_name, harness_id, max_age_hours, min_pass_rate]);
@@ -50,7 +51,7 @@ export class DistinctQuestions {
     return { found: this.questions.map((question) => state.find(question)), readAt, size: state.size };
   }
 
-  /** The verdict on every question, or the error if it cannot be decided. */
+  /** The verdict on each question, in order; a 422 for a question whose ID and name belong to different agents. */
   async decide(tx: Transaction, { found, readAt }: EvidenceOfQuestions): Promise<(Verdict | ApiError)[]> {
     const isUnknown = ({ evidence, mismatch }: FoundEvidence) => evidence.agent === null && !mismatch;
     const unknown = this.questions.flatMap(({ agent_name: name }, index) =>
@@ -71,10 +72,10 @@ function verdictOn(evidence: EvidenceDocument): Verdict {
   return { evidence, evidenceText, evidenceSha256: digests.sha256Hex(evidenceText), members: decideFromEvidence(evidence) };
 }
 
-/** The largest number of unknown names of one batch that are compared with known ones. */
+/** The largest number of unknown agent names of one batch that are compared with known names. */
 const COMPARED_NAMES_MAX = 100;
 
-/** Known agents whose names look like unknown names. */
+/** For each unknown name: the names of known agents that look like it. Names beyond COMPARED_NAMES_MAX are not in the map. */
 async function findSimilarAgents(tx: Transaction, unknown: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
   const names = [...new Set(unknown)].slice(0, COMPARED_NAMES_MAX);
   const similar = await findSimilarNames(tx, names.map(skeletonDigests));

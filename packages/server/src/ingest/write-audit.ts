@@ -21,8 +21,8 @@ export interface PreparedAudit extends Replayable {
 }
 
 /**
- * The largest batch that is appended to a remembered head. For a few entries the saved round trip is half of their latency. For many, more
- * entries arrive during the round trip and join the next batch. Without the round trip, batches are smaller, and the rate is 6 to 12 %
+ * The largest batch that is appended to a remembered head. This saves a round trip, which is half of the latency of a few entries. Under
+ * load, more entries arrive during this round trip and join the next batch. Without it, batches are smaller, and the rate is 6 to 12 %
  * lower (docs/performance.md).
  */
 const REMEMBERED_HEAD_ITEMS_MAX = 4;

@@ -38,9 +38,10 @@ interface SignedDecision extends SignedText {
 }
 
 /**
- * Decides the concurrent checks of one tenant from the log `evidence` at one time, and stores every decision. Blocked ones are also
+ * Decides the concurrent checks of one tenant from one state of the log `evidence`, and stores every decision. Blocked decisions are also
  * written to the audit ledger, in the same transaction. While another server decides too, the checks that have arrived until the logs are
  * locked join the batch.
+ * @param observe called for each decision after the commit.
  */
 export async function writeDecisions(
   tx: Transaction,
@@ -83,8 +84,9 @@ function withSameTime({
 }
 
 /**
- * Stores the decisions, and the blocked ones in the ledger too, requests approvals, and commits. Does nothing without decisions.
- * @param now when they were decided.
+ * Stores the decisions, appends the blocked ones to the audit ledger too, requests approvals, and commits. Without decisions it does
+ * nothing, and returns no headers.
+ * @param now the time of the decisions.
  * @returns two headers: the heads of both trees, which clients keep as evidence (docs/formats.md, "Checkpoints"), and the workspace.
  */
 async function storeDecisions(
@@ -111,7 +113,7 @@ async function storeDecisions(
   return { 'Countersign-Checkpoint': headTexts.join(', '), 'Countersign-Workspace': tx.tenantId };
 }
 
-/** Signs the decisions on a verdict. Each names its workspace, the key, its evidence and the request's nonce. */
+/** Returns a function that signs the decision on a check. The decision names its workspace, the key, its evidence and the check's nonce. */
 function signer(
   verdict: Verdict,
   { keyId, key, now, evidenceSize }: { keyId: string; key: Uint8Array; now: string; evidenceSize: number },
@@ -150,7 +152,7 @@ const decisionRow = (
   evidence: evidenceText,
 });
 
-/** A check that is blocked only by approval_required requests an approval, once per evaluation. */
+/** The approval that a decision with the reason approval_required requests. It is stored once per evaluation. */
 function approvalRequest({ check, verdict: { evidence, members } }: SignedDecision) {
   if (members.reason !== 'approval_required' || evidence.agent === null || evidence.evaluation === null) return [];
   return [{ evaluationId: evidence.evaluation.id, agentId: evidence.agent.id, requestedBy: `key:${check.keyPrefix}` }];

@@ -30,11 +30,11 @@ export interface PreparedEvaluation extends Replayable {
 export const writeEvaluations = (tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.recordEvaluation.path, items, (fresh) => store(tx, fresh));
 
-/** The same for POST /api/v1/evaluations. Idempotency keys are per path, so a batch is always of one endpoint. */
+/** Does the same for POST /api/v1/evaluations. Idempotency keys are per path, so a batch is always of one endpoint. */
 export const writeDetailedEvaluations = (tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> =>
   commitWithReplays(tx, operations.recordDetailedEvaluation.path, items, (fresh) => store(tx, fresh));
 
-/** Looks up agents in the log `evidence` and not in their table, so that a changed row cannot assign an evaluation to another agent. */
+/** Looks up agents in the log `evidence`, not in their table: a changed row must not assign an evaluation to another agent. */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> {
   let numbers: Promise<number[]> | undefined;
   // The numbers are taken under the lock, so that those of a tenant have the order of its commits.
@@ -87,7 +87,7 @@ function factOf(row: EvaluationRow): NewFact[] {
   ];
 }
 
-/** An evaluation dated in the future would stay fresh for too long. The database's clock decides, as for the age of an evaluation. */
+/** The issue of an evaluation dated in the future by the database's clock, which also decides its age. It would stay fresh for too long. */
 function futureIssues({ evaluatedAt }: Pick<EvaluationRow, 'evaluatedAt'>, microsNow: bigint): Issue[] {
   if (evaluatedAt === null || evaluatedAt <= microsNow + BigInt(FUTURE_MINUTES_MAX) * 60_000_000n) return [];
   const problem = `evaluated_at is more than ${FUTURE_MINUTES_MAX} minutes in the future`;

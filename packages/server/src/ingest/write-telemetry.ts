@@ -17,6 +17,7 @@ export interface PreparedTelemetry extends Replayable {
   document: Buffer;
   recordedBy: string;
   events: TelemetryRow[];
+  /** The claim of each event, in the same order. */
   claims: AgentClaim[];
 }
 

@@ -35,7 +35,7 @@ export const writeTraces = (
 /** The stored traces and agents of some requests. The traces are locked. */
 export type StoredTraces = Awaited<ReturnType<typeof lookUpTraces>>;
 
-/** Locks the known traces of requests and reads the agents that they name, in one round trip. Reads the clock if no head is remembered. */
+/** Locks the stored traces of requests and reads the agents that the requests name, in one round trip. Also reads the clock if needed. */
 export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads) {
   const [clock, locked, agents] = await Promise.all([
     heads.has(tx.tenantId) ? undefined : readClock(tx),
@@ -49,9 +49,11 @@ export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrac
 }
 
 /**
- * Stores or merges traces; the caller commits. Each trace_id may occur once.
- * @param storeDocuments called with the documents of the traces that are not rejected.
+ * Stores new traces and merges known ones; the caller commits. All trace_ids must be different.
+ * @param storeDocuments called with the documents of the traces that are not rejected. Returns where they are stored.
  * @param before the result of lookUpTraces for these requests (and possibly others), if the caller has already looked them up.
+ * @returns the outcome of each request, in order.
+ * @throws RejectedItems as `mergeTraces`.
  */
 export async function storeTraces(
   tx: Transaction,
@@ -83,8 +85,8 @@ export async function storeTraces(
 }
 
 /**
- * Sends the statements whose results are not needed: rows of new traces and their search index, the rows of spans that known traces need
- * before merging, and the submissions.
+ * Sends the statements whose results are not needed: they insert new traces with their search index, the rows of spans that known traces
+ * need before merging, and the submissions.
  */
 function insertRows(tx: Transaction, receivedAt: string, accepted: readonly ResolvedTrace[], places: DocumentPlaces): void {
   const fresh = accepted.filter(({ known }) => known === undefined);
@@ -101,7 +103,7 @@ function insertRows(tx: Transaction, receivedAt: string, accepted: readonly Reso
   );
 }
 
-/** Resolves agent and trace of a request, or returns its rejection. A rejected request writes nothing. */
+/** Resolves the agent and the trace of a request, or returns the error that rejects it. */
 function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, book: AgentBook): ResolvedTrace | ApiError {
   const totals = known === undefined ? item.totals : undefined;
   if (totals instanceof ApiError) return totals;

@@ -146,7 +146,9 @@ function headFault(
   if (head.seq > walked.seq)
     return { seq, reason: `the row is gone: the head says that the ledger has ${head.seq} rows, so its tail was cut off` };
   if (head.seq < walked.seq) {
-    const reason = `the head says that the ledger ends at ${head.seq}, but there are more rows: the head was moved back, or the rows were inserted`;
+    const reason =
+      `the head says that the ledger ends at ${head.seq}, but there are more rows: ` +
+      'the head was moved back, or the rows were inserted';
     return { seq: head.seq + 1, reason };
   }
   if (chained && head.rowHash !== walked.hash)

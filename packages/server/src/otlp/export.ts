@@ -7,7 +7,7 @@ import type { Replayable } from '../ingest/replays.ts';
 import type { KeptLogRecord } from '../storage/log-records.ts';
 import type { PartialSuccess } from './responses.ts';
 
-/** The encodings of OTLP/HTTP. */
+/** A media type of OTLP/HTTP. */
 export type MediaType = (typeof OTLP_MEDIA_TYPES)[number];
 
 /** An authenticated export with the bytes of its body. */

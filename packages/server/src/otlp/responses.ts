@@ -1,8 +1,8 @@
 import { OTLP_OPERATIONS } from '@countersign/core/contract/otlp-operations';
 
-/** The records of an export that were not stored, or were changed. */
+/** The content of the partial success of a response: what was not stored, or was changed. */
 export interface PartialSuccess {
-  /** Records that are not stored. */
+  /** The number of records that are not stored. */
   rejected: number;
   /** One sentence for each reason. */
   reasons: readonly string[];

@@ -15,7 +15,7 @@ import { lockFailingTraces, withinWaitingLimit, writeLogRecords } from './write-
 /** The path under which responses to exports are stored for repeated requests. */
 const REPLAY_PATH = '/v1/';
 
-/** Writes exports of one tenant in one transaction: their bodies, and their traces with the statements of POST /api/public/traces. */
+/** Writes exports of one tenant in one transaction: their bodies, their log records, and their traces as for POST /api/public/traces. */
 export function writeExports(
   tx: Transaction,
   items: readonly QueuedExport[],
@@ -27,8 +27,8 @@ export function writeExports(
 }
 
 /**
- * Looks up the traces in the round trip that looks up stored responses. Returns undefined if there are none, or if log records report
- * exceptions: the traces of these records must be locked first, because all transactions lock in the same order.
+ * Looks up the traces in the round trip that looks up stored responses. Returns undefined if the exports have no traces, or if log records
+ * report exceptions. The traces of these records must be locked first, because all transactions lock in the same order.
  */
 function lookUpEarly(tx: Transaction, items: readonly QueuedExport[], heads: RememberedHeads): Promise<StoredTraces> | undefined {
   const traces = items.flatMap((item) => item.traces);

@@ -12,7 +12,10 @@ import {
 import { lockTraces } from '../storage/traces.ts';
 import type { QueuedExport } from './export.ts';
 
-/** The log records of each export that can be stored. Those beyond WAITING_MAX waiting records are counted as rejected. */
+/**
+ * Returns for each export the log records that can be stored, and its shortfall. A record whose trace is not stored must wait for it. If
+ * WAITING_MAX records wait already, it is counted as rejected.
+ */
 export async function withinWaitingLimit(
   tx: Transaction,
   items: readonly QueuedExport[],
@@ -39,7 +42,7 @@ const TOO_MANY_WAIT = `More than ${WAITING_MAX} log records wait for spans of th
 /** The traces for which log records report an exception. */
 interface FailingTraces {
   readonly traceIds: readonly string[];
-  /** Whether each of them was stored and is now locked. */
+  /** Whether all of them are stored, and so are locked now. */
   readonly areLocked: boolean;
 }
 
@@ -54,9 +57,9 @@ export async function lockFailingTraces(
 }
 
 /**
- * Stores log records, and joins those that waited for the traces of this transaction. A trace with an exception is marked, in any order of
- * arrival. Another transaction may be inserting a trace that this one does not see. It moves the head of the log `traces` before it reads
- * log records, so this transaction locks that head before it marks traces.
+ * Stores log records, and joins those that waited for the traces of this transaction. A trace with an exception is marked, whether the
+ * trace or the record arrives first. Another transaction may be inserting a trace that this one does not see. That transaction moves the
+ * head of the log `traces` before it reads log records, so this transaction locks the head before it marks traces.
  * @param written trace_ids of the traces that this transaction has written. If there are any, it has moved the head already.
  */
 export async function writeLogRecords(

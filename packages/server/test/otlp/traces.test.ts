@@ -100,7 +100,7 @@ describe('POST /v1/traces', () => {
       {
         partialSuccess: {
           rejectedSpans: '1',
-          errorMessage: '1 spans have no valid trace_id and span_id and were not stored.',
+          errorMessage: 'Spans not stored because their trace_id or span_id is not valid: 1.',
         },
       },
     ]);
