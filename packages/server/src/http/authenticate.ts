@@ -14,7 +14,7 @@ import { verifiedKey } from '../ledger/key-states.ts';
 import { findKeys, type KeyRecord, touchKey } from '../storage/ingestion-keys.ts';
 import { KeysOnNodes } from '../storage/keys-on-nodes.ts';
 
-/** The hash of no secret. Secrets with an unknown prefix are compared with it, so that the comparison takes as long as for a known one. */
+/** A hash that no known secret has. Secrets with an unknown prefix are compared with it, so that the comparison takes as long as others. */
 const NO_SECRET = Buffer.alloc(32);
 
 /** Resolves keys to principals. A key's row is read for every request, and must match the key audit trail. */
@@ -95,7 +95,7 @@ interface Lookup {
 /** Looks up the keys with these prefixes, in parts that do not wait for each other: several on Citus, otherwise one. */
 type FindKeys = (prefixes: readonly string[]) => readonly { prefixes: readonly string[]; found: Promise<KeyRecord[]> }[];
 
-/** Reads keys from the database for every request. The requests of one tick share a query. */
+/** Reads keys from the database for every request. The keys of the requests of one tick are looked up together. */
 class KeyLookups {
   readonly #findKeys: FindKeys;
   #next: Lookup | undefined;

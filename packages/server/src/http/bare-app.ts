@@ -23,7 +23,7 @@ export interface BareAppParts {
   tls: { cert: string; key: string } | undefined;
   /** Checks a request before all other hooks; returns the error of the response, or undefined. */
   checkRequest: (request: FastifyRequest) => ApiError | undefined;
-  /** Called for each request that is rejected before any hook runs. */
+  /** Called for each early rejection. */
   noteEarlyRejection?: (rejection: EarlyRejection) => void;
 }
 

@@ -17,15 +17,15 @@ const SMALL_BODY_BYTES_MAX = 64 * 1024;
 const LIGHT_BODY_BYTES_MAX = 256 * 1024;
 
 /**
- * The maximum number of separators in a light body between these sizes. It does not exceed any limit in `BODY_BOUNDS`. Valid JSON of
- * SMALL_BODY_BYTES_MAX has less than ten times as many separators.
+ * The maximum number of separators in a light body of more than SMALL_BODY_BYTES_MAX. It does not exceed any limit in `BODY_BOUNDS`. Valid
+ * JSON of SMALL_BODY_BYTES_MAX has less than ten times as many separators.
  */
 const LIGHT_SEPARATORS_MAX = 5_000;
 
 /**
  * Whether a body is parsed without counting its values and names first: it is small, or of middle size with few separators, like a batch
- * of telemetry. The ingestion endpoints parse such bodies on the main thread, and all others on the worker thread. Separators in strings
- * count too, so a body with long texts may go to the worker.
+ * of telemetry. The ingestion endpoints parse such bodies on the main thread, and others on the worker thread, except exports of metrics.
+ * Separators in strings count too, so a body with long texts may go to the worker.
  */
 export function isLight(document: Uint8Array): boolean {
   if (document.length <= SMALL_BODY_BYTES_MAX) return true;

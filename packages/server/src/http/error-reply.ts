@@ -7,12 +7,12 @@ import { isDatabaseAway } from '../database/pool.ts';
 import { ApiError, unavailable } from '../errors/api-error.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** A request that the HTTP parser or the router rejected before any hook of the application ran. */
+/** A rejection by the HTTP parser, by the router, or because of a timeout. The error handler of the application does not see it. */
 export interface EarlyRejection {
   code: ErrorCode;
   status: number;
   requestId: string;
-  /** The error code of the HTTP parser; undefined if the parser did not reject the request. */
+  /** The error code of Node, for example of its HTTP parser; undefined if there is none. */
   reason: string | undefined;
 }
 

@@ -11,7 +11,7 @@ export const ACTIVE_REQUESTS_MAX = 8;
 const UNSENT_BYTES_MAX = 256 * 1024;
 
 /**
- * The maximum waiting bytes of all connections of a server. One connection usually has at most 64 KB of them, and Node has read at most
+ * The maximum waiting bytes of all connections of a server. One connection usually has at most 64 KB of them, and Node buffers at most
  * another 64 KB.
  */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;

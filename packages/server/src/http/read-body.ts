@@ -114,7 +114,7 @@ function reserve(
 const DROPPED_BYTES_MAX = 64 * 1024;
 
 /**
- * If a long body is rejected for lack of memory, makes Node close the connection after the response: reading the rest would be wasted work.
+ * If a body that may be long is rejected for lack of memory, makes Node close the connection after the response. The rest is not read.
  */
 function closeIfUnread(request: IncomingMessage, error: unknown): unknown {
   if (!(error instanceof ApiError) || error.code !== 'unavailable' || request.complete) return error;

@@ -38,7 +38,7 @@ export class ResponseLog {
     else this.#noteRejection(request, facts);
   }
 
-  /** Logs the rejection of a request that did not reach the hooks of the application. */
+  /** Logs an early rejection. */
   noteEarly({ code, status, requestId: reqId, reason }: EarlyRejection, endpoint: string): void {
     this.#log.debug({ reqId, endpoint, status, code, reason }, 'answered');
     this.#count(code, { status, endpoint, reqId, reason });

@@ -124,8 +124,8 @@ function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[]
 }
 
 /**
- * The issues of unknown members, at most `max`. Ajv does not check them, because it would create an error for each, and one megabyte can
- * contain 100,000 unknown members.
+ * The issues of unknown members, at most `max`. `shallowValidator` does not check them: Ajv would create an error for each, and one
+ * megabyte can contain 100,000 unknown members.
  */
 function unknownMembers(schema: ObjectSchema, value: Record<string, unknown>, at: Steps, max: number): Issue[] {
   const { properties = {}, additionalProperties } = schema;

@@ -9,7 +9,7 @@ import { replayability } from './replays.ts';
 import { withSums } from './sum-too-large.ts';
 import type { PreparedTelemetry } from './write-telemetry.ts';
 
-/** POST /api/public/telemetry: one event, or a batch that is stored atomically. */
+/** POST /api/public/telemetry: stores one event, or a batch of events atomically. */
 export const ingestTelemetry: Endpoint<Telemetry, Omit<PreparedTelemetry, 'document'>> = {
   prepare: (request, body) => {
     const isBatch = 'events' in body && body.events != null;

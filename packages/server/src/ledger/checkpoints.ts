@@ -22,7 +22,7 @@ export interface CheckpointRequest {
  * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before signing, the tree is compared with the stored
  * rows and with the newest checkpoint, so a changed or rewritten log is never signed.
  * @throws LogRewrittenError if the log was changed or rewritten.
- * @throws ClockUnsafeError if a new checkpoint would get a wrong time.
+ * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
  */
 export async function checkpointOf(
   tx: Transaction,
@@ -65,7 +65,7 @@ export async function makeCheckpoint(
   return checkpoint;
 }
 
-/** A checkpoint with a time in the future, from a wrong clock, never counts as young: otherwise none would be signed until then. */
+/** A checkpoint with a time in the future, from a wrong clock, never counts as young. Otherwise none would be signed until that time. */
 const isYounger = ({ ageSeconds }: StoredCheckpoint, seconds: number): boolean => ageSeconds >= 0 && ageSeconds < seconds;
 
 /**

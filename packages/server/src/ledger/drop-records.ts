@@ -11,7 +11,7 @@ const EVENTS_MAX = 16;
 export class DropRecords {
   readonly #pool: Pool;
   readonly #tenantId: string;
-  /** The IDs of the traces that an event dropped, each with its number of submissions. By the number of the event. */
+  /** For each number of an event: the IDs of the traces that it dropped, each with its number of submissions. */
   readonly #events = new Map<number, ReadonlyMap<string, number>>();
   #erasedExports: Promise<ReadonlySet<string>> | undefined;
 

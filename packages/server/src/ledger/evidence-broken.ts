@@ -13,7 +13,7 @@ export class EvidenceBrokenError extends ApiError {
   }
 }
 
-/** This is long, because retries can succeed only after the operator has corrected the row. */
+/** Retries can succeed only after the operator has corrected the row, so they may wait long. */
 const RETRY_AFTER_SECONDS = '60';
 
 const SENDER_MESSAGE =

@@ -11,7 +11,7 @@ export type NewFact = EvidenceFact & { recorded_by: string };
 
 /**
  * Appends events to a tenant's log `evidence` at its locked head. They are committed, and take effect, with the caller's transaction.
- * Nothing else writes to this log.
+ * Nothing else appends to this log.
  * @returns the head after these events.
  */
 export function appendEvidence(tx: Transaction, head: LockedHead, facts: readonly NewFact[]): LockedHead {

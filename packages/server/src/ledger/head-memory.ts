@@ -29,7 +29,7 @@ export interface SeenHead {
   size: number;
   /** The concatenated hashes of its frontier. Undefined for a head from a HeadStore. */
   frontier?: Uint8Array;
-  /** The number of next reads of the head that also read the rows appended since, because another writer appends to this log. */
+  /** While another writer appends to this log: how many of the next reads of the head also read the rows appended since. */
   sharedReads?: number;
   root: () => Uint8Array;
 }
@@ -107,7 +107,7 @@ export function rememberSeen(tx: Transaction, log: LogName, tree: StoredTree, sh
   if ((known?.size ?? -1) <= tree.size) acceptHead(tx, log, tree, sharedReads ?? known?.sharedReads);
 }
 
-/** Remembers a head regardless of earlier ones. Called directly after the operator has accepted a restore. */
+/** Remembers a head regardless of earlier ones. Other files call it only when the operator accepts a restore. */
 export function acceptHead(tx: Transaction, log: LogName, { size, frontier }: StoredTree, sharedReads = 0): void {
   const { heads } = memoryOf(tx.seals);
   const key = keyOf(tx, log);

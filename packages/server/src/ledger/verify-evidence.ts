@@ -55,7 +55,7 @@ export async function verifyEvidence(pool: Pool, tenantId: string, options: Walk
   return { ...report, findings: shown, contradiction: { source: `the table ${first.table}`, size: report.entries, reason } };
 }
 
-/** Adds the findings of `compareTables`. It also compares some evaluations, so their rows may have been found already. */
+/** Adds the findings of `compareTables`, except those about evaluations that are in the list already. */
 async function addTableFindings(pool: Pool, tenantId: string, findings: TableFinding[]): Promise<void> {
   for await (const finding of compareTables(pool, tenantId)) {
     if (findings.length >= FINDINGS_MAX) return;

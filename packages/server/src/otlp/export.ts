@@ -22,7 +22,7 @@ export interface ExportRequest {
 /** The records of a body, without user IDs that are personal data. */
 export interface ReadExport<Record = SpanRecord> {
   records: Record[];
-  /** Whether user ids that are personal data were removed from the records and overwritten in the body. */
+  /** Whether user IDs that are personal data were removed from the records and overwritten in the body. */
   isRedacted: boolean;
   /**
    * The body to store if user IDs were removed from JSON. Otherwise the document of the request is stored: in a protobuf document, user IDs

@@ -84,7 +84,7 @@ async function storeExports(
     if (outcome instanceof ApiError) refused.set(item, outcome);
     else headers.set(item, { ...headers.get(item), ...outcome.headers });
   });
-  // An export is stored completely or not at all.
+  // If a trace is rejected, its whole export is rejected.
   if (refused.size > 0) throw new RejectedItems(refused);
   const outcomes = items.map((item, index): Outcome => {
     const json = exportResponse(item.signal, acceptable[index]!.shortfall);
