@@ -35,7 +35,7 @@ export const writeTraces = (
 /** The stored traces and agents of some requests. The traces are locked. */
 export type StoredTraces = Awaited<ReturnType<typeof lookUpTraces>>;
 
-/** In one round trip, locks the stored traces of requests, reads the agents that they name, and reads the clock if no head is remembered. */
+/** In one round trip, locks the stored traces of requests and reads the agents they name, and the clock if no head is remembered. */
 export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrace[], heads: RememberedHeads) {
   const [clock, locked, agents] = await Promise.all([
     heads.has(tx.tenantId) ? undefined : readClock(tx),
