@@ -23,11 +23,13 @@ else {
     process.exit(70);
   }
   const child = spawn(join(modules, name, 'bin', 'node'), [source, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // Ctrl-C reaches both processes. A signal to this process alone is forwarded, and the child decides when to exit.
+  // Forwards signals, because `kill` may reach only this process. Ctrl-C reaches both, so the child gets it twice, which changes nothing.
+  // The child decides when to exit.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code);
-    // The same end as the child's. The listener above would catch the signal, and this process would exit with 0.
+    // Ends this process by the signal that ended the child. The listener above would catch that signal, so it is removed. The exit code
+    // applies if the signal does not end this process.
     process.exitCode = 70;
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);

@@ -1,4 +1,4 @@
-// Builds dist/: plain JavaScript that runs on Node 20 and later, outside the repository. Called by `npm pack` (prepack).
+// Builds the files of the package: dist/ (plain JavaScript for Node 20.12 and later), portal/ and LICENSE. `npm pack` runs it (prepack).
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, rmSync } from 'node:fs';
 import { bundle, dependencies, home } from './bundle.js';

@@ -6,13 +6,16 @@ import { build } from 'esbuild';
 /** The folder of this package. */
 export const home = fileURLToPath(new URL('../', import.meta.url));
 
-/** The dependencies of package.json, also the optional ones. */
+/** The names of the dependencies in package.json: the required and the optional ones. */
 export function dependencies() {
   const { dependencies, optionalDependencies } = JSON.parse(readFileSync(`${home}package.json`, 'utf8'));
   return { required: Object.keys(dependencies), optional: Object.keys(optionalDependencies) };
 }
 
-/** Bundles the server into `outdir`. The core package is bundled in; the modules of `external` stay imports. */
+/**
+ * Bundles the server into `outdir`, with the workspace packages core and embedded-database. The modules of `external` stay imports.
+ * @param options esbuild's options. They override those below.
+ */
 export const bundle = (options) =>
   build({
     absWorkingDir: home,

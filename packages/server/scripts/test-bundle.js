@@ -1,5 +1,6 @@
-// Builds the server for tests that start it in a process of its own: it starts in half the processor time of the sources, because its
-// dependencies are bundled in too. The layout is that of the package. The argument is the folder, with a slash at its end.
+// Builds the server for tests that start it in a separate process. It needs half the processor time of the sources to start, because its
+// dependencies are bundled in too. The layout is that of the package. The argument is the target folder, with a slash at its end; an
+// existing folder is replaced.
 import { cpSync, rmSync, symlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bundle, dependencies, home } from './bundle.js';

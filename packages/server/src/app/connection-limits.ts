@@ -4,7 +4,10 @@ import type { ConnectionLimits } from '../http/connections.ts';
 /** The default limit of connections from one address. */
 const PER_ADDRESS_MAX = 1024;
 
-/** The limits of connections. Behind a proxy and on loopback all connections may come from one address. */
+/**
+ * The limits of connections. Behind a proxy and on loopback, all connections may come from one address, so there the limit per address has
+ * no default.
+ */
 export function connectionLimits(config: Config): ConnectionLimits {
   const allFromOneAddress = config.behindProxy || isLoopback(config.host);
   return {

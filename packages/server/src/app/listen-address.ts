@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** Where a server listens, and the variable that sets it. */
+/** Where a server listens, and the variable that sets its port (by default COUNTERSIGN_PORT). */
 interface Address extends Pick<Config, 'host' | 'port'> {
   variable?: string;
 }
@@ -11,7 +11,7 @@ interface Address extends Pick<Config, 'host' | 'port'> {
 /**
  * Listens on the address for a moment, so that an unusable address is reported before a database is created or started. Another process may
  * still take the port before the server listens; that fails with the same error.
- * @throws ExitError if the address cannot be used.
+ * @throws ExitError if the port is in use or not permitted, or if the host is not an address of this machine.
  */
 export async function checkAddress(address: Address): Promise<void> {
   const { host, port } = address;
@@ -26,7 +26,7 @@ export async function checkAddress(address: Address): Promise<void> {
   await once(trial, 'close');
 }
 
-/** The ExitError for an address that cannot be used. Returns any other error unchanged. */
+/** Returns the ExitError for an address that cannot be used. Returns any other error unchanged. */
 export function listenFailure(error: unknown, { host, port, variable = 'COUNTERSIGN_PORT' }: Address): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':

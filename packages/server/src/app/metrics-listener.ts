@@ -12,10 +12,10 @@ export interface MetricsListener {
   close(): Promise<void>;
 }
 
-/** The address of a separate port for /metrics. On loopback only, because it has no TLS. */
+/** The address of a separate port for /metrics. It is on loopback, because it has no TLS. */
 export const metricsAddress = (port: number) => ({ host: '127.0.0.1', port, variable: 'COUNTERSIGN_METRICS_PORT' });
 
-/** Serves /metrics on its own port, if one is configured. */
+/** Serves /metrics on its own port; undefined if none is configured. @throws ExitError if the port cannot be used. */
 export async function openMetricsListener(
   { metricsPort, metricsToken }: Pick<Config, 'metricsPort' | 'metricsToken'>,
   metrics: Metrics,

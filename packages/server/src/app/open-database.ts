@@ -37,22 +37,30 @@ export interface Site {
   owner: DatabaseAddress;
   /** The server's role, if the owner of the tables must grant rights to it. */
   serverRole: string | undefined;
+  /** As in OpenDatabase. */
   where: string;
   embeddedIn: string | undefined;
+  /** Stops the embedded database if no other process uses it. */
   release: () => Promise<void>;
 }
 
 /**
- * What opening the database may do. `use`: it must exist. `set-up`: it is created if it does not exist. `migrate`: like `set-up`, and an
- * older schema of an external database is migrated; the three modes `use`, `set-up` and `reset-signing-key` refuse it, because another
- * server may be running on it. The embedded database is always migrated. `distribute`: like `migrate`, and the tables are distributed over
- * the nodes of Citus. `reset-signing-key`: it must exist, and the given signing key replaces lost ones.
+ * What opening the database may do.
+ * - `use`: the database must exist.
+ * - `set-up`: it is created if it does not exist.
+ * - `migrate`: like `set-up`, and an older schema of an external database is migrated.
+ * - `distribute`: like `migrate`, and the tables are distributed over the nodes of Citus.
+ * - `reset-signing-key`: the database must exist, and the configured signing key replaces lost ones.
+ *
+ * `use`, `set-up` and `reset-signing-key` refuse an older schema of an external database, because another server may be running on it. The
+ * embedded database is migrated in every mode.
  */
 export type OpenMode = 'use' | 'set-up' | 'migrate' | 'distribute' | 'reset-signing-key';
 
 /**
  * Opens the configured database.
  * @param say receives lines for people, for example that the embedded database is created.
+ * @throws ExitError if the configuration, the secrets, the schema or the database itself do not allow it.
  */
 export async function openDatabase(config: Config, say: (line: string) => void, mode: OpenMode): Promise<OpenDatabase> {
   checkSecrets(config);
@@ -131,7 +139,7 @@ function externalSite(config: Config, url: string): Site {
   };
 }
 
-/** Host, database and user of a URL, as the driver reads them. The error does not repeat the URL, which may hold a password. */
+/** Host, database and user of a URL, as the driver reads them. The error does not repeat the URL, which may contain a password. */
 function readUrl(variable: string, url: string): { host: string; database: string; user: string } {
   try {
     const { host, database = '', user = '' } = new pg.Client({ connectionString: url });
@@ -167,8 +175,9 @@ const notSetUp = ({ where }: Site): ExitError =>
 
 /**
  * Opens the signer of the instance that the database belongs to.
- * @throws ExitError if the row of the instance is missing or was changed, or if the secrets are not those of the database: signatures made
- * with other secrets could not be verified.
+ * @param options.reset replaces lost signing keys by the configured one.
+ * @throws ExitError if the row of the instance is missing or was changed, or if the secrets are not those of the database: verifiers could
+ * not verify signatures made with other secrets.
  */
 export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { reset?: boolean } = {}): Promise<InstanceSigner> {
   const own = fingerprints(secrets);
@@ -194,7 +203,10 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
   return openSigner(pool, stored, secrets, options);
 }
 
-/** Turns an error of the database into an ExitError in one line. Its message does not repeat the URL, which may contain a password. */
+/**
+ * Turns an error of the database or of its connection into an ExitError; returns any other error unchanged. The message does not contain
+ * the URL, which may contain a password.
+ */
 export function asExitError(error: unknown): unknown {
   if (error instanceof ExitError || !(error instanceof Error)) return error;
   const code = (error as { code?: string }).code ?? '';

@@ -14,7 +14,7 @@ export function openPortal(
   given: Pick<PortalParts, 'reader' | 'reading' | 'space' | 'outgoing' | 'evidenceFindings' | 'ledgerFindings' | 'traceFindings'>,
 ): PortalParts {
   const { behindProxy } = config;
-  // Whether the browser uses TLS, with this server or with the proxy in front of it.
+  // Whether browsers use TLS: with this server, or with the proxy in front of it, which must use TLS.
   const secure = config.tls !== undefined || behindProxy;
   return {
     ...given,

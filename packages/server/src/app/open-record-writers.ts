@@ -21,32 +21,36 @@ import { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { documentsOfExport, writeExports } from '../otlp/write-exports.ts';
 import type { OpenDatabase } from './open-database.ts';
 
-/** The largest number of items in a batch, and of concurrent batches of a tenant, by kind of record (docs/performance.md). */
+/** For each kind of record: the largest number of items in a batch, and of concurrent batches of a tenant (docs/performance.md). */
 const LIMITS = {
   traces: { itemsMax: 32, inFlightMax: 2 },
   exports: { itemsMax: 32, inFlightMax: 2 },
   telemetry: { itemsMax: 16, inFlightMax: 2 },
-  // One at a time where order counts: the latest evaluation is the last one received, and a hash chain has one end.
+  // One batch at a time where order matters: the latest evaluation is the last one received. The kinds `audit` and `decisions` append to
+  // the audit ledger, in which each entry contains the hash of the previous one.
   evaluations: { itemsMax: 64, inFlightMax: 1 },
   detailedEvaluations: { itemsMax: 64, inFlightMax: 1 },
   audit: { itemsMax: 128, inFlightMax: 1 },
   decisions: { itemsMax: 128, inFlightMax: 1 },
 } as const;
 
-/** Kinds whose records take numbers from a sequence. On Citus the sequence is on the coordinator. */
+/** Kinds whose records get numbers from a sequence. On Citus the sequence is on the coordinator, so they are written through it. */
 const NUMBERED: ReadonlySet<keyof typeof LIMITS> = new Set(['evaluations', 'detailedEvaluations']);
 
-/** What belongs to a batch besides its items. */
+/** The parts of a batch other than its items. */
 interface BatchParts<I> {
+  /** The documents of the items that the batch began with, compressed unless they are small. */
   documents: BatchDocuments;
   takeMore: TakeMore<I>;
 }
 
-/** What a batch writer does besides writing rows. */
+/** Options of a batch writer for work other than writing rows. */
 interface WriterOptions<I> {
-  /** The documents of an item, which are stored compressed. */
+  /** The documents of an item. Unless they are small, they are compressed before the transaction. */
   documentsOf?: (item: I) => readonly Buffer[];
+  /** Called after the commit of a batch. */
   committed?: (outcomes: readonly Outcome[], tenantId: string) => void;
+  /** The remembered heads of the log that the batch appends to. The tenant's head is dropped if the batch fails. */
   heads?: RememberedHeads;
 }
 

@@ -6,7 +6,7 @@ import { openNodePools } from '../database/pools.ts';
 import { TenantNodes } from '../database/tenant-nodes.ts';
 import type { OpenDatabase } from './open-database.ts';
 
-/** The nodes that records are written to directly; undefined without Citus, or if the configuration forbids it. */
+/** The nodes of Citus to which records are written directly; undefined without Citus, or if the configuration forbids direct writes. */
 export async function openTenantNodes(
   { directWrites, databaseConnections }: Pick<Config, 'directWrites' | 'databaseConnections'>,
   database: Pick<OpenDatabase, 'pool' | 'lookupPool' | 'address'>,

@@ -23,8 +23,8 @@ const SUPERUSER =
 const STOP_LIMIT_MS = 9_000;
 
 /**
- * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, finishes those in progress, closes the database (and stops
- * the embedded one) and returns 0.
+ * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, finishes those in progress, and closes the database. It stops
+ * the embedded database unless another process uses it. Returns the exit status 0.
  * @throws ExitError when it cannot start.
  */
 export async function serve(config: Config): Promise<number> {
@@ -62,8 +62,9 @@ export async function serve(config: Config): Promise<number> {
 }
 
 /**
- * Creates a set-up link while no person has a password. Returns the text for people: with the link if stderr is a terminal, otherwise with
- * the name of its file in the data folder. With an external database and no terminal, no link is created: `workspace create` prints one.
+ * Creates a set-up link if no person has a password yet. Returns the text for people: with the link if stderr is a terminal, otherwise with
+ * the path of its file in the data folder. With an external database and no terminal, no link is created: `workspace create` prints one.
+ * Returns undefined if no link was created.
  */
 async function announceSetUp(config: Config, { pool, embeddedIn }: OpenDatabase, port: number): Promise<string | undefined> {
   const isTerminal = process.stderr.isTTY === true;

@@ -1,8 +1,9 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
 
 /**
- * The members whose values are redacted in every line. The driver's errors contain the row that violated a rule in `detail`, including
- * password hashes and e-mail addresses, and values of the statement in `where`. Their other members name the rule.
+ * The members whose values are redacted in every line. In an error of the driver, `detail` contains the row that violated a constraint,
+ * with password hashes and e-mail addresses. `where` and `internalQuery` can contain values of the statement. Other members name the
+ * constraint.
  */
 const SECRET = [
   'req.headers.authorization',

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 const NAME = 'set-up-link.txt';
 
 /**
- * Writes the set-up link to a file that only this account can read, and returns its path. It is not printed, because logs are often kept
- * and the link makes its first user an admin.
+ * Writes the set-up link to a file that only this account can read, and returns its path. The link is not printed: logs are often kept, and
+ * the first person who uses the link becomes an admin.
  */
 export function writeSetUpLink(dataDir: string, link: string): string {
   removeSetUpLink(dataDir);

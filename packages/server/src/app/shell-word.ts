@@ -1,2 +1,2 @@
-/** Quotes a name for a shell, in lines that people copy into a terminal. */
+/** Quotes a name for a shell if necessary, in commands that people copy into a terminal. */
 export const shellWord = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);

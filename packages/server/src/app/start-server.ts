@@ -43,30 +43,33 @@ export interface RunningServer {
   address: { host: string; port: number };
   /** The separate port of /metrics, if configured. */
   metricsPort: number | undefined;
-  /** Compares the tables of every workspace with its log of evidence now. */
+  /** Compares the tables of every workspace with its log of evidence now. Does nothing if a comparison is in progress. */
   compareTables(): Promise<void>;
   /** Verifies the logs of every workspace now, with the traces and other tables that must match them. */
   verifyLogs(): Promise<void>;
   /** Compares the schema of the database with that of the migrations now. */
   compareSchema(): Promise<void>;
-  /** Accepts no more requests, waits for those in progress, and closes the connections. */
+  /** Stops the background work, accepts no more requests, waits up to five seconds for those in progress, and closes the connections. */
   close(): Promise<void>;
 }
 
 /** Options for tests and `bench/`. Operators cannot set them. */
 export interface StartOptions {
-  /** Registers further routes on the same parts: `bench/` compares the product with them. */
+  /** Registers further routes that use the same parts. `bench/` compares the product with them. */
   alsoRegister?: (app: FastifyInstance, api: PublicApi) => void;
   /** The maximum age of the text of /metrics, in milliseconds. */
   metricsRenderMs?: number;
-  /** Prepares large bodies. */
+  /** The workers that prepare large bodies; by default new ones. They are closed with the server. */
   workers?: BodyWorkers;
 }
 
 /** The limits of memory for requests and responses. */
 interface MemoryLimits {
+  /** Records that wait for a commit. */
   readonly queue: Admission;
+  /** Request bodies. */
   readonly reading: Admission;
+  /** Responses. */
   readonly answering: Admission;
 }
 
@@ -80,7 +83,7 @@ interface RunningParts {
   metricsListener?: MetricsListener | undefined;
 }
 
-/** Starts a server. If that fails, what was started is stopped. */
+/** Starts a server. If that fails, stops the parts that were started. */
 export async function startServer(
   config: Config,
   database: OpenDatabase,
@@ -192,7 +195,7 @@ async function startParts(
   };
 }
 
-/** Stops all parts, in order. If some of them fail to stop, throws the error of the first of them after the last part has stopped. */
+/** Stops all parts, in order. A part that fails to stop does not prevent the others; at the end the first error is thrown. */
 async function stopParts({ watches, checkpoints, app, metricsListener, workers, nodes }: RunningParts): Promise<void> {
   const stops: (() => unknown)[] = [
     () => watches?.stop(),
@@ -246,7 +249,7 @@ function openMetrics(parts: {
   return metrics;
 }
 
-/** Accepts no more requests, and waits for those in progress until the timeout. */
+/** Accepts no more requests, waits for those in progress until STOP_TIMEOUT_MS, and then closes their connections. */
 async function closeApp(app: FastifyInstance): Promise<void> {
   const server = httpServer(app);
   const closed = app.close();

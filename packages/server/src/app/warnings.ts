@@ -7,7 +7,7 @@ import type { Watches } from './watches.ts';
 const NO_MEMORY =
   'no memory folder: if an older state is restored while no server runs, it is not detected; set COUNTERSIGN_MEMORY_DIR';
 
-/** The current restrictions of a ready server, one line each. Shown by /readyz. */
+/** The current warnings of a ready server, one line each. /readyz shows them. */
 export function warningsOf(
   { clock, pool }: Pick<Pools, 'clock' | 'pool'>,
   { space, evidence, ledgers, traces, schema }: Watches,
@@ -19,7 +19,7 @@ export function warningsOf(
     hasHeadStore(pool) ? undefined : NO_MEMORY,
     refused === 0
       ? undefined
-      : `logs refused: ${refused} (changed outside the server); \`ledger verify\` names the row, and the server's log the workspace`,
+      : `logs refused: ${refused} (changed outside the server); \`ledger verify\` names the row, and the server's log names the workspace`,
     space?.isLow ? `new records are refused: ${space.summary}` : undefined,
     requireSeals(pool).broken.summary,
     evidence.summary,

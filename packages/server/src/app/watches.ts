@@ -22,13 +22,15 @@ export interface Watches {
   /** Verifies the log of traces. It takes longer, so it has its own rounds. */
   readonly traces: LogWatch;
   readonly schema: SchemaWatch;
-  /** undefined for an external database. */
+  /** The free space of the embedded database; undefined for an external one. */
   readonly space: FreeSpace | undefined;
   readonly runIds: RunIdMerging;
   stop(): void;
 }
 
-/** Starts all periodic work except the checkpoints. */
+/**
+ * Starts all periodic work except the checkpoints. The caller starts `space`, and the first comparison of the schema with `schema.round`.
+ */
 export function startWatches(config: Config, database: OpenDatabase, log: Logger): Watches {
   const evidence = watchEvidence(database, log);
   const verify = verifierOf(database);
@@ -46,7 +48,7 @@ export function startWatches(config: Config, database: OpenDatabase, log: Logger
   return { evidence, ledgers, traces, schema, space, runIds, stop };
 }
 
-/** Verifies logs with the secrets of the server and the listed signing keys. */
+/** Verifies logs with the server's master secret and the instance's signing keys. */
 const verifierOf =
   ({ ledgerPool, secrets, signer }: OpenDatabase): VerifyLog =>
   async (tenantId, log, rest) => {

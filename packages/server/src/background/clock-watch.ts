@@ -11,7 +11,10 @@ export interface ClockWatch {
   stop(): void;
 }
 
-/** Compares the server's clock with the monotonic clock and with the database's about once a second, and logs every change. */
+/**
+ * About once a second, compares the server's clock with the monotonic clock and with the database's clock. Logs when the kind of fault
+ * changes.
+ */
 export function watchClock({ clock, lookupPool }: Pick<Pools, 'clock' | 'lookupPool'>, log: Logger): ClockWatch {
   let isReading = false;
   let lastKind: string | undefined;

@@ -11,19 +11,19 @@ const ROUND_MS = 5 * 60_000;
 /** The pause between two workspaces, which limits the load on the database. */
 const PAUSE_MS = 50;
 
-/** Compares tables with logs of evidence while the server runs. */
+/** Compares the tables with the log of evidence while the server runs. */
 export interface EvidenceWatch {
   readonly findings: RowFindings<TableFinding>;
   /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined if nothing differs. */
   readonly summary: string | undefined;
-  /** Compares every workspace once. */
+  /** Compares every workspace once. Does nothing if a comparison is in progress. */
   round(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Compares the tables of every workspace with its log of evidence, every few minutes. A row that differs is logged once, and named in the
- * portal. It has no effect on promotion checks, which read the log.
+ * Every five minutes, compares the tables of every workspace with its log of evidence. A row that differs is logged once, and the portal
+ * names it. Such a row has no effect on promotion checks, which read the log of evidence.
  */
 export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): EvidenceWatch {
   const findings = new RowFindings<TableFinding>();
@@ -66,7 +66,7 @@ export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Lo
     get summary() {
       if (findings.count === 0) return undefined;
       const tables = findings.tables.join(', ');
-      return `rows differ from the log of evidence: ${tables}; decisions do not depend on them, the log names them`;
+      return `rows differ from the log of evidence: ${tables}; decisions do not depend on them, and the server's log names them`;
     },
     round,
     stop,

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { defaultFloor, FreeSpace, spaceOf } from '../database/free-space.ts';
 
-/** Watches the free space of the embedded database. undefined for an external database, which has its own operator. */
+/** Creates the watch of the embedded database's free space; undefined for an external database. The caller starts it. */
 export function watchFreeSpace(
   config: Pick<Config, 'freeSpaceMinBytes' | 'readingBytesMax' | 'queueBytesMax'>,
   embeddedIn: string | undefined,

@@ -15,9 +15,9 @@ const PAUSE_MS = 10 * 60_000;
 
 /**
  * Every ten minutes: computes the missing skeletons of agent names (also at the start), merges small segments of run ids, joins log
- * records to traces that were stored after them, and deletes what has expired. These are sessions, links, sign-in attempts, and after 24
- * hours the responses to idempotent requests and log records whose trace did not arrive. A failed step is tried again the next time and does not stop the others. Nothing is deleted while the clock is
- * unsafe.
+ * records to traces that were stored after them, and deletes what has expired. Sessions and links expire at their own times. Sign-in
+ * attempts, responses to idempotent requests, and log records whose trace did not arrive are deleted after 24 hours. A failed step does not
+ * stop the others and is tried again the next time. While the clock is unsafe, nothing is joined or deleted.
  */
 export function startHousekeeping(
   { ledgerPool, clock }: Pick<Pools, 'ledgerPool' | 'clock'>,
@@ -31,7 +31,7 @@ export function startHousekeeping(
   const joinAndDeleteRecords = async () => {
     for (const id of await listTenantIds(ledgerPool)) {
       await attempt(`log records of ${id}`, inTenantTransaction(ledgerPool, id, joinRecordsOfStoredTraces));
-      await attempt(`stored responses of ${id}`, deleteExpiredOf(ledgerPool, id));
+      await attempt(`stored responses and waiting log records of ${id}`, deleteExpiredOf(ledgerPool, id));
     }
   };
   let stopped = false;

@@ -6,10 +6,10 @@ import { type RowFinding, RowFindings } from '../ledger/row-findings.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 
-/** The pause after a round: a multiple of how long the round took, within these bounds. The pause before the first round is `min`. */
+/** The pause after a round is `timesRound` times the duration of the round, within `min` and `max`. Before the first round it is `min`. */
 const PAUSE_MS = { min: 5 * 60_000, max: 24 * 3_600_000, timesRound: 20 };
 
-/** After each page the watch rests for this many times as long as the page took. */
+/** After each page, the watch rests for this many times the duration of the page. */
 const REST_TIMES_PAGE = 4;
 
 /** The table that has the rows of a log. */
@@ -33,7 +33,7 @@ export interface LogWatch {
   readonly findings: RowFindings<RowFinding>;
   /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined without a finding. */
   readonly summary: string | undefined;
-  /** Verifies the logs of every workspace once. */
+  /** Verifies the logs of every workspace once. If a round is in progress, resolves when it ends. */
   round(): Promise<void>;
   stop(): void;
 }
@@ -83,7 +83,7 @@ export function watchLogs(
     findings,
     get summary() {
       if (findings.count === 0) return undefined;
-      return `rows are not valid or differ from their log (${findings.tables.join(', ')}); the server log and "ledger verify" name them`;
+      return `rows are not valid or differ from their log (${findings.tables.join(', ')}); the server's log and "ledger verify" name them`;
     },
     round,
     stop: () => stopping.abort(),

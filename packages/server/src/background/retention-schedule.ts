@@ -11,7 +11,7 @@ import { listTenantIds } from '../storage/tenants.ts';
 const FIRST_MS = 10 * 60_000;
 const PAUSE_MS = 24 * 3_600_000;
 
-/** After each batch, retention rests for this many times as long as the batch took. */
+/** After each batch, retention rests for this many times the duration of the batch. */
 const REST_TIMES_BATCH = 2;
 
 const MAY_NOT =

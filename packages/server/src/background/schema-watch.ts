@@ -18,8 +18,8 @@ export interface SchemaWatch {
 }
 
 /**
- * Compares the schema every few minutes; the caller starts the first comparison with `round`. Each difference is logged once. It only warns
- * (docs/decisions/0047): the seals do not depend on triggers.
+ * Compares the schema every five minutes; the caller starts the first comparison with `round`. Each difference is logged once. A difference
+ * only causes a warning (docs/decisions/0047), because the seals do not depend on triggers.
  */
 export function watchSchema({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): SchemaWatch {
   let findings: readonly SchemaFinding[] = [];
@@ -43,7 +43,7 @@ export function watchSchema({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logg
       const [first] = findings;
       if (first === undefined) return undefined;
       const more = findings.length === 1 ? '' : ` and ${findings.length - 1} more`;
-      return `the schema of the database was changed: ${first.object} ${first.fault}${more}; the log has the remedy`;
+      return `the schema of the database was changed: ${first.object} ${first.fault}${more}; the server's log has the remedy`;
     },
     round,
     stop: () => {
