@@ -14,12 +14,12 @@ import {
 import { paddingOf, readTarHeader, TAR_BLOCK } from './tar-format.ts';
 import { decompress } from './zstandard.ts';
 
-/** A backup that can be read, one bounded file at a time. */
+/** A backup that is open for reading. It reads one file of limited size at a time. */
 export interface BackupReader {
   readonly manifest: BackupManifest;
-  /** The file of a part, as stored. Throws if its SHA-256 differs from the manifest. */
+  /** The file of a part, still compressed. Throws if it is missing or too long, or if its SHA-256 differs from the manifest. */
   read(part: BackupPart): Promise<Uint8Array>;
-  /** The encrypted secrets; undefined if there are none. */
+  /** The encrypted secrets; undefined if the backup has none. Throws like `read`. */
   secrets(): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
 }
@@ -27,9 +27,10 @@ export interface BackupReader {
 /** Reads a file of the backup; throws if it is missing or longer than `bytesMax`. */
 type ReadFile = (name: string, bytesMax: number) => Promise<Buffer>;
 
+/** More than the encrypted secrets need. */
 const SECRETS_BYTES_MAX = 64 * 1024;
 
-/** Opens a backup for reading: a folder, or one file. */
+/** Opens a backup for reading: a folder, or one file. @throws ExitError if it does not exist, is damaged, or has an unknown version. */
 export async function openBackup(path: string): Promise<BackupReader> {
   const found = await stat(path).catch((error: Error) => {
     throw new ExitError('wrong_use', `cannot read ${JSON.stringify(path)}: ${error.message}`);

@@ -4,13 +4,14 @@ import { ExitError } from '../errors/exit-codes.ts';
 import { nameFile, syncFolder, writeSynced } from '../files/synced-files.ts';
 import { paddingOf, TAR_BLOCK, tarHeader } from './tar-format.ts';
 
-/** Only this account can read a backup. */
+/** The mode of the files of a backup: only this account can read them. */
 const OWNER_ONLY = 0o600;
 
 /** The target of a backup: a folder, or one tar archive. */
 export interface BackupWriter {
+  /** Adds a file. The name must not be in use. */
   add(name: string, content: Uint8Array): Promise<void>;
-  /** Resolves when all files would survive a crash. */
+  /** Completes the backup. Resolves when all files would survive a crash. */
   finish(): Promise<void>;
   /** Removes the written files. */
   discard(): Promise<void>;
@@ -19,6 +20,8 @@ export interface BackupWriter {
 /**
  * Creates a backup: in an existing empty folder, in a new folder if the path ends in a slash, or as one file. Existing files are never
  * overwritten, because they may be the only good backup.
+ * @param modifiedAt the modification time of the files in an archive.
+ * @throws ExitError `wrong_use` if the path is in use, the folder is not empty, or nothing can be written there.
  */
 export async function createBackup(path: string, modifiedAt: Date): Promise<BackupWriter> {
   try {

@@ -1,11 +1,12 @@
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** A part of a table with limited size: binary COPY data, compressed by Zstandard, in a separate file. */
+/** Some rows of a table in a separate file of limited size: binary COPY data, compressed by Zstandard. */
 export interface BackupPart {
   file: string;
   rows: number;
-  /** Length of the file, and of its decompressed content. */
+  /** Length of the file. */
   bytes: number;
+  /** Length of its decompressed content. */
   rawBytes: number;
   /** SHA-256 of the file, as hex digits. */
   sha256: string;
@@ -29,8 +30,11 @@ export interface BackupWorkspace {
 export interface BackupManifest {
   format: 'countersign-backup';
   version: 1;
+  /** ISO 8601. */
   madeAt: string;
+  /** Version of the command that made the backup. */
   madeBy: string;
+  /** Names of the applied migrations, in order. */
   migrations: string[];
   instance: { id: string; masterFingerprint: string; liveSigningKeys: string[] };
   tables: BackupTable[];
@@ -46,10 +50,10 @@ export const MANIFEST_FILE = 'manifest.json';
 /** Name of the file of encrypted secrets. */
 export const SECRETS_FILE = 'secrets.json';
 
-/** More than the manifest of a backup with 10,000 workspaces and 1 TB needs. */
+/** The largest manifest that is read. A backup of 1 TB with 10,000 workspaces needs less. */
 export const MANIFEST_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Name of a part's file. */
+/** Name of a part's file. The parts of a table are numbered from 1. */
 export const partFile = (table: string, number: number): string => `${table}.${String(number).padStart(6, '0')}.zst`;
 
 const PART_FILE = /^[a-z][a-z0-9_]*\.\d{6,}\.zst$/;
@@ -58,7 +62,11 @@ const NAME = /^[a-z][a-z0-9_]*$/;
 /** The error of the command for a damaged backup. */
 export const damaged = (what: string): ExitError => new ExitError('broken', `the backup is damaged: ${what}`);
 
-/** Reads a manifest, and checks the form of its members. Rows and columns are compared with it when they are loaded. */
+/**
+ * Parses a manifest, and checks the form of the members that a restore depends on. Rows and columns are compared with it when they are
+ * loaded.
+ * @throws ExitError `broken` for a malformed manifest, `schema_newer` for another version of the format.
+ */
 export function parseManifest(text: string): BackupManifest {
   let manifest: BackupManifest;
   try {

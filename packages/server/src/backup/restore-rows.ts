@@ -13,7 +13,10 @@ import { ExitError } from '../errors/exit-codes.ts';
 import { type BackupReader, decompressPart } from './backup-reader.ts';
 import { type BackupManifest, type BackupTable, damaged } from './manifest.ts';
 
-/** The number of known migrations in the backup's schema. @throws if the schema is that of a newer version or from before 0.1.0. */
+/**
+ * The number of migrations of the backup's schema: the first ones of `known`.
+ * @throws ExitError if they are those of a newer version, of a version before 0.1.0, or of no version.
+ */
 export function migrationsOf({ migrations }: BackupManifest, known: readonly string[]): number {
   if (isUnreleased(migrations))
     throw new ExitError(
@@ -31,13 +34,15 @@ export function migrationsOf({ migrations }: BackupManifest, known: readonly str
   return migrations.length;
 }
 
-/** Reads every part once and compares its SHA-256, so that a damaged backup is refused before anything is written. */
+/** Reads every part and the secrets, and checks their SHA-256, so that a damaged backup is refused before anything is written. */
 export async function checkParts(reader: BackupReader): Promise<void> {
   for (const { parts } of reader.manifest.tables) for (const part of parts) await reader.read(part);
   await reader.secrets();
 }
 
-/** Rejects a database with rows, or with tables of another version than the backup. The role must own the tables. */
+/**
+ * Throws ExitError `refused` if a table has rows, or if the tables are of another version than the backup. The role must own the tables.
+ */
 export async function requireEmpty(client: Client, manifest: BackupManifest): Promise<void> {
   const filled = await findFilledTable(client, await listCopiedTables(client));
   if (filled !== undefined)
@@ -56,8 +61,10 @@ export async function requireEmpty(client: Client, manifest: BackupManifest): Pr
 const BEGIN = `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0`;
 
 /**
- * Loads all rows in one transaction, or none.
+ * Loads all rows in one transaction, or none. After an error the caller must close the connection, which ends the transaction.
  * @param client a separate connection, as the role that owns the tables.
+ * @param progress is called after each part with the number of loaded rows.
+ * @throws ExitError `broken` if the tables, columns or rows differ from the manifest.
  */
 export async function restoreRows(
   client: Client,
@@ -89,7 +96,7 @@ export async function restoreRows(
   await analyzeTables(client);
 }
 
-/** Requires the same columns in the same order, because binary rows have no names. */
+/** Requires the same columns in the same order, because binary COPY data contains no column names. */
 function requireSameColumns(table: CopiedTable, source: BackupTable): void {
   if (source.columns.join() !== table.columns.join())
     throw damaged(`the columns of ${table.name} differ from those of its schema`);

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:
 import { ExitError } from '../errors/exit-codes.ts';
 import { damaged, SECRETS_FILE } from './manifest.ts';
 
-/** The secrets of an installation in a backup: texts as in the environment or in data/secrets. */
+/** The secrets of an instance in a backup, as texts: in the form of the variables and of the files in data/secrets. */
 export interface BackupSecrets {
   masterSecret: string;
   signingKey: string;
@@ -21,7 +21,7 @@ interface SealedSecrets {
   tag: string;
 }
 
-/** Encrypts the secrets with a passphrase. The ID of the installation is authenticated with them. */
+/** Encrypts the secrets with a passphrase. Returns the content of SECRETS_FILE, which opens only with the same instance ID. */
 export function sealSecrets(secrets: BackupSecrets, passphrase: string, instanceId: string): Buffer {
   const [salt, nonce] = [randomBytes(16), randomBytes(12)];
   const cipher = createCipheriv(CIPHER, keyOf(passphrase, salt), nonce).setAAD(Buffer.from(instanceId));
@@ -36,7 +36,7 @@ export function sealSecrets(secrets: BackupSecrets, passphrase: string, instance
   return Buffer.from(`${JSON.stringify(sealed)}\n`);
 }
 
-/** Decrypts the secrets. @throws ExitError wrong_secret for another passphrase, and broken for a file of another form. */
+/** Decrypts the secrets. @throws ExitError `wrong_secret` for another passphrase or instance, `broken` for a malformed file. */
 export function openSecrets(file: Uint8Array, passphrase: string, instanceId: string): BackupSecrets {
   const { kdf, salt, nonce, ciphertext, tag } = parse(file);
   if (kdf !== 'scrypt') throw damaged(`${SECRETS_FILE} is encrypted in an unknown way`);

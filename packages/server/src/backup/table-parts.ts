@@ -3,7 +3,7 @@ import type { BackupWriter } from './backup-writer.ts';
 import { type BackupPart, partFile } from './manifest.ts';
 import { compress } from './zstandard.ts';
 
-/** Rows are collected up to this size before they are compressed; a longer row has its own part. */
+/** The largest part before compression. A longer row has its own part. */
 export const PART_BYTES = 4 * 1024 * 1024;
 
 /** The start of binary COPY data: signature, flags, no extension. */
@@ -31,7 +31,8 @@ export class TableParts {
   }
 
   /**
-   * Adds one message of COPY: a row (in the first message, after the header) or the trailer. Returns a promise if a part is being written.
+   * Adds one message of COPY: a row or the trailer. The first message begins with the header. If the row does not fit into the current
+   * part, that part is written, and the returned promise resolves when it is.
    */
   add(message: Uint8Array, isFirst: boolean): Promise<void> | undefined {
     const row = isFirst ? message.subarray(HEADER.length) : message;

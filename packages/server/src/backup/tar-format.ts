@@ -1,10 +1,10 @@
-/** Blocks of a tar archive (POSIX ustar). */
+/** The block size of a tar archive (POSIX ustar), in bytes. */
 export const TAR_BLOCK = 512;
 
 const SIZE = { at: 124, length: 12 };
 const CHECKSUM = { at: 148, length: 8 };
 
-/** The header block of a regular file, readable only by its owner. */
+/** The header block of a regular file that only its owner can read. */
 export function tarHeader(name: string, bytes: number, modifiedAt: Date): Buffer {
   const header = Buffer.alloc(TAR_BLOCK);
   header.write(name, 0, 100, 'utf8');
@@ -22,7 +22,7 @@ export function tarHeader(name: string, bytes: number, modifiedAt: Date): Buffer
 /** The number of padding bytes after a file's content. */
 export const paddingOf = (bytes: number): number => (TAR_BLOCK - (bytes % TAR_BLOCK)) % TAR_BLOCK;
 
-/** The name and length that a header block gives; undefined for the end of the archive, or for a block that is not a header. */
+/** Reads a file's name and length from its header block; undefined for the end of the archive, or for a block that is not a header. */
 export function readTarHeader(block: Buffer): { name: string; bytes: number } | undefined {
   const stored = Number.parseInt(block.toString('latin1', CHECKSUM.at, CHECKSUM.at + CHECKSUM.length), 8);
   if (stored !== checksumOf(block)) return undefined;

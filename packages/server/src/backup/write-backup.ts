@@ -17,11 +17,13 @@ import { TableParts } from './table-parts.ts';
 
 /** The parameters of a backup. */
 export interface BackupParameters {
+  /** ISO 8601. */
   madeAt: string;
+  /** Version of the command. */
   madeBy: string;
-  /** Encrypts the secrets of the installation with this ID; undefined to leave them out. */
+  /** Returns the encrypted secrets of the instance with this ID; undefined to leave them out. */
   sealSecrets: ((instanceId: string) => Uint8Array) | undefined;
-  /** Called with the number of copied rows. */
+  /** Called with the number of copied rows whenever a part is complete. */
   progress: ((rows: number) => void) | undefined;
 }
 
@@ -30,7 +32,7 @@ const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0`;
 
 /**
- * Copies every table in one snapshot: the rows that were committed at its start. The manifest is written last.
+ * Copies the rows of every table that were committed when the backup began, in one snapshot. The manifest is written last.
  * @param client a separate connection, as a role that may read the tables.
  */
 export async function writeBackup(client: Client, writer: BackupWriter, parameters: BackupParameters): Promise<BackupManifest> {
@@ -100,7 +102,7 @@ async function copyRows(
   if (parts.rows - before !== rows) throw new Error(`COPY of ${table.name} sent ${parts.rows - before} rows and counted ${rows}`);
 }
 
-/** The heads of a workspace's logs. A log with a damaged tree is omitted; the verification reports it. */
+/** The heads of a workspace's logs. A log with a damaged tree is omitted; the verification of the logs reports it. */
 async function headsOf(client: Client, tenantId: string): Promise<BackupWorkspace['logs']> {
   const logs: BackupWorkspace['logs'] = {};
   for (const { log, size, frontier } of await listHeads(client, tenantId)) {

@@ -5,7 +5,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 /** Level 3 compresses recorded runs to about a tenth; higher levels take much longer and save little. */
 const LEVEL = 3;
 
-/** Throws if this Node.js has no Zstandard: the packed server runs on Node 20 too. */
+/** Throws ExitError `wrong_use` if this Node.js has no Zstandard. The packed server also runs on Node 20, which has none. */
 export function requireZstandard(): void {
   if (zlib.zstdCompress === undefined)
     throw new ExitError('wrong_use', `backup and restore need Node.js 22.15 or later, and this is ${process.version}`);
@@ -15,6 +15,6 @@ export function requireZstandard(): void {
 export const compress = (raw: Uint8Array): Promise<Buffer> =>
   promisify(zlib.zstdCompress)(raw, { params: { [zlib.constants.ZSTD_c_compressionLevel]: LEVEL } });
 
-/** Decompresses to at most this many bytes. */
+/** Decompresses. Rejects if the content is longer than `bytesMax`. */
 export const decompress = (compressed: Uint8Array, bytesMax: number): Promise<Buffer> =>
   promisify(zlib.zstdDecompress)(compressed, { maxOutputLength: Math.max(bytesMax, 1) });

@@ -6,8 +6,8 @@ import { findCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 import type { CheckpointSink } from './checkpoint-folder.ts';
 
 /**
- * Copies the stored checkpoints of every server to the sink, in the order of their sizes. A checkpoint that could not be written is not
- * skipped: it is written before the later ones.
+ * Copies stored checkpoints to the sink in the order of their sizes, including those that other servers signed. A checkpoint that could not
+ * be written is not skipped: it is written before the later ones.
  */
 export class Anchoring {
   readonly #pool: Pool;
@@ -15,7 +15,7 @@ export class Anchoring {
   readonly #logger: Logger;
   /** The size of the largest checkpoint in the sink, by tenant and log. */
   readonly #copied = new Map<string, number>();
-  /** The copy of each log that was requested last, until it ends. The next copy of the log waits for it. */
+  /** For each log, the copying that was requested last, until it ends. The next copying of the log waits for it. */
   readonly #turns = new Map<string, Promise<void>>();
 
   constructor(pool: Pool, sink: CheckpointSink, logger: Logger) {

@@ -19,8 +19,8 @@ const ENDING = '.checkpoint';
 const NAME = /^\d{16}\.checkpoint$/;
 
 /**
- * Called when the server starts. Throws if the folder does not exist or is not writable. It is not created: a missing mount would become a
- * local folder, which the operator could change.
+ * Throws ExitError if the folder does not exist or is not writable. Called when the server starts. The folder is not created: in place of a
+ * missing mount it would be a local folder, which the operator could change.
  */
 export function requireCheckpointFolder(folder: string): void {
   try {
@@ -35,7 +35,7 @@ export function requireCheckpointFolder(folder: string): void {
 }
 
 /**
- * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced to disk, and keeps an existing one (but see `writeOnce`).
+ * Writes each checkpoint to `<folder>/<tenant>/<log>/<size>.checkpoint`, synced to disk. An existing file stays (but see `writeOnce`).
  * The size in the name has leading zeros, so that a listing is sorted.
  */
 export function checkpointFolder(folder: string): CheckpointSink {
@@ -44,7 +44,7 @@ export function checkpointFolder(folder: string): CheckpointSink {
     write: async (tenantId, log, { size, note }) => {
       const path = join(folderOf(tenantId, log), String(size).padStart(SIZE_DIGITS, '0') + ENDING);
       if (await exists(path)) return;
-      // The folder itself is not created: a mount that is gone must not become a local folder.
+      // The configured folder is not created: a local folder must not replace a missing mount.
       await makeFolder(join(folder, tenantId));
       await makeFolder(dirname(path));
       await writeOnce(path, note);

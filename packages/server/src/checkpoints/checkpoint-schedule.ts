@@ -14,7 +14,7 @@ const ROUND_MS_MAX = 10_000;
 
 /** Signs checkpoints: on request, and periodically for each log that grew. No new one is signed while the clock is unsafe. */
 export interface CheckpointSchedule {
-  /** The newest checkpoint of the log if it covers this many rows or all rows, otherwise a new one over all rows. */
+  /** The newest checkpoint of the log if it covers at least this many rows or all rows, otherwise a new one over all rows. */
   over(tenantId: string, log: LogName, rows: number): Promise<StoredCheckpoint>;
   stop(): void;
 }
@@ -57,7 +57,7 @@ export function scheduleCheckpoints(
   };
 }
 
-/** Repeats a round. Rounds do not overlap: the next one is skipped while one is running. */
+/** Starts a round at each interval. Rounds do not overlap: while one is running, the next one is skipped. */
 function repeat(seconds: number, round: () => Promise<void>, logger: Logger): NodeJS.Timeout {
   let running = false;
   return setInterval(

@@ -8,7 +8,7 @@ import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { HeadStore, KeptHead } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
-/** Creates a folder but not its parents: a mount that is gone must not become a local folder. Returns false if the folder exists. */
+/** Creates a folder but not its parents: a local folder must not replace a missing mount. Returns false if the folder exists. */
 function makeFolder(folder: string): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });
@@ -19,7 +19,7 @@ function makeFolder(folder: string): boolean {
   }
 }
 
-/** Creates the folder if it does not exist. Returns the reason if that fails, or if the folder is not writable. */
+/** Creates the folder if it does not exist. If that fails or the folder is not writable, returns the reason. */
 function writeFault(folder: string): string | undefined {
   try {
     makeFolder(folder);
@@ -31,7 +31,7 @@ function writeFault(folder: string): string | undefined {
 }
 
 /**
- * Opens the folder of the newest checkpoints. undefined if none is configured, or if the default one is not usable, which is reported.
+ * Opens the folder of the newest checkpoints. Returns undefined if there is none, or if the default one is not usable, which `say` reports.
  * @param memoryDirNamed whether the folder was configured and is not the default one.
  * @throws ExitError if a configured folder is not usable.
  */
