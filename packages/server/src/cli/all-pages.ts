@@ -5,8 +5,8 @@ const PAGE_ROWS = 1000;
 
 /**
  * Reads a list of the portal to its end, in one transaction.
- * @param page reads the rows after a place.
- * @param placeOf the place of a row.
+ * @param page reads at most `limit` rows after a place; null is the beginning.
+ * @param placeOf the place of a row in the list.
  */
 export const readAllPages = <Row, Place>(
   pool: Pool,

@@ -32,7 +32,7 @@ export function addApprovals(program: Command, session: Session): void {
 function addList(group: Command, session: Session): void {
   group
     .command('list')
-    .description('List the approvals of a workspace: pending ones first, oldest first.')
+    .description('List the approvals of a workspace: pending ones first, then decided ones, each in the order of their requests.')
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('approvals list --workspace acme'))
@@ -100,7 +100,7 @@ function addWithdrawal(group: Command, session: Session): void {
     .command('withdraw')
     .description('Withdraw an approval that no allowed decision has used. The evaluation is pending again.')
     .requiredOption(...WORKSPACE_OPTION)
-    .requiredOption('--evaluation <id>', 'id of the evaluation', parseUuid)
+    .requiredOption('--evaluation <id>', 'ID of the evaluation', parseUuid)
     .requiredOption('--rationale <text>', 'the reason; recorded in the ledger')
     .option(...JSON_OPTION)
     .addHelpText(

@@ -13,7 +13,7 @@ export const WORKSPACE_OPTION = ['--workspace <name>', 'ID of the workspace, or 
 export const LOG_OPTION = (): Option =>
   new Option('--log <log>', 'which log').choices(['audit', 'decisions', 'evidence', 'keys', 'traces']).default('audit');
 
-/** Number of a row, from 1 on. */
+/** The number of a row; rows are numbered from 1. */
 export function parseSeq(text: string): number {
   const seq = Number(text);
   if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(seq)) throw new InvalidArgumentError('Give a whole number from 1 on.');
@@ -41,15 +41,15 @@ export function parseExpiry(text: string): string {
 }
 
 /**
- * A key's prefix, with or without `aa_live_` (`aa_read_`). The argument may be a whole key, so it is not repeated: an InvalidInputError,
- * because commander's own error would quote it.
+ * A key's prefix, with or without `aa_live_` (`aa_read_`). The argument may be a whole key, so no message may repeat it. Therefore this
+ * throws an InvalidInputError: commander would quote the argument in its own error.
  */
 export function parsePrefix(text: string): string {
   const prefix = parseKeyPrefix(text);
   if (prefix !== undefined) return prefix;
   const remedy = text.includes('.')
     ? 'give only the part before the dot, never the secret'
-    : '`keys list` and `tokens list` show them';
+    : '`keys list` and `tokens list` show the prefixes';
   throw new InvalidInputError(`a prefix is 12 lower-case hex digits, with or without aa_live_ (aa_read_); ${remedy}`);
 }
 

@@ -55,7 +55,7 @@ export function addBackup(program: Command, session: Session): void {
 const ON_CITUS =
   'the tables are distributed over several machines, which have no common snapshot; back up the machines themselves (docs/scaling.md)';
 
-/** The passphrase for the secrets of a backup. @throws ExitError that says where to set it. */
+/** The configured passphrase for the secrets of a backup. @throws ExitError `bad_configuration` if it is not set. */
 export function requiredPassphrase({ config: { backupPassphrase } }: Session): string {
   if (backupPassphrase !== undefined) return backupPassphrase;
   throw new ExitError(
@@ -98,11 +98,11 @@ async function report(
   if (faults.length > 0) session.say('the backup was written, but it contains a log that is not valid; keep older backups');
 }
 
-/** A number of workspaces in words. */
+/** `1 workspace`, `2 workspaces`. */
 export const workspacesOf = (count: number): string => (count === 1 ? '1 workspace' : `${count} workspaces`);
 
 const NOTE = `
-The backup contains the rows that were committed at its start. Only the owner can read the file; only the secrets in it are encrypted.
-Without --with-secrets, back up the secrets separately: nothing can be restored without them. \`restore\` loads it into an embedded or an
-external database.
+The backup contains the rows that were committed when it began. Only the owner can read its files. In the backup, only the secrets are
+encrypted. Without --with-secrets, back up the secrets separately: nothing can be restored without them. \`restore\` loads the backup into
+an embedded or an external database.
 `;

@@ -25,7 +25,7 @@ const ownTerminal = (): Terminal => ({ out: process.stdout, err: process.stderr 
 
 /** Runs one command and returns the exit status of the process. Never throws. */
 export async function runCommandLine(args: string[], terminal: Terminal = ownTerminal()): Promise<number> {
-  // A reader may close the stream. Without a listener the error would end the process with a stack.
+  // A reader may close the stream. Without a listener, the error would end the process with a stack trace.
   for (const stream of [terminal.out, terminal.err]) if (stream.listenerCount('error') === 0) stream.on('error', () => undefined);
   const session = new Session(terminal, requestsJson(args));
   try {
@@ -37,7 +37,10 @@ export async function runCommandLine(args: string[], terminal: Terminal = ownTer
   }
 }
 
-/** Rearranges arguments for commander: --json after the command, `help` as an option, and no help for an unknown command. */
+/**
+ * Rearranges arguments for commander: moves a leading --json behind the command, turns `help COMMAND` into `COMMAND --help`, and removes
+ * --help after an unknown command, so that the command is reported.
+ */
 function arrangeArguments(args: readonly string[], program: Command): string[] {
   const [first, ...rest] = args;
   const findCommand = (word: string | undefined) => program.commands.find((command) => command.name() === word);
@@ -53,7 +56,7 @@ function arrangeArguments(args: readonly string[], program: Command): string[] {
 /** A signing key's ID that looks like an option: a thumbprint in base64url (RFC 7638); one in 64 starts with a hyphen. */
 const HYPHENED_KEY_ID = /^-[\w-]{42}$/;
 
-/** Puts an ID that starts with a hyphen after `--`, so that users need not type `--`. */
+/** For `signing-key`: puts an ID that starts with a hyphen after `--`, so that users need not type `--`. */
 function moveKeyIdsToEnd(args: string[]): string[] {
   if (args[0] !== 'signing-key' || args.includes('--')) return args;
   const ids = args.filter((arg) => HYPHENED_KEY_ID.test(arg));
@@ -73,7 +76,7 @@ function commandLine(session: Session, { out, err }: Terminal): Command {
     .exitOverride()
     .configureOutput({
       writeOut: (text) => out.write(text),
-      // The help that is shown if a command is missing. report() reports errors once.
+      // Writes the help if a command is missing. Errors are written only by report().
       writeErr: (text) => session.json || err.write(text),
       outputError: () => undefined,
       getOutHelpWidth: () => 100,
@@ -107,7 +110,7 @@ function report(error: unknown, session: Session, terminal: Terminal): number {
   if (error instanceof CommanderError && error.exitCode === 0) return statusOf('ok');
   const isHelp = error instanceof CommanderError && error.code === 'commander.help';
   const { reason, message } = isHelp
-    ? { reason: 'wrong_use' as const, message: 'a command is missing; --help lists them' }
+    ? { reason: 'wrong_use' as const, message: 'a command is missing; --help lists the commands' }
     : failureOf(error);
   if (session.json) terminal.err.write(JSON.stringify({ error: reason, message }) + '\n');
   else if (!isHelp) terminal.err.write(`countersign-server: ${message}\n`);

@@ -39,12 +39,12 @@ function addShow(group: Command, session: Session): void {
         const keyId = requestedId ?? signing;
         if (!keys.some((each) => each.keyId === keyId))
           throw new RuleViolationError(
-            `this workspace has no decision key ${oneLine(JSON.stringify(keyId))}; \`decision-key list\` shows those it has`,
+            `this workspace has no decision key ${oneLine(JSON.stringify(keyId))}; \`decision-key list\` shows its keys`,
           );
         return { keyId, key: Buffer.from(deriveDecisionKey(secrets.masterSecret, tenant.id, keyId)).toString('hex') };
       });
       await session.writeResult({ key_id: keyId, decision_key: key }, key);
-      session.say(`the key that signs decisions with key_id ${keyId}`);
+      session.say(`this key verifies decisions with key_id ${keyId}`);
     });
 }
 
@@ -86,7 +86,8 @@ function addRotate(group: Command, session: Session): void {
       const keyId = await session.withWorkspace(workspace, ({ pool }, tenant) => rotateDecisionKey(pool, tenant.id, 'operator'));
       await session.writeResult({ key_id: keyId, state: 'waits' }, keyId);
       session.say(
-        `next: \`decision-key show --key-id ${keyId}\`, give it to every gate in addition to the old one, then \`decision-key retire\` the old one`,
+        `next: print the new key with \`decision-key show --key-id ${keyId}\` and give it to every gate in addition to the old one; ` +
+          'then retire the old one with `decision-key retire`',
       );
     });
 }
@@ -95,10 +96,10 @@ function addRetire(group: Command, session: Session): void {
   group
     .command('retire')
     .description(
-      'Retire a decision key, but never the last live one. Its signatures stay valid; the other key signs from now on.',
+      'Retire a decision key, but never the last live one. Its signatures stay valid. The other live key signs from now on.',
     )
     .requiredOption(...WORKSPACE_OPTION)
-    .argument('<key-id>', 'id of the key, as `decision-key list` shows it')
+    .argument('<key-id>', 'ID of the key, as `decision-key list` shows it')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('decision-key retire --workspace acme dk_1f2e3d4c5b6a'))
     .action(async (keyId: string, { workspace }: { workspace: string }) => {

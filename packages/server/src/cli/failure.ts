@@ -14,7 +14,7 @@ export interface Failure {
   message: string;
 }
 
-/** Explains an error to the user. Never a stack. */
+/** Explains an error to the user in one line, never with a stack trace. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof ExitError) return { reason: error.reason, message: oneLine(error.message) };
   if (error instanceof RuleViolationError || error instanceof ClockUnsafeError || error instanceof BrokenSealError)
@@ -31,7 +31,7 @@ export function failureOf(error: unknown): Failure {
   };
 }
 
-/** Commander's message, whose suggestion is on a separate line in brackets. */
+/** Commander's message in one line. Commander writes a suggestion on a separate line in brackets. */
 const inOneLine = (message: string): string =>
   oneLine(message.replace(/^error: /, '').replace(/\s*\n\(Did you mean (.*)\)/, '; did you mean $1'));
 

@@ -3,7 +3,7 @@ import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
 
-/** Opens a file as a stream, `-` for standard input, while `work` runs. */
+/** Opens a file (`-` is standard input) as a stream for `work`, and closes it afterwards. @throws ExitError if it cannot be read. */
 export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<Uint8Array>) => Promise<T>): Promise<T> {
   const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 128 * 1024 });
   // Opening may fail before anything is read; the first read then gets the error.
@@ -16,8 +16,9 @@ export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<U
 }
 
 /**
- * Writes a file under a temporary name and renames it when it is complete and on disk, so that no file is a partial export. A device or a
+ * Writes a file under a temporary name and renames it when it is complete and on disk, so that the file is never incomplete. A device or a
  * pipe is written directly.
+ * @throws ExitError if it cannot be written.
  */
 export async function writingFile(path: string, work: (write: (text: string) => Promise<void>) => Promise<void>): Promise<void> {
   const target = await realpath(path).catch(() => path); // A symbolic link is followed, not replaced.
@@ -47,7 +48,7 @@ async function isNoFile(path: string): Promise<boolean> {
   );
 }
 
-/** Turns errors of the operating system into errors about the named file; others are unchanged. */
+/** Turns errors of the operating system into an ExitError that names the file. Other errors are unchanged. */
 async function explainFileErrors<T>(verb: 'read' | 'write', path: string, work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (!(error instanceof Error) || !('syscall' in error)) throw error;

@@ -1,7 +1,7 @@
 import { VARIABLES } from '../config/variables.ts';
 import { EXIT_CODES } from '../errors/exit-codes.ts';
 
-/** Wraps words to lines, all but the first indented. */
+/** Wraps a text to lines of `width` characters. Every line but the first is indented. */
 function wrapped(text: string, indent: number, width = 100): string {
   const lines: string[] = [];
   let line = '';
@@ -27,7 +27,7 @@ const variables = (): string =>
     })
     .join('\n');
 
-/** The text after the list of commands: an example, the exit codes, the environment. */
+/** The text after the list of commands: examples, the exit codes and the variables of the environment. */
 export const epilogue = (): string => `
 Examples:
   $ countersign-server serve
@@ -37,7 +37,8 @@ Examples:
 
 Data goes to stdout, everything else to stderr. Every command takes --json; an error is then
 { "error": <reason>, "message": <text> } on stderr. Commands work whether or not the server is running.
-serve, migrate, restore and workspace create create a database if there is none; other commands exit with 8.
+serve, migrate, restore and workspace create create a database if there is none. Other commands that
+need a database then exit with 8.
 
 Exit codes:
 ${exitCodes()}
@@ -46,6 +47,6 @@ Environment:
 ${variables()}
 `;
 
-/** Examples below a command's own help. */
+/** The examples in the help of a command. */
 export const examples = (...lines: string[]): string =>
   '\nExamples:\n' + lines.map((line) => `  $ countersign-server ${line}`).join('\n') + '\n';

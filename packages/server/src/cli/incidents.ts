@@ -27,7 +27,7 @@ export function addIncidents(program: Command, session: Session): void {
 function addOpen(group: Command, session: Session): void {
   group
     .command('open')
-    .description('Open an incident against an agent. Prints its id.')
+    .description('Open an incident against an agent. Prints the ID of the incident.')
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--agent <name>', 'name of the agent')
     .addOption(new Option('--severity <severity>', 'the severity').choices(SEVERITIES).makeOptionMandatory())
@@ -45,7 +45,7 @@ function addOpen(group: Command, session: Session): void {
           openIncident(pool, tenant.id, { agent, severity, description, recertify }, 'operator'),
         );
         await session.writeResult({ incident_id: id, agent, severity, recertification_required: recertify }, id);
-        session.say(`incident opened against ${JSON.stringify(agent)}${recertify ? '; it must be re-certified' : ''}`);
+        session.say(`incident opened against ${JSON.stringify(agent)}${recertify ? '; the agent must be re-certified' : ''}`);
       },
     );
 }
@@ -53,13 +53,15 @@ function addOpen(group: Command, session: Session): void {
 function addViolation(group: Command, session: Session): void {
   group
     .command('violation')
-    .description('Record that an agent violated a policy: an entry policy.violation in the ledger. Prints its id.')
+    .description(
+      'Record that an agent violated a policy: an entry policy.violation in the ledger. Prints the ID of the violation.',
+    )
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--agent <name>', 'name of the agent')
-    .requiredOption('--policy <name>', 'which policy')
+    .requiredOption('--policy <name>', 'name of the policy')
     .addOption(new Option('--severity <severity>', 'the severity').choices(SEVERITIES).makeOptionMandatory())
     .requiredOption('--description <text>', 'what happened; recorded in the ledger')
-    .option('--trace-id <id>', 'the run that it happened in')
+    .option('--trace-id <id>', 'trace_id of the run in which it happened')
     .option(...JSON_OPTION)
     .addHelpText(
       'after',
@@ -124,7 +126,7 @@ function addClose(group: Command, session: Session): void {
   group
     .command('close')
     .description(
-      'Close all open re-certifications of an agent. Its latest evaluation must be passing and newer than the incident.',
+      'Close all open re-certifications of an agent. Its latest evaluation must be passing and newer than the incidents.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--agent <name>', 'name of the agent')

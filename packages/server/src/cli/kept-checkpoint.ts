@@ -11,8 +11,11 @@ import { listSigningKeys } from '../storage/signing-keys.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 
 /**
- * Refuses to replace a checkpoint that the new one does not extend: the old one may be the only evidence of an earlier state.
- * @param size rows that the new checkpoint covers.
+ * Refuses to replace a checkpoint that the new one does not extend: the old one may be the only evidence of an earlier state. Allows a path
+ * without a file.
+ * @param size the number of rows that the new checkpoint covers.
+ * @throws RuleViolationError if the file is not a checkpoint of this log and instance.
+ * @throws LogRewrittenError if the log does not continue the checkpoint in the file.
  */
 export async function requireExtension(
   path: string,

@@ -10,7 +10,7 @@ import { shownTime } from './table.ts';
 
 const SHOWN_ONCE = 'it is shown only once; store it in a secrets manager';
 
-/** The two kinds of keys. Each has its own group of commands. The commands that both have differ only in words. */
+/** The two kinds of keys. Each has its own group of commands. Commands that exist in both groups differ only in their texts. */
 const KINDS = {
   live: { group: 'keys', one: 'key', prefix: 'aa_live_' },
   read: { group: 'tokens', one: 'read token', prefix: 'aa_read_' },
@@ -75,7 +75,7 @@ async function mint(session: Session, { workspace, name, expires = null }: MintO
 function addScopes(group: Command, session: Session): void {
   group
     .command('scopes')
-    .description('Set the scopes of a key, effective with the next request.')
+    .description('Set the scopes of a key. They apply from the next request on.')
     .requiredOption(...WORKSPACE_OPTION)
     .argument('<prefix>', 'its prefix, with or without aa_live_', parsePrefix)
     .requiredOption('--scopes <scopes>', 'comma-separated: telemetry,evaluations,audit,governance', parseScopes)
@@ -84,7 +84,7 @@ function addScopes(group: Command, session: Session): void {
     .action(async (prefix: string, { workspace, scopes }: { workspace: string; scopes: Scope[] }) => {
       await session.withWorkspace(workspace, ({ pool }, tenant) => changeScopes(pool, tenant.id, { prefix, scopes }, 'operator'));
       await session.writeResult({ prefix, scopes }, '');
-      session.say(`key aa_live_${prefix} may ${scopes.join(', ')} from now on`);
+      session.say(`key aa_live_${prefix} has the scopes ${scopes.join(', ')} from now on`);
     });
 }
 
@@ -99,7 +99,7 @@ function addRotate(group: Command, session: Session, kind: KeyKind): void {
   const { group: name, one, prefix: start } = KINDS[kind];
   group
     .command('rotate')
-    .description(`Give a ${one} a new secret and print it. The old one is rejected from the next request on.`)
+    .description(`Give a ${one} a new secret and print it. The old secret is rejected from the next request on.`)
     .requiredOption(...WORKSPACE_OPTION)
     .argument('<prefix>', `its prefix, with or without ${start}`, parsePrefix)
     .option(...JSON_OPTION)
@@ -117,7 +117,7 @@ function addRevoke(group: Command, session: Session, kind: KeyKind): void {
   const { group: name, one, prefix: start } = KINDS[kind];
   group
     .command('revoke')
-    .description(`Revoke a ${one} permanently, effective with the next request.`)
+    .description(`Revoke a ${one} permanently. It is rejected from the next request on.`)
     .requiredOption(...WORKSPACE_OPTION)
     .argument('<prefix>', `its prefix, with or without ${start}`, parsePrefix)
     .option(...JSON_OPTION)

@@ -40,7 +40,7 @@ const linesOf = (logs: RestoredLogs): string =>
     .join('\n');
 
 const NOTE = `
-Stop the servers first. The entry ledger.restore_accepted in the audit ledger names, for each log, the abandoned head and the head
-that it continues from. Checkpoints that others kept of the abandoned rows no longer match the log, so tell their holders. See
+Stop the servers first. The entry ledger.restore_accepted in the audit ledger names the abandoned head of each affected log, and the
+head from which the log continues. Checkpoints of abandoned rows no longer match the log, so inform the people who keep them. See
 docs/operating.md, "Going on from an older state".
 `;

@@ -19,7 +19,7 @@ import type { Session } from './session.ts';
 import { shortLine } from './table.ts';
 import { keptHeads, keysGiven, repeatable, type VerificationOptions } from './verification-options.ts';
 
-/** The number of schema differences that are shown to people; JSON has all. */
+/** The largest number of schema differences in the text output. The JSON output has all of them. */
 const SCHEMA_FINDINGS_MAX = 20;
 
 interface VerifyOptions extends VerificationOptions {
@@ -39,21 +39,25 @@ export function addVerify(group: Command, session: Session): void {
     .description('Verify a log in the database or in an export. Exit 0: valid. Exit 1: not valid, with the first fault.')
     .addOption(new Option(...WORKSPACE_OPTION).conflicts('file'))
     .option('--file <file>', 'verify an export without a database; - is stdin')
-    .addOption(new Option('--log <log>', 'which log; all with --workspace alone').choices([...LOG_NAMES, 'all']).default('audit'))
+    .addOption(
+      new Option('--log <log>', 'which log; "all" verifies every log of --workspace')
+        .choices([...LOG_NAMES, 'all'])
+        .default('audit'),
+    )
     .addOption(
       new Option(
         '--audit <file>',
-        'with --file, of decisions, evidence, keys or traces: the export of the audit ledger, which lists the accepted corrections of the clock',
+        'with --file of a log other than audit: the export of the audit ledger, which contains the clock corrections and accepted restores',
       ).conflicts('workspace'),
     )
     .addOption(
       new Option(
         '--replay <file>',
-        'with --file, of decisions: the export of the log evidence, from which every decision is computed again',
+        'with --file of decisions: the export of the log evidence, from which every decision is computed again',
       ).conflicts('workspace'),
     )
     .addOption(
-      new Option('--tenant <id>', 'with --file: the id of the workspace whose log it must be')
+      new Option('--tenant <id>', 'with --file: the ID of the workspace that the log must belong to')
         .argParser(parseUuid)
         .conflicts('workspace'),
     )
@@ -75,7 +79,7 @@ export function addVerify(group: Command, session: Session): void {
       const report = await reportOn(session, { ...options, log }, progress).finally(progress.done);
       // An export of another log must not look like a broken one.
       if (report.firstBad?.misfit === true) throw new InvalidInputError(report.firstBad.reason);
-      // The exit status is set first, so that a reader that closes the stream cannot turn a broken chain into a valid one.
+      // The exit status is set before the output, so that it is right even if the reader of the output closes the stream.
       session.ending = isValid(report) ? 'ok' : 'broken';
       const keptCount = (options.checkpoint ?? []).length + (options.head ?? []).length;
       const timesChecked = options.file === undefined || options.log === 'audit' || options.audit !== undefined;
@@ -130,13 +134,13 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
     return readingFile(options.replay, (events) => verified(new DecisionReplay(events, digests)));
   }
   return session.withWorkspace(workspace!, async ({ pool, signer, secrets, ledgerPool }, { id }) => {
-    // Stored checkpoints may be as old as the ledger, and signed by any of the instance's keys. --key is for the checkpoints of the user.
+    // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.
     const listed = noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
     return verifyLog(pool, secrets.masterSecret, { tenantId: id, log }, { keys: listed, ...walkOptions });
   });
 }
 
-/** The corrections and restores in an export of the audit ledger, which must be valid itself. */
+/** The clock corrections and accepted restores in an export of the audit ledger. @throws InvalidInputError if the export is not valid. */
 async function readAuditFacts(audit: string): Promise<Pick<ExportExpectation, 'corrections' | 'restores'>> {
   const {
     firstBad,
@@ -166,7 +170,7 @@ function verdictOf(
   return { result: 'ok', ...tenant, ...facts, ...(keptCount === 0 ? {} : { heads_met: keptCount }), ...droppedFacts };
 }
 
-/** A report as a line for people. */
+/** The report of a verification as one line for people. */
 export function sentenceOf(
   { entries: count, head, firstBad, contradiction, dropped }: ChainReport,
   keptCount: number,
@@ -189,7 +193,7 @@ function droppedText(dropped: DroppedTraces | undefined): string {
   return `; ${count} ${were} dropped by retention or erasure, the last time on ${lastAt.slice(0, 10)}`;
 }
 
-/** A number of entries, in words. */
+/** `1 entry`, `2 entries`. */
 export const entries = (count: number): string => (count === 1 ? '1 entry' : `${count} entries`);
 
 const EXAMPLES = [

@@ -78,7 +78,7 @@ function addCheckpoint(group: Command, session: Session): void {
       if (session.json)
         await session.writeResult({ ...facts, ...(output === undefined ? { checkpoint: note } : { file: output }) }, '');
       else if (output === undefined) await session.write(note);
-      session.say(`a checkpoint of ${entries(size)} of the log ${log}`);
+      session.say(`this checkpoint covers ${entries(size)} of the log ${log}`);
     });
 }
 

@@ -25,12 +25,12 @@ export function addMembers(program: Command, session: Session): void {
   addResetPassword(group, session);
 }
 
-/** Writes a link to stdout and nothing else there (with --json, an object). How to use it goes to stderr. */
+/** Writes only the link to stdout, or an object with --json. Writes the instructions to stderr. */
 async function writeLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
   const { origin, caution } = publicAddress(session.config);
   const link = origin + path;
   await session.writeResult({ link, expires_at: expiresAt }, link);
-  session.say(`works once, until ${shownTime(expiresAt)}; do not share it with others`);
+  session.say(`works once, until ${shownTime(expiresAt)}; give it only to this person`);
   if (caution !== undefined) session.say(caution);
 }
 

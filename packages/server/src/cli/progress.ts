@@ -1,18 +1,18 @@
 import type { Session } from './session.ts';
 
-/** The rows between two checks of the clock, and the milliseconds between two lines. */
+/** The smallest number of rows between two checks of the clock, and of milliseconds between two lines of output. */
 const CHECK_EVERY_ROWS = 500;
 const PRINT_EVERY_MS = 1000;
 
 /** The progress of a backup, a restore or a verification, on stderr. */
 export interface Progress {
-  /** Called with the number of rows; undefined if progress is not shown. */
+  /** Called with the number of rows so far; undefined if progress is not shown. */
   onRows: ((rows: number) => void) | undefined;
-  /** Ends the line that is rewritten on a terminal. */
+  /** Clears the line of progress on a terminal. */
   done(): void;
 }
 
-/** Shows progress if stderr is a terminal or if requested: rows so far, rows per second. Never with --json. */
+/** Shows the rows so far and the rows per second, if stderr is a terminal or if requested. Shows nothing with --json. */
 export function progressOn(session: Session, isRequested: boolean): Progress {
   const { isTerminal } = session;
   if (session.json || !(isRequested || isTerminal)) return { onRows: undefined, done: () => undefined };

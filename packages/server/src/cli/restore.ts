@@ -76,7 +76,10 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
   }
 }
 
-/** Refuses a restore without usable secrets. If the backup contains secrets, the error says how to restore them. */
+/**
+ * Returns the configuration if its secrets can be used.
+ * @throws ExitError otherwise. If the backup contains secrets, the message says how to restore them.
+ */
 async function requireSecrets({ config }: Session, reader: BackupReader): Promise<Config> {
   try {
     loadSecrets(config, false);
@@ -117,8 +120,7 @@ async function report(
     { result: session.ending, input, rows, older_than_remembered: older, verified: { logs, rows: logRows, faults } },
     [...faults, `${faults.length === 0 ? 'valid' : 'broken'}: ${logs} logs, ${logRows} rows`].join('\n'),
   );
-  if (faults.length > 0)
-    session.say('do not start a server on this database: it does not contain everything that the backup should contain');
+  if (faults.length > 0) session.say('do not start a server on this database: a log is not valid, or does not match the backup');
   for (const id of older)
     session.say(`workspace ${id}: this server remembers newer rows. Run: ledger accept-restore --workspace ${id}`);
 }

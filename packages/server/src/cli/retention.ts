@@ -53,7 +53,7 @@ function addShow(group: Command, session: Session): void {
 function addSet(group: Command, session: Session): void {
   group
     .command('set')
-    .description('Set for how many days runs are kept that are received from now on. Earlier ones keep their period.')
+    .description('Set for how many days the runs received from now on are kept. The period of earlier runs does not change.')
     .requiredOption(...WORKSPACE_OPTION)
     .option('--traces <days>', 'traces, OpenTelemetry exports and log records: a number of days, or `forever`', parseDays)
     .option('--telemetry <days>', 'telemetry events: a number of days, or `forever`', parseDays)
@@ -74,7 +74,9 @@ function addSet(group: Command, session: Session): void {
         `traces: ${shownDays(trace_days)}\ntelemetry: ${shownDays(telemetry_days)}`,
       );
       session.say(
-        changed ? 'set for what is received from now on' : 'the workspace has these periods already; nothing was changed',
+        changed
+          ? 'the periods apply to everything received from now on'
+          : 'the workspace has these periods already; nothing was changed',
       );
     });
 }
@@ -82,8 +84,8 @@ function addSet(group: Command, session: Session): void {
 function addRun(group: Command, session: Session): void {
   group
     .command('run')
-    .description('Drop the runs whose period is over, now. A server does this daily, if its database role may.')
-    .option('--workspace <name>', 'ID of one workspace, or its name if it is unique; all without it')
+    .description('Drop the runs whose period is over. A server does this daily if its database role may delete runs.')
+    .option('--workspace <name>', 'ID of one workspace, or its name if it is unique (default: all workspaces)')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('retention run', 'retention run --workspace acme') + OWNER_NOTE)
     .action(async ({ workspace }: { workspace?: string }) => {
@@ -105,7 +107,7 @@ function addRun(group: Command, session: Session): void {
     });
 }
 
-/** Drops what is due in these workspaces. */
+/** Drops the due records of these workspaces, as the role that owns the tables. */
 const dropIn = (database: OpenDatabase, ids: readonly string[]) =>
   asOwner(database, async (pool) => {
     const dropped: (DroppedRecords & { workspace: string })[] = [];
@@ -115,10 +117,10 @@ const dropIn = (database: OpenDatabase, ids: readonly string[]) =>
 
 const jsonRow = ({ isBusy: busy, ...dropped }: DroppedRecords & { workspace: string }) => ({ ...dropped, busy });
 
-/** Names the option that confirms a short period. */
+/** Rethrows an error. The message about a short period also names the option that confirms it. */
 const withOption = (error: unknown): never => {
   if (!(error instanceof ShortPeriodError)) throw error;
-  throw new RuleViolationError(`${error.message}; add --confirm-short if that does not apply`);
+  throw new RuleViolationError(`${error.message}; add --confirm-short if they do not apply`);
 };
 
 const shownDays = (days: number | null): string => {
@@ -136,7 +138,8 @@ function parseDays(text: string): number | 'forever' {
 }
 
 const OWNER_NOTE = `
-With your own PostgreSQL, it runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL, or else of DATABASE_URL. That role must own the tables.
+With your own PostgreSQL, this command runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL, or else of DATABASE_URL. That role must own
+the tables.
 `;
 
 const NOTE = `

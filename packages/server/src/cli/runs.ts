@@ -21,7 +21,7 @@ export function addRuns(program: Command, session: Session): void {
     .requiredOption(...WORKSPACE_OPTION)
     .requiredOption('--trace <trace_id>', 'trace_id of the run, as its sender gave it')
     .requiredOption('--rationale <text>', 'why, for the audit ledger; without personal data')
-    .option('--even-if-held', 'erase it although an evaluation, an incident or an audit entry names it')
+    .option('--even-if-held', 'erase the run although an evaluation, an incident or an audit entry names it')
     .option(...JSON_OPTION)
     .addHelpText('after', examples(`runs erase --workspace acme --trace run-17 --rationale "request 2026-114"`) + NOTE)
     .action(async ({ workspace, trace, rationale, evenIfHeld = false }: EraseOptions) => {
@@ -40,5 +40,6 @@ export function addRuns(program: Command, session: Session): void {
 
 const NOTE = `
 The logs keep digests, the trace_id and who sent the run. Backups and replicas keep the documents until they are replaced: erase the run
-again after a restore. With your own PostgreSQL, it runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL, or else of DATABASE_URL.
+again after a restore. With your own PostgreSQL, this command runs as the role of COUNTERSIGN_MIGRATE_DATABASE_URL, or else of
+DATABASE_URL.
 `;

@@ -22,7 +22,7 @@ export class OutputClosedError extends Error {
   override name = 'OutputClosedError';
 }
 
-/** What the commands share during one run. */
+/** The state of one run of the command line: its output, its configuration and its result. */
 export class Session {
   /** The result if nothing is thrown: a reason, or the status of `serve`. */
   ending: ExitReason | number = 'ok';
@@ -53,12 +53,12 @@ export class Session {
     return (this.#terminal.err as { isTTY?: boolean }).isTTY === true;
   }
 
-  /** Writes text to stderr without a line end. */
+  /** Writes text to stderr without a line end, also with --json. */
   sayRaw(text: string): void {
     this.#terminal.err.write(text);
   }
 
-  /** Writes data to stdout. Resolves when it was accepted, which gives back-pressure. */
+  /** Writes data to stdout. Resolves when the stream has accepted it, so that a slow reader slows the command down. */
   write(data: string | Uint8Array): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#terminal.out.write(data, (error) => {
@@ -74,7 +74,7 @@ export class Session {
     if (data !== '') await this.write(data + '\n');
   }
 
-  /** Writes a list: all of it as JSON, or a table; `whenEmpty` is the text for an empty one. */
+  /** Writes a list to stdout: as JSON, or as a table. For an empty list, writes `whenEmpty` to stderr instead of a table. */
   async list<Row>(rows: readonly Row[], whenEmpty: string, columns: readonly Column<Row>[]): Promise<void> {
     await this.writeResult(rows, rows.length === 0 ? '' : table(rows, columns));
     if (rows.length === 0) this.say(whenEmpty);

@@ -33,8 +33,8 @@ export function addSigningKeyReset(group: Command, session: Session): void {
 }
 
 const NOTE = `
-Stop the servers first. Restore the lost key from a backup if you can: after a reset, every reader and gate needs the new public key. For
-the embedded database the new key is created if data/secrets/signing-key.pem is missing; otherwise set a new one as
-COUNTERSIGN_SIGNING_KEY. The JWKS shows the reset as \`reset_from\`, with the id of the lost key. See docs/operating.md, "When the signing
-key is lost".
+Stop the servers first. Restore the lost key from a backup if you can: after a reset, every reader and gate needs the new public key. With
+the embedded database, this command creates the new key if data/secrets/signing-key.pem is missing. With DATABASE_URL or
+COUNTERSIGN_SIGNING_KEY, first set a new key as COUNTERSIGN_SIGNING_KEY. The JWKS shows the reset as \`reset_from\`, with the ID of the lost
+key. See docs/operating.md, "When the signing key is lost".
 `;

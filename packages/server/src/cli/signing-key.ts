@@ -47,7 +47,7 @@ function addRotate(group: Command, session: Session): void {
     .action(async () => {
       const { databaseUrl, signingKey, dataDir } = session.config;
       if (databaseUrl !== undefined || signingKey !== undefined) throw new ExitError('refused', BY_ENVIRONMENT);
-      // Opening the database lists the configured key: first the predecessor, and after the rotation its successor.
+      // Opening the database adds the configured key to the list: first the predecessor, and after the rotation its successor.
       await session.withDatabase(async () => undefined);
       rotateSigningKeyFile(dataDir);
       const { kid, note_key } = await session.withDatabase(async (database) => {
@@ -56,7 +56,7 @@ function addRotate(group: Command, session: Session): void {
       });
       await session.writeResult({ kid, note_key }, kid);
       session.say(
-        `${AT_NEXT_START}; start every server again, give readers the new public key, then \`signing-key retire\` the old one`,
+        `${AT_NEXT_START}; start every server again, give readers the new public key, then retire the old key with \`signing-key retire\``,
       );
     });
 }
@@ -81,6 +81,7 @@ function addRetire(group: Command, session: Session): void {
 /**
  * Retires a key. Returns whether it is the previous key of the secrets. This key can be retired again, because an earlier command may have
  * been interrupted before it deleted the file of the key.
+ * @throws RuleViolationError if the key is unknown, in use or retired already, or if no server has started with its successor.
  */
 async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string): Promise<boolean> {
   if (signer.keys[0]!.keyid === kid)
@@ -111,6 +112,7 @@ const BY_ENVIRONMENT =
 
 const ROTATE_NOTE = `
 With DATABASE_URL or COUNTERSIGN_SIGNING_KEY the key comes from the environment: set the current one as COUNTERSIGN_SIGNING_KEY_PREVIOUS
-and a new one as COUNTERSIGN_SIGNING_KEY (or their _FILE) on every server, restart them, and \`signing-key retire\` the old one.
-A running server uses a new key after its next start. While two keys are live, checkpoints and attestations have both signatures.
+and a new one as COUNTERSIGN_SIGNING_KEY (or their _FILE) on every server, restart the servers, and retire the old key with
+\`signing-key retire\`. A running server uses a new key after its next start. While two keys are live, checkpoints and attestations have
+both signatures.
 `;

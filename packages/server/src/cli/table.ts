@@ -7,7 +7,7 @@ export const oneLine = (text: string): string =>
       return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
     });
 
-/** One line, cut to a number of characters. */
+/** The same, cut to at most `max` code points. */
 export function shortLine(text: string, max: number): string {
   const characters = [...oneLine(text.slice(0, 4 * max))];
   return characters.length <= max ? characters.join('') : characters.slice(0, max - 1).join('') + '…';
@@ -24,6 +24,6 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return lines.map((cells) => cells.map(padded).join('  ').trimEnd()).join('\n');
 }
 
-/** A time in tables: to the second, UTC. */
+/** A time as tables show it: in UTC, cut to seconds. */
 export const shownTime = (instant: string | null): string | null =>
   instant === null ? null : instant.replace('T', ' ').replace(/\.\d+Z$/, 'Z');

@@ -13,7 +13,7 @@ export function addTrust(program: Command, session: Session): void {
   group
     .command('show')
     .description(
-      "Print the workspace's trust file: its id and the instance's public keys. It holds no secret; keep it in the repository that deploys.",
+      "Print the workspace's trust file: its ID and the instance's public keys. It contains no secret; keep it in the repository of the gate.",
     )
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)

@@ -10,7 +10,7 @@ import { sha256, verifyEd25519 } from '../crypto/digests.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { InvalidInputError } from '../workspace/wrong-input.ts';
 
-/** The options with kept checkpoints, heads and keys. */
+/** The values of --checkpoint, --head and --key. */
 export interface VerificationOptions {
   checkpoint?: string[];
   head?: string[];
@@ -23,7 +23,7 @@ const FILE_BYTES_MAX = 1024 * 1024;
 /** Collects a repeatable option. */
 export const repeatable = (value: string, before: string[] = []): string[] => [...before, value];
 
-/** The keys of --key: verifier keys, or files with verifier keys, a JWKS or a trust file. Undefined if none is given. */
+/** The keys of --key: verifier keys, or files with verifier keys, a JWKS or a trust file. Undefined without --key. */
 export function keysGiven({ key: given = [] }: VerificationOptions): NoteKey[] | undefined {
   return given.length === 0 ? undefined : given.flatMap(keysOf);
 }
@@ -38,7 +38,7 @@ function keysOf(given: string): NoteKey[] {
   const keys = trustedKeys(text, sha256);
   if (keys === undefined)
     throw new InvalidInputError(
-      `${JSON.stringify(given)} contains neither verifier keys, one a line, nor a JWKS with note_key members`,
+      `${JSON.stringify(given)} contains neither verifier keys, one per line, nor a JWKS with note_key members`,
     );
   const fault = text.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
   if (fault !== undefined) throw new InvalidInputError(`${JSON.stringify(given)} contradicts itself: ${fault}`);
@@ -47,14 +47,17 @@ function keysOf(given: string): NoteKey[] {
 
 const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };
 
-/** The heads of --checkpoint and --head for a log; or the first checkpoint that is not valid. */
+/**
+ * The heads of --checkpoint and --head for a log, or the fault of the first checkpoint that is not valid.
+ * @throws InvalidInputError if a checkpoint or head is malformed or of another log, or if --key is missing.
+ */
 export function keptHeads(
   { checkpoint = [], head = [] }: VerificationOptions,
   keys: readonly NoteKey[] | undefined,
   log: TreeLog,
 ): { heads: KeptHead[] } | { contradiction: Contradiction } {
   if (checkpoint.length > 0 && keys === undefined)
-    throw new InvalidInputError('--checkpoint needs --key: the public key that you kept says whose checkpoint it is');
+    throw new InvalidInputError('--checkpoint needs --key: the public key that you kept shows who signed the checkpoint');
   const heads = head.map((text) => headGiven(text, log));
   for (const path of checkpoint) {
     const note = readSmall(path, 'a file that can be read');

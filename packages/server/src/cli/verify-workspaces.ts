@@ -10,6 +10,7 @@ import { isValid, sentenceOf } from './ledger-verify.ts';
 /** The result of verifying every log of a backup. */
 export interface VerificationSummary {
   logs: number;
+  /** The number of verified rows in these logs. */
   rows: number;
   /** One line for each log that is not valid. */
   faults: string[];
@@ -44,5 +45,5 @@ export async function verifyWorkspaces(
   return found;
 }
 
-/** No log has this root, so a root that is not base64 never passes. */
+/** No log has this root. It replaces a root in the manifest that is not base64, so that the verification fails. */
 const NO_ROOT = new Uint8Array(32);

@@ -6,7 +6,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Parses the text of a variable; undefined if it is not set.
+ * Parses the text of a variable. The text is undefined if the variable is not set and has no default.
  * @throws ExitError that names the variable.
  */
 export type Reader<T> = (text: string | undefined, name: string) => T;
@@ -14,11 +14,11 @@ export type Reader<T> = (text: string | undefined, name: string) => T;
 /** The error for a variable: its name, and what is wrong or what to do. */
 export const wrong = (name: string, what: string): ExitError => new ExitError('bad_configuration', `${name} ${what}`);
 
-/** Treats a blank variable as not set. */
+/** The trimmed value of a variable; undefined if it is blank. */
 export const blankIsUnset = (given: string | undefined): string | undefined =>
   given === undefined || given.trim() === '' ? undefined : given.trim();
 
-/** A secret given by value, or by the file that `<NAME>_FILE` names. */
+/** A secret given by value, or by the file that `<NAME>_FILE` names; undefined if neither is set. Throws if both are set. */
 export function valueOrFile(environment: Environment, name: string): string | undefined {
   const value = blankIsUnset(environment[name]);
   const path = blankIsUnset(environment[`${name}_FILE`]);
@@ -31,7 +31,7 @@ export function text(given: string | undefined): string | undefined {
   return given;
 }
 
-/** A whole number within bounds. */
+/** A whole number within inclusive bounds. */
 export function whole(minimum: number, maximum: number) {
   return (given: string | undefined, name: string): number => {
     const number = Number(given);
@@ -70,7 +70,7 @@ export function origin(given: string | undefined, name: string): string {
   return url.origin;
 }
 
-/** Names of hosts, separated by commas. */
+/** Host names or bracketed IPv6 addresses, separated by commas. */
 export function hostNames(given: string | undefined, name: string): string[] {
   const names = (given ?? '').split(',').map((each) => each.trim());
   const wrongName = names.find((each) => !/^(?:[\w.-]*|\[[0-9a-f:.]+\])$/i.test(each));
@@ -91,12 +91,12 @@ export function bearerToken(given: string | undefined, name: string): string {
 
 /** A URL of PostgreSQL. */
 export function databaseUrl(given: string | undefined, name: string): string | undefined {
-  // The value is not repeated in the message: it may hold a password.
+  // The value is not repeated in the message: it may contain a password.
   if (given !== undefined && !/^postgres(ql)?:\/\/./.test(given)) throw wrong(name, 'must be a URL that begins with postgres://');
   return given;
 }
 
-/** The content of a file. */
+/** The content of a file; undefined without a path. */
 export function file(path: string | undefined, name: string): string | undefined {
   if (path === undefined) return undefined;
   try {
@@ -117,7 +117,7 @@ export function checkedTls(cert: string, key: string): { cert: string; key: stri
   }
 }
 
-/** A passphrase that is long enough to resist guessing. */
+/** A passphrase of at least 12 code points, so that it resists guessing. The value is not repeated in the message. */
 export function passphrase(given: string | undefined, name: string): string {
   if (given === undefined || [...given].length < 12) throw wrong(name, 'must have at least 12 characters');
   return given;

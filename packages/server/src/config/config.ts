@@ -13,7 +13,7 @@ export interface Config {
   databaseConnections: number;
   /** Whether records are written directly to the nodes of Citus. */
   directWrites: boolean;
-  /** Maximum size of decompressed bodies by kind of operation. */
+  /** Maximum bytes of a decompressed body: of traces and telemetry (report), and of other operations (record). */
   reportBytesMax: number;
   recordBytesMax: number;
   /** Maximum bytes of records that wait for a commit. */
@@ -42,12 +42,12 @@ export interface Config {
   publicUrl: string | undefined;
   /** Additional allowed host names. */
   allowedHosts: string[];
-  /** Undefined if not given; the embedded database then creates its own. */
+  /** Undefined if not given. With the embedded database, the server then uses the files in its data folder. */
   masterSecret: string | undefined;
   signingKey: string | undefined;
   /** The previous signing key during a rotation. Both keys sign. */
   previousSigningKey: string | undefined;
-  /** Minimum time between two checkpoints of a log; undefined to create checkpoints only on request. */
+  /** Minimum seconds between two periodic checkpoints of a log; undefined to create checkpoints only on request. */
   checkpointSeconds: number | undefined;
   /** Folder for copies of all checkpoints. */
   checkpointDir: string | undefined;
@@ -61,7 +61,7 @@ export interface Config {
   unknownVariables: string[];
 }
 
-/** Reads and validates the environment. Throws an ExitError that names the variable. */
+/** Reads and validates the environment. @throws ExitError `bad_configuration` that names the variable. */
 export function readConfig(environment: Environment = process.env): Config {
   const get = <T>(variable: Variable<T>): T =>
     variable.read(blankIsUnset(environment[variable.name]) ?? variable.default, variable.name);
@@ -120,8 +120,9 @@ export function readConfig(environment: Environment = process.env): Config {
 }
 
 /**
- * The maximum of connections for writing to the embedded database. It accepts 57 connections of roles that are no superuser
- * (packages/embedded-database/src/postgres-settings.ts). The server opens up to thirteen others, and the rest is for commands.
+ * The maximum number of connections for writing to the embedded database. The database accepts 57 connections of roles that are not
+ * superusers: 60, less the 3 that PostgreSQL reserves (packages/embedded-database/src/postgres-settings.ts). The server opens up to
+ * thirteen others, and the rest is for commands.
  */
 const EMBEDDED_CONNECTIONS_MAX = 32;
 

@@ -7,7 +7,7 @@ const WILDCARDS: ReadonlySet<string> = new Set(['0.0.0.0', '::', '[::]']);
 /** The origin of links to the portal, without a trailing slash. */
 export interface PublicAddress {
   origin: string;
-  /** Why others may be unable to open it, with the remedy; undefined if it is configured or is the address of the listener. */
+  /** Why others may be unable to open the origin, with the remedy; undefined if it is configured or is the address of the listener. */
   caution: string | undefined;
 }
 
@@ -23,14 +23,17 @@ export function publicAddress(config: AddressConfig, port = config.port): Public
   return { origin: ownAddress(config, port), caution: isKnown ? undefined : caution };
 }
 
-/** The address of the server on this machine. With TLS it is `localhost`, because certificates rarely name a loopback address. */
+/**
+ * The address of the server on this machine. In place of a wildcard it has a loopback address, or `localhost` with TLS, because
+ * certificates rarely name a loopback address.
+ */
 export function ownAddress({ host, tls }: AddressConfig, port: number): string {
   const loopback = tls === undefined ? '127.0.0.1' : 'localhost';
   const name = WILDCARDS.has(host) ? loopback : host.includes(':') ? `[${host}]` : host;
   return `${tls === undefined ? 'http' : 'https'}://${name}:${port}`;
 }
 
-/** Host names that requests may be addressed to; empty for any. */
+/** The configured host names for requests (http/request-host.ts); empty if any host is allowed. */
 export const allowedHosts = ({ publicUrl, allowedHosts: others }: Pick<Config, 'publicUrl' | 'allowedHosts'>): string[] => [
   ...(publicUrl === undefined ? [] : [new URL(publicUrl).hostname]),
   ...others,
@@ -38,7 +41,7 @@ export const allowedHosts = ({ publicUrl, allowedHosts: others }: Pick<Config, '
 
 /**
  * Whether other machines can reach the server: by its address, through a proxy, or by a public host name. A listener on loopback that has a
- * public host name is taken to be behind a proxy, even if that is not configured.
+ * public host name counts as behind a proxy, even if that is not configured.
  */
 export const isPublic = (config: Pick<Config, 'host' | 'behindProxy' | 'publicUrl' | 'allowedHosts'>): boolean =>
   config.behindProxy || [config.host, ...allowedHosts(config)].some((name) => !isLoopback(name.replace(/^\[(.*)\]$/, '$1')));

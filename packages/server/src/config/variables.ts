@@ -161,7 +161,7 @@ export const VARIABLES = {
   publicUrl: variable(
     'COUNTERSIGN_PUBLIC_URL',
     undefined,
-    'Public URL of the portal: https://host without a path. Used in one-time links and as the allowed origin of pages. Requests to other hosts are rejected.',
+    'Public URL of the portal: https://host without a path. Used in one-time links and as the allowed origin of pages. Requests to other host names are rejected, except loopback and COUNTERSIGN_ALLOWED_HOSTS.',
     optionally(origin),
   ),
   allowedHosts: variable(
@@ -191,7 +191,7 @@ export const VARIABLES = {
   checkpointSeconds: variable(
     'COUNTERSIGN_CHECKPOINT_SECONDS',
     '60',
-    'Minimum time between two checkpoints of a log with new rows. 0 creates checkpoints only on request.',
+    'Minimum seconds between two periodic checkpoints of a log with new rows. 0 creates checkpoints only on request.',
     whole(0, 86_400),
   ),
   checkpointDir: variable(

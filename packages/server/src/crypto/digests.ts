@@ -33,7 +33,7 @@ export const sha256 = (bytes: Uint8Array): Uint8Array => Buffer.from(hash('sha25
 /** The prefix that makes a raw Ed25519 public key a SubjectPublicKeyInfo (RFC 8410). */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** The fingerprint by which an installation recognizes its first signing key: SHA-256 of the SubjectPublicKeyInfo, in hex. */
+/** The fingerprint by which an instance recognizes its first signing key: SHA-256 of the SubjectPublicKeyInfo, in hex. */
 export const publicKeyFingerprint = (publicKey: Uint8Array): string =>
   hash('sha256', Buffer.concat([SPKI_PREFIX, publicKey]), 'hex');
 

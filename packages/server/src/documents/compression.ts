@@ -3,10 +3,10 @@ import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
 
 /** As fast as Zstandard at level 3. The result is larger, but every supported Node.js has Brotli (docs/decisions/0055). */
 const QUALITY = 1;
-/** A window of 1 MiB is larger than SEGMENT_BYTES_MAX (segment-layout.ts). The window of the decoder is no larger. */
+/** A window of 1 MiB. It is larger than SEGMENT_BYTES_MAX (segment-layout.ts), and it limits the memory of the decoder. */
 const WINDOW_BITS = 20;
 
-/** The smallest chunk of output. Each further chunk takes another turn of Node's thread pool. */
+/** The smallest chunk of output, in bytes. Each further chunk needs another turn of Node's thread pool. */
 const CHUNK_BYTES_MIN = 16 * 1024;
 
 /** Compresses bytes on a thread of Node's pool. */

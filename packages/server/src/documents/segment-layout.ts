@@ -1,4 +1,4 @@
-/** A segment has documents of up to this many bytes in total, because reading one decompresses all. A longer one has its own segment. */
+/** The documents of a segment have at most this many bytes, because reading one decompresses all. A longer document has its own segment. */
 export const SEGMENT_BYTES_MAX = 512 * 1024;
 
 /** The place of a document in the segments of its batch. */

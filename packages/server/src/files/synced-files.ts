@@ -1,10 +1,10 @@
 import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { link, open, rename } from 'node:fs/promises';
 
-/** Everybody may read and write, except as the process's umask forbids. */
+/** Read and write permission for everybody, which the process's umask restricts. */
 const DEFAULT_MODE = 0o666;
 
-/** Writes a new file and syncs its content to disk. `syncFolder` then syncs its name. */
+/** Writes a new file and syncs its content to disk. The caller syncs its name with `syncFolder`. Rejects if the file exists. */
 export async function writeSynced(path: string, content: string | Uint8Array, mode = DEFAULT_MODE): Promise<void> {
   const file = await open(path, 'wx', mode);
   try {
@@ -26,8 +26,9 @@ export async function syncFolder(path: string): Promise<void> {
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
- * Names a complete file `path`, unless a file has this name: then it returns false. On a file system without hard links, the file is
- * renamed, which may overwrite one that another process has just created. The caller removes the temporary file if it is left.
+ * Gives a complete file the name `path`. Returns false if a file with this name exists. On a file system without hard links, the file is
+ * renamed, which may overwrite one that another process has just created. In all other cases the temporary file remains, and the caller
+ * removes it.
  */
 export async function nameFile(temporary: string, path: string): Promise<boolean> {
   try {
@@ -42,7 +43,7 @@ export async function nameFile(temporary: string, path: string): Promise<boolean
   }
 }
 
-/** The same as `writeSynced`, but synchronous: secrets are written while a server starts, before it serves requests. */
+/** The same as `writeSynced`, but synchronous. It writes secrets while a server or a command starts. */
 export function writeSyncedNow(path: string, content: string, mode: number): void {
   writeFileSync(path, content, { mode, flag: 'wx' });
   syncNow(path);
