@@ -8,12 +8,13 @@ import { endSetUp } from './one-time-links.ts';
 import { hashPassword } from './password-hash.ts';
 import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.ts';
 
-/** A person who wants to join: known by their password, or new. */
+/** A person who wants to join: one who has proved the password of an account, or a newcomer without an account. */
 export type Claimant = { id: string } & ({ known: Account } | { newcomer: Pick<Account, 'id' | 'email' | 'name' | 'password'> });
 
 /**
- * Identifies the person at an address. An existing account requires its password, so that the maker of the link cannot take it over.
- * Otherwise an account is created with the given name and password.
+ * Identifies the person at an address. An existing account requires its password, so that the creator of the link cannot take it over.
+ * Otherwise the person is a newcomer with the given name and password, for whom `claimAccount` creates an account.
+ * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`, or `validation_failed` for a newcomer without a name.
  */
 export async function claimantOf(pool: Pool, claim: Claim & { name: string | undefined }, caller: Caller): Promise<Claimant> {
   const email = comparedEmail(claim.email);
@@ -26,7 +27,10 @@ export async function claimantOf(pool: Pool, claim: Claim & { name: string | und
   return { id: newcomer.id, newcomer };
 }
 
-/** Creates or locks the claimant's account in the transaction in which they join. */
+/**
+ * Creates or locks the claimant's account, in the transaction in which they join.
+ * @throws ApiError `sign_in_failed` if the password was changed, or the address was registered, since `claimantOf`.
+ */
 export async function claimAccount(tx: Statements, claimant: Claimant): Promise<void> {
   if ('known' in claimant) {
     const account = await lockAccount(tx, claimant.id);

@@ -17,7 +17,7 @@ import { replacePassword } from './passwords.ts';
 import { newSession } from './sessions.ts';
 import type { Caller } from './sign-in.ts';
 
-/** A new session: its token for the cookie, and the workspace to open. */
+/** A new session: its token for the cookie, and the workspace to open; null if the link names none. */
 export interface StartedSession {
   token: string;
   workspaceId: string | null;
@@ -30,7 +30,10 @@ export interface LinkInput {
   password: string;
 }
 
-/** Creates the first admin: of a new workspace if the link is for the instance, otherwise of the link's workspace. */
+/**
+ * Makes a person an admin and starts their session: in a new workspace if the link is for the instance, otherwise in the link's workspace.
+ * @throws ApiError `link_not_valid`, or those of `claimantOf` and `claimAccount`.
+ */
 export async function setUp(
   pool: Pool,
   input: LinkInput & { email: string; workspaceName?: string | undefined },
@@ -52,7 +55,7 @@ export async function setUp(
     : inTenantTransaction(pool, link.workspaceId, (tx) => actIn(tx, by, join));
 }
 
-/** Joins the workspace of an invitation, in its role. */
+/** Joins the workspace of an invitation with the role of the invitation. Throws like `setUp`. */
 export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Caller): Promise<StartedSession> {
   const link = await requireLink(pool, input.token, 'invitation');
   const { email, role, workspaceId } = link;
@@ -85,6 +88,7 @@ async function startMembership(
 /**
  * Makes an account a member. The account is new, or locked by `claimAccount` or by the foreign key of the membership. Pending links that
  * reset the person's password or sign them in become invalid, because their creator must not gain access to this workspace.
+ * @throws RuleViolationError if the account is a member already.
  */
 export async function makeMember(
   { tx, record }: Pick<Act, 'record'> & { tx: Transaction },
@@ -99,7 +103,7 @@ export async function makeMember(
   await voidLinksOf(tx, personId);
 }
 
-/** Sets a new password by a link. All sessions of the person end, and a new one starts. */
+/** Sets a new password by a link. All sessions of the person end, and a new one starts. @throws ApiError `link_not_valid`, `unavailable` */
 export async function resetPassword(pool: Pool, { token, password }: LinkInput, caller: Caller): Promise<StartedSession> {
   const link = await requireLink(pool, token, 'password_reset');
   const hash = await hashPassword(password);
@@ -111,7 +115,7 @@ export async function resetPassword(pool: Pool, { token, password }: LinkInput, 
   });
 }
 
-/** Signs in by a link. */
+/** Signs in by a link. @throws ApiError `link_not_valid` */
 export async function signInByLink(pool: Pool, token: string, caller: Caller): Promise<StartedSession> {
   const link = await requireLink(pool, token, 'sign_in');
   const personId = link.personId!;

@@ -11,7 +11,7 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { comparedEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
-/** Invites a person by a link. An earlier invitation for the same address becomes invalid. */
+/** Invites a person by a link. An earlier invitation for the same address becomes invalid. @throws RuleViolationError for a member. */
 export async function inviteMember(
   pool: Pool,
   tenantId: string,
@@ -40,7 +40,7 @@ export const withdraw = (pool: Pool, tenantId: string, invitationId: string, by:
     return true;
   });
 
-/** Changes a member's role; false if there is no such member. Nothing is recorded if it is unchanged. */
+/** Changes a member's role; false if there is no such member. Nothing is recorded if the role is unchanged. */
 export const changeRole = (pool: Pool, tenantId: string, personId: string, to: Role, by: Actor): Promise<boolean> =>
   governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const from = await findRole(tx, personId);
@@ -57,7 +57,7 @@ export const changeRole = (pool: Pool, tenantId: string, personId: string, to: R
 export const removeMember = (pool: Pool, tenantId: string, personId: string, by: Actor): Promise<boolean> =>
   governanceAct(pool, tenantId, by, (act) => endMembership(act, personId));
 
-/** Leaves the workspace, in any role. */
+/** Removes a member at their own request, whatever their role; false if there is no such member. */
 export const leave = (pool: Pool, tenantId: string, personId: string): Promise<boolean> =>
   inTenantTransaction(pool, tenantId, (tx) => actIn(tx, personName(personId), (act) => endMembership(act, personId)));
 
@@ -72,10 +72,10 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
   return true;
 }
 
-/** Requires another admin, and ends this admin's links, so that no invitation brings them back. */
+/** Requires another admin, and ends this admin's links, so that the person cannot return by an invitation of their own. */
 async function endAdminRights(tx: Transaction, personId: string): Promise<void> {
   if ((await countAdmins(tx)) === 1)
     throw new RuleViolationError('the last admin of a workspace must stay admin; make another member admin first');
-  await lockAccount(tx, personId); // A concurrent reset link of another workspace waits for this lock, or ends below.
+  await lockAccount(tx, personId); // A concurrent reset link of another workspace waits for this lock, or is ended below.
   await voidLinksMadeBy(tx, personName(personId));
 }

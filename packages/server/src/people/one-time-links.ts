@@ -18,7 +18,7 @@ import { hashOfToken, newToken } from './secret-token.ts';
 
 const HOUR_SECONDS = 60 * 60;
 
-/** The lifetimes of links in seconds. Links that are sent live longer than those that a person requests now. */
+/** The lifetimes of links in seconds. Set-up links and invitations live longer, because their recipients may not expect them. */
 const LIFE_SECONDS: Record<LinkPurpose, number> = {
   set_up: 72 * HOUR_SECONDS,
   invitation: 72 * HOUR_SECONDS,
@@ -29,12 +29,12 @@ const LIFE_SECONDS: Record<LinkPurpose, number> = {
 /** A new link, which is shown only once. */
 export interface IssuedLink {
   id: string;
-  /** Path and fragment, after the address of the portal. */
+  /** Path and fragment of the link, to be appended to the address of the portal. */
   path: string;
   expiresAt: string;
 }
 
-/** Creates a link. Its token is in the fragment, which browsers do not send to servers, in a Referer or into logs. */
+/** Creates a link. Its token is in the fragment. Browsers send a fragment neither to the server nor in a Referer, so it is in no log. */
 export async function issueLink(
   tx: Statements,
   made: Pick<LinkGrant, 'purpose'> & Partial<LinkGrant>,
@@ -58,8 +58,8 @@ export const workspaceSetUpLink = (pool: Pool, workspaceId: string): Promise<Iss
   inTenantTransaction(pool, workspaceId, (tx) => issueLink(tx, { purpose: 'set_up', workspaceId, role: 'admin' }, 'operator'));
 
 /**
- * Ends the set-up links of the instance, in the transaction that creates a password. It takes a lock, because two links that are used at
- * once would wait for each other's row.
+ * Ends the set-up links of the instance, in the transaction that creates a password. It takes a lock, because the uses of two links
+ * at once would wait for each other's row.
  */
 export async function endSetUp(tx: Statements): Promise<void> {
   await Promise.all([lockSetUp(tx), voidSetUpLinks(tx)]);
@@ -67,7 +67,7 @@ export async function endSetUp(tx: Statements): Promise<void> {
 
 /** A valid link. */
 export interface UsableLink extends LiveLink {
-  /** Uses the link in the transaction of its purpose. @throws ApiError `link_not_valid` if it has been used since. */
+  /** Uses the link in the transaction of its purpose. @throws ApiError `link_not_valid` if it has been used, withdrawn or expired since. */
   use(tx: Statements): Promise<void>;
 }
 

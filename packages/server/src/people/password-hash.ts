@@ -16,14 +16,14 @@ interface PasswordHash extends Argon2Cost {
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** The number of concurrent hashes: half of Node's threads for such work, and 19 MiB each. */
+/** The number of concurrent hashes: half of the four threads that Node has for such work by default. Each needs 19 MiB. */
 const AT_ONCE = 2;
 /** The largest number of queued hashes, a second or two of work. Beyond it: 503. */
 const WAITING_MAX = 64;
 const slots = new Slots(AT_ONCE);
 let pending = 0;
 
-/** Limits concurrent hashes, so that a flood of sign-ins fills a queue and not the machine's memory and threads. */
+/** Limits concurrent hashes, so that very many sign-ins fill a queue and not the machine's memory and threads. */
 async function withSlot(work: () => Promise<Buffer>): Promise<Buffer> {
   if (pending >= AT_ONCE + WAITING_MAX) throw unavailable('too many passwords are being checked');
   pending += 1;
@@ -36,7 +36,7 @@ async function withSlot(work: () => Promise<Buffer>): Promise<Buffer> {
   }
 }
 
-/** Hashes a password with a new salt. Returns the PHC string: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. */
+/** Hashes a password with a new salt. Returns a PHC string: `$argon2id$v=19$m=…,t=…,p=…$salt$hash`. Throws like `isPassword`. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   return phcString({ ...COST, salt, tag: await withSlot(() => argon2id(bytesOf(password), salt, TAG_BYTES, COST)) });
@@ -45,6 +45,7 @@ export async function hashPassword(password: string): Promise<string> {
 /**
  * Whether a password matches a hash. Without a hash (no account, or no password) a fixed hash that matches no password is used, so that the
  * time reveals nothing.
+ * @throws ApiError `unavailable` if too many hashes are queued.
  */
 export async function isPassword(password: string, hash: string | null): Promise<boolean> {
   const { salt, tag, ...cost } = hash === null ? HASH_WITHOUT_ACCOUNT : read(hash);

@@ -10,7 +10,7 @@ import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.
 
 /**
  * Changes the password of a person who proves the current one. All sessions end; returns the token of the new one.
- * @throws ApiError `sign_in_failed`, `rate_limited`
+ * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`
  */
 export async function changePassword(pool: Pool, claim: Claim, to: string, caller: Caller): Promise<string> {
   const { id, passwordChangedAt } = await provenAccount(pool, claim, caller);

@@ -6,7 +6,8 @@ const JOINER = /(?<=\S)[\u200c\u200d](?=\S)/gu;
 const RESERVED = /^(operator|system|promotion[ -]gate|a former member)$|^key |^(user|key|system):|\(you\)/i;
 
 /**
- * Whether a text is a valid name of a person: visible, without surrounding blanks, and not the name of the operator, a key or the system.
+ * Whether a text is a valid name of a person: with a letter, digit or symbol, without invisible characters and surrounding blanks, and not
+ * the name of another actor.
  * Names need not be unique; pages distinguish people.
  */
 export function isPersonName(text: string): boolean {

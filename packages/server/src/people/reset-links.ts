@@ -8,13 +8,14 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { comparedEmail } from './email-address.ts';
 import { type IssuedLink, issueLink } from './one-time-links.ts';
 
-/** The ledger's action for a link that sets a new password. */
+/** The ledger entry about a link that sets a new password. */
 const entry = (personId: string) => ({ action: 'member.password_reset' as const, subject: personName(personId) });
 
 /**
  * Creates a link by which a member sets a new password; undefined if there is no such member. A password opens all workspaces of the
- * person, so the admin must be admin of all of them. It is never for the admin's own account, because a stolen session must not be enough
- * to take over the account.
+ * person, so the admin must be admin of all of them. The link is never for the admin's own account, because a stolen session must not be
+ * enough to take over the account.
+ * @throws RuleViolationError for the admin's own account, or if the admin is not admin of all these workspaces.
  */
 export const resetLink = (pool: Pool, tenantId: string, personId: string, by: ActingMember): Promise<IssuedLink | undefined> =>
   governanceAct(pool, tenantId, by, async ({ tx, by: madeBy, record }) => {
@@ -24,7 +25,7 @@ export const resetLink = (pool: Pool, tenantId: string, personId: string, by: Ac
       throw new RuleViolationError(
         'change your own password on the Account page; if you have lost it, ask another admin or the operator for a link',
       );
-    // A concurrent change waits for these locks and then ends this link: the person joins a workspace, or the admin loses the role.
+    // Two concurrent changes wait for these locks and then end this link: the person joins a workspace, or the admin loses the role.
     await lockAccounts(tx, [personId, adminId]);
     await requireAdminOfAll(tx, personId, adminId);
     const link = await issueLink(tx, { purpose: 'password_reset', workspaceId: tenantId, personId }, madeBy);
@@ -44,13 +45,14 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
 }
 
 /**
- * The same by the operator, for any account. A removed person who has lost the password could otherwise never accept an invitation again.
- * The ledger of each workspace of the person records it before there is a link.
+ * Creates such a link for the operator, for any account. A removed person who has lost the password could otherwise never accept an
+ * invitation again. The ledger of each workspace of the person records the link before it exists.
+ * @throws RuleViolationError if there is no account with this address.
  */
 export async function resetLinkByOperator(pool: Pool, email: string): Promise<IssuedLink> {
   const account = await findAccount(pool, comparedEmail(email));
   if (account === undefined)
-    throw new RuleViolationError('there is no account with this e-mail address; `members list` shows those of a workspace');
+    throw new RuleViolationError('there is no account with this e-mail address; `members list` shows the members of a workspace');
   for (const { workspaceId } of await inPersonTransaction(pool, account.id, membershipsOf))
     await governanceAct(pool, workspaceId, 'operator', async ({ record }) => record(entry(account.id)));
   return inPersonTransaction(pool, account.id, (tx) =>

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** The random bytes of a session's or a link's token: 256 bits. */
+/** The number of random bytes in the token of a session or a link: 256 bits. */
 const TOKEN_BYTES = 32;
 
 const FORM = /^[A-Za-z0-9_-]{43}$/;
@@ -11,7 +11,7 @@ export function newToken(): { token: string; tokenSha256: Buffer } {
   return { token, tokenSha256: sha256Of(token) };
 }
 
-/** The hash by which a token is looked up; undefined for a malformed one. A search by hash reveals nothing by its time. */
+/** The hash by which a token is looked up; undefined for a malformed token. The time of a search by hash reveals nothing about the token. */
 export const hashOfToken = (token: string): Buffer | undefined => (FORM.test(token) ? sha256Of(token) : undefined);
 
 /** SHA-256 is sufficient, because 256 random bits cannot be guessed, unlike a password. */

@@ -5,7 +5,7 @@ import { newToken } from './secret-token.ts';
 /** The lifetime of a session, with or without activity: 12 hours. */
 export const SESSION_SECONDS = 12 * 60 * 60;
 
-/** The longest stored browser name, in characters. */
+/** The largest stored part of a User-Agent header, in UTF-16 units. */
 const USER_AGENT_LENGTH_MAX = 300;
 
 /** A new session: its token for the cookie, its row for the database. */

@@ -9,7 +9,7 @@ import { countSignInAttempt } from './sign-in-limit.ts';
 
 /** The origin of a request. */
 export interface Caller {
-  /** The client's address as far as it is known; behind a proxy that of X-Forwarded-For. */
+  /** The address of the client; behind a proxy, the last one in X-Forwarded-For. */
   address: string;
   userAgent: string | null;
 }
@@ -25,7 +25,7 @@ export const signInFailed = (): ApiError => new ApiError('sign_in_failed');
 
 /**
  * The account of a valid claim. An unknown account takes the same time and throws the same error as a wrong password.
- * @throws ApiError `sign_in_failed`, `rate_limited`
+ * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`
  */
 export async function provenAccount(pool: Pool, { email, password }: Claim, { address }: Caller): Promise<Account> {
   const compared = comparedEmail(email);
@@ -38,11 +38,11 @@ export async function provenAccount(pool: Pool, { email, password }: Claim, { ad
   return account;
 }
 
-/** Starts a session by e-mail address and password. Returns its token. */
+/** Starts a session by e-mail address and password. Returns its token. Throws like `provenAccount`. */
 export async function signIn(pool: Pool, claim: Claim, caller: Caller): Promise<string> {
   const account = await provenAccount(pool, claim, caller);
   const { token, row } = newSession(account.id, caller.userAgent);
-  // False if the password was changed while the old one was being checked.
+  // False if the password was changed during its check.
   const isStarted = await insertSessionByPassword(pool, row, account.passwordChangedAt);
   if (!isStarted) throw signInFailed();
   return token;
