@@ -124,7 +124,7 @@ test('an action is rejected after a sign-in of another person in the same browse
   // This sign-in does not notify the open page, unlike a sign-in in another tab.
   await page.context().addCookies([{ name: name!, value: value!, url: workspace.server.url }]);
   await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByText('ada has signed in in this browser since this page was opened').waitFor();
+  await page.getByText('ada has signed in with this browser since this page was opened').waitFor();
   expect(await entriesOf(workspace, 'approval.approved')).toBe(0);
   await page.getByText('ada@example.com').waitFor();
 

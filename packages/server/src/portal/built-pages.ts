@@ -13,7 +13,7 @@ export interface BuiltFile {
   contentType: string;
   etag: string;
   plain: Buffer;
-  /** Compressed by the build if that makes it smaller. */
+  /** The compressed forms. The build makes a form only if it is smaller than the plain file. */
   br: Buffer | undefined;
   gzip: Buffer | undefined;
 }
@@ -32,8 +32,8 @@ const CONTENT_TYPES: Record<string, string> = {
 };
 
 /**
- * The built files by their paths, read once: a few megabytes. So no path of a request is ever looked up on disk, and a running server keeps
- * a consistent set while the pages are rebuilt. Empty if the pages are not built.
+ * The built files by their paths: a few megabytes, which are read once. So no path of a request is ever looked up on disk, and a running
+ * server has a consistent set while the pages are rebuilt. Empty if the pages are not built.
  */
 export function readBuiltPages(folder: string): ReadonlyMap<string, BuiltFile> {
   const files = new Map<string, BuiltFile>();

@@ -23,7 +23,7 @@ function changeOf(what: Change['what'], before: string | number | null, now: str
   return { what, before: before === null ? null : String(before), now: now === null ? null : String(now), difference };
 }
 
-/** The models, sorted by name and not by use, so that only other models count as a change. Null if the runs name no model. */
+/** The models, sorted by name, so that another order of use does not count as a change. Null if the runs name no model. */
 const modelsOf = ({ models }: ComparedFacts): string | null =>
   models.length === 0
     ? null

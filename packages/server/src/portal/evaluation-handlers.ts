@@ -52,7 +52,7 @@ export const evaluationHandlers = handlers({
     }),
 });
 
-/** The details of an evaluation that the public endpoint does not accept. `evaluated_at` is as the database parsed it. */
+/** The details that only a detailed evaluation can have. The database has parsed `evaluated_at`. */
 export function detailsOf({
   document,
   evaluated_at,
@@ -74,7 +74,7 @@ export function detailsOf({
   };
 }
 
-/** The notes of an evaluation's sender. */
+/** The notes that the sender of an evaluation added; null if there are none. */
 export const notesOf = ({ document }: Pick<StoredEvaluation, 'document'>): string | null =>
   (JSON.parse(document) as { notes?: string | null }).notes ?? null;
 

@@ -14,7 +14,7 @@ export interface SignedInPerson {
   session: { id: string; expiresAt: string };
 }
 
-/** The requester that the rule of a route guarantees: anyone, a person, or a member with at least the role of the rule. */
+/** The facts about the requester that the access rule of a route guarantees: none, a person, or a member with at least the rule's role. */
 export type RequesterOf<A extends Access> = A extends 'anyone'
   ? object
   : A extends Role
@@ -58,7 +58,10 @@ export class Reply<Body> {
   }
 }
 
-/** Handles a route: returns JSON of its schema or a Reply. Throws an ApiError, a RuleViolationError (409) or an InvalidInputError (422). */
+/**
+ * Handles a route: returns JSON of its schema, or a Reply. May throw an ApiError, a NotFoundError (404), a RuleViolationError (409) or an
+ * InvalidInputError (422).
+ */
 export type Handler<N extends RouteName> = (
   request: HandlerRequest<RouteOf<N>>,
 ) => Promise<ResponseOf<RouteOf<N>> | Reply<ResponseOf<RouteOf<N>>>>;

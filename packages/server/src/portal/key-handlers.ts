@@ -69,7 +69,7 @@ async function readKey({ readPool }: PortalParts, workspace: string, prefix: str
   return key;
 }
 
-/** The scopes of an ingestion key; those of a read token are fixed. */
+/** The scopes of a new key: the given ones for an ingestion key, always `read` for a read token. Throws a 422 for other combinations. */
 function scopesOf({ kind, scopes }: NewKey): KeyToMint['scopes'] {
   const given = scopes ?? null;
   if (kind === 'live' && given === null)

@@ -2,7 +2,7 @@ import { isDateTime } from '@countersign/core/domain/instant';
 import { PAGE_ITEMS_DEFAULT } from '@countersign/core/portal/listing';
 import { validationFailed } from '../errors/api-error.ts';
 
-/** The largest number that PostgreSQL's integer holds. */
+/** The largest value of PostgreSQL's type integer. */
 const INT4_MAX = 0x7fff_ffff;
 /** The form of times in cursors (fragments.ts, `instantKey`). PostgreSQL rejects other forms and the year 0. */
 const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
@@ -16,7 +16,7 @@ const FORMS = {
   label: (part: string) => part.isWellFormed() && !/\p{Cc}/u.test(part),
 } as const;
 
-/** Writes the position of a page's end, opaque to clients. */
+/** Writes the position of a page's end in a form that clients must not interpret. */
 const writeCursor = (parts: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(parts.map(String))).toString('base64url');
 
@@ -45,10 +45,10 @@ function parsed(cursor: string): unknown {
 }
 
 /**
- * One page of a list. It reads one row more than the page has, which shows whether there is a next page.
+ * Reads one page of a list, and one more row, which shows whether there is a next page.
  * @param read returns at most `limit` rows after the cursor.
- * @param placeOf the content of the cursor after a row.
- * @param isLeftOut whether the next page begins with a row although this page is not full. Must be false for the first row.
+ * @param placeOf returns the parts of a cursor that begins after a row.
+ * @param isLeftOut whether the page ends before this row even if it is not full. Must be false for the first row.
  */
 export async function pageOf<Row>(
   { limit }: { limit?: string | undefined },

@@ -31,7 +31,7 @@ export function registerPages(
   });
 }
 
-/** A browser that opens a page accepts HTML; scripts, images and programs do not. */
+/** A browser that opens a page accepts HTML; requests of scripts, images and programs do not. The path `/` is always a page. */
 function isNavigation({ headers }: FastifyRequest, path: string): boolean {
   if (FOR_PROGRAMS.test(path)) return false;
   return path === '/' || (headers.accept ?? '').includes('text/html');

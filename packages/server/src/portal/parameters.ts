@@ -13,14 +13,17 @@ const OTHER_FORMS: Readonly<Record<string, RegExp>> = {
   key: /^dk_[0-9a-f]{12}$/,
 };
 
-/** The parameters of a path in lower case, as IDs are stored. Throws 404 for a malformed ID of a workspace. */
+/** Returns the parameters of a path in lower case, as IDs are stored. Throws 404 for a malformed ID of a workspace. */
 export function readParameters(params: Readonly<Record<string, string>>): Record<string, string> {
   const read = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.toLowerCase()]));
   if (read.workspace !== undefined && !UUID.test(read.workspace)) throw new ApiError('not_found');
   return read;
 }
 
-/** Checks the form of every parameter, by default that of an ID; otherwise 404. Runs after the access rule, so that it reveals nothing. */
+/**
+ * Throws 404 if a parameter does not have its form, by default that of an ID. It is called after the access rule was checked, so that the
+ * response reveals nothing.
+ */
 export function requireForms(params: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(params))
     if (!(OTHER_FORMS[name] ?? UUID).test(value)) throw new ApiError('not_found');

@@ -32,8 +32,8 @@ type AnyHandler = (request: any) => Promise<unknown>;
 
 /**
  * Registers the portal's API from the table of its routes. The order of the checks is the same for all: session, membership and role;
- * origin, same person and free disk space (except for GET); query and body; parameters of the path. After reading a body, session,
- * membership and role are checked again. Then the handler runs.
+ * origin, same person and free disk space (not for GET, and free space not for `usesReserve`); query and body; parameters of the path.
+ * After a body was read, session, membership and role are checked again. Then the handler runs.
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];
@@ -80,12 +80,12 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
 }
 
 /**
- * Rejects a request from a page that was opened for another person than the one who is signed in now. A request that names no person is
- * accepted.
+ * Rejects a request from a page that was opened for another person than the one who is signed in when the request arrives. A request that
+ * names no person is accepted.
  */
 function requireSamePerson({ [SIGNED_IN_AS]: shown }: IncomingHttpHeaders, { person }: Requester): void {
   if (shown === undefined || person === undefined || shown === person.id) return;
-  const message = `${person.name} has signed in in this browser since this page was opened; reload it and repeat the action`;
+  const message = `${person.name} has signed in with this browser since this page was opened; reload the page and repeat the action`;
   throw new ApiError('refused', [{ path: '', code: 'refused', message }]);
 }
 
@@ -100,8 +100,8 @@ function callerOf({ headers, ip }: FastifyRequest, { behindProxy }: PortalParts)
 }
 
 /**
- * Whose share of the response memory a response uses: the workspace's, or the person's if there is none. All callers who are not signed in
- * use one share.
+ * The account whose share of the response memory a response uses: the workspace, or the person if there is no workspace. All callers who
+ * are not signed in use one share.
  */
 function accountOf({ workspace, person }: Requester): string {
   return workspace ?? person?.id ?? 'nobody';
@@ -126,7 +126,7 @@ async function send(reply: FastifyReply, { route, response, result }: HandlerRes
   return response.stream(body as AsyncIterable<string>);
 }
 
-/** The text for this client: compressed or not. */
+/** Compresses the text and sets the headers for it, if the client accepts that. Otherwise returns the text. */
 async function compressed(reply: FastifyReply, text: string, { compressor }: PortalParts): Promise<string | Buffer> {
   void reply.header('vary', 'accept-encoding');
   const made = await compressor.compress(text, reply.request.headers['accept-encoding']);
@@ -135,7 +135,7 @@ async function compressed(reply: FastifyReply, text: string, { compressor }: Por
   return made.bytes;
 }
 
-/** A known path with an unsupported method is a 405, not a page. */
+/** Answers 405, and not a page, to a known path with an unsupported method. */
 function rejectUnsupportedMethods(app: FastifyInstance, routes: readonly PortalRoute[], { headers }: PortalParts): void {
   const methodsByPath = new Map<string, string[]>();
   for (const { path, method } of routes) methodsByPath.set(path, [...(methodsByPath.get(path) ?? []), method]);

@@ -18,7 +18,7 @@ export interface PortalParts {
   /** For lists and pages. */
   readPool: Pool;
   headers: SecurityHeaders;
-  /** Rejects new records while the disk of the database is nearly full; undefined for an external database. */
+  /** Rejects changes while the disk of the database is nearly full, except those with `usesReserve`; undefined for an external database. */
   space: FreeSpace | undefined;
   /** Reads the logs with their proofs. */
   reader: LedgerReader;

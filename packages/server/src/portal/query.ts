@@ -2,7 +2,7 @@ import { parseDateTime } from '@countersign/core/domain/instant';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
 import type { TimeRange } from '../storage/portal/id-time.ts';
 
-/** The requested record; 404 if there is none in this workspace. */
+/** Returns the requested record. Throws a 404 if it is undefined: this workspace has none. */
 export function found<T>(value: T | undefined): T {
   if (value === undefined) throw new ApiError('not_found');
   return value;
@@ -28,7 +28,7 @@ function instantOf(text: string | undefined): string | null {
   return new Date(Math.min(Math.max(ms, MS_MIN), MS_MAX)).toISOString();
 }
 
-/** A whole number of a query within limits; otherwise a 422 for its member. */
+/** The value of a whole number in a query; undefined if absent. Throws a 422 for a value outside the inclusive bounds. */
 export function wholeOf(
   member: string,
   text: string | undefined,

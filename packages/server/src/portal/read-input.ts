@@ -47,7 +47,7 @@ function validator(schema: TSchema): (value: unknown) => unknown {
   };
 }
 
-/** All callers who are not signed in share one memory allowance for bodies, as if they were one person. */
+/** The ID for the memory of bodies from callers who are not signed in. They share one allowance, as if they were one person. */
 const ANONYMOUS = 'nobody';
 
 /**

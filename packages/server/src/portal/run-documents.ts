@@ -10,7 +10,7 @@ import { type RowFinding, submissionName, UNREADABLE_DOCUMENT } from '../ledger/
 import type { SubmissionDocument } from '../storage/portal/run-details.ts';
 import type { StoredSpan } from '../storage/portal/spans.ts';
 
-/** The length of an error in a row of the tree, in code points. */
+/** The largest length of an error in a row of the tree, in code points. */
 const ERROR_SHOWN = 2000;
 
 /** The members that a payload has, in addition to members that the contract does not name. The page shows all other members elsewhere. */
@@ -42,7 +42,7 @@ export const eventIn = (document: string, ordinal: number): TelemetryEvent =>
   telemetryEvents(JSON.parse(document) as Telemetry)[ordinal]!;
 
 /** The rows of a trace that differ from its log: those that the last comparison found, and documents that cannot be read now. */
-export function differingRows(
+export function differingRowsOfTrace(
   trace: string,
   documents: readonly SubmissionDocument[],
   found: readonly RowFinding[],
@@ -74,7 +74,7 @@ export function spanRows(spans: readonly StoredSpan[], documents: readonly Submi
 const shortened = (text: string | null): string | null =>
   text === null || text.length <= ERROR_SHOWN ? text : [...text.slice(0, 2 * ERROR_SHOWN)].slice(0, ERROR_SHOWN).join('');
 
-/** The last detail, error and metadata in submissions, which are given in their order. */
+/** The last detail, error and metadata in submissions. The documents must be in the order of the submissions. */
 export function lastReported(documents: readonly SubmissionDocument[]): Pick<TraceDetail, 'detail' | 'error' | 'metadata'> {
   const traces = documents.flatMap(({ document }) => (document === undefined ? [] : [JSON.parse(document) as Trace]));
   const last = <M extends 'detail' | 'error' | 'metadata'>(member: M): Trace[M] | null =>

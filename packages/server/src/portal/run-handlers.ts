@@ -17,7 +17,7 @@ import { findSpan } from '../storage/portal/spans.ts';
 import { handlers, Reply } from './handler.ts';
 import { pageOf, readCursor } from './page.ts';
 import { found, idOf, rangeOf } from './query.ts';
-import { differingRows, eventIn, lastReported, payloadOf, spanIn } from './run-documents.ts';
+import { differingRowsOfTrace, eventIn, lastReported, payloadOf, spanIn } from './run-documents.ts';
 import { findingRow, withRecords } from './run-log-records.ts';
 import { placeOf, searchRuns } from './run-search.ts';
 import { readSpanPage, withinBytes } from './span-pages.ts';
@@ -25,7 +25,7 @@ import { readSpanPage, withinBytes } from './span-pages.ts';
 const EVENTS_SHOWN = 50;
 const SUBMISSIONS_SHOWN = 200;
 const FINDINGS_SHOWN = 200;
-/** The number and bytes of submissions in which the last detail, error and metadata are searched. */
+/** The largest number and bytes of the newest submissions, which are searched for the last detail, error and metadata. */
 const REPORTED_SUBMISSIONS_MAX = 20;
 const REPORTED_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -81,7 +81,7 @@ export const runHandlers = handlers({
         submissions: submissions.map(({ document_bytes: _, ...each }) => each).reverse(),
         findings: findings.map(findingRow),
         telemetry,
-        differing_rows: differingRows(trace.id, documents, parts.traceFindings.of(workspace)),
+        differing_rows: differingRowsOfTrace(trace.id, documents, parts.traceFindings.of(workspace)),
       };
     }),
 

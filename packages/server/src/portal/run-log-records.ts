@@ -16,12 +16,12 @@ export function findingRow({ document, ...row }: StoredFinding): RunFinding {
 export function withRecords(span: Span, records: readonly RecordOfSpan[]): Span {
   const events = records.filter(({ kind }) => kind === 'content').map(({ document }) => parseContentEvent(document));
   const messages = messagesOfEvents(events);
-  const isOutranked = span.messages == null || span.metadata?.[MESSAGES_FROM] !== undefined;
+  const mayReplaceMessages = span.messages == null || span.metadata?.[MESSAGES_FROM] !== undefined;
   const exception = records.find(({ kind }) => kind === 'exception');
   const error = exception === undefined ? undefined : (JSON.parse(exception.document) as { error: string }).error;
   return {
     ...span,
-    ...(messages.length > 0 && isOutranked ? { messages } : {}),
+    ...(messages.length > 0 && mayReplaceMessages ? { messages } : {}),
     ...(error !== undefined && span.error == null ? { error } : {}),
   };
 }

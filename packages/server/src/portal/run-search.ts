@@ -13,8 +13,8 @@ import {
 } from '../storage/portal/runs.ts';
 
 /**
- * Runs with a text in their trace_id or in the name of their agent, ignoring case, or with that session ID: those after a position, newest
- * first, at most `limit`. Each of the three searches has its own index.
+ * Finds runs after a position, newest first, at most `limit`. A run matches if its trace_id or the name of its agent contains the text,
+ * ignoring case, or if its session ID equals the text. Each of the three searches has its own index.
  */
 export async function searchRuns(
   tx: Transaction,

@@ -1,6 +1,6 @@
 /**
  * The security headers of the portal (OWASP, HTTP Security Response Headers), for every page and every response of the portal's API. The
- * five endpoints are for machines and have only nosniff, like every response (http/bare-app.ts).
+ * public API is for machines; its responses have only nosniff, like every response (http/bare-app.ts).
  */
 
 /** For responses of the API and errors: nothing may be loaded or run. */
@@ -24,6 +24,7 @@ const PAGE = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** Headers of pages, and headers of responses of the API. */
 export interface SecurityHeaders {
   page: Readonly<Record<string, string>>;
   api: Readonly<Record<string, string>>;

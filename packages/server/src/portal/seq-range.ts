@@ -7,7 +7,7 @@ import { findSeqAt } from '../storage/portal/ledger.ts';
 /**
  * The range of row numbers for a range of time: `first` (included) to `end` (excluded). Rows that a clock correction found in the future
  * count as recorded at the time of the correction, so a range has no gaps.
- * @param after the last row of the previous page; only smaller numbers are returned.
+ * @param after the number of the last row of the previous page; the range ends before it. Null for the first page.
  */
 export async function seqRange(
   tx: Transaction,

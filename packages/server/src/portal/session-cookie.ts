@@ -10,7 +10,7 @@ export class SessionCookie {
   readonly #attributes: string;
   readonly #value: RegExp;
 
-  /** @param secure whether browsers use TLS, with the server or a proxy. On loopback over HTTP, browsers would drop a Secure cookie. */
+  /** @param secure whether browsers use TLS, with the server or a proxy. On loopback over HTTP, some browsers drop a Secure cookie. */
   constructor(secure: boolean) {
     this.#name = secure ? '__Host-countersign' : 'countersign';
     this.#attributes = `; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;

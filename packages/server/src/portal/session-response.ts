@@ -9,8 +9,9 @@ import { type HandlerRequest, Reply } from './handler.ts';
 import type { PortalParts } from './portal-parts.ts';
 
 /**
- * The response to a sign-in: the person, their workspaces and the cookie. The session of the replaced cookie ends, because
- * without its cookie the person could not sign out of it.
+ * The response to a sign-in: the person, their workspaces and the cookie. The session of the replaced cookie ends, because without its
+ * cookie the browser could not sign out of it.
+ * @param token of the new session. @param workspaceId the workspace to open; null if none is chosen.
  */
 export async function signInResponse(
   { parts, sessionToken }: Pick<HandlerRequest<PortalRoute>, 'parts' | 'sessionToken'>,

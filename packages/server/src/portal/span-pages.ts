@@ -9,7 +9,7 @@ import { spanRows } from './run-documents.ts';
 import { rowsWithRecords } from './run-log-records.ts';
 
 const SPANS_MAX = 1000;
-/** The bytes of documents that are read for a page. */
+/** The largest number of bytes of documents that a page reads, unless one document is larger. */
 const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
  * The maximum number of submissions that a page reads, and of bytes of their steps without documents. If later submissions replace steps,

@@ -20,7 +20,7 @@ import { evidenceOn, standingOf, summaryOf } from './standing.ts';
 
 const AGENTS_COUNTED_MAX = 1000;
 const AGENTS_SHOWN = 100;
-/** The places in the list that are reserved for promotable agents, because blocked ones come first. */
+/** The number of places in the list that are reserved for promotable agents, because blocked ones come first. */
 const PROMOTABLE_SHOWN_MIN = 20;
 const WAITING_SHOWN = 5;
 const DECISIONS_SHOWN = 10;
