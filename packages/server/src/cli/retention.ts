@@ -143,6 +143,6 @@ the tables.
 `;
 
 const NOTE = `
-Runs that an evaluation, an incident, or an audit entry with a retention date names are kept. The logs keep the digests of what is dropped.
-See docs/operating.md, "Retention and erasure".
+A run is kept if an evaluation, an incident, or an audit entry whose retention date has not passed names it. The logs keep the digests of
+dropped records. See docs/operating.md, "Retention and erasure".
 `;

@@ -13,16 +13,17 @@ import { MayNotDropError } from './may-not-drop-error.ts';
 
 /** What one run of retention dropped in a workspace, and what it left. */
 export interface DroppedRecords {
+  /** The number of dropped traces. */
   traces: number;
-  /** Telemetry requests. */
+  /** The number of dropped telemetry requests. */
   telemetry: number;
-  /** OpenTelemetry exports. */
+  /** The number of dropped OpenTelemetry exports. */
   exports: number;
-  /** Traces and telemetry requests that are due and kept, because something names them. */
+  /** The number of due traces and telemetry requests that were kept, because something names them (storage/run-holds.ts). */
   held: number;
-  /** IDs of segments that could not be read. They were changed outside the server, and are left. */
+  /** IDs of segments of dropped records that could not be read. They were changed outside the server, and stay unchanged. */
   unreadable: string[];
-  /** Whether records were left because another process was dropping records. */
+  /** Whether due records remain because another process was dropping records. */
   isBusy: boolean;
 }
 
@@ -41,7 +42,7 @@ export interface DropOptions {
  * @param pool of the role that owns the tables.
  * @throws MayNotDropError for another role, if the workspace has retention periods.
  * @throws BrokenSealError if the periods were changed outside the server.
- * @throws ClockUnsafeError while the clocks disagree.
+ * @throws ClockUnsafeError while the clocks cannot be used.
  */
 export async function dropDueRecords(pool: Pool, tenantId: string, options: DropOptions = {}): Promise<DroppedRecords> {
   const { periods, clock, isAllowed } = await inSnapshotTransaction(pool, tenantId, async (tx) => {

@@ -9,7 +9,7 @@ import { removeDocuments } from './remove-documents.ts';
 /**
  * Drops the next OpenTelemetry exports of a range, and records the drop in the audit ledger. An export is kept while a submission that was
  * mapped from it is stored.
- * @param ids the bounds of their IDs, the first excluded.
+ * @param ids the bounds of their IDs: the first excluded, the last included.
  */
 export async function dropExports(tx: Transaction, ids: readonly [string, string], range: DueRange): Promise<DroppedBatch> {
   allowDropping(tx);

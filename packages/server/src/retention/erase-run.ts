@@ -24,7 +24,7 @@ export interface ErasedRun {
   /** The number of its submissions. */
   submissions: number;
   telemetryEvents: number;
-  /** The number of erased OpenTelemetry exports: those with parts of the run that were still stored. */
+  /** The number of erased OpenTelemetry exports. They contained parts of the run and were still stored. */
   exports: number;
 }
 
@@ -34,7 +34,7 @@ export interface ErasureRequest {
   traceId: string;
   /** The reason, for the audit ledger. */
   rationale: string;
-  /** Whether to erase it although an evaluation, an incident or an audit entry names it. */
+  /** Whether to erase the run although an evaluation, an incident or an audit entry names it. */
   evenIfHeld: boolean;
 }
 
@@ -101,7 +101,7 @@ const HELD =
 const UNREADABLE =
   'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. Find its row with `ledger verify --log traces`';
 
-/** Deletes exports with parts of the run. Returns their documents, and the digests of those that other stored submissions come from. */
+/** Deletes exports with parts of the run. Returns their documents, and the digests of the exports of which other submissions are stored. */
 async function eraseExports(tx: Transaction, ids: readonly string[]): Promise<{ documents: StoredDocument[]; shared: string[] }> {
   const documents = await lockExportsToErase(tx, ids);
   const shared = documents.filter(({ isShared }) => isShared);

@@ -4,13 +4,13 @@ import { SEGMENT_BYTES_MAX } from '../documents/segment-layout.ts';
 import type { Segment, StoredDocument } from '../storage/document-segments.ts';
 import { deleteSegments, lockSegments, replaceSegment } from '../storage/segment-removal.ts';
 
-/** The largest number of segments in memory at once. Each has up to 512 KiB decompressed, or one longer document. */
+/** The largest number of compressed segments in memory at once. Decompressed, each has up to 512 KiB, or one longer document. */
 const SEGMENTS_AT_ONCE = 8;
 
 /**
  * Removes documents from their segments. Their bytes are replaced by zeros, so that the other documents keep their places. A segment that
- * then has only zeros is deleted: no document is left in it, because no document consists of zeros only.
- * @returns the IDs of the segments that could not be decompressed. They were changed outside the server, and are left.
+ * then has only zeros is deleted: it contains no other document, because no document consists of zeros only.
+ * @returns the IDs of the segments that could not be decompressed. They were changed outside the server, and stay unchanged.
  */
 export async function removeDocuments(tx: Transaction, documents: readonly StoredDocument[]): Promise<string[]> {
   const bySegment = new Map<string, StoredDocument[]>();

@@ -19,9 +19,11 @@ import { fingerprints, type Secrets } from './load-secrets.ts';
 
 /** A current key of the instance. It signs notes under the name of the instance, and attestations under its thumbprint. */
 export interface SigningKey {
+  /** The name in the signatures of notes. */
   name: string;
   /** 32 bytes, RFC 8032. */
   publicKey: Uint8Array;
+  /** The thumbprint of the public JWK (RFC 7638). */
   keyid: string;
   sign(message: Uint8Array): Uint8Array;
 }
@@ -34,8 +36,8 @@ export interface InstanceSigner {
 
 /**
  * Opens the signer of the instance. A key that the database does not list is accepted only together with its predecessor (a rotation). If
- * none is listed yet, only the key that the installation was created with is accepted.
- * @param options.reset replaces lost keys by the given one.
+ * none is listed yet, only the key with which the instance was created is accepted.
+ * @param options.reset replaces lost keys by the configured one.
  * @throws ExitError for a wrong, retired or changed key.
  */
 export async function openSigner(
@@ -63,7 +65,7 @@ export async function openSigner(
     }
     await insertSigningKey(pool, newSigningKey(instance.id, current, listed.size > 0 ? previous : undefined));
   }
-  // The same key under both names is an interrupted rotation. It signs once.
+  // If the current and the previous key are the same, a rotation was interrupted. The key signs once.
   const both = isCurrent(previous) && previous!.keyid !== current.keyid;
   return { instanceId: instance.id, keys: both ? [current, previous!] : [current] };
 }
@@ -90,8 +92,10 @@ function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, pre
 }
 
 /**
- * Lists a key in place of current keys whose private halves are lost, and retires those. If it is interrupted, the next call continues.
- * @throws ExitError if no key is listed, if no other key is current, or if the key is listed already and is not from a reset.
+ * Adds a key to the list in place of current keys whose private halves are lost, and retires the lost keys. If a call is interrupted, the
+ * next one completes its work.
+ * @throws ExitError if no key is listed, if no other key is current, or if the key is listed already and is not from a reset. Also if
+ * the row of the key has a broken seal.
  */
 async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
   const listed = await listWith(pool, next.keyid);
@@ -128,7 +132,7 @@ const brokenSigningKey = (kid: string): ExitError =>
 /** The ID of a signing key: the thumbprint of its public JWK. */
 export const signingKeyId = (key: KeyObject): string => publicJwk(rawPublicKey(key), sha256).kid;
 
-/** A key with its ID. */
+/** Makes a signing key from a private key. @param name the name in the signatures of notes. */
 export function signingKey(name: string, key: KeyObject): SigningKey {
   const publicKey = rawPublicKey(key);
   return { name, publicKey, keyid: publicJwk(publicKey, sha256).kid, sign: (message) => sign(null, message, key) };

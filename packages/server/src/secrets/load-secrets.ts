@@ -10,7 +10,7 @@ import {
   signingKeyPem,
 } from './secret-files.ts';
 
-/** The secrets of an installation. They are never stored in the database. */
+/** The secrets of an instance. They are never stored in the database. */
 export interface Secrets {
   /** 32 bytes: decision keys and the keys of seals are derived from it. */
   masterSecret: Uint8Array;
@@ -21,9 +21,9 @@ export interface Secrets {
 }
 
 /**
- * Reads the configured secrets. With the embedded database, missing ones are created in its data folder (mode 0600) on the first start.
- * With an external database they must be configured, because all servers need the same ones.
- * @param mayCreate false if the database belongs to secrets already.
+ * Reads the configured secrets. With the embedded database, secrets that are not configured are read from its data folder, or created there
+ * (mode 0600). With an external database they must be configured, because all servers need the same ones.
+ * @param mayCreate whether missing files may be created. False if the database belongs to secrets already.
  * @throws ExitError if a secret is missing or malformed.
  */
 export function loadSecrets(config: Config, mayCreate: boolean): Secrets {
@@ -43,7 +43,7 @@ export function loadSecrets(config: Config, mayCreate: boolean): Secrets {
   };
 }
 
-/** Refuses malformed secrets, and missing ones that must be configured, before anything is opened or created. */
+/** Throws ExitError for malformed secrets, and for missing ones that must be configured, before anything is opened or created. */
 export function checkSecrets(config: Config): void {
   if (config.databaseUrl !== undefined) loadSecrets(config, false);
   if (config.masterSecret !== undefined) parseMasterSecret(config.masterSecret);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
 import { syncNow, writeSyncedNow } from '../files/synced-files.ts';
 
-/** Only this account can read a secret. */
+/** The mode of the file of a secret: only this account can read it. */
 const SECRET_MODE = 0o600;
 
 /** The secrets as texts: base64 and PKCS#8 PEM, as in their files and variables. */
@@ -21,10 +21,10 @@ const SECRET_FILES: Record<keyof SecretTexts, string> = {
   previousSigningKey: 'signing-key-previous.pem',
 };
 
-/** 32 random bytes in base64. */
+/** Creates a master secret: 32 random bytes in base64. */
 export const createMasterSecret = (): string => randomBytes(32).toString('base64') + '\n';
 
-/** An Ed25519 private key, PKCS#8 PEM. */
+/** Creates an Ed25519 private key, PKCS#8 PEM. */
 export const createSigningKey = (): string => signingKeyPem(generateKeyPairSync('ed25519').privateKey);
 
 /** A private key as PKCS#8 PEM. */
@@ -62,7 +62,8 @@ export function readSecretFile(dataDir: string, name: string): string | undefine
 }
 
 /**
- * Creates a new signing key for the embedded database. The previous key is kept and signs too, until it is retired.
+ * Creates a new signing key in the data folder of the embedded database. The current key becomes the previous one, which signs too until it
+ * is retired.
  * @throws ExitError while an earlier previous key is not retired: at most two keys are current.
  */
 export function rotateSigningKeyFile(dataDir: string): void {
@@ -81,7 +82,7 @@ export function rotateSigningKeyFile(dataDir: string): void {
 
 /**
  * Creates a signing key if its file is missing, for `signing-key reset`.
- * @throws ExitError in a folder without the secrets of an installation.
+ * @throws ExitError if the folder has no master secret, so that a wrong data folder is noticed.
  */
 export function replaceLostSigningKeyFile(dataDir: string): void {
   const folder = join(dataDir, 'secrets');
@@ -96,7 +97,7 @@ export function replaceLostSigningKeyFile(dataDir: string): void {
 
 /**
  * Writes the secrets of a backup into a folder.
- * @throws ExitError if a file contains another secret.
+ * @throws ExitError if a file exists with another secret. Then nothing is written.
  */
 export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -113,7 +114,7 @@ export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
   for (const { path, text } of files) writeOnce(path, text);
 }
 
-/** Deletes the previous private key. A server that starts after that no longer signs with it. */
+/** Deletes the file of the previous private key. Servers that start later do not sign with this key. */
 export const deletePreviousSigningKeyFile = (dataDir: string): void =>
   rmSync(join(dataDir, 'secrets', 'signing-key-previous.pem'), { force: true });
 

@@ -26,15 +26,16 @@ const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
 
 /**
  * Accepts that an older state of a workspace's logs was restored. One entry of the audit ledger names, for each log that does not continue
- * from its remembered checkpoint, the abandoned head and the head that the log continues from. Fails if there is no such log, if no memory
- * folder is configured, or if a head was not written by this installation. The caller's next checkpoints replace the remembered ones.
+ * from its remembered checkpoint, the abandoned head and the head from which the log continues. The caller's next checkpoints replace the
+ * remembered ones.
+ * @throws RuleViolationError if there is no such log, if there is no memory folder, or if the seal of a head is not valid.
  * @param write false to return the heads without writing the entry.
  */
 export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {
   return inTenantTransaction(pool, tenantId, async (tx) => {
     if (headStore(tx) === undefined)
       throw new RuleViolationError(
-        'COUNTERSIGN_MEMORY_DIR is not set, so there are no remembered checkpoints to compare the logs with',
+        'there is no memory folder (COUNTERSIGN_MEMORY_DIR), so there are no remembered checkpoints to compare the logs with',
       );
     const logs: RestoredLogs = {};
     for (const log of LOG_NAMES) {

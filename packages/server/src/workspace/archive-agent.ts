@@ -4,7 +4,7 @@ import type { Actor } from './actor.ts';
 import { governanceAct, requireAgent } from './governance-act.ts';
 import { requireText } from './wrong-input.ts';
 
-/** Archives or restores an agent. Returns false, and writes nothing, if the agent is in that state already. */
+/** Archives an agent, or restores an archived one. Returns false, and writes nothing, if the agent is in that state already. */
 export async function archiveAgent(
   pool: Pool,
   tenantId: string,

@@ -15,8 +15,10 @@ export interface ClosedRecertifications {
 }
 
 /**
- * Closes all open re-certifications of an agent. This needs a passing evaluation that is the agent's latest and was run and recorded after
- * each of the incidents.
+ * Closes all open re-certifications of an agent. The agent's latest evaluation must be passing and recorded after each of the incidents. If
+ * it says when it was run, that time must be later than the incidents too.
+ * @throws NotFoundError for an unknown agent.
+ * @throws RuleViolationError if nothing is open, or if the evaluation does not meet these conditions.
  */
 export async function closeRecertifications(
   pool: Pool,
@@ -54,10 +56,10 @@ export async function closeRecertifications(
 
 /**
  * Why an agent's open re-certifications cannot be closed on its latest evaluation, with the remedy; undefined if they can.
- * @param now the database's clock.
+ * @param now the current time by the database's clock, ISO 8601.
  */
 export function closingObstacle({ name, latest, openRecertifications }: KnownAgent, now: string): string | undefined {
-  const remedy = 'record a passing evaluation now, then close';
+  const remedy = 'record a passing evaluation now, then close the re-certification';
   if (latest === null) return `agent ${JSON.stringify(name)} has no evaluation at all; ${remedy}`;
   const { id, seq, recordedAt, evaluatedAt, status } = latest;
   const evaluation = `the latest evaluation of ${JSON.stringify(name)} (${id}, ${shownMoment(recordedAt)})`;

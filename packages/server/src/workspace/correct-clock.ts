@@ -13,7 +13,7 @@ import { RuleViolationError } from './rule-violation.ts';
 export interface CorrectedClock {
   /** The database's clock, from which the times of the logs continue. */
   now: string;
-  /** The logs whose times go back, each with its size and the times before and after. */
+  /** The logs whose times go back. Each has its size, its time before the correction, and the time from which it continues. */
   logs: ClockCorrection;
   /** The number of approvals with a time in the future. They do not count, so their evaluations become pending again. */
   reopenedApprovals: number;
@@ -21,9 +21,11 @@ export interface CorrectedClock {
 
 /**
  * Makes the times of a workspace's logs continue from the database's clock after a clock was ahead. One entry of the audit ledger names
- * each log that is ahead, with the size at which its times may go back; verifiers permit the step only there. Throws ClockUnsafeError
- * while the clocks disagree, because the times must not continue from a wrong clock.
+ * each log that is ahead, with the size at which its times may go back; verifiers permit the step only there. The times
+ * must not continue from a wrong clock.
  * @param write false to return the correction without writing it.
+ * @throws ClockUnsafeError while the clocks disagree.
+ * @throws RuleViolationError if no log is ahead.
  */
 export async function correctClock(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<CorrectedClock> {
   return inTenantTransaction(pool, tenantId, async (tx) => {

@@ -17,6 +17,8 @@ export interface EvaluationDecision {
 /**
  * Approves or rejects one evaluation of a high-risk agent. The decision applies only to that evaluation. A rejection is final; an approval
  * can still be rejected.
+ * @throws NotFoundError for an unknown evaluation.
+ * @throws RuleViolationError if the agent is not high-risk, or if the evaluation is decided already.
  */
 export async function decideEvaluation(
   pool: Pool,
@@ -47,7 +49,7 @@ export async function decideEvaluation(
   });
 }
 
-/** Whether an approval can change to a status. One with a time in the future does not count and can be approved again. */
+/** Whether an approval can change to a status. An approval with a time in the future does not count, so it can be approved again. */
 export const canChangeTo = (state: ApprovalState | undefined, status: EvaluationDecision['status']): boolean =>
   state?.status !== 'rejected' && (state?.status !== status || state.inFuture);
 

@@ -9,8 +9,9 @@ import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 export const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex')}`;
 
 /**
- * Adds a second live decision key and returns its ID. Operators give the key to the gates now. It signs after the older one is retired, so
- * that no gate receives a signature that it cannot verify. Fails if there are two already.
+ * Adds a second live decision key and returns its ID. It signs only after the older one is retired. Before that, operators give it to the
+ * gates, so that no gate receives a signature that it cannot verify.
+ * @throws RuleViolationError if two keys are live already.
  */
 export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Actor): Promise<string> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
@@ -26,14 +27,17 @@ export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Actor)
   });
 }
 
-/** Retires a decision key permanently, but never the last live one, and returns the ID of the key that signs from now on. */
+/**
+ * Retires a decision key permanently. Returns the ID of the key that signs from now on.
+ * @throws RuleViolationError for the last live key, or for a key that is retired already.
+ */
 export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: string, by: Actor): Promise<string> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const keys = await listDecisionKeys(tx);
     const key = keys.find((each) => each.keyId === keyId);
     if (key === undefined)
       throw new NotFoundError(
-        `this workspace has no decision key ${JSON.stringify(keyId)}; \`decision-key list\` shows those it has`,
+        `this workspace has no decision key ${JSON.stringify(keyId)}; \`decision-key list\` shows its keys`,
       );
     if (key.retiredAt !== null) throw new RuleViolationError(`decision key ${keyId} was retired on ${key.retiredAt} already`);
     const next = keys.find((each) => each.retiredAt === null && each.keyId !== keyId);
@@ -45,7 +49,7 @@ export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: str
   });
 }
 
-/** Records that a person was shown a decision key, because its holder can forge decisions. */
+/** Records that a decision key is shown to a person, because its holder can forge decisions. */
 export async function recordDecisionKeyShown(pool: Pool, tenantId: string, keyId: string, by: Actor): Promise<void> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const keys = await listDecisionKeys(tx);

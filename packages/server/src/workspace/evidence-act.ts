@@ -8,9 +8,9 @@ import { evidenceStates } from '../ledger/evidence-states.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
 import { type Act, type AgentReference, actAtHead, unknownAgent } from './governance-act.ts';
 
-/** An action that changes the evidence of promotion checks. */
+/** The context of an action that changes the evidence of promotion checks. */
 export interface EvidenceAct extends Act {
-  /** The state of the log `evidence` before the action. Actions use it and not tables, so that changed rows have no effect. */
+  /** The state of the log `evidence` before the action. Actions use it and not the tables, so that changed rows have no effect. */
   evidence: EvidenceState;
   /** The agent with a name or an ID. Throws NotFoundError. */
   requireAgent(reference: AgentReference): KnownAgent;

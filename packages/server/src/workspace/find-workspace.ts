@@ -2,15 +2,15 @@ import type { Pool } from 'pg';
 import { findTenantById, findTenantsByName, type Tenant } from '../storage/tenants.ts';
 import { RuleViolationError } from './rule-violation.ts';
 
-/** A text in this form is always taken as an ID. Tenants choose their names, so the name of one workspace could be the ID of another. */
+/** A text in this form is always an ID. Tenants choose their names, so the name of one workspace could be the ID of another. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The number of workspaces with the same name that a message lists. */
 const LISTED_MAX = 10;
 
 /**
- * Finds a workspace by its ID, or by its name if only one workspace has it. Throws RuleViolationError if there is none, if there are
- * several, or if a row found by name was changed. Only for the operator, because it reads across tenants.
+ * Finds a workspace by its ID, or by its name if only one workspace has it. Only for the operator, because it reads across tenants.
+ * @throws RuleViolationError if there is none, if there are several, or if a row that was found by name was changed outside the server.
  */
 export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> {
   const found = UUID.test(given)
@@ -33,7 +33,10 @@ export async function findWorkspace(pool: Pool, given: string): Promise<Tenant> 
   throw new RuleViolationError(`${found.length} workspaces are named ${quoted}; give the ID of one: ${listed.join(', ')}${more}`);
 }
 
-/** The first workspace as an argument of `--workspace`: its name, or its ID if the name is not unique. */
+/**
+ * The first workspace as an argument of `--workspace`: its name, or its ID if the name is not unique or looks like an ID. Undefined for an
+ * empty list.
+ */
 export function workspaceArgument(workspaces: readonly Tenant[]): string | undefined {
   const [first] = workspaces;
   if (first === undefined) return undefined;

@@ -9,20 +9,21 @@ import { type Actor, type ActorName, actorName, requireRoleStill } from './actor
 import { NotFoundError } from './rule-violation.ts';
 import { requireLabel } from './wrong-input.ts';
 
-/** The context of an action: in its transaction, with the locked head of the audit ledger. */
+/** The context of an action: its transaction, its time, its actor, and its entry in the audit ledger. */
 export interface Act {
   tx: Transaction;
   /** The time of the action, equal to its ledger entry's `recorded_at`. */
   now: string;
   /** The actor in rows. */
   by: ActorName;
-  /** Appends the action's one ledger entry, and returns its number. */
+  /** Appends the action's one entry to the audit ledger. Returns its number. A second call throws. */
   record<A extends ServiceAction>(entry: ServiceEntry<A>): number;
 }
 
 /**
- * Runs one governance action: state and ledger entry in one transaction. The head is locked before any row, as for all appends. So actions
- * of one workspace wait for each other and see the result of the previous one, including the actor's own role.
+ * Runs one governance action with its entry in the audit ledger, in one transaction. The head of the ledger is locked before any row. So
+ * the actions of a workspace wait for each other, and each sees the result of the previous one, including the actor's own role.
+ * @throws RuleViolationError if the actor does not have the required role any more.
  */
 export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, work: (act: Act) => Promise<T>): Promise<T> {
   return inTenantTransaction(pool, tenantId, (tx) =>
@@ -39,7 +40,7 @@ export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) 
   return work(actAtHead(tx, by, audit));
 }
 
-/** The context of an action with the locked head of the audit ledger. */
+/** Creates the context of an action. @param head the locked head of the audit ledger. */
 export function actAtHead(tx: Transaction, by: ActorName, head: LockedHead): Act {
   let isRecorded = false;
   const record: Act['record'] = <A extends ServiceAction>(entry: ServiceEntry<A>) => {
@@ -68,7 +69,7 @@ export function unknownAgent(reference: AgentReference): never {
   );
 }
 
-/** Rejects a name that no agent can have before anything is read. */
+/** Throws InvalidInputError for a name that no agent can have. It is called before anything is read. */
 export const checkReference = (reference: AgentReference): void => {
   if (typeof reference === 'string') requireLabel('the agent', reference);
 };

@@ -40,7 +40,7 @@ export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Act
   });
 }
 
-/** Gives a key a new secret and returns the new text; the old secret stops working with the next request. */
+/** Gives a key a new secret and returns the new text; the old secret is rejected from the next request on. */
 export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<string> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await liveKey(tx, keys, prefix, kind);
@@ -51,7 +51,7 @@ export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by
   });
 }
 
-/** Revokes a key permanently, effective with the next request. */
+/** Revokes a key permanently. It is rejected from the next request on. */
 export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<void> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await liveKey(tx, keys, prefix, kind);
@@ -60,7 +60,7 @@ export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by
   });
 }
 
-/** Sets the scopes of an ingestion key, effective with the next request. Fails if they are unchanged. */
+/** Sets the scopes of an ingestion key. They apply from the next request on. @throws RuleViolationError if they are unchanged. */
 export async function changeScopes(
   pool: Pool,
   tenantId: string,
@@ -81,15 +81,16 @@ const sameScopes = (some: readonly string[], others: readonly string[]): boolean
   some.length === others.length && some.every((scope) => others.includes(scope));
 
 /**
- * A key that can be changed, of the expected kind: `tokens` changes no ingestion key, `keys` no read token. Its data comes from the key
- * audit trail.
+ * The key with a prefix, from the key audit trail.
+ * @throws NotFoundError for an unknown prefix.
+ * @throws RuleViolationError if the key is revoked or of another kind: `tokens` changes no ingestion key, and `keys` no read token.
  */
 async function liveKey(tx: Transaction, keys: KeyState, prefix: string, kind?: KeyKind): Promise<KnownKey> {
   const row = await lockKey(tx, prefix);
   const key = keys.key(prefix);
   if (row === undefined || key === undefined)
     throw new NotFoundError(
-      `this workspace has no key with the prefix ${prefix}; \`keys list\` and \`tokens list\` show those it has`,
+      `this workspace has no key with the prefix ${prefix}; \`keys list\` and \`tokens list\` show its keys`,
     );
   if (kind !== undefined && key.kind !== kind)
     throw new RuleViolationError(
@@ -102,7 +103,7 @@ async function liveKey(tx: Transaction, keys: KeyState, prefix: string, kind?: K
   return key;
 }
 
-/** Only the SHA-256 of the secret part is stored. */
+/** Creates the secret part of a key. Only its SHA-256 is stored. */
 function newSecret(): { secret: string; secretSha256: Buffer } {
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
   return { secret, secretSha256: hash('sha256', secret, 'buffer') };

@@ -8,13 +8,13 @@ import { governanceAct } from './governance-act.ts';
 import { RuleViolationError } from './rule-violation.ts';
 import { InvalidInputError } from './wrong-input.ts';
 
-/** For how many days traces and telemetry are kept. Null: forever. */
+/** The numbers of days for which traces and telemetry are kept; null for forever. */
 export type RetentionDays = Omit<RetentionPeriod, 'since'>;
 
-/** A period that is not set yet: everything is kept. */
+/** The period of a workspace in which none was set: everything is kept. */
 const FOREVER: RetentionDays = { traceDays: null, telemetryDays: null };
 
-/** What to change; members that are undefined stay. */
+/** The new numbers of days. Undefined leaves a number unchanged; null is forever. */
 export interface RetentionChange {
   traceDays?: number | null | undefined;
   telemetryDays?: number | null | undefined;
@@ -32,9 +32,8 @@ export async function readRetention(
 }
 
 /**
- * Sets for how many days traces and telemetry are kept that are received from now on. Returns false, and writes nothing, if nothing
- * changes.
- * @throws InvalidInputError for a number of days that is not possible.
+ * Sets for how many days the traces and telemetry received from now on are kept. Returns false, and writes nothing, if nothing changes.
+ * @throws InvalidInputError for a number of days that is not a whole number from 1 to RETENTION_DAYS_MAX.
  * @throws ShortPeriodError for a short period that is not confirmed.
  */
 export async function setRetention(pool: Pool, tenantId: string, change: RetentionChange, by: Actor): Promise<boolean> {
@@ -57,7 +56,7 @@ export async function setRetention(pool: Pool, tenantId: string, change: Retenti
   });
 }
 
-/** A period of less than SHORT_RETENTION_DAYS is not confirmed. The message says why it must be. */
+/** A period of less than SHORT_RETENTION_DAYS is not confirmed. The message says why a confirmation is necessary. */
 export class ShortPeriodError extends RuleViolationError {
   override name = 'ShortPeriodError';
 

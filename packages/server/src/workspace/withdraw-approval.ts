@@ -8,7 +8,9 @@ import { requireText } from './wrong-input.ts';
 
 /**
  * Withdraws an unused approval, so that the evaluation is pending again. After a decision has used it, only a rejection stops further
- * promotions. Promotion checks wait for the head of the audit ledger, like this action, so none can run in between.
+ * promotions. Promotion checks and this action lock the head of the audit ledger, so no check can use the approval meanwhile.
+ * @throws NotFoundError for an unknown evaluation.
+ * @throws RuleViolationError if the evaluation is not approved, or if a decision has used the approval.
  */
 export async function withdrawApproval(
   pool: Pool,

@@ -7,13 +7,13 @@ export class InvalidInputError extends Error {
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** Whether a text has more than `max` code points. It stops soon after the limit, because the text may be very long. */
+/** Whether a text has more than `max` code points. If it has more than `2 * max` UTF-16 units, they are not counted. */
 function isLonger(text: string, max: number): boolean {
   if (text.length <= max) return false;
   return text.length > 2 * max || [...text].length > max;
 }
 
-/** Checks a label: 1 to 512 characters, no control characters, no lone surrogates. Returns it. */
+/** Checks a label: 1 to 512 code points, no control characters, no lone surrogates. Returns it. @throws InvalidInputError */
 export function requireLabel(what: string, text: string): string {
   if (text === '') throw new InvalidInputError(`${what} must not be empty`);
   if (isLonger(text, LABEL_LENGTH_MAX)) throw new InvalidInputError(`${what} must have at most ${LABEL_LENGTH_MAX} characters`);
@@ -21,14 +21,14 @@ export function requireLabel(what: string, text: string): string {
   return requireWhole(what, text);
 }
 
-/** Checks a label that a person types: surrounding white space would make a different name that looks the same. Returns it. */
+/** Checks a label that a person types. White space around it is rejected, because it would make a different name that looks the same. */
 export function requireName(what: string, text: string): string {
   if (text !== text.trim()) throw new InvalidInputError(`${what} must not begin or end with white space`);
   return requireLabel(what, text);
 }
 
 /**
- * Checks free text for the ledger: not empty, at most 65,536 characters. Lone surrogates have no bytes to hash, and PostgreSQL's text
+ * Checks free text for the ledger: not blank, at most 65,536 code points. Lone surrogates have no bytes to hash, and PostgreSQL's text
  * cannot store U+0000. Returns it unchanged.
  */
 export function requireText(what: string, text: string): string {
