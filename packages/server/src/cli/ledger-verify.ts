@@ -63,7 +63,11 @@ export function addVerify(group: Command, session: Session): void {
     )
     .option('--checkpoint <file>', 'a checkpoint that you kept; can be repeated', repeatable)
     .option('--head <header>', 'a Countersign-Checkpoint header that you kept; can be repeated', repeatable)
-    .option('--key <key>', 'the public key: a verifier key, or a file with verifier keys or a JWKS; can be repeated', repeatable)
+    .option(
+      '--key <key>',
+      'the public key: a verifier key, or a file with verifier keys, a JWKS or a trust file; can be repeated',
+      repeatable,
+    )
     .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
     .option(...JSON_OPTION)
     .addHelpText('after', examples(...EXAMPLES) + VERIFY_NOTE)

@@ -7,7 +7,7 @@ export const oneLine = (text: string): string =>
       return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
     });
 
-/** The same, cut to at most `max` code points. */
+/** One line of safe text, cut to at most `max` code points. */
 export function shortLine(text: string, max: number): string {
   const characters = [...oneLine(text.slice(0, 4 * max))];
   return characters.length <= max ? characters.join('') : characters.slice(0, max - 1).join('') + '…';

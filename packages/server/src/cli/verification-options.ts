@@ -38,7 +38,7 @@ function keysOf(given: string): NoteKey[] {
   const keys = trustedKeys(text, sha256);
   if (keys === undefined)
     throw new InvalidInputError(
-      `${JSON.stringify(given)} contains neither verifier keys, one per line, nor a JWKS with note_key members`,
+      `${JSON.stringify(given)} contains neither verifier keys, one per line, nor a JWKS with note_key members, nor a trust file`,
     );
   const fault = text.trim().startsWith('{') ? listedSuccessionFault(JSON.parse(text).keys, SUCCESSION_CHECKS) : undefined;
   if (fault !== undefined) throw new InvalidInputError(`${JSON.stringify(given)} contradicts itself: ${fault}`);
