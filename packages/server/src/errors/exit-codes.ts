@@ -7,14 +7,18 @@ export const EXIT_CODES = {
   broken: {
     status: 1,
     meaning:
-      '`ledger verify`, `backup`, `restore`: a log is not valid, or the backup is damaged. The output names the first invalid row or the checkpoint that does not match.',
+      'A log is not valid, or the backup is damaged. `ledger verify` names the first invalid row or the checkpoint that does not match.',
   },
-  wrong_use: { status: 2, meaning: 'Usage error: an unknown command or option, or a missing or malformed argument.' },
+  wrong_use: {
+    status: 2,
+    meaning:
+      'Usage error: an unknown command or option, a missing or malformed argument, or a file that cannot be read or written.',
+  },
   bad_configuration: { status: 3, meaning: 'Invalid environment variable. The message names it.' },
   port_in_use: { status: 4, meaning: 'The port is in use or not permitted.' },
   schema_older: { status: 5, meaning: 'The database schema is older than this server. Run `countersign-server migrate`.' },
   schema_newer: { status: 6, meaning: 'The database schema is newer than this server. Start the newer server.' },
-  wrong_secret: { status: 7, meaning: 'The secrets are missing or do not belong to the database.' },
+  wrong_secret: { status: 7, meaning: 'The secrets are missing, or do not belong to the database or the backup.' },
   database_away: { status: 8, meaning: 'The database cannot be reached or started, or does not exist yet.' },
   refused: { status: 9, meaning: 'The rules or the state of the workspace do not allow the action. The message says why.' },
   fault: { status: 70, meaning: 'Internal error of Countersign.' },
