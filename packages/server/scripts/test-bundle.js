@@ -1,4 +1,4 @@
-// Builds the server for tests that start it in a separate process. It needs half the processor time of the sources to start, because its
+// Builds the server for tests that start it in a separate process. The bundle starts in half the processor time of the sources, because the
 // dependencies are bundled in too. The layout is that of the package. The argument is the target folder, with a slash at its end; an
 // existing folder is replaced.
 import { cpSync, rmSync, symlinkSync } from 'node:fs';

@@ -4,9 +4,9 @@ import { ExitError } from '../errors/exit-codes.ts';
 export interface BackupPart {
   file: string;
   rows: number;
-  /** Length of the file. */
+  /** Length of the file, in bytes. */
   bytes: number;
-  /** Length of its decompressed content. */
+  /** Length of its decompressed content, in bytes. */
   rawBytes: number;
   /** SHA-256 of the file, as hex digits. */
   sha256: string;

@@ -3,7 +3,7 @@ import type { BackupWriter } from './backup-writer.ts';
 import { type BackupPart, partFile } from './manifest.ts';
 import { compress } from './zstandard.ts';
 
-/** The largest part before compression. A longer row has its own part. */
+/** The largest size of a part before compression, in bytes. A longer row has its own part. */
 export const PART_BYTES = 4 * 1024 * 1024;
 
 /** The start of binary COPY data: signature, flags, no extension. */
