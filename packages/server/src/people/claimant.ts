@@ -8,7 +8,7 @@ import { endSetUp } from './one-time-links.ts';
 import { hashPassword } from './password-hash.ts';
 import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.ts';
 
-/** A person who wants to join: one who has proved the password of an account, or a newcomer without an account. */
+/** A person who wants to join: the owner of an account, who has given its password, or a newcomer. */
 export type Claimant = { id: string } & ({ known: Account } | { newcomer: Pick<Account, 'id' | 'email' | 'name' | 'password'> });
 
 /**

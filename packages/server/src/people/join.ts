@@ -32,7 +32,8 @@ export interface LinkInput {
 
 /**
  * Makes a person an admin and starts their session: in a new workspace if the link is for the instance, otherwise in the link's workspace.
- * @throws ApiError `link_not_valid`, or those of `claimantOf` and `claimAccount`.
+ * @throws ApiError `link_not_valid`, `validation_failed` without a name for a new workspace, or the errors of `claimantOf`, `claimAccount`
+ * and `makeMember`.
  */
 export async function setUp(
   pool: Pool,
@@ -55,7 +56,7 @@ export async function setUp(
     : inTenantTransaction(pool, link.workspaceId, (tx) => actIn(tx, by, join));
 }
 
-/** Joins the workspace of an invitation with the role of the invitation. Throws like `setUp`. */
+/** Joins the workspace of an invitation with the role that it names. Throws like `setUp`. */
 export async function acceptInvitation(pool: Pool, input: LinkInput, caller: Caller): Promise<StartedSession> {
   const link = await requireLink(pool, input.token, 'invitation');
   const { email, role, workspaceId } = link;

@@ -18,7 +18,7 @@ import { hashOfToken, newToken } from './secret-token.ts';
 
 const HOUR_SECONDS = 60 * 60;
 
-/** The lifetimes of links in seconds. Set-up links and invitations live longer, because their recipients may not expect them. */
+/** The lifetimes of links in seconds. Set-up links and invitations live longer than links that a person uses at once. */
 const LIFE_SECONDS: Record<LinkPurpose, number> = {
   set_up: 72 * HOUR_SECONDS,
   invitation: 72 * HOUR_SECONDS,
@@ -34,7 +34,7 @@ export interface IssuedLink {
   expiresAt: string;
 }
 
-/** Creates a link. Its token is in the fragment. Browsers send a fragment neither to the server nor in a Referer, so it is in no log. */
+/** Creates a link. Its token is in the fragment. Browsers send a fragment neither to the server nor in a Referer, so no server logs it. */
 export async function issueLink(
   tx: Statements,
   made: Pick<LinkGrant, 'purpose'> & Partial<LinkGrant>,
@@ -58,8 +58,8 @@ export const workspaceSetUpLink = (pool: Pool, workspaceId: string): Promise<Iss
   inTenantTransaction(pool, workspaceId, (tx) => issueLink(tx, { purpose: 'set_up', workspaceId, role: 'admin' }, 'operator'));
 
 /**
- * Ends the set-up links of the instance, in the transaction that creates a password. It takes a lock, because the uses of two links
- * at once would wait for each other's row.
+ * Ends the set-up links of the instance, in the transaction that creates a password. It takes a lock, because two
+ * requests that use different links at once would wait for each other's row.
  */
 export async function endSetUp(tx: Statements): Promise<void> {
   await Promise.all([lockSetUp(tx), voidSetUpLinks(tx)]);
