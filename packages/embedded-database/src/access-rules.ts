@@ -10,9 +10,9 @@ export const roles = { superuser: 'countersign_superuser', owner: 'countersign_o
 export const databaseName = 'countersign';
 
 /**
- * Writes the access rules: connections only over the Unix socket, and only by root and by the users of the keeper and of PostgreSQL, whose
- * identity the kernel reports. The files are written at every start and outside the cluster, so that changes by PostgreSQL's user have no
- * effect.
+ * Writes the two files of access rules and returns their paths. Only root and the users of the keeper and of PostgreSQL can connect, and
+ * only over the Unix socket. The kernel reports the user of each connection. The files are written at every start, and outside the cluster,
+ * so that changes by PostgreSQL's user have no effect.
  */
 export function writeAccessRules(dataDir: string, account: Account): { hbaFile: string; identFile: string } {
   const self = currentAccount();

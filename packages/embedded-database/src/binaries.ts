@@ -18,7 +18,7 @@ import { type Account, runAs } from './database-account.ts';
 import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
 import { postgresEnvironment } from './postgres-settings.ts';
 
-/** PostgreSQL's programs, ready to run. */
+/** The absolute paths of PostgreSQL's programs. */
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
@@ -28,7 +28,10 @@ export interface Binaries {
 
 const remedy = 'use an external PostgreSQL by setting DATABASE_URL=postgres://...';
 
-/** The programs of the npm package, where `account` can run them: in the package, or in a copy below the data folder. */
+/**
+ * Finds PostgreSQL's programs. If `account` cannot run those in the npm package, copies the package into the keeper's folder.
+ * @throws EmbeddedDatabaseError if the programs cannot run on this machine
+ */
 export function binariesFor(account: Account, dataDir: string, { native, version } = findPackage()): Binaries {
   if (linkLibraries(native) && canRun(native, account)) return programs(native, version);
   if (isMusl()) {
@@ -44,7 +47,10 @@ export function binariesFor(account: Account, dataDir: string, { native, version
   throw new EmbeddedDatabaseError('start_failed', `the embedded PostgreSQL does not run here (${failure}): ${remedy}`);
 }
 
-/** The folder and version of the npm package for this platform. */
+/**
+ * Finds the npm package for this platform. Returns its version and the path of its folder `native`.
+ * @throws EmbeddedDatabaseError if the package is not installed
+ */
 export function findPackage(
   platform: string = process.platform,
   arch: string = process.arch,
@@ -65,8 +71,8 @@ export function findPackage(
 }
 
 /**
- * Creates the links between library names that the install script of the package creates, because npm may not have run it. Existing links
- * are kept. Returns false if links are missing and the folder is not writable.
+ * Creates the missing symbolic links between library names. The install script of the package creates them too, but npm may not have run
+ * it. Returns false if a link cannot be created.
  */
 export function linkLibraries(native: string): boolean {
   const links = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as { source: string; target: string }[];
@@ -83,11 +89,11 @@ export function linkLibraries(native: string): boolean {
   return true;
 }
 
-/** Copies the package atomically, for an account that cannot reach the package, or if the package is not writable. */
+/** Copies the package to the path `copy` atomically. In the copy, every user can run the programs, and all links exist. */
 function copyPackage(native: string, copy: string): void {
   const parent = dirname(copy);
   for (const name of readdirSync(parent)) {
-    // Copies of other versions, and of interrupted starts.
+    // Other versions, and copies that an interrupted start left behind.
     if (name.startsWith('postgresql-')) rmSync(join(parent, name), { recursive: true, force: true });
   }
   const unfinished = mkdtempSync(join(parent, 'postgresql-unfinished-'));
@@ -101,7 +107,7 @@ function copyPackage(native: string, copy: string): void {
   rmSync(unfinished, { recursive: true, force: true });
 }
 
-/** Copies so that every user may read and run the files, whatever the modes of the source and the umask are. */
+/** Copies a folder without static libraries. Every user may read and run the copies, whatever the modes of the source and the umask are. */
 function copyReadable(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   chmodSync(to, 0o755);
@@ -123,7 +129,7 @@ function canRun(native: string, account: Account): boolean {
   return failureOf(native, account) === undefined;
 }
 
-/** Why the programs cannot run; undefined if they can. `postgres --version` also needs their libraries and the system's C library. */
+/** Returns why the programs cannot run, or undefined if they can. `postgres --version` runs only if all libraries can be loaded. */
 function failureOf(native: string, account: Account): string | undefined {
   const options = { ...runAs(account), cwd: '/', env: postgresEnvironment, encoding: 'utf8' } as const;
   const result = spawnSync(join(native, 'bin', 'postgres'), ['--version'], options);
@@ -134,7 +140,7 @@ function failureOf(native: string, account: Account): string | undefined {
 function isMusl(): boolean {
   if (process.platform !== 'linux') return false;
   const report = process.report as NodeJS.ProcessReport & { excludeNetwork?: boolean };
-  // Otherwise the report looks up host names in the network, which may take seconds.
+  // Without this, the report looks up host names in the network, which may take seconds.
   report.excludeNetwork = true;
   const { header } = report.getReport() as { header: { glibcVersionRuntime?: string } };
   return header.glibcVersionRuntime === undefined;

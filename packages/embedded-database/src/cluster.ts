@@ -22,7 +22,7 @@ import { postgresEnvironment } from './postgres-settings.ts';
 
 const initdbArguments = [
   ...['--username', roles.superuser, '--encoding=UTF8', '--data-checksums', '--no-instructions'],
-  // Sorts by code point on every machine and version. A locale of the system may change with its C library and break indexes.
+  // Text sorts by code point on every machine and in every version. A system locale may change with the C library and break indexes.
   ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
   ...['--auth-local=peer', '--auth-host=reject'],
 ];
@@ -36,7 +36,7 @@ const firstStatements = [
   `GRANT CONNECT ON DATABASE ${databaseName} TO ${roles.server}`,
 ];
 
-/** Whether there is a cluster. Throws if another major version of PostgreSQL created it. */
+/** Whether there is a cluster. Throws an EmbeddedDatabaseError if another major version of PostgreSQL created it. */
 export function clusterExists(dataDir: string, binaries: Binaries): boolean {
   const cluster = clusterFolder(dataDir);
   if (!existsSync(cluster)) return false;
@@ -45,18 +45,19 @@ export function clusterExists(dataDir: string, binaries: Binaries): boolean {
   if (clusterVersion === ownVersion) return true;
   throw new EmbeddedDatabaseError(
     'incompatible_cluster',
-    `${cluster} was made by PostgreSQL ${clusterVersion} and this is PostgreSQL ${ownVersion}: ` +
-      'export the data with the version of Countersign that made it, or point DATABASE_URL to a server that has been upgraded',
+    `PostgreSQL ${clusterVersion} created ${cluster}, and this is PostgreSQL ${ownVersion}: ` +
+      'export the data with the version of Countersign that created it, or set DATABASE_URL to an upgraded PostgreSQL that has the data',
   );
 }
 
 /**
  * Creates the cluster with its roles and its database in a temporary folder, syncs it to disk, and renames the folder last. So an existing
- * cluster is always complete. Only for the registered keeper.
+ * cluster is always complete. Only the registered keeper may call this.
+ * @throws EmbeddedDatabaseError if a program of PostgreSQL fails
  */
 export async function createCluster(dataDir: string, account: Account, binaries: Binaries): Promise<void> {
   for (const name of readdirSync(dataDir)) {
-    // Left by an interrupted first start. If its initdb still writes, some files may remain.
+    // An interrupted first start left this folder. If the initdb of that start still writes, some files may remain.
     if (name.startsWith('postgres-new-')) removeIfPossible(join(dataDir, name));
   }
   const unfinished = mkdtempSync(join(dataDir, 'postgres-new-'));

@@ -4,45 +4,46 @@ import { dirname, join, resolve } from 'node:path';
 import { type Account, accountOf, canReach, currentAccount, unprivilegedAccount } from './database-account.ts';
 import { EmbeddedDatabaseError, errno, remedyFor } from './embedded-database-error.ts';
 
-/** The folder of a database, and the users that keeper and PostgreSQL run as. */
+/** The data folder of a database, and the users that keeper and PostgreSQL run as. */
 export interface DataFolder {
   /** Absolute, without symbolic links. */
   readonly dataDir: string;
-  /** The user of the keeper: that of this process or, when this process is root, the owner of the keeper's folder. */
+  /** The user of the keeper: the user of this process or, if that is root, the owner of the keeper's folder. */
   readonly keeper: Account;
-  /** The user of PostgreSQL: the keeper's user, unless that is root. */
+  /** The user of PostgreSQL: the keeper's user or, if that is root, the owner of the cluster or an unprivileged user. */
   readonly account: Account;
 }
 
 /** The cluster: PostgreSQL's own folder, owned by PostgreSQL's user. */
 export const clusterFolder = (dataDir: string): string => join(dataDir, 'postgres');
 
-/** The keeper's folder: registrations, access rules, sockets, copied binaries. Owned by the keeper's user. */
+/** The folder of the keeper's user: registrations, access rules, copied programs and, if its path is short enough, sockets. */
 export const keeperFolder = (dataDir: string): string => join(dataDir, 'keeper');
 
 /** The log of PostgreSQL and the keeper. */
 export const logFile = (dataDir: string): string => join(dataDir, 'postgres.log');
 
-/** Parent of the fallback folders, used when root requests a folder that PostgreSQL's user cannot reach. */
+/** The parent of the fallback folders. They are used if root requests a folder that PostgreSQL's user cannot reach. */
 const fallbackParent = '/var/lib/countersign';
 
-/** A stable short name for a folder. */
+/** A short name for a folder: the first 12 hexadecimal digits of the SHA-256 of its path. */
 export function folderHash(folder: string): string {
   return createHash('sha256').update(folder).digest('hex').slice(0, 12);
 }
 
 /**
- * Chooses the folder for the data and creates it. Calls `notify` if it is not the requested one.
+ * Chooses the data folder and creates it. Calls `notify` if it chooses the fallback folder.
  * @param mayCreate false: throws if there is no database, and creates nothing
+ * @throws EmbeddedDatabaseError if the folder or a user cannot be used
  */
 export function resolveDataFolder(requested: string, notify: (line: string) => void, mayCreate: boolean): DataFolder {
   const absolute = resolve(requested);
   try {
-    if (!mayCreate && !holdsDatabase(absolute))
+    if (!mayCreate && !hasDatabase(absolute))
       throw new EmbeddedDatabaseError(
         'cluster_missing',
-        `there is no database in ${absolute}: go to the folder that it was started in, or set COUNTERSIGN_DATA_DIR to its data folder; ` +
-          '`serve` and `workspace create` make a new one',
+        `there is no database in ${absolute}: run the command in the folder where the server was started, ` +
+          "or set COUNTERSIGN_DATA_DIR to the server's data folder; `serve` and `workspace create` create a new database",
       );
     makeReachableFolder(absolute);
     const dataDir = realpathSync(absolute);
@@ -62,15 +63,15 @@ export function resolveDataFolder(requested: string, notify: (line: string) => v
 const fallbackFolderOf = (dataDir: string): string => join(fallbackParent, folderHash(dataDir));
 
 /** Whether there is a database in the folder or, for root, in its fallback folder. */
-function holdsDatabase(absolute: string): boolean {
+function hasDatabase(absolute: string): boolean {
   const dataDir = existsSync(absolute) ? realpathSync(absolute) : absolute;
   const candidates = currentAccount().uid === 0 ? [dataDir, fallbackFolderOf(dataDir)] : [dataDir];
   return candidates.some((folder) => statOrUndefined(clusterFolder(folder)) !== undefined);
 }
 
 /**
- * As root: the folder that holds the database. Without a database: the folder itself if PostgreSQL's user can reach it, else its fallback
- * folder. Throws if PostgreSQL's user cannot reach an existing database, or can reach neither folder.
+ * As root: returns the folder that contains the database. If there is none, returns `dataDir` if PostgreSQL's user can reach it, else its
+ * fallback folder. Throws if PostgreSQL's user cannot reach the folder to return.
  */
 function reachableFolder(dataDir: string, notify: (line: string) => void): string {
   const fallback = fallbackFolderOf(dataDir);
@@ -80,11 +81,11 @@ function reachableFolder(dataDir: string, notify: (line: string) => void): strin
     // An empty database elsewhere would look as if the data of this one were lost.
     throw new EmbeddedDatabaseError(
       'unreachable_folder',
-      `the database in ${dataDir} runs as the user "${postgresAccount(dataDir).name}", who can no longer reach it: ` +
-        'give that user the right to enter every folder above it (chmod o+x), or move it',
+      `PostgreSQL runs as the user "${postgresAccount(dataDir).name}", who can no longer reach the database in ${dataDir}: ` +
+        'let this user enter that folder and every folder above it (chmod o+x), or move the database',
     );
   }
-  // A database in the fallback folder stays there, even if the requested folder has become reachable since.
+  // A database in the fallback folder stays there, even if PostgreSQL's user can reach the requested folder by now.
   if (reachable && !existsSync(clusterFolder(fallback))) return dataDir;
   makeReachableFolder(fallback);
   if (!canReach(postgresAccount(fallback), fallback)) {
@@ -94,11 +95,13 @@ function reachableFolder(dataDir: string, notify: (line: string) => void): strin
         'set COUNTERSIGN_DATA_DIR to a folder that every user can enter',
     );
   }
-  notify(`the database is in ${fallback}: PostgreSQL does not run as root, and the user it runs as cannot reach ${dataDir}`);
+  notify(
+    `the database is in ${fallback}: PostgreSQL does not run as root, and its user could not reach ${dataDir} at the first start`,
+  );
   return fallback;
 }
 
-/** As root: the owner of the existing cluster, else the user that will own a new one. */
+/** As root: the owner of the existing cluster, else the user that will own a new one. Throws if root owns the cluster. */
 function postgresAccount(dataDir: string): Account {
   const cluster = statOrUndefined(clusterFolder(dataDir));
   if (cluster === undefined) return unprivilegedAccount();
@@ -123,13 +126,13 @@ function ownerOf(folder: string, self: Account): Account {
   );
 }
 
-/** Creates the folder if missing. Root's umask may be 077, with which PostgreSQL's user could not enter it. */
+/** Creates the folder and its missing parents. As root it sets their modes, because with the umask 077 no other user could enter them. */
 function makeReachableFolder(folder: string): void {
   const made = makeFolders(folder);
   if (process.geteuid?.() === 0) for (const each of made) chmodSync(each, 0o755);
 }
 
-/** Creates the folder and its parents, and returns those created. Node's recursive mkdir never ends below /proc. */
+/** Creates the folder and its missing parents, and returns the created folders. Node's recursive mkdir never returns below /proc. */
 function makeFolders(folder: string): string[] {
   if (existsSync(folder)) return [];
   const made = makeFolders(dirname(folder));

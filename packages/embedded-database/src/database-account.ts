@@ -10,12 +10,15 @@ export interface Account {
   readonly gid: number;
 }
 
-/** In order of preference: the users that packages of PostgreSQL create on Linux and on macOS, then a user of every system. */
+/** In order of preference: the users that packages of PostgreSQL create on Linux and on macOS, then a user that every system has. */
 const candidateAccountNames = ['postgres', '_postgres', 'nobody'];
 
 const externalDatabase = 'or use an external PostgreSQL by setting DATABASE_URL';
 
-/** The user of this process. A uid without a name is an error, because PostgreSQL and peer authentication need the name. */
+/**
+ * The user of this process.
+ * @throws EmbeddedDatabaseError if the uid has no name, because PostgreSQL and peer authentication need the name
+ */
 export function currentAccount(): Account {
   try {
     const { username, uid, gid } = userInfo();
@@ -28,7 +31,10 @@ export function currentAccount(): Account {
   }
 }
 
-/** The user of PostgreSQL if this process is root, because PostgreSQL refuses to run as root. */
+/**
+ * The user of PostgreSQL if this process is root, because PostgreSQL refuses to run as root.
+ * @throws EmbeddedDatabaseError if the machine has no suitable user
+ */
 export function unprivilegedAccount(): Account {
   const accounts = readPasswd();
   for (const name of candidateAccountNames) {
@@ -41,7 +47,10 @@ export function unprivilegedAccount(): Account {
   );
 }
 
-/** The user with this uid. */
+/**
+ * The user with this uid.
+ * @throws EmbeddedDatabaseError if /etc/passwd does not contain the uid
+ */
 export function accountOf(uid: number): Account {
   const self = currentAccount();
   const found = self.uid === uid ? self : readPasswd().find((account) => account.uid === uid);
@@ -54,14 +63,14 @@ export function accountOf(uid: number): Account {
   return found;
 }
 
-/** Whether the account can reach the folder. Asks the kernel, which checks modes, access lists and mounts. */
+/** Whether the account can enter the folder. A shell that runs as the account tries it, so modes, access lists and mounts all count. */
 export function canReach(account: Account, folder: string): boolean {
   if (account.uid === process.geteuid?.()) return true;
   const result = spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], { ...runAs(account), cwd: '/', stdio: 'ignore' });
   return result.status === 0;
 }
 
-/** The options of a child process that runs as the account. Only root can, and must, change the user of a child. */
+/** The options of a child process that runs as the account. They are empty for the user of this process: only root may set a uid. */
 export function runAs(account: Account): { uid?: number; gid?: number } {
   return account.uid === process.geteuid?.() ? {} : { uid: account.uid, gid: account.gid };
 }

@@ -8,7 +8,7 @@ export type EmbeddedDatabaseErrorCode =
   | 'cluster_missing'
   | 'start_failed';
 
-/** The embedded PostgreSQL is not available. If a start was interrupted, the next one repairs the state. */
+/** Thrown if the embedded PostgreSQL is not available. */
 export class EmbeddedDatabaseError extends Error {
   readonly code: EmbeddedDatabaseErrorCode;
 
@@ -19,7 +19,7 @@ export class EmbeddedDatabaseError extends Error {
   }
 }
 
-/** The remedy for a failed system call on `path`. */
+/** What to do after a failed system call on `path`, as a clause of a message. */
 export function remedyFor(path: string, code: string | undefined): string {
   switch (code) {
     case 'EROFS':
@@ -40,7 +40,7 @@ export function remedyFor(path: string, code: string | undefined): string {
   }
 }
 
-/** The errno of a failed system call (`ENOENT`, ...), or undefined. */
+/** The `code` of an error, such as `ENOENT` of a failed system call, or undefined if it has none. */
 export function errno(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -23,12 +23,12 @@ export interface EmbeddedDatabase {
   readonly server: ConnectionSettings;
   /** For tests and repair only. */
   readonly superuser: ConnectionSettings;
-  /** The folder of the data. If it differs from the requested one, `notify` was called. */
+  /** The absolute path of the data folder. It is not the requested folder if PostgreSQL's user could not reach that one; see `notify`. */
   readonly dataDir: string;
   /**
-   * Releases the lease. The release of the last lease shuts PostgreSQL down and resolves when PostgreSQL has stopped, after nine seconds at
-   * the latest. While other processes have leases, it resolves at once. If an unneeded keeper is still starting, the release takes up to
-   * five seconds longer.
+   * Releases the lease. The release of the last lease shuts PostgreSQL down, and the promise resolves when PostgreSQL has stopped, or after
+   * nine seconds. While other processes have leases, PostgreSQL keeps running, and the promise resolves at once. If this process started a
+   * keeper that still runs, the promise waits about five seconds more for the end of that keeper.
    */
   release(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface EmbeddedDatabase {
 /** Options of acquireEmbeddedDatabase. */
 export interface EmbeddedDatabaseOptions {
   readonly dataDir: string;
-  /** Receives lines for people: the first creation, another folder than the requested one, a restart. */
+  /** Receives messages for people: a new database, a folder other than the requested one, an outage, a restart. */
   readonly notify: (line: string) => void;
   /** false: a folder without a database is an error, and nothing is created in it. Default true. */
   readonly mayCreate?: boolean;
@@ -45,7 +45,7 @@ export interface EmbeddedDatabaseOptions {
 }
 
 /**
- * Pauses between attempts to get a lost lease back. They stay short, because the cause, such as a full disk, may end at any time.
+ * Pauses between attempts to get a lost lease back. They stay short, because the cause of the loss may end at any time.
  */
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
@@ -56,6 +56,7 @@ const reportEveryMs = 60_000;
 /**
  * Acquires the embedded PostgreSQL of a data folder: creates it if missing, starts it if stopped, and shares it with every process that
  * has acquired it. The end of this process, for any reason, releases the lease.
+ * @throws EmbeddedDatabaseError if the database is not available
  */
 export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   const { notify, settings = {}, mayCreate = true } = options;

@@ -11,7 +11,7 @@ const firstClientTimeoutMs = 5_000;
 export class KeeperClients {
   readonly server: Server;
   readonly #leases = new Set<Socket>();
-  /** Every connection, including those that have released their lease and wait until PostgreSQL has stopped. */
+  /** Every open connection, also of clients that have released their lease and wait until PostgreSQL has stopped. */
   readonly #connections = new Set<Socket>();
   readonly #undelivered: KeeperMessage[] = [];
   /** The state that is sent to a new client. */
@@ -27,12 +27,12 @@ export class KeeperClients {
     }, firstClientTimeoutMs).unref();
   }
 
-  /** Whether there is no lease, and no first client is expected. */
+  /** Whether there is no lease. A new keeper does not count as idle while it waits for its first client. */
   get isIdle(): boolean {
     return this.#leases.size === 0 && !this.#awaitsFirstClient;
   }
 
-  /** Resolves when there is no lease and no first client is expected. */
+  /** Resolves when the keeper is idle. */
   async untilIdle(): Promise<void> {
     while (!this.isIdle) {
       await new Promise<void>((resolve) => {
@@ -48,14 +48,14 @@ export class KeeperClients {
     for (const socket of this.#connections) sendMessage(socket, message);
   }
 
-  /** Sends the state to every client and to each new one. undefined: not known yet. */
+  /** Sends the state to every client, and later to each new one. undefined: the state is not known yet, and nothing is sent. */
   setState(state: KeeperMessage | undefined): void {
     this.#state = state;
     if (state === undefined) return;
     for (const socket of this.#connections) sendMessage(socket, state);
   }
 
-  /** Sends the state to new clients only. Existing clients keep their leases until PostgreSQL is back. */
+  /** Sends the state to new clients only. Existing clients are not told, so they wait until PostgreSQL is back. */
   setStateOfNewClients(state: KeeperMessage): void {
     this.#state = state;
   }
@@ -65,7 +65,7 @@ export class KeeperClients {
     for (const socket of this.#connections) if (!this.#leases.has(socket)) socket.end();
   }
 
-  /** Closes everything in this tick. A process that connects later finds no keeper and starts its own. */
+  /** Closes the socket and all connections in this tick. A process that connects later finds no keeper and starts its own. */
   close(): void {
     this.server.close();
     for (const socket of this.#connections) socket.end();

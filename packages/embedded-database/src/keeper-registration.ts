@@ -6,13 +6,13 @@ import { EmbeddedDatabaseError } from './embedded-database-error.ts';
 import { clearSuperseded, connectTo, newestRegistration, type Registration, register } from './keeper-registry.ts';
 import { makeSocketFolder, socketFolders } from './socket-folder.ts';
 
-/** The registration of a keeper, and the folder of its sockets. */
+/** The registration of a keeper, and the folder of its socket. */
 export interface RegisteredKeeper {
   readonly registration: Registration;
   readonly socketFolder: string;
 }
 
-/** Listens, then registers. Returns undefined if another keeper is alive or registered first. */
+/** Opens the keeper's socket, then registers it. Returns undefined if another keeper is alive or registered first. */
 export async function registerKeeper(dataDir: string, server: Server): Promise<RegisteredKeeper | undefined> {
   const keeperDir = keeperFolder(dataDir);
   const newest = newestRegistration(keeperDir);
@@ -31,11 +31,11 @@ export async function registerKeeper(dataDir: string, server: Server): Promise<R
   return { registration, socketFolder };
 }
 
-/** Listens in the first folder that can hold a socket. */
+/** Opens the socket in the first possible folder. Throws the last error if no folder works. */
 async function listen(dataDir: string, server: Server): Promise<{ socketPath: string; socketFolder: string }> {
   let failure: unknown = new EmbeddedDatabaseError(
     'start_failed',
-    'no folder for a socket is short enough: set TMPDIR to a short one',
+    'the path of every possible folder for the socket is too long: set TMPDIR to a shorter path',
   );
   for (const socketFolder of socketFolders(dataDir)) {
     try {

@@ -9,7 +9,8 @@ import { errno } from './embedded-database-error.ts';
  *
  * A keeper takes over by renaming its own folder to the number after that of a dead keeper. A rename onto a folder that is not empty fails,
  * so only one keeper wins. A lock file or a socket with a fixed name would have to be removed when it is stale, and the removal could hit
- * the file of a successor instead. The highest number is never removed, even at a clean stop: it makes the next number unique.
+ * the file of a successor instead. The highest number is never removed, even at a clean stop: it makes the next number unique. A keeper
+ * that is not registered yet is called a candidate.
  */
 export interface Registration {
   readonly number: number;
@@ -71,7 +72,11 @@ export function connectTo({ socketPath }: Registration): Promise<Socket | undefi
   });
 }
 
-/** Registers a keeper that already listens on `socketPath`, after the newest one, which is dead. Undefined if another keeper was first. */
+/**
+ * Registers a keeper that already listens on `socketPath`.
+ * @param dead the newest registration, whose keeper is dead; undefined if there is none
+ * @returns undefined if another keeper was first
+ */
 export function register(keeperDir: string, socketPath: string, dead: Registration | undefined): Registration | undefined {
   const number = (dead?.number ?? 0) + 1;
   const prepared = mkdtempSync(join(keeperDir, 'lease-new-'));
@@ -98,7 +103,7 @@ export function isNewest(keeperDir: string, mine: Registration): boolean {
   return Math.max(0, ...registeredNumbers(keeperDir)) === mine.number;
 }
 
-/** Removes the files of earlier keepers, and of candidates that died or did not win. Only for the registered keeper. */
+/** Removes the files of earlier keepers, and of candidates that died or lost. Only the registered keeper may call this. */
 export function clearSuperseded(keeperDir: string, socketDir: string, mine: Registration): void {
   for (const name of readdirSync(keeperDir)) {
     const number = numberOf(name);

@@ -16,7 +16,7 @@ import { type Postmaster, startPostmaster } from './postmaster.ts';
 import { RestartPolicy } from './restart-policy.ts';
 import { makePostgresSocketFolder } from './socket-folder.ts';
 
-/** How long a failed keeper waits for clients to which it reports the failure. Also the time limit for the exit of every keeper. */
+/** How long a failed keeper waits until its clients have received the failure. Also the time limit for the exit of every keeper. */
 const failureNoticeMs = 3_000;
 
 /**
@@ -25,7 +25,7 @@ const failureNoticeMs = 3_000;
  */
 async function runKeeper(configuration: KeeperConfiguration): Promise<void> {
   process.umask(0o077);
-  // A machine that shuts down signals every process at once. The keeper stays for the server's last writes and ends with the last lease.
+  // A machine that shuts down signals every process at once. The keeper runs until the last lease ends, so that servers can finish writing.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   const clients = new KeeperClients();
   const keeper = await registerKeeper(configuration.dataDir, clients.server);
@@ -57,7 +57,10 @@ async function supervise(configuration: KeeperConfiguration, keeper: RegisteredK
   const cluster = clusterFolder(configuration.dataDir);
   if (!clusterExists(configuration.dataDir, binaries)) {
     if (!configuration.mayCreate)
-      throw new EmbeddedDatabaseError('cluster_missing', `the database in ${cluster} is gone: restore it, then restart`);
+      throw new EmbeddedDatabaseError(
+        'cluster_missing',
+        `the folder ${cluster} of the database is missing: restore it, then try again`,
+      );
     notify(`creating the database in ${cluster}`);
     await createCluster(configuration.dataDir, configuration.account, binaries);
   }
@@ -82,7 +85,7 @@ async function supervise(configuration: KeeperConfiguration, keeper: RegisteredK
   }
 }
 
-/** Runs PostgreSQL once. Resolves with how it ended, or with undefined if it was stopped because the last lease was released. */
+/** Runs PostgreSQL once. Resolves with its exit status or signal, or with undefined if it was stopped after the last release. */
 async function runPostgres(
   configuration: KeeperConfiguration,
   binaries: Binaries,
@@ -99,7 +102,7 @@ async function runPostgres(
     restarts.hasBeenReady = true;
     clients.setState({ kind: 'ready', host, port });
   });
-  // Checked again each time: a new client may have connected since the last one left.
+  // This is checked again each time, because a new client may have connected since the last one left.
   while (!clients.isIdle && postmaster.isRunning()) await Promise.race([clients.untilIdle(), postmaster.ended]);
   isNeeded = false;
   if (!restarts.isProlonged) clients.setState(undefined);

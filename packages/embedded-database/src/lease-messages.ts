@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { EmbeddedDatabaseErrorCode } from './embedded-database-error.ts';
 
-/** A message from the keeper to a client: one JSON object per line. The running keeper may be of another version, so keep this format. */
+/** A message from the keeper to a client: one JSON object per line. Never change this format: the keeper may be of another version. */
 export type KeeperMessage =
   | { readonly kind: 'say'; readonly line: string }
   | { readonly kind: 'ready'; readonly host: string; readonly port: number }
@@ -17,7 +17,7 @@ export interface KeeperConfiguration {
   readonly account: { readonly name: string; readonly uid: number; readonly gid: number };
   /** Additional settings for PostgreSQL. */
   readonly settings: Readonly<Record<string, string>>;
-  /** False: the database must exist. */
+  /** false: the keeper fails if there is no database. */
   readonly mayCreate: boolean;
 }
 

@@ -9,10 +9,10 @@ import { startKeeper } from './start-keeper.ts';
 
 const pollMs = 10;
 
-/** After this many keepers that failed before they were registered, the start fails. The cause may be temporary. */
+/** The start fails after this many keepers that exited with an error. One failure is not enough, because its cause may be temporary. */
 const startAttemptsMax = 3;
 
-/** How long a release waits. The keeper kills PostgreSQL earlier; only a suspended keeper takes longer. */
+/** How long a release waits for the keeper. The keeper kills PostgreSQL earlier; only a suspended keeper takes longer. */
 const releaseTimeoutMs = 9_000;
 
 /** A lease on the database. PostgreSQL runs as long as the lease's connection to the keeper stays open. */
@@ -21,16 +21,17 @@ export interface Lease {
   readonly port: number;
   /** Resolves when the connection to the keeper has closed, also after a release. */
   readonly lost: Promise<void>;
-  /** Releases the lease. Resolves when PostgreSQL has stopped or the time limit is over, or at once if there are other leases. */
+  /** Releases the lease. Resolves as `EmbeddedDatabase.release` does. */
   release(): Promise<void>;
 }
 
-/** How long to wait until a keeper that was started and is not needed has ended. */
+/** How long to wait for the end of a keeper that this process started and does not need. */
 const unneededKeeperTimeoutMs = 5_000;
 
 /**
  * Connects to the keeper of the folder, or starts one. Resolves when PostgreSQL accepts connections.
  * @param cancelled ends the wait; the promise then rejects
+ * @throws EmbeddedDatabaseError if the keeper reports a failure, or too many keepers failed
  */
 export async function acquireLease(
   folder: DataFolder,
@@ -41,7 +42,10 @@ export async function acquireLease(
   let failures = 0;
   let starting: Promise<void> | undefined;
 
-  /** If another keeper was faster or failed, the keeper of this process may still start, take over and run PostgreSQL without a client. */
+  /**
+   * Waits until the keeper that this process started has ended, and releases every lease it offers. Without this, a keeper that starts late
+   * could take over and run PostgreSQL without a client.
+   */
   async function stopUnneededKeeper(): Promise<void> {
     const endAt = Date.now() + unneededKeeperTimeoutMs;
     while (starting !== undefined && Date.now() < endAt) {
@@ -64,7 +68,7 @@ export async function acquireLease(
           `the embedded PostgreSQL cannot be started; the end of ${log}:\n${lastLines(log, 5)}`,
         );
       }
-      // The new keeper ends at once if another one is alive or registered first. The next iteration then connects to the other one.
+      // The new keeper ends at once if another one is alive or registered first. A later iteration then connects to the other one.
       starting ??= startKeeper(folder, configuration).then(({ failed }) => {
         starting = undefined;
         if (failed) failures += 1;
@@ -97,8 +101,8 @@ async function connectToKeeper(dataDir: string): Promise<Socket | undefined> {
 }
 
 /**
- * Waits until the keeper is ready. Undefined if the connection closed first: the keeper was stopping, or the wait was canceled. Rejects if
- * the keeper reports that it failed.
+ * Waits until the keeper is ready. Resolves with undefined if the connection closed first: the keeper ended, or the wait was canceled.
+ * Rejects if the keeper reports that it failed.
  */
 function openLease(socket: Socket, notify: (line: string) => void, cancelled: AbortSignal): Promise<Lease | undefined> {
   return new Promise((resolve, reject) => {

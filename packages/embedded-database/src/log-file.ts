@@ -15,7 +15,11 @@ import { EmbeddedDatabaseError, errno, remedyFor } from './embedded-database-err
 
 const largestLogBytes = 16 * 1024 * 1024;
 
-/** Opens the log for appending. Does not follow a symbolic link, which could redirect the writes of root. */
+/**
+ * Opens the log for appending, makes `owner` its owner and returns the descriptor. Does not follow a symbolic link, because a link could
+ * redirect the writes of root.
+ * @throws EmbeddedDatabaseError if the log cannot be written
+ */
 export function openLog(path: string, owner: Account): number {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
   try {
@@ -44,7 +48,10 @@ export function writeLogLine(line: string): void {
 /** Closes a descriptor of `openLog`. */
 export const closeLog = closeSync;
 
-/** Limits the size of the log; older lines are kept as `<path>.1`. The file is truncated in place, because its writers keep it open. */
+/**
+ * Replaces `<path>.1` with the lines of the log and empties the log, if it has 16 MiB or more. The file is truncated in place, because its
+ * writers keep it open.
+ */
 export function boundLog(path: string): void {
   try {
     if (statSync(path).size < largestLogBytes) return;
@@ -55,7 +62,7 @@ export function boundLog(path: string): void {
   }
 }
 
-/** The end of the log, for a message. */
+/** The last `count` lines of the log, for a message. */
 export function lastLines(path: string, count: number): string {
   try {
     return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-count).join('\n');

@@ -6,8 +6,8 @@ import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
 
 const pollMs = 10;
 
-/** The signals that stop an orphaned postmaster, and how long each may take. On a full disk the first one may have no effect. */
-const stopSignals = [
+/** The signals that stop an orphaned postmaster, and how long each may take, in milliseconds. On a full disk, SIGINT may have no effect. */
+const orphanStopSignals = [
   ['SIGINT', 6_000],
   ['SIGQUIT', 2_000],
   ['SIGKILL', 10_000],
@@ -26,13 +26,14 @@ interface PostgresProcess {
 }
 
 /**
- * Stops the PostgreSQL of a keeper that was killed, and removes its lock files. Only for the registered keeper: no other process may run a
- * PostgreSQL in this folder, so one that runs there is orphaned.
+ * Stops the PostgreSQL of a keeper that was killed, and removes its lock files. Only the registered keeper may call this, before it starts
+ * its own PostgreSQL: a PostgreSQL that runs in this folder is then orphaned.
+ * @throws EmbeddedDatabaseError if processes remain
  */
 export async function stopOrphanedPostgres(cluster: string, socketFolder: string, notify: (line: string) => void): Promise<void> {
   const postmasters = () => processesIn(cluster).filter(({ isPostmaster }) => isPostmaster);
   if (postmasters().length > 0) notify('PostgreSQL of an earlier run is still running: stopping it first');
-  for (const [signal, timeoutMs] of stopSignals) {
+  for (const [signal, timeoutMs] of orphanStopSignals) {
     for (const { pid } of postmasters()) kill(pid, signal);
     await untilNone(postmasters, timeoutMs);
   }
@@ -41,16 +42,16 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
   remaining = await untilNone(() => processesIn(cluster), killedTimeoutMs);
   if (remaining.length > 0) {
     const pids = remaining.map(({ pid }) => pid).join(', ');
-    throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be ended: end the processes ${pids}`);
+    throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be stopped: end the processes ${pids}`);
   }
-  // PostgreSQL respects a lock file if a process with its number exists. That can be another process by now, or a dead one that was not
-  // reaped (some containers never do). The check above shows that no process runs on this cluster.
+  // PostgreSQL does not start if the process that a lock file names exists. That process can be an unrelated one by now, or a dead one that
+  // was not reaped (in some containers no process does that). The check above shows that no PostgreSQL runs on this cluster.
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
   for (const name of readdirSync(socketFolder))
     if (name.startsWith('.s.PGSQL.')) rmSync(join(socketFolder, name), { force: true });
 }
 
-/** Waits until there are no such processes. Returns those that are left after the timeout. */
+/** Waits until `find` finds no processes. Returns the processes that are left after the timeout. */
 async function untilNone(find: () => PostgresProcess[], timeoutMs: number): Promise<PostgresProcess[]> {
   const deadline = Date.now() + timeoutMs;
   let found = find();
@@ -68,10 +69,10 @@ function processesIn(cluster: string): PostgresProcess[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     try {
-      // Compares the folder and not its name, which differs in a container or through a mount.
+      // Device and inode identify the folder. Its name can be different in a container or through a mount.
       const workingDirectory = statSync(`/proc/${name}/cwd`);
       if (workingDirectory.ino !== clusterStats.ino || workingDirectory.dev !== clusterStats.dev) return [];
-      // Excludes other programs in this folder, such as a shell.
+      // This excludes other programs in this folder, such as a shell.
       if (!/\/postgres( \(deleted\))?$/.test(readlinkSync(`/proc/${name}/exe`))) return [];
       // The other processes replace their command line with the name of their task.
       return [{ pid: Number(name), isPostmaster: readFileSync(`/proc/${name}/cmdline`, 'utf8').includes('\0-D\0') }];
@@ -82,7 +83,7 @@ function processesIn(cluster: string): PostgresProcess[] {
   });
 }
 
-/** Without /proc: the process that the lock file names, if its command line contains the cluster. */
+/** Finds the postmaster without /proc: the process that the lock file names, if its command line contains the cluster. */
 function postmasterByLockFile(cluster: string): PostgresProcess[] {
   try {
     const pid = Number.parseInt(readFileSync(join(cluster, 'postmaster.pid'), 'utf8'), 10);

@@ -3,11 +3,11 @@ export const port = 5432;
 
 const MIB = 1024 * 1024;
 
-/** Limits of the write-ahead log between two checkpoints. On a small disk it must leave space for the data. */
+/** Limits of `max_wal_size`. On a small disk, the write-ahead log must leave space for the data. */
 const LARGEST_WAL_BYTES = 2048 * MIB;
 const SMALLEST_WAL_BYTES = 64 * MIB;
 
-/** The maximum size of the write-ahead log on a disk of this size: a sixteenth of it, within the limits. */
+/** The setting `max_wal_size` for a disk of this size, in bytes: a sixteenth of the disk, from 64 MiB to 2 GiB. */
 export const maxWalBytes = (diskBytes: number): number =>
   Math.min(LARGEST_WAL_BYTES, Math.max(SMALLEST_WAL_BYTES, diskBytes / 16));
 

@@ -9,7 +9,7 @@ import { startWatchdog } from './watchdog.ts';
 
 /** A running PostgreSQL, child of the keeper. */
 export interface Postmaster {
-  /** Resolves with the exit status or signal when PostgreSQL has ended. */
+  /** Resolves with the exit status or signal when PostgreSQL has ended, or with the error if it could not be started. */
   readonly ended: Promise<string>;
   /** Resolves to true when PostgreSQL accepts connections, or to false if it ended first. */
   readonly ready: Promise<boolean>;
@@ -32,7 +32,7 @@ export function startPostmaster(postgres: string, args: string[], cluster: strin
     watchdog.end();
   });
 
-  async function isReady(): Promise<boolean> {
+  async function waitUntilReady(): Promise<boolean> {
     while (running && !reportsReady(cluster, child.pid)) await Promise.race([sleep(10), ended]);
     return running;
   }
@@ -48,10 +48,10 @@ export function startPostmaster(postgres: string, args: string[], cluster: strin
     await ended;
   }
 
-  return { ended, ready: isReady(), isRunning: () => running, stop };
+  return { ended, ready: waitUntilReady(), isRunning: () => running, stop };
 }
 
-/** PostgreSQL writes its state into the last line of its lock file; `pg_ctl --wait` reads the same line. */
+/** Whether PostgreSQL accepts connections. It writes its state into the last line of its lock file; `pg_ctl --wait` reads the same line. */
 function reportsReady(cluster: string, pid: number | undefined): boolean {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');

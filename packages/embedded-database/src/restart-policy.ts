@@ -1,22 +1,22 @@
 import { EmbeddedDatabaseError } from './embedded-database-error.ts';
 import { lastLines } from './log-file.ts';
 
-/** A PostgreSQL that ends sooner than this has failed to start. */
+/** A PostgreSQL that ends sooner than this after its start counts as one more failure in a row. */
 const quickFailureMs = 10_000;
 
-/** The pauses after consecutive failures. */
+/** The pauses after the first failures in a row. */
 const pausesMs = [50, 200, 1_000];
 
-/** The pause after further failures. It is short, because the cause, such as a full disk, may end at any time. */
+/** The pause after further failures in a row. It is short, because the cause, such as a full disk, may end at any time. */
 const longestPauseMs = 1_000;
 
 /** How often a continuing outage is reported. */
 const reportEveryMs = 60_000;
 
 /**
- * Decides when a keeper restarts its PostgreSQL. If PostgreSQL never accepted connections, the keeper gives up after a few quick failures,
- * because settings or files are wrong. Otherwise it restarts PostgreSQL without limit, because the cause is external and may end at any
- * time.
+ * Decides when a keeper restarts its PostgreSQL. If PostgreSQL never accepted connections, the keeper gives up at the fourth failure in a
+ * row, because settings or files are probably wrong. Otherwise it restarts PostgreSQL without limit, because the cause is probably external
+ * and may end at any time.
  */
 export class RestartPolicy {
   /** Whether PostgreSQL has accepted connections since the keeper started. */
@@ -29,14 +29,16 @@ export class RestartPolicy {
     this.#logFile = logFile;
   }
 
-  /** Whether the restarts after short pauses have all failed, so that the outage is more than a brief one. */
+  /** Whether more failures in a row have occurred than there are pauses in `pausesMs`. New clients then receive the failure. */
   get isProlonged(): boolean {
     return this.#failures > pausesMs.length;
   }
 
   /**
    * Counts a failure. Returns the pause before the next start, and the line to report, if any.
-   * @throws EmbeddedDatabaseError if a restart cannot help.
+   * @param how how PostgreSQL ended
+   * @param startedAt when it was started, in milliseconds since 1970
+   * @throws EmbeddedDatabaseError if the keeper must give up
    */
   recordFailure(how: string, startedAt: number): { pauseMs: number; report: string | undefined } {
     this.#failures = Date.now() - startedAt < quickFailureMs ? this.#failures + 1 : 1;
@@ -48,7 +50,7 @@ export class RestartPolicy {
     return { pauseMs: longestPauseMs, report: `${this.describe(how)}\ntrying again every ${longestPauseMs} ms` };
   }
 
-  /** Forgets the failures after a clean stop. */
+  /** Sets the number of failures to zero, after a clean stop. */
   reset(): void {
     this.#failures = 0;
   }

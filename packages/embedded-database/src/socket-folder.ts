@@ -5,7 +5,7 @@ import { folderHash, keeperFolder } from './data-folder.ts';
 import type { Account } from './database-account.ts';
 import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
 
-/** The longest path of a Unix socket: 107 bytes on Linux, 103 on macOS. */
+/** The longest path of a Unix socket in bytes: 107 on Linux, 103 on macOS. */
 const longestSocketPath = 103;
 
 /** The longest name below a socket folder. */
@@ -22,13 +22,20 @@ export function socketFolders(dataDir: string): string[] {
   );
 }
 
-/** Creates the keeper's socket folder. Of an existing one it corrects the mode; throws if the folder belongs to another user. */
+/**
+ * Creates the folder of the keeper's socket, or corrects the mode of an existing one.
+ * @throws EmbeddedDatabaseError if the path is not a folder of this user
+ */
 export function makeSocketFolder(folder: string): void {
   const mode = process.geteuid?.() === 0 ? 0o755 : 0o700;
   makePrivateFolder(folder, mode, process.geteuid?.() ?? -1);
 }
 
-/** Creates the folder of PostgreSQL's socket, with mode 0700 for PostgreSQL's user, so that other users cannot even attempt to connect. */
+/**
+ * Creates the folder of PostgreSQL's socket and returns its path. PostgreSQL's user owns it, with mode 0700. Other users except root cannot
+ * even attempt to connect.
+ * @throws EmbeddedDatabaseError if the path is not a folder of that user
+ */
 export function makePostgresSocketFolder(socketFolder: string, account: Account): string {
   const folder = join(socketFolder, 'socket');
   if (makeFolder(folder) && process.geteuid?.() === 0) chownSync(folder, account.uid, account.gid);
@@ -40,10 +47,8 @@ function makePrivateFolder(folder: string, mode: number, owner: number): void {
   makeFolder(folder);
   const stats = lstatSync(folder);
   if (!stats.isDirectory() || stats.uid !== owner) {
-    throw new EmbeddedDatabaseError(
-      'foreign_folder',
-      `${folder} is needed for the database's socket, but is ${stats.isDirectory() ? `a folder of uid ${stats.uid}` : 'no folder'}: remove it`,
-    );
+    const fault = stats.isDirectory() ? `belongs to uid ${stats.uid}` : 'is not a folder';
+    throw new EmbeddedDatabaseError('foreign_folder', `${folder} is needed for the database's socket, but ${fault}: remove it`);
   }
   if ((stats.mode & 0o777) !== mode) chmodSync(folder, mode);
 }

@@ -8,12 +8,12 @@ import type { KeeperConfiguration } from './lease-messages.ts';
 import { closeLog, openLog } from './log-file.ts';
 import { postgresEnvironment } from './postgres-settings.ts';
 
-/** The TypeScript source in the repository; in a packed server, a separate entry next to the bundle. */
+/** The keeper's program: keeper.ts in the repository; in a packed server keeper.js, a separate file next to the bundle. */
 const keeperFile = fileURLToPath(new URL(`./keeper${extname(import.meta.url)}`, import.meta.url));
 
 /**
  * Starts a keeper in its own session, so that neither Ctrl-C nor the end of a terminal reaches it or PostgreSQL. Resolves when the keeper
- * has ended, with whether it failed. A keeper ends at once, without a failure, if another keeper is alive.
+ * has ended. `failed` is true unless its exit status is 0. A keeper ends at once with status 0 if another keeper is alive.
  */
 export function startKeeper(
   folder: DataFolder,

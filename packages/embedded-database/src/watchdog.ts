@@ -10,7 +10,7 @@ export interface Watchdog {
   end(): void;
 }
 
-/** Sends each signal in turn until the process has ended; `kill -0` checks whether it still runs. */
+/** Shell commands that send each signal in turn until the process has ended. `kill -0` checks whether the process still runs. */
 const escalation = stopSignals.map(
   ([signal, timeoutMs]) => `kill -${signal.slice(3)} "$pid" || exit
   n=${timeoutMs / 100}; while [ $n -gt 0 ]; do sleep 0.1; kill -0 "$pid" || exit; n=$((n - 1)); done`,
@@ -22,8 +22,8 @@ read -r _
 ${escalation.join('\n')}`;
 
 /**
- * Starts a shell that waits for the end of a pipe from the keeper. If the keeper is killed, even together with every other Node process,
- * the shell stops PostgreSQL. Start it before PostgreSQL, because the keeper may be killed at any moment after that.
+ * Starts a shell that reads a pipe from the keeper. The pipe ends when the keeper is killed, even together with every other Node process,
+ * and the shell then stops PostgreSQL. Start the watchdog before PostgreSQL, because the keeper may be killed at any moment after that.
  * @param cluster only for the process list, so that people see which database the shell belongs to
  */
 export function startWatchdog(cluster: string, account: Account): Watchdog {

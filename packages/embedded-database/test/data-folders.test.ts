@@ -112,7 +112,7 @@ test('works from an installation without library links', concurrent, async ({ fo
 });
 
 test.runIf(isRoot)(
-  'runs PostgreSQL as another user when started by root; that user owns only the database folder',
+  'runs PostgreSQL as another user when started by root; root owns the data folder, the keeper folder and the log',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.newDataDir();
@@ -128,7 +128,7 @@ test.runIf(isRoot)(
 );
 
 test.runIf(isRoot)(
-  'runs PostgreSQL as the user without root; root can join, and other users get the uid of the owner',
+  'runs PostgreSQL as the user who starts it if that is not root; root can join, and the error for another user names the uid of the owner',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.newDataDir();
@@ -196,7 +196,7 @@ test.runIf(isRoot)('copies a read-only package without library links', concurren
 });
 
 test.runIf(isRoot)(
-  'replaces a data folder that the database user cannot access, reports the new folder and keeps it',
+  'uses another folder if the database user cannot access the data folder, reports it, and uses it again later',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.newDataDir(0o700);
@@ -219,15 +219,11 @@ test.runIf(isRoot)(
   },
 );
 
-test.runIf(isRoot)(
-  'fails when an existing database became inaccessible, and creates no empty one elsewhere',
-  concurrent,
-  async ({ folders }) => {
-    const dataDir = folders.newDataDir();
-    const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
-    await database.release();
-    chmodSync(dirname(dataDir), 0o700);
-    const refused = acquireEmbeddedDatabase({ dataDir, notify: silent });
-    await expect(refused).rejects.toMatchObject({ code: 'unreachable_folder', message: expect.stringContaining('chmod o+x') });
-  },
-);
+test.runIf(isRoot)('fails if the database user can no longer access an existing database', concurrent, async ({ folders }) => {
+  const dataDir = folders.newDataDir();
+  const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+  await database.release();
+  chmodSync(dirname(dataDir), 0o700);
+  const refused = acquireEmbeddedDatabase({ dataDir, notify: silent });
+  await expect(refused).rejects.toMatchObject({ code: 'unreachable_folder', message: expect.stringContaining('chmod o+x') });
+});

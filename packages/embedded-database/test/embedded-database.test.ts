@@ -129,7 +129,7 @@ test('Ctrl-C signals the process group of the holder but does not stop the datab
   await expectStopped(dataDir);
 });
 
-test('reports settings that PostgreSQL rejects with its message', concurrent, async ({ folders }) => {
+test('reports the message of PostgreSQL if it rejects a setting; the next start succeeds', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
   const refused = acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: 'many' } });
   await expect(refused).rejects.toMatchObject({

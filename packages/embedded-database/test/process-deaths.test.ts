@@ -57,7 +57,7 @@ test('restores the database on the same socket after kill -9 of the keeper', con
   await expectStopped(dataDir);
 });
 
-test('kill -9 of holder and keeper leaves no process behind', concurrent, async ({ folders }) => {
+test('kill -9 of holder and keeper stops PostgreSQL, and the next start succeeds', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
   const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
@@ -109,7 +109,7 @@ test('the next start recovers after kill -9 of all processes at once', concurren
   await expectStopped(dataDir);
 });
 
-test('the next start succeeds after kill -9 at any point of the first start', concurrent, async ({ folders }) => {
+test('the next start succeeds after kill -9 at five points of the first start', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
   for (const delayMs of [100, 250, 450, 650, 850]) {
     rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
