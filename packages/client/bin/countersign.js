@@ -27,7 +27,7 @@ else {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code);
-    // The same end as the child's. The listener above would catch the signal, and this process would exit with 0.
+    // This process ends with the signal of the child. Without this removal, the listener above would catch the signal.
     process.exitCode = 3;
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);

@@ -8,7 +8,7 @@ import { declarations } from './declarations.js';
 
 const home = fileURLToPath(new URL('../', import.meta.url));
 
-/** Sections of the page, by the files of the exports. An export without a section is an error. */
+/** The sections of the page, with the files whose exports they contain. An export without a section is an error. */
 const SECTIONS: readonly [title: string, files: RegExp][] = [
   ['The client', /^(countersign|client-options|log)\.d\.ts$|^http\/(transport|retry-pace|fetch-like|receipt)\.d\.ts$|^version/],
   ['Evaluations, audit entries, governance', /^namespaces\//],
@@ -49,7 +49,7 @@ export function apiPage(): string {
   return [INTRODUCTION, ...sections].join('\n');
 }
 
-/** The exports of index.d.ts: files with names, or undefined for all exports of a file. */
+/** The exports of index.d.ts: each file with the exported names, or with undefined if index.d.ts exports all its names. */
 const exportsOf = (index: string): [path: string, names: string[] | undefined][] =>
   [...index.matchAll(/^export (?:type )?(?:\*|\{([^}]*)\}) from '\.\/(.+)\.js';$/gm)].map(([, list, path]) => [
     `${path}.d.ts`,
@@ -99,7 +99,7 @@ function endOf(text: string, start: number): number {
 const markdownOf = ({ name, docstring, code }: Export): string =>
   `### ${name}\n\n${paragraphs(docstring)}\n\n\`\`\`ts\n${code.trimEnd()}\n\`\`\`\n`;
 
-/** A docstring as Markdown: its tags as a list. */
+/** A docstring as Markdown, with its tags as a list. */
 const paragraphs = (docstring: string): string =>
   docstring
     .replaceAll(/^@(\w+) ?/gm, '- *$1* ')

@@ -8,7 +8,7 @@ import { declarations } from './declarations.js';
 
 const home = fileURLToPath(new URL('../', import.meta.url));
 
-/** A file of each bundled package. Their licenses require that they are included. */
+/** One file of each bundled package, to find its license. The licenses require that the package includes them. */
 const BUNDLED = ['@noble/ed25519', '@noble/hashes/utils.js', '@rgrove/parse-xml', 'fzstd'];
 
 rmSync(`${home}dist`, { recursive: true, force: true });

@@ -61,7 +61,7 @@ const ONE_OF: Record<string, string> = {
   PromotionCheck: '({ agent_id: string } | { agent_name: string })',
 };
 
-/** Text that follows a type. */
+/** Text to write after a type. */
 const TEXT_AFTER: Record<string, string> = {
   DecidedEvaluation:
     '\n/** Replaces the evaluation if a decision has none: `{}`. */\nexport type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };\n',

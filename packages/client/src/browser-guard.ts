@@ -10,15 +10,15 @@ export interface Runtime {
 }
 
 /**
- * Whether this is a page or a worker of a browser. Node with a simulated page (jsdom, in tests) is not, and neither are the edge
- * runtimes, which have neither a document nor importScripts.
+ * Whether this is a page or a worker of a browser. Node with a simulated page (jsdom, in tests) does not count as a browser. Edge runtimes
+ * do not count either: they have no document and no importScripts.
  */
 export function isBrowser(runtime: Runtime): boolean {
   if (runtime.process?.versions?.node !== undefined || runtime.Deno !== undefined || runtime.Bun !== undefined) return false;
   return runtime.document !== undefined || typeof runtime.importScripts === 'function';
 }
 
-/** Throws in a browser, because everyone who opens the page could read the key and write with it. */
+/** Throws a ConfigurationError in a browser, because everyone who opens the page could read the key and write with it. */
 export function refuseBrowser(runtime: Runtime = globalThis as Runtime): void {
   if (!isBrowser(runtime)) return;
   throw new ConfigurationError(

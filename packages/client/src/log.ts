@@ -1,4 +1,4 @@
-/** Receives log lines: `console`, pino, or any object with these methods. A missing level is not logged. */
+/** Receives log lines: `console`, pino, or any object with these methods. Lines of a level without a method are not logged. */
 export interface Logger {
   /** Every attempt and its outcome. */
   debug?: ((line: string) => unknown) | undefined;
@@ -16,7 +16,7 @@ export class Log {
     this.#logger = logger;
   }
 
-  /** Whether a level is logged. Checked before a line is built. */
+  /** Whether a level is logged. Check this before you build a line. */
   has(level: keyof Logger): boolean {
     return typeof this.#logger?.[level] === 'function';
   }

@@ -1,11 +1,11 @@
 /** An endpoint: its path, and how to recognize its response. */
 export interface Endpoint {
   path: `/api/public/${string}` | `/api/v1/${string}`;
-  /** The member that every response has. A decision without it must not be accepted. */
+  /** The member that every response with status 200 has. A decision without it must not be accepted. */
   resultMember: 'ok' | 'allowed';
 }
 
-/** The five public endpoints, and an extension. */
+/** The five public endpoints, and the extension `detailedEvaluations`. */
 export const ENDPOINTS = {
   traces: { path: '/api/public/traces', resultMember: 'ok' },
   telemetry: { path: '/api/public/telemetry', resultMember: 'ok' },

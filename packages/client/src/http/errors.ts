@@ -1,20 +1,22 @@
 import type { Issue } from '../wire/contract.ts';
 
-/** The base of all errors of this library. `name` is stable, also if a module is loaded twice and `instanceof` fails. */
+/** The base of all errors of this library. If a module is loaded twice, `instanceof` fails: compare `name`, which is stable. */
 export class CountersignError extends Error {
   override name = 'CountersignError';
   /** The number of attempts, including those that failed before the request was sent. 0 if there was none. */
   attempts = 0;
 }
 
-/** An invalid option, key, runtime or body. Nothing was sent, except by earlier attempts if `apiKey()` returns an invalid key later. */
+/**
+ * An invalid option, argument, key, runtime or body. Nothing was sent, unless earlier attempts of the call had a valid key from `apiKey()`.
+ */
 export class ConfigurationError extends CountersignError {
   override name = 'ConfigurationError';
 }
 
 /**
- * There was no complete response: wrong address, broken connection, or an error of `apiKey()`. `cause` has details. The request may have
- * been stored.
+ * There was no complete response: wrong address, broken connection, or an error of `apiKey()`. `cause` is the underlying error, if any. The
+ * request may have been stored.
  */
 export class ConnectionError extends CountersignError {
   override name = 'ConnectionError';
@@ -107,7 +109,7 @@ export class PayloadTooLargeError extends ApiError {
 export class UnsupportedMediaTypeError extends ApiError {
   override name = 'UnsupportedMediaTypeError';
 }
-/** 421: the server does not accept this host; its log names it. Add it to `COUNTERSIGN_ALLOWED_HOSTS` of the server. */
+/** 421: the server does not accept the host of the request. Add the host to `COUNTERSIGN_ALLOWED_HOSTS` of the server. */
 export class MisdirectedRequestError extends ApiError {
   override name = 'MisdirectedRequestError';
 }
@@ -131,7 +133,7 @@ export class InternalServerError extends ApiError {
 export class BadGatewayError extends ApiError {
   override name = 'BadGatewayError';
 }
-/** 503: the service is overloaded or stopping, cannot use its database or its clock, or found changed data (`code`). */
+/** 503: the service is overloaded or stopping, cannot use its database, disk or clock, or found changed data (`code`). */
 export class UnavailableError extends ApiError {
   override name = 'UnavailableError';
 }
@@ -158,7 +160,7 @@ const CLASS_OF_STATUS: Record<number, new (response: ErrorResponse) => ApiError>
   504: GatewayTimeoutError,
 };
 
-/** @internal The error of a status. */
+/** @internal The error for a response with an error status. */
 export function apiError(response: ErrorResponse): ApiError {
   const Class = CLASS_OF_STATUS[response.status] ?? ApiError;
   return new Class(response);

@@ -4,9 +4,9 @@ import { ApiError, ConnectionError, TimeoutError } from './errors.ts';
 export interface RetryOptions {
   /** The maximum number of attempts. Default: unlimited within the deadline; 1 turns retries off. */
   attemptsMax?: number;
-  /** The longest pause before the second attempt, in milliseconds; it doubles with each attempt. Default 250. */
+  /** The longest pause before the second attempt, in milliseconds. It doubles with each further attempt. Default 250. */
   pauseMs?: number;
-  /** The longest pause in milliseconds, unless the service asks for more. Default 8000. */
+  /** The upper limit of every pause, in milliseconds. The time in `Retry-After` is added to the pause. Default 8000. */
   pauseMsMax?: number;
 }
 
@@ -25,9 +25,9 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /**
- * The pause after a failed attempt, in milliseconds. It uses full jitter: a random pause up to the bound, so that clients that failed
- * together do not retry together. The time in `Retry-After` is added to it. If the sum reaches the deadline, the pause ends halfway between
- * the time in `Retry-After` and the deadline instead.
+ * The pause after a failed attempt, in milliseconds. It is random, up to a bound that doubles with each attempt (full jitter), so that
+ * clients that failed together do not retry together. The time in `Retry-After` is added to it. If the sum reaches the deadline, the pause
+ * ends halfway between the time in `Retry-After` and the deadline instead.
  * @param attempt number of the failed attempt; the first is 1
  * @param leftMs milliseconds until the call's deadline
  * @returns undefined if too little time is left for another attempt

@@ -13,9 +13,9 @@ import { withTimeout } from './with-timeout.ts';
 export interface CallOptions {
   /** Cancels the call, also between attempts. The call then rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Time limit of one attempt, in milliseconds. */
+  /** Time limit of one attempt, in milliseconds. Default: the client's `timeoutMs`. */
   timeoutMs?: number | undefined;
-  /** Time limit of the whole call with all attempts and pauses, in milliseconds. */
+  /** Time limit of the whole call with all attempts and pauses, in milliseconds. Default: the client's `deadlineMs`. */
   deadlineMs?: number | undefined;
   /**
    * The Idempotency-Key of this request, 1 to 255 printable ASCII characters. Default: a random one. A request that is repeated with the
@@ -116,7 +116,7 @@ export class Transport {
     };
   }
 
-  /** The key may come from a remote store, so reading it has the same time limit and is retried too. */
+  /** Reads the key, which may come from a remote store. Each attempt reads it again, within the time limit of the attempt. */
   async #key(): Promise<string> {
     try {
       return readKey(await this.#settings.apiKey());

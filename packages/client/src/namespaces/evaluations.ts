@@ -13,7 +13,7 @@ export class Evaluations {
   }
 
   /**
-   * Records the outcome of an evaluation run. The latest one of an agent counts, whatever its status.
+   * Records the outcome of an evaluation run. The latest evaluation of an agent counts, whatever its status.
    * @throws ConfigurationError if the body is not JSON or the key is malformed; an ApiError by status, ConnectionError, TimeoutError,
    * UnexpectedAnswerError; or the reason of `options.signal`.
    */
@@ -22,7 +22,7 @@ export class Evaluations {
   }
 
   /**
-   * Records the outcome of an evaluation run with its cases, time, suite and artifact. It counts like one of `record`. Its age is
+   * Records the outcome of an evaluation run with its cases, time, suite and artifact. It counts like an evaluation of `record`. Its age is
    * counted from `evaluated_at` or the time of recording, whichever is earlier. The result contains the pass rate that counts.
    * An older server without this endpoint causes a NotFoundError, and nothing is recorded.
    * @throws ConfigurationError if the body is not JSON or the key is malformed; an ApiError by status, ConnectionError, TimeoutError,

@@ -14,7 +14,7 @@ export interface CheckOptions extends CallOptions {
    */
   attestation?: boolean | undefined;
   /**
-   * A new random value, 16 to 64 characters of base64url, which the signed decision repeats as `nonce`. Compare the two, so that an
+   * A new random value, 16 to 64 characters of base64url. The signed decision repeats it as `nonce`. Compare the two values, so that an
    * older decision cannot be replayed.
    */
   nonce?: string | undefined;

@@ -10,7 +10,7 @@ export interface BatchOutcome {
   again: Batch[];
   /** The number of dropped events. */
   dropped: number;
-  /** Whether to pause, because the fault is in the service or the network and not in these events. */
+  /** Whether to pause before the next request, because the fault may be in the service or the network. */
   mustWait: boolean;
 }
 
@@ -48,7 +48,7 @@ function withoutWrongEvents(batch: Batch, error: ValidationError): BatchOutcome 
   return { rejected, again: rest.length === 0 ? [] : [newBatch(rest)], dropped: 0, mustWait: false };
 }
 
-/** For an error that names no event. Halves the batch until the invalid event is alone, so that the other events are stored. */
+/** Handles an error that names no event: halves the batch, and rejects an event that is alone. So the other events are stored. */
 function splitBatch(batch: Batch, { issues }: ApiError): BatchOutcome {
   const [text] = batch.texts;
   if (batch.texts.length > 1) return { rejected: [], again: halves(batch), dropped: 0, mustWait: false };

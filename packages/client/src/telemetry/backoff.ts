@@ -1,4 +1,4 @@
-/** The longest pause after the first failed round. It doubles with each further one, and half of it is random. */
+/** The longest pause after the first failed round. It doubles with each further failed round. The actual pause is at least half of it. */
 const PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 60_000;
 
@@ -7,7 +7,7 @@ export class Backoff {
   #failures = 0;
   #resumeAt = 0;
 
-  /** Records a failed round. The pause is at least as long as `Retry-After`. */
+  /** Records a failed round. The pause is at least as long as the time in `Retry-After`. */
   failed(retryAfterMs = 0): void {
     const bound = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** this.#failures);
     this.#failures += 1;

@@ -23,7 +23,7 @@ export class DeliveryCounts {
   /** Never accepted. */
   notAccepted = 0;
 
-  /** How many of the accepted ones have an outcome. */
+  /** The number of accepted events or runs that have an outcome. */
   get settled(): number {
     return this.sent + this.rejected + this.abandoned;
   }

@@ -24,7 +24,7 @@ export class Delivery {
   /** Batches to send before the queue: retries and parts of a batch. */
   #batches: Batch[] = [];
   #activeSenders = 0;
-  /** Number of the last accepted event that is due. It and all earlier ones are sent even in a batch that is not full. */
+  /** Number of the last accepted event that is due. This event and all earlier ones are sent even if their batch is not full. */
   #dueUpTo = 0;
   #isStarting = false;
   #stopTimer: (() => void) | undefined;
@@ -59,7 +59,7 @@ export class Delivery {
     return true;
   }
 
-  /** Sends what is queued. Resolves when all of it is settled, or the service is unavailable. Never rejects. */
+  /** Sends the queued events. Resolves when each of them has an outcome, or when the service is unavailable. Never rejects. */
   flush(): Promise<void> {
     const { counts } = this;
     if (counts.settled >= counts.accepted) return Promise.resolve();
@@ -70,7 +70,7 @@ export class Delivery {
     return done;
   }
 
-  /** Sends what is queued. Drops what is left after the time limit, or as soon as the service is unavailable. Never rejects. */
+  /** Sends the queued events. Drops the rest after the time limit, or as soon as the service is unavailable. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     const { accepted } = this.counts;
     const timer = setTimeout(() => {

@@ -43,7 +43,7 @@ export class EventQueue {
     this.#units += text.length;
   }
 
-  /** Whether there is enough for a full request. */
+  /** Whether the queued events are enough for a full request. */
   hasFullBatch({ eventsMax, bytesMax }: BatchBounds): boolean {
     return this.size >= eventsMax || this.#units >= bytesMax;
   }

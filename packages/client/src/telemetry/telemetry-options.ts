@@ -14,11 +14,11 @@ export interface TelemetryOptions extends TelemetryCallbacks {
   flushIntervalMs?: number | undefined;
   /** The maximum number of queued events; further ones are dropped and counted. Default 50,000. */
   queueEventsMax?: number | undefined;
-  /** The maximum number of queued characters of JSON. Default 32,000,000. */
+  /** The maximum number of queued characters of JSON; further events are dropped and counted. Default 32,000,000. */
   queueCharactersMax?: number | undefined;
   /** The maximum number of concurrent requests, 1 while the service is unavailable. Default 16. */
   requestsMax?: number | undefined;
-  /** Milliseconds for sending the rest when the client is closed or the process exits by itself. Default 10,000. */
+  /** Milliseconds for sending queued events and runs when the client is closed or the process exits by itself. Default 10,000. */
   exitDeadlineMs?: number | undefined;
 }
 

@@ -43,8 +43,11 @@ export interface SendFailure {
  * kind is written, with `console.warn`.
  */
 export interface TelemetryCallbacks {
+  /** Events are lost. */
   onDropped?: ((dropped: DroppedEvents) => void) | undefined;
+  /** The service rejected an event. */
   onRejected?: ((rejected: RejectedEvent) => void) | undefined;
+  /** A request failed. Its events stay queued. */
   onUnsent?: ((unsent: SendFailure) => void) | undefined;
 }
 
@@ -60,7 +63,7 @@ export class TelemetryReports {
     this.#log = log;
   }
 
-  /** Reports lost events. Those of one tick are reported together, so that a loop of emits causes one report. */
+  /** Reports lost events. Events lost in the same tick for the same reason are reported together. */
   dropped(count: number, reason: DropReason): void {
     if (count === 0) return;
     if (this.#drops.size === 0) queueMicrotask(() => this.#reportDrops());

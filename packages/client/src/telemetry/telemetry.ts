@@ -27,7 +27,7 @@ export class Telemetry {
   /**
    * Queues an event in its current state; it is sent in the background. Never throws and never waits. Failures are reported to the
    * callbacks of the option `telemetry`.
-   * @returns whether it was queued; if not, it is dropped and counted. If your process emits faster than events can be sent,
+   * @returns whether the event was queued. If not, it is dropped and counted. If your process emits faster than events can be sent,
    * `await flush()`.
    */
   emit(event: TelemetryEvent): boolean {
@@ -50,15 +50,15 @@ export class Telemetry {
   }
 
   /**
-   * Sends what is queued at once. Resolves when all earlier events are settled, or the service is unavailable; they then stay queued.
-   * Never rejects.
+   * Sends the queued events at once. Resolves when each of them is sent, rejected or dropped. If the service is unavailable, it resolves
+   * earlier, and the rest stays queued. Never rejects.
    */
   flush(): Promise<void> {
     return this.#delivery.flush();
   }
 
   /**
-   * Accepts no more events, sends what is queued, and drops what cannot be sent in time, or as soon as the service is unavailable. Never
+   * Accepts no more events and sends the queued ones. Drops the rest after the deadline, or as soon as the service is unavailable. Never
    * rejects. A second call waits for the first.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */

@@ -3,6 +3,7 @@ import type { Trace } from '../wire/contract.ts';
 
 /** A run as JSON texts. */
 export interface RunDocuments {
+  /** The members of the trace except `spans`. */
   head: string;
   spans: string[];
 }
@@ -21,7 +22,7 @@ export const traceOf = ({ head, spans }: RunDocuments): Trace => ({
   spans: spans.map((span) => JSON.parse(span)),
 });
 
-/** Waits for a response up to a time limit; undefined after that. The timer does not keep the process alive. */
+/** Resolves with the response, or with undefined after the time limit. The timer does not keep the process alive. */
 export function responseWithin<T>(response: Promise<T>, ms: number): Promise<T | undefined> {
   return new Promise((resolve) => {
     const stop = backgroundTimer(() => resolve(undefined), Math.min(ms, 2 ** 31 - 1));

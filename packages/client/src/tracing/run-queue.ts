@@ -13,7 +13,7 @@ import type { TraceReports } from './trace-reports.ts';
 /** A run that is queued or being sent. */
 interface QueuedRun {
   documents: RunDocuments;
-  /** The same in every attempt, because the outcome of one may be unknown. */
+  /** The same in every attempt, because the outcome of an earlier attempt may be unknown. */
   idempotencyKey: string;
   refusals: number;
   settle(response: TraceAccepted | undefined): void;
@@ -31,7 +31,7 @@ export interface RunQueueSettings {
 /** Sends the documents of a run. */
 export type PostRun = (documents: RunDocuments, options: SendOptions) => Promise<TraceAccepted>;
 
-/** Sends ended runs. While the service is unavailable they are queued up to a limit in bytes, and retried after growing pauses. */
+/** Sends ended runs. While the service is unavailable, they are queued up to a limit in bytes and retried after growing pauses. */
 export class RunQueue {
   readonly counts = new DeliveryCounts();
   readonly #post: PostRun;
@@ -51,7 +51,7 @@ export class RunQueue {
     this.#reports = reports;
   }
 
-  /** Whether this many bytes more fit. A single run always fits, because it is in memory already. */
+  /** Whether a run of this size fits. If nothing is queued or being sent, any run fits, because it is in memory already. */
   hasRoom(bytes: number): boolean {
     return this.#bytes === 0 || this.#bytes + bytes <= this.#settings.bytesMax;
   }
@@ -64,7 +64,7 @@ export class RunQueue {
     };
   }
 
-  /** Queues a run. Resolves with the response, or undefined if the run is lost or not sent within the deadline. Never rejects. */
+  /** Queues a run. Resolves with the response, or with undefined if the run is rejected, dropped or still queued after the deadline. */
   offer(documents: RunDocuments): Promise<TraceAccepted | undefined> {
     const bytes = bytesOf(documents);
     if (!this.hasRoom(bytes)) return this.dropNew(documents, 'queue_full');
@@ -89,7 +89,7 @@ export class RunQueue {
     return Promise.resolve(undefined);
   }
 
-  /** Sends what is queued. Resolves when all of it is settled, or the service is unavailable. Never rejects. */
+  /** Sends the queued runs. Resolves when each of them has an outcome, or when the service is unavailable. Never rejects. */
   flush(): Promise<void> {
     const { accepted, settled } = this.counts;
     if (settled >= accepted) return Promise.resolve();
@@ -99,7 +99,7 @@ export class RunQueue {
     return done;
   }
 
-  /** Sends what is queued. Drops what is left after the time limit, or as soon as the service is unavailable. Never rejects. */
+  /** Sends the queued runs. Drops the rest after the time limit, or as soon as the service is unavailable. Never rejects. */
   async end(deadlineMs: number): Promise<void> {
     const timer = setTimeout(() => {
       for (const controller of this.#activeRequests) controller.abort();

@@ -23,7 +23,7 @@ export interface SpanOwner {
   keep(span: RunSpan, document: Record<string, unknown>): void;
 }
 
-/** One step of a run. Its methods never throw, because a record must not break the step; only errors of the work in a span are thrown. */
+/** One step of a run. Its methods throw only errors of the work in a span, because recording must not break the step. */
 export class RunSpan {
   /** Identifies the step. Another process that continues the run passes it as `parent_span_id`. */
   readonly id: string;

@@ -7,9 +7,9 @@ const FREE_MEMBERS: ReadonlySet<string> = new Set(['input', 'output', 'messages'
 const LEFT_OUT = 'countersign_left_out';
 
 /**
- * The JSON text of a span or of a trace's own members. Values that are not JSON (a circular reference, a BigInt) are left out. If the
- * text is too long, the longest free members are left out too. `metadata` lists them. The other members are kept, even if the text stays
- * too long.
+ * The JSON text of a span or of a trace's own members. A member that is not JSON (a circular reference, a BigInt) is left out. If the text
+ * is longer than `unitsMax` UTF-16 units, the longest members with free content are left out too. `metadata` lists all of them. The other
+ * members are kept, even if the text stays too long.
  */
 export function boundedDocument(document: Readonly<Record<string, unknown>>, unitsMax: number): string {
   const whole = textOf(document);

@@ -27,8 +27,11 @@ export interface RejectedRun {
  * is written, with `console.warn`.
  */
 export interface TraceCallbacks {
+  /** A run is lost. */
   onDropped?: ((dropped: DroppedRun) => void) | undefined;
+  /** The service rejected a run. */
   onRejected?: ((rejected: RejectedRun) => void) | undefined;
+  /** A request failed. Its run stays queued. */
   onUnsent?: ((unsent: SendFailure) => void) | undefined;
 }
 

@@ -29,7 +29,7 @@ export function currentRun(): { run: TraceRun; span: RunSpan | undefined } | und
   return run instanceof TraceRun ? { run, span: span instanceof RunSpan ? span : undefined } : undefined;
 }
 
-/** A run that is built step by step and sent by `end`. Its methods never throw, except errors of the work in a span. */
+/** A run that is built step by step and sent by `end`. Its methods throw only errors of the work in a span. */
 export class TraceRun {
   /** Identifier of the run. */
   readonly traceId: string;
@@ -86,7 +86,7 @@ export class TraceRun {
   /**
    * Ends the run and queues it for sending. Open steps are sent as unfinished. Never rejects, so it need not be awaited; failures are
    * reported to the callbacks of the option `traces`. A second call has no effect.
-   * @returns the response; undefined if the run was lost, or not sent within the client's `deadlineMs` and so still queued.
+   * @returns the response; undefined if the run was rejected or dropped, or if it is still queued after the client's `deadlineMs`.
    */
   end(details: RunDetails = {}): Promise<TraceAccepted | undefined> {
     this.#ended ??= this.#owner.send(this, () => this.set(details).#documents());

@@ -17,7 +17,7 @@ import { readTracingLimits, type TracingLimits, type TracingOptions } from './tr
 
 /** Settings from the client's other options. */
 export interface TracesSettings {
-  /** The deadline of one request, and how long `end` of a run waits for the response. */
+  /** How long `end` of a run waits for the response, in milliseconds. */
   deadlineMs: number;
   exitDeadlineMs: number;
   log: Log;
@@ -51,9 +51,9 @@ export class Traces {
   }
 
   /**
-   * Sends a trace. Sending the same `trace_id` again merges: spans by `span_id`, the later one wins. A trace that is too large for one
-   * request (500 spans, or some megabytes) is split, and the service merges the parts. Each request is retried until `deadlineMs` after
-   * its start. The trace counts towards `traces.queueBytesMax`, and `close()` of the client waits for it.
+   * Sends a trace. If it was sent before, the service merges the two: a span with the same `span_id` replaces the earlier one. A trace that
+   * is too large for one request (500 spans, or some megabytes) is split, and the service merges the parts. Each request is retried until
+   * `deadlineMs` after its start. The trace counts towards `traces.queueBytesMax`, and `close()` of the client waits for it.
    * @throws ConfigurationError if the trace is not JSON or the key is malformed; CountersignError if `traces.queueBytesMax` is reached; an
    * ApiError by status, ConnectionError, TimeoutError, UnexpectedAnswerError; or the reason of `options.signal`.
    */
@@ -84,8 +84,8 @@ export class Traces {
   }
 
   /**
-   * Runs work as a step of the caller's run, within its open span. Outside of runs, the work runs without a record. For code that calls
-   * models and does not know its caller.
+   * Runs work as a step of the caller's run, within its open span. Outside of runs, the work runs without a record. Use this in code that
+   * calls models and does not know its caller.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     // Outside of runs the span belongs to a run that is never sent.
@@ -98,16 +98,16 @@ export class Traces {
   }
 
   /**
-   * Sends the ended runs. Resolves when they are sent or rejected, or if the service is unavailable; they then stay queued. Also waits for
-   * active calls of `send`. Never rejects.
+   * Sends the ended runs. Resolves when each of them is sent, rejected or dropped. If the service is unavailable, it resolves earlier, and
+   * the rest stays queued. Also waits for active calls of `send`. Never rejects.
    */
   async flush(): Promise<void> {
     await Promise.all([this.#queue.flush(), Promise.allSettled(this.#sends)]);
   }
 
   /**
-   * Ends all open runs as failed, sends what is queued, and drops what cannot be sent in time, or as soon as the service is unavailable.
-   * Never rejects. A second call waits for the first.
+   * Ends all open runs as failed and sends the queued runs. Drops the rest after the deadline, or as soon as the service is unavailable.
+   * Waits up to the deadline for active calls of `send`. Never rejects. A second call waits for the first.
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   close({ deadlineMs = this.#closeDeadlineMs }: { deadlineMs?: number } = {}): Promise<void> {
@@ -122,7 +122,7 @@ export class Traces {
     return this.#closing;
   }
 
-  /** Sends a trace whose caller waits, within the memory limit. */
+  /** Sends a trace without queueing it. Throws a CountersignError if the memory limit is reached. */
   async #sendNow(requests: readonly TraceRequest[], options: CallOptions | undefined): Promise<TraceAccepted> {
     const bytes = requests.reduce((sum, { body }) => sum + body.length * 2, 0);
     if (!this.#queue.hasRoom(bytes))

@@ -4,13 +4,13 @@ import type { TraceCallbacks } from './trace-reports.ts';
 
 /** How runs are built and sent. */
 export interface TracingOptions extends TraceCallbacks {
-  /** The maximum number of recorded steps of a run; its metadata has the number of further ones. Default 5000. */
+  /** The maximum number of recorded steps of a run. Its metadata contains the number of further steps. Default 5000. */
   spansMax?: number | undefined;
   /** The maximum number of characters of JSON per step. Above it, fields are left out and listed in the metadata. Default 1,000,000. */
   spanCharactersMax?: number | undefined;
   /** The same for all steps of a run together. Default 32,000,000. */
   runCharactersMax?: number | undefined;
-  /** The maximum memory of queued runs in bytes; further runs are dropped. Default 100,000,000. */
+  /** The maximum memory in bytes of queued runs and active `send` calls. Further runs are dropped; `send` throws. Default 100,000,000. */
   queueBytesMax?: number | undefined;
   /** The maximum number of concurrent requests, 1 while the service is unavailable. Default 16. */
   requestsMax?: number | undefined;

@@ -14,7 +14,7 @@ export type LedgerSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Ar
 export interface LedgerTrust {
   /** The log of the export. Default `audit`. */
   log?: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | undefined;
-  /** For other logs than `audit`: the export of the audit ledger, which lists the accepted corrections of the clock. */
+  /** For logs other than `audit`: the export of the audit ledger, which lists the accepted corrections of the clock. */
   audit?: LedgerSource | undefined;
   /** For an export of decisions: the export of the log `evidence`, from which every decision is computed again. */
   replay?: LedgerSource | undefined;
@@ -43,7 +43,7 @@ export type LedgerVerdict =
       head: string | null;
       /** The number of checkpoints and heads that the rows match. */
       headsMet: number;
-      /** Whether the order of the times was checked: false for other logs than `audit` without `audit`. */
+      /** Whether the order of the times was checked. False for logs other than `audit` if the option `audit` is missing. */
       timesChecked: boolean;
     }
   | {
@@ -53,7 +53,7 @@ export type LedgerVerdict =
       /** Number of the first bad row; undefined if no row is bad, for example if intact rows contradict a kept checkpoint or head. */
       seq: number | undefined;
       fault: string;
-      /** True if the lines are an export of another log than `log`. */
+      /** True if the lines are an export of a log other than `log`. */
       misfit: boolean;
     };
 

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../http/errors.ts';
 
-/** The JSON text of a request's body. Throws a ConfigurationError with the reason for other values (a circular reference, a BigInt). */
+/** The JSON text of a request's body. Throws a ConfigurationError if the value is not JSON (a circular reference, a BigInt). */
 export function jsonBody(body: object): string {
   try {
     const text: string | undefined = JSON.stringify(body);
