@@ -5,7 +5,7 @@ import type { DecidedEvaluation, PromotionDecision } from '../index.ts';
 import { digests } from '../verification/cryptography.ts';
 import { shapeFault } from './decision-shape.ts';
 
-/** The decision that the gate requests. A decision about anything else is rejected. */
+/** The promotion check that the gate requests. A decision about any other agent, harness or threshold is rejected. */
 export interface GateRequest {
   agentName: string | undefined;
   agentId: string | undefined;
@@ -15,7 +15,7 @@ export interface GateRequest {
   maxAgeHours: number;
 }
 
-/** What shows that a response belongs to its request: times and a nonce. */
+/** The times and the nonce that show that a response belongs to its request. */
 export interface RequestTiming {
   /** When the request was sent. Like `receivedAt`, by this machine's clock in milliseconds since 1970. */
   sentAt: number;
@@ -60,7 +60,7 @@ function digestOf(decision: object): string | undefined {
 }
 
 function subjectMismatch(decision: PromotionDecision, request: GateRequest): string | undefined {
-  if (decision.policy !== POLICY) return `it was decided by ${decision.policy}; this version of the command knows ${POLICY}`;
+  if (decision.policy !== POLICY) return `its policy is ${decision.policy}; this version of the command supports only ${POLICY}`;
   if (decision.required_threshold !== request.minPassRate || decision.threshold !== request.minPassRate)
     return `it is about a threshold of ${decision.required_threshold} %, but ${request.minPassRate} % was requested`;
   if (request.agentId !== undefined && decision.agent_id !== null && decision.agent_id !== request.agentId)
@@ -92,7 +92,7 @@ function nonceMismatch({ nonce }: PromotionDecision, { nonce: sent }: RequestTim
   return 'it repeats the nonce of another request: the response was replayed';
 }
 
-/** The service reads the time for the age and the time of the decision separately. */
+/** The service reads its clock once for the age and once for the decision, so the two may differ a little. */
 const AGE_TOLERANCE_HOURS = 0.02;
 
 function contradiction(decision: PromotionDecision, request: GateRequest): string | undefined {
@@ -103,9 +103,9 @@ function contradiction(decision: PromotionDecision, request: GateRequest): strin
     return `it says ${decision.reason}, but its conditions say ${failed?.reason}`;
   const evaluation = evaluationOf(decision);
   if (decision.evaluation_id !== (evaluation?.id ?? null) || decision.actual_threshold !== (evaluation?.pass_rate ?? null))
-    return 'it describes its evaluation in two ways that differ';
+    return 'its members contradict each other about its evaluation';
   if (!decision.allowed) return undefined;
-  if (evaluation === undefined || decision.agent_id === null) return 'it allows without an evaluation or an agent';
+  if (evaluation === undefined || decision.agent_id === null) return 'it allows the promotion without an evaluation or an agent';
   return insufficientEvidence(decision, evaluation, request);
 }
 

@@ -17,7 +17,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   const session = new Session(terminal);
   const end = args.indexOf('--');
   const flags = args.slice(0, end === -1 ? undefined : end);
-  // Read before parsing, so that errors of parsing are reported in the requested form too.
+  // These flags are read before parsing, so that errors of parsing are reported in the requested form too.
   session.json = flags.includes('--json');
   session.debug = flags.includes('--debug');
   try {
@@ -47,7 +47,7 @@ async function run(session: Session, args: readonly string[]): Promise<Ending> {
   return command.run(session, values, positionals);
 }
 
-/** The command with the first words as its name; undefined if there is none. */
+/** The command whose name is the first one or two words; undefined if there is none. */
 function commandOf(args: readonly string[]): { command: Command; rest: readonly string[] } | undefined {
   for (const command of COMMANDS) {
     const words = command.name.split(' ');
@@ -61,7 +61,7 @@ function withoutCommand(session: Session, args: readonly string[]): Ending {
   if (first === '--version') session.write(`${VERSION}\n`);
   else if (first !== undefined && asksForHelp(args) && groupOf(first).length > 0) session.write(groupHelp(first, groupOf(first)));
   else if (first === '--help' || first === '-h' || first === 'help') session.write(overview(COMMANDS));
-  else if (first === undefined) throw wrongUse('a command is missing; countersign --help lists them');
+  else if (first === undefined) throw wrongUse('a command is missing; countersign --help lists the commands');
   else throw wrongUse(unknownCommand(first, args));
   return 'ok';
 }
@@ -76,7 +76,7 @@ function unknownCommand(first: string, args: readonly string[]): string {
   const commands = groupOf(first).map(({ name }) => name);
   if (commands.length > 0) return `${JSON.stringify(first)} needs a second word: ${commands.join(', ')}`;
   const words = args.filter((word) => !word.startsWith('-')).slice(0, 2);
-  return `unknown command ${JSON.stringify(words.join(' '))}; countersign --help lists them`;
+  return `unknown command ${JSON.stringify(words.join(' '))}; countersign --help lists the commands`;
 }
 
 function report(session: Session, error: unknown): number {

@@ -58,7 +58,7 @@ const EVALUATION: Record<string, Test> = {
 const isEvaluation = (value: Record<string, unknown>): boolean =>
   invalidMember(value, EVALUATION) === undefined && (value.evaluated_at === undefined || isInstant(value.evaluated_at));
 
-/** The conditions must be complete and in order: a missing or repeated one must not count as passed. */
+/** Whether a value is the check at this index. The order is fixed, so that a missing or repeated condition does not count as passed. */
 function isCheck(value: unknown, index: number): boolean {
   if (!isObject(value) || value.condition !== CONDITIONS[index] || !isText(value.message)) return false;
   if (value.passed === true) return value.reason === null;

@@ -1,7 +1,7 @@
 import type { Diagnosis } from './diagnose-service.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A path that needs the scope, for each scope. */
+/** For each scope, a path that needs it. */
 const PATHS: Record<string, string> = {
   telemetry: '/api/public/traces',
   evaluations: '/api/public/evaluations',

@@ -17,7 +17,7 @@ export interface ServiceResponse {
   receivedAt: number;
 }
 
-/** Checks the address, TLS, and whether Countersign responds there and is ready. */
+/** Checks the address, TLS, and whether Countersign responds there and is ready. `response` is undefined unless it is ready. */
 export async function diagnoseAddress(
   terminal: Terminal,
   address: string,
@@ -112,7 +112,7 @@ function unreachable(error: unknown): Diagnosis {
   };
 }
 
-/** The message of an error. Of an OpenSSL message, which also lists source positions, only the last part in words. */
+/** The message of an error. An OpenSSL message also lists source positions, so only its last part in words is returned. */
 const reasonOf = ({ message = '' }: { message?: string }): string =>
   /:error:/.test(message)
     ? message

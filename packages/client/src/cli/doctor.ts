@@ -86,7 +86,7 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
   return results;
 }
 
-/** Adds the result of the work. A CommandError adds a bad one with the remedy from its message, or from REMEDIES if it has none. */
+/** Adds the result of the work to `results`. A CommandError is a failure; its remedy is in its message after `; `, or else in REMEDIES. */
 async function attempt<T>(
   what: string,
   work: () => Promise<T>,

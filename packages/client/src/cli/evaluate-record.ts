@@ -13,10 +13,10 @@ import type { Session } from './session.ts';
 const OPTIONS = {
   agent: { type: 'string', value: 'NAME', help: 'name of the evaluated agent; a new name is registered' },
   'agent-id': { type: 'string', value: 'UUID', help: 'ID of the agent, instead of the name or together with it' },
-  promptfoo: { type: 'string', value: 'FILE', help: 'take the result from the JSON output of promptfoo' },
-  inspect: { type: 'string', value: 'FILE', help: 'take it from a log of Inspect AI, .eval or .json' },
-  deepeval: { type: 'string', value: 'FILE', help: 'take it from a test run of DeepEval' },
-  junit: { type: 'string', value: 'FILE', help: 'take it from a JUnit XML report' },
+  promptfoo: { type: 'string', value: 'FILE', help: 'read the result from the JSON output of promptfoo' },
+  inspect: { type: 'string', value: 'FILE', help: 'read the result from a log of Inspect AI, .eval or .json' },
+  deepeval: { type: 'string', value: 'FILE', help: 'read the result from a test run of DeepEval' },
+  junit: { type: 'string', value: 'FILE', help: 'read the result from a JUnit XML report' },
   metric: {
     type: 'string',
     value: 'METRIC',
@@ -41,7 +41,7 @@ const OPTIONS = {
   suite: { type: 'string', value: 'NAME', help: 'name of the suite of cases' },
   artifact: { type: 'string', value: 'DIGEST', help: 'digest of the evaluated artifact: sha256:…, sha512:… or gitCommit:…' },
   'run-url': { type: 'string', value: 'URL', help: 'address of the run in the CI system' },
-  partial: { type: 'boolean', help: 'only a part of the suite ran' },
+  partial: { type: 'boolean', help: 'record that only a part of the suite ran' },
   'allow-partial': {
     type: 'boolean',
     help: 'record a file of an incomplete run as partial, instead of rejecting it',
@@ -69,8 +69,8 @@ export const evaluateRecord = command({
     'countersign evaluate record --agent support-bot --name nightly --pass-rate 92.5 --evaluated-at 2026-11-20T09:30:00Z',
   ],
   notes: `Cases in error, skipped cases and cases without a verdict count as not passed. If totals and cases contradict each other, the
-worse value counts. A file that is empty, has no cases or is of a partial run is rejected (2): nothing is recorded, and the previous
-evaluation still counts. The address of the run comes from the variables of GitHub Actions and GitLab CI.`,
+worse value counts. A file that is empty, has no cases or is of a partial run is rejected with exit code 2: nothing is recorded, and the
+previous evaluation still counts. The address of the run comes from the variables of GitHub Actions and GitLab CI.`,
   async run(session, values) {
     const given = values as EvaluationOptions;
     const file = readResultsFile(given as Parameters<typeof readResultsFile>[0]);
@@ -110,7 +110,7 @@ async function sendEvaluation(
   return { id, ...(pass_rate === undefined ? {} : { pass_rate }) };
 }
 
-/** Adds that nothing was recorded and what to do, if the server lacks the endpoint or rejected a file. Returns other errors unchanged. */
+/** If the server lacks the endpoint or rejected a file, adds that nothing was recorded and what to do. Returns other errors unchanged. */
 function withExplanation(given: EvaluationOptions, file: ResultsFile | undefined, error: unknown): unknown {
   if (error instanceof NotFoundError)
     return new CommandError(

@@ -6,7 +6,7 @@ import type { Ending } from './exit-codes.ts';
 /** The result of requesting a decision. */
 export interface Finding {
   ending: Ending;
-  /** The decision, if one was received and verified. */
+  /** The decision, if one was received and accepted. */
   decision: PromotionDecision | undefined;
   /** The original text of the decision. */
   text: string | undefined;
@@ -18,7 +18,7 @@ export interface Finding {
   checkpoint: string | undefined;
   /** Why there is no decision. */
   fault: string | undefined;
-  /** Whether a retry may succeed: the service was unavailable, busy or unreachable. */
+  /** Whether a later request may succeed: the service was unavailable, busy or unreachable. */
   isTransient: boolean;
   /** The ID of the workspace that decided; undefined if the service does not report it. */
   workspace: string | undefined;

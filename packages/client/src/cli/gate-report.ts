@@ -64,7 +64,7 @@ function linesOf({ decision, verifiedBy, checkpoint }: Finding, summary: GateSum
     lines.push(`  evaluation  ${evaluation.id}  ${shortLine(evaluation.name, 100)}  ${evaluation.recorded_at}`);
   lines.push(`  decision    ${decision.decision_id}  ${decision.timestamp}`);
   lines.push(
-    `  signature   ${verifiedBy === undefined ? 'not checked: no --verify-key was given' : `verified by ${shortLine(verifiedBy, 120)}`}`,
+    `  signature   ${verifiedBy === undefined ? 'not checked: no trust file or key' : `verified by ${shortLine(verifiedBy, 120)}`}`,
   );
   if (checkpoint !== undefined) lines.push(`  Countersign-Checkpoint: ${shortLine(checkpoint, 1000)}`);
   if (summary.approveAt !== undefined)

@@ -30,7 +30,7 @@ export function showError(session: Session, title: string, message: string): voi
   if (runsOnGitHub(session)) session.warn(`::error title=${property(title)}::${data(message)}`);
 }
 
-/** `name<<delimiter`, the value, the delimiter. The delimiter is random, so that no value can contain it. */
+/** The output variables, three lines each: `name<<delimiter`, the value, the delimiter. It is random, so that no value can contain it. */
 function outputLines(
   { decision, text, attestation, verifiedBy }: Finding,
   summary: GateSummary,
@@ -58,7 +58,7 @@ function summaryOf({ decision, verifiedBy }: Finding, summary: GateSummary): str
   const head = `### Promotion of ${cell(summary.agent)}: ${summary.outcome}\n\n${cell(summary.message)}\n\n`;
   if (decision === undefined) return `${head}There is no decision, so the promotion is blocked.\n\n`;
   const rows = decision.checks.map(
-    ({ condition, passed, message }) => `| ${cell(condition)} | ${passed ? 'holds' : '**fails**'} | ${cell(message)} |`,
+    ({ condition, passed, message }) => `| ${cell(condition)} | ${passed ? 'passed' : '**failed**'} | ${cell(message)} |`,
   );
   const approve = summary.approveAt === undefined ? '' : `Approve the evaluation at ${link(summary.approveAt)} (Approvals).\n\n`;
   const signature = verifiedBy === undefined ? 'signature not checked' : `signature verified by ${cell(verifiedBy)}`;

@@ -10,7 +10,7 @@ export const oneLine = (text: string): string =>
     .replace(/^ *::/, ': :')
     .trim();
 
-/** One line with a maximum length. */
+/** The text as `oneLine` returns it, cut to a maximum length. */
 export function shortLine(text: string, lengthMax = 400): string {
   const line = oneLine(text);
   return line.length <= lengthMax ? line : `${line.slice(0, lengthMax - 1)}…`;

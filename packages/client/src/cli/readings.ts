@@ -2,7 +2,7 @@ import { wrongUse } from './exit-codes.ts';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** A duration such as `500ms`, `30s`, `30m` or `2h`, in milliseconds. Zero is allowed only if the minimum is 0. */
+/** Reads a duration such as `500ms`, `30s`, `30m` or `2h`, of at most 7 days. Returns milliseconds, at least `minimum`. */
 export function readDuration(option: string, text: string, minimum = 1): number {
   const [, amount = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? [];
   const ms = Number(amount) * (UNITS[unit] ?? Number.NaN);
@@ -36,7 +36,7 @@ export function readLabel(option: string, text: string): string {
   throw wrongUse(`${option} takes 1 to 512 characters, none of them a line break or another control character`);
 }
 
-/** An RFC 3339 time with its time zone. Without a zone it could be hours off. */
+/** An RFC 3339 time with its time zone. A time without a zone could be wrong by hours, so it is rejected. */
 export function readMoment(option: string, text: string): string {
   const isMoment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/.test(text);
   if (isMoment && !Number.isNaN(Date.parse(text))) return text;

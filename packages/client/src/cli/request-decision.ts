@@ -24,7 +24,7 @@ export interface GateRequirements {
   wantsAttestation: boolean;
 }
 
-/** Requests a decision once. If the request fails, the finding is undecided. */
+/** Requests one decision, with the retries of the client. If the request fails or its response is rejected, the finding is undecided. */
 export async function requestDecision(
   session: Session,
   client: Countersign,

@@ -33,14 +33,15 @@ export interface ResultsFile extends ImportedEvaluation {
 
 /**
  * Imports the given results file; undefined if none is given.
- * @throws CommandError if the file is rejected. The message says that nothing was recorded, and how to record a failure.
+ * @throws CommandError if options contradict each other, or if the file is rejected. In the second case, the message says that nothing was
+ * recorded, and how to record a failure.
  */
 export function readResultsFile(given: ResultsOptions): ResultsFile | undefined {
   const [kind, ...more] = RESULTS_FILES.filter((name) => given[name] !== undefined);
   if (kind === undefined) return undefined;
   if (more.length > 0) throw wrongUse(`give one results file, not --${[kind, ...more].join(' and --')}`);
   for (const name of ['pass-rate', 'status'] as const)
-    if (given[name] !== undefined) throw wrongUse(`--${name} and --${kind} cannot be combined: the file contains it`);
+    if (given[name] !== undefined) throw wrongUse(`--${name} and --${kind} cannot be combined: the file contains this value`);
   const path = given[kind]!;
   try {
     const bytes = readFile(path);
@@ -59,7 +60,7 @@ export function rejection(given: ResultsOptions, message: string, cause?: unknow
   const agent = given.agent === undefined ? `--agent-id ${given['agent-id'] ?? 'UUID'}` : `--agent ${quote(given.agent)}`;
   return wrongUse(
     `${shortLine(message, 600).replace(/[.;]$/, '')}. Nothing was recorded, so the previous evaluation still counts. ` +
-      `To record a failed one: countersign evaluate record ${agent} --name NAME --status failing`,
+      `To record a failed evaluation: countersign evaluate record ${agent} --name NAME --status failing`,
     cause,
   );
 }
@@ -82,8 +83,11 @@ function importFile(kind: Kind, bytes: Uint8Array, given: ResultsOptions): Impor
   }
 }
 
-/** `--evaluated-at` must not make a run newer than its file says; an earlier time is accepted. */
+/** Throws an ImportError if `--evaluated-at` is later than the time in the file. An earlier time is accepted. */
 function requireNotNewer({ evaluated_at: fileTime }: ImportedEvaluation, optionTime: string | undefined): void {
   if (fileTime === undefined || optionTime === undefined || !(Date.parse(optionTime) > Date.parse(fileTime))) return;
-  throw new ImportError('contradictory', `the file says that it ran at ${fileTime}, before --evaluated-at ${optionTime}`);
+  throw new ImportError(
+    'contradictory',
+    `the evaluation ran at ${fileTime} according to the file, before --evaluated-at ${optionTime}`,
+  );
 }

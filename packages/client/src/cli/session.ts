@@ -18,7 +18,7 @@ export interface Connection {
 /** Milliseconds for one call with its retries, if --timeout is not given. */
 const TIMEOUT_MS_DEFAULT = 30_000;
 
-/** What the commands share during one run. All output is redacted. */
+/** The state and the functions that the commands share during one run. All output is redacted. */
 export class Session {
   readonly terminal: Terminal;
   readonly redaction = new Redaction();
@@ -63,7 +63,7 @@ export class Session {
     return address.replace(/\/+$/, '');
   }
 
-  /** Reads the ingestion key from stdin or the environment. No error message contains the key. */
+  /** Reads the ingestion key from stdin or the environment. Throws a CommandError, without the key, if it is missing or malformed. */
   async key(connection: Connection): Promise<string> {
     const fromInput = connection['key-stdin'] === true;
     const given = fromInput

@@ -1,4 +1,4 @@
-/** Everything a command uses of the process. Tests replace it. */
+/** The parts of the process that commands use, except files. Tests replace them. */
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;

@@ -10,14 +10,17 @@ export const KEY_BYTES_MAX = 1024 * 1024;
 
 /** A trust file and its source. */
 export interface TrustFileInput extends TrustFileContent {
-  /** The path of the file, or the name of the variable. */
+  /** The path of the file in quotation marks, or the name of the variable. */
   source: string;
 }
 
 /** The cryptography for checking successors of signing keys. */
 export const SUCCESSION_CHECKS: SuccessionChecks = { sha256, verify: verifyEd25519 };
 
-/** The trust file in --trust, COUNTERSIGN_TRUST_FILE or COUNTERSIGN_TRUST (its text); the first one that is set. */
+/**
+ * The trust file from the first of --trust, COUNTERSIGN_TRUST_FILE and COUNTERSIGN_TRUST (its text) that is set; undefined if none is set.
+ * Throws a CommandError if it is not a valid trust file.
+ */
 export function readTrustFileInput(session: Session, option: string | undefined): TrustFileInput | undefined {
   const location = option ?? session.variable('COUNTERSIGN_TRUST_FILE') ?? inVariable(session, 'COUNTERSIGN_TRUST');
   if (location === undefined) return undefined;
@@ -47,7 +50,7 @@ export interface PublishedKeyResult {
   problem: string | undefined;
 }
 
-/** Reads the published keys of a service, and follows the signatures from the keys of the trust file. Unsigned keys are ignored. */
+/** Reads the published keys of a service. Adds those that a key of the trust file, or its successor, has signed. Ignores the other keys. */
 export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
   const published = await publishedKeys(session, address);
   const { proven, refused } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);

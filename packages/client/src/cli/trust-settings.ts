@@ -80,7 +80,7 @@ export function readTrustSettings(session: Session, options: TrustOptions): Trus
 const publicKeysOf = ({ keys }: TrustFileInput): PublicKey[] =>
   keys.map(({ x, retiredAt }) => ({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retiredAt }));
 
-/** The settings with the given trust file, whose additional keys are added to `publicKeys`. */
+/** The settings with this trust file. Those of its keys that are missing in `publicKeys` are added there. */
 export const withTrustFile = (trustSettings: TrustSettings, trustFile: TrustFileInput): TrustSettings => {
   const added = publicKeysOf(trustFile).filter(({ x }) => !trustSettings.publicKeys.some((key) => key.x === x));
   return { ...trustSettings, trustFile, publicKeys: [...trustSettings.publicKeys, ...added] };
@@ -89,7 +89,7 @@ export const withTrustFile = (trustSettings: TrustSettings, trustFile: TrustFile
 /** Whether there is a key to check signatures with. */
 export const hasKeys = ({ decisionKeys, publicKeys }: TrustSettings): boolean => decisionKeys.length + publicKeys.length > 0;
 
-/** Throws if there are public keys but no workspace, because the keys are the same for every workspace of the instance. */
+/** Throws a CommandError for public keys without a workspace, because all workspaces of the instance have the same public keys. */
 export function requireWorkspace({ publicKeys, workspace }: TrustSettings): void {
   if (publicKeys.length > 0 && workspace === undefined)
     throw wrongUse(

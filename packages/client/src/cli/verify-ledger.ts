@@ -73,7 +73,7 @@ export const verifyLedger = command({
   },
 });
 
-/** A stream of a file. The empty listener keeps an early error from ending the process; the reader still gets the error. */
+/** A stream of a file. Without the empty listener, an early error would end the process. The reader still gets the error. */
 function fileStream(path: string) {
   const stream = createReadStream(path, { highWaterMark: 128 * 1024 });
   stream.on('error', () => undefined);

@@ -15,9 +15,9 @@ export interface WaitOptions {
 }
 
 /**
- * Repeats the request while only an approval is missing or the service cannot be reached. Each blocked decision is an entry in the
- * ledger, so the pauses grow to a minute. Any other finding ends the wait, and so does the end of `waitMs`. A decision that is received a
- * second time was replayed, so the finding is then undecided.
+ * Repeats the request, for `waitMs` at most, while only an approval is missing or the service cannot be reached. Any other finding ends the
+ * wait. Each blocked decision is an entry in the ledger, so the pauses grow to a minute. A decision that is received a second time was
+ * replayed, so the finding is then undecided.
  */
 export async function waitForApproval(
   session: Session,

@@ -8,7 +8,7 @@ export interface ImportedEvaluation {
   category?: string;
   /** `passing` for a finished, valid run with a pass rate above 0, `running` for one that has not ended, else `failing`. */
   status: 'passing' | 'failing' | 'running';
-  /** Share of passed cases in percent, rounded down to four decimals; absent if the run did not finish. */
+  /** Share of passed cases (Inspect AI: the metric) in percent, rounded down to four decimals; absent if the run did not finish. */
   pass_rate?: number;
   /** Notes for people: the counts by outcome, contradictions, and what the file does not contain. */
   notes: string;
@@ -42,7 +42,7 @@ export interface CaseCounts {
   skipped: number;
 }
 
-/** Counts of cases that each passed or did not. */
+/** The counts if every outcome is binary: `passed` and `failed` are always set. */
 export type BinaryCounts = Required<CaseCounts>;
 
 /** The caller's choices for an import. */
@@ -65,7 +65,7 @@ export class ImportError extends Error {
   }
 }
 
-/** Rejects a run that the file proves to be partial, unless the caller accepts it. `why` completes "this run is partial: ". */
+/** Throws an ImportError if the run is partial, unless the caller accepts this. `why` completes "this run is partial: ". */
 export function requireWhole(completeness: Completeness, why: string, { allowPartial }: ImportChoice): void {
   if (completeness !== 'partial' || allowPartial === true) return;
   throw new ImportError(
@@ -78,7 +78,7 @@ export function requireWhole(completeness: Completeness, why: string, { allowPar
 export const passRateOf = ({ passed, total }: { passed: number; total: number }): number =>
   Math.floor((passed * 1_000_000) / total) / 10_000;
 
-/** Rejects invalid, contradictory or zero counts: an empty result never passes. */
+/** Throws an ImportError for invalid, contradictory or zero counts: an empty result never passes. */
 export function checkCounts(tool: Tool, total: unknown, passed: unknown): void {
   if (!isCount(total) || !isCount(passed))
     throw new ImportError('not_this_format', `the counts of this ${tool} file are not whole numbers`);

@@ -33,7 +33,8 @@ const LISTED_MAX = 12;
 
 /**
  * The metric of `results.scores` that is the pass rate. If there is more than one scorer or metric, or the only metric is not
- * `accuracy`, the caller must name it.
+ * `accuracy`, the caller must name the metric.
+ * @throws ImportError if no metric or more than one matches, or its value is not from 0 to 1
  */
 export function chosenMetric(results: Members, { metric: requested }: MetricChoice): ChosenMetric {
   const all = candidatesOf(results);
@@ -52,7 +53,9 @@ export function chosenMetric(results: Members, { metric: requested }: MetricChoi
       `more than one metric${requested === undefined ? '' : ` ${JSON.stringify(requested)}`}: ${listed}; name one, such as --metric ${found.name}`,
     );
   if (requested === undefined && found.metric !== 'accuracy')
-    throw ambiguousError(`${found.name} may not be a share of passed samples; if it is, give --metric ${found.name}`);
+    throw ambiguousError(
+      `it is unknown whether ${found.name} is a share of passed samples; if it is, give --metric ${found.name}`,
+    );
   if (!(found.value >= 0 && found.value <= 1))
     throw ambiguousError(`${found.name} is ${found.value}, which is not a share from 0 to 1; name another metric with --metric`);
   return found;
@@ -85,7 +88,7 @@ function candidatesOf({ scores }: Members): Candidate[] {
 /** The name of a metric may start with its package and a slash. */
 const isSpread = (name: unknown): boolean => typeof name === 'string' && SPREADS.has(name.slice(name.lastIndexOf('/') + 1));
 
-/** The share of samples that a scorer has scored. 1 for older logs, which do not contain it; there only `completed_samples` counts. */
+/** The share of samples that a scorer has scored. It is 1 for older logs, which do not contain these counts. */
 function scoredShare(score: unknown): number {
   const [scored, unscored] = [memberOf(score, 'scored_samples'), memberOf(score, 'unscored_samples')];
   if (!isCount(scored) || !isCount(unscored) || unscored === 0) return 1;

@@ -12,8 +12,8 @@ export interface JUnitCounts extends BinaryCounts {
 }
 
 /**
- * The worse of the listed cases and the totals of each suite. At most as many cases passed as the totals say. Listed cases beyond the
- * totals, and counted cases that are not listed, did not pass.
+ * The worse of the listed cases and the totals of each suite. At most as many cases count as passed as the totals say. Listed cases beyond
+ * the totals, and counted cases that are not listed, count as not passed.
  * @throws ImportError if totals are not numbers, because the number of passed cases is then unknown.
  */
 export function countsOf(report: Element): JUnitCounts {
@@ -63,7 +63,7 @@ const addCounts = (left: JUnitCounts, right: JUnitCounts): JUnitCounts => ({
   contradictions: [...left.contradictions, ...right.contradictions],
 });
 
-/** GoogleTest writes `notrun` for disabled cases. */
+/** The counts of one case. GoogleTest writes `notrun` for disabled cases. */
 function caseCounts({ attributes, elements }: Element): JUnitCounts {
   const has = (...names: string[]) => elements.some(({ name }) => names.includes(name));
   if (has('error')) return { ...NONE, total: 1, errored: 1 };

@@ -5,7 +5,7 @@ import type { Element } from './parse-xml.ts';
 export interface JUnitMoment {
   /** The earliest start, in UTC. */
   at?: string;
-  /** Whether there are timestamps that are invalid, or have no time zone and a writer that is not known to write UTC. */
+  /** Whether some timestamps were ignored: they are invalid, or have no time zone and their writer is not known to write UTC. */
   withoutZone: boolean;
 }
 

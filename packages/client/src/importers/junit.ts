@@ -4,7 +4,7 @@ import { type JUnitMoment, jUnitMoment } from './junit-moment.ts';
 import { notThisFormat, textOf } from './parse-results.ts';
 import { type Element, rootOf } from './parse-xml.ts';
 
-/** What may be left out of the count. */
+/** Which cases are left out of the count. */
 export interface JUnitChoice {
   /** Leave skipped cases out instead of counting them as not passed. */
   ignoreSkipped?: boolean | undefined;
@@ -14,7 +14,7 @@ export interface JUnitChoice {
  * Reads a JUnit XML report (https://github.com/testmoapp/junitxml; written by pytest, Jest, vitest, node:test, Maven Surefire and many
  * others): `testsuites` or one `testsuite`, also nested. A case passed if it has no failure and no error, was not skipped, and the
  * totals of its suite agree. A report never shows whether all cases ran.
- * @throws ImportError if it is another file, is hostile or cut off, has no cases, or has totals that are not numbers.
+ * @throws ImportError if it is another file, is not well-formed, has a DOCTYPE, has no cases, or has totals that are not numbers.
  */
 export function importJUnit(bytes: Uint8Array, { ignoreSkipped = false }: JUnitChoice = {}): ImportedEvaluation {
   const root = reportOf(textOf(bytes));

@@ -5,8 +5,8 @@ const WITH_ZONE = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\
 const WITHOUT_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?$/;
 
 /**
- * The time of a timestamp, in UTC to the millisecond. Undefined if the timestamp is invalid, or has no time zone and its writer is not
- * known to write UTC. Finer fractions are cut off, so the time is never later than the original.
+ * The time of a timestamp, in UTC to the millisecond. Undefined if the timestamp is invalid or before 1970, or if it has no time zone and
+ * its writer is not known to write UTC. Finer fractions are cut off, so the time is never later than the original.
  */
 export function momentOf(timestamp: unknown, { writesUtc = false } = {}): string | undefined {
   if (typeof timestamp !== 'string') return undefined;

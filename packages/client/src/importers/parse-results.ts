@@ -3,7 +3,7 @@ import { ImportError, type Tool } from './imported-evaluation.ts';
 /** A JSON object with unknown members. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The text of a results file in UTF-8, without its byte order mark. Rejects an empty or binary file. */
+/** The text of a results file in UTF-8, without its byte order mark. Throws an ImportError for an empty or binary file. */
 export function textOf(bytes: Uint8Array): string {
   let text: string;
   try {
@@ -16,8 +16,9 @@ export function textOf(bytes: Uint8Array): string {
 }
 
 /**
- * The JSON object of a results file. NaN and Infinity, which Python tools write and JSON does not allow, are read as null: the score could
- * not be computed.
+ * The JSON object of a results file. Python tools write NaN and Infinity, which JSON does not allow. They are read as null, because such a
+ * score could not be computed.
+ * @throws ImportError if the file is not a JSON object
  */
 export function objectOf(tool: Tool, bytes: Uint8Array): Members {
   const value = parseJson(tool, textOf(bytes));
@@ -54,6 +55,6 @@ const FILES: Record<Tool, string> = {
 export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The member of an object, if the value is one and has it. */
+/** The member of a value; undefined if the value is not an object or has no such member. */
 export const memberOf = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;

@@ -8,9 +8,9 @@ interface Finding {
 }
 
 /**
- * Whether an evaluation ran all tests of its configuration. It is partial if there are fewer results (`count`) than prompts, providers,
- * variables and repeats multiply to. If the counts prove nothing, it is partial if the options name a filter. Tests in other files cannot
- * be counted.
+ * Whether an evaluation ran all tests of its configuration. It is partial if there are fewer results (`count`) than the product of prompts,
+ * providers, variables and repeats. It is complete if the numbers are equal and all tests, prompts and providers are in the configuration.
+ * Otherwise it is partial if the options name a filter, and unknown without a filter.
  */
 export function promptfooCompleteness(file: Members, count: number): Finding {
   const config = isObject(file.config) ? file.config : {};
@@ -18,7 +18,7 @@ export function promptfooCompleteness(file: Members, count: number): Finding {
   const rows = rowsOf(config);
   const minimum = rows === undefined ? undefined : rows * repeat * minimumOf(config.prompts) * minimumOf(config.providers);
   if (minimum !== undefined && count < minimum)
-    return { completeness: 'partial', why: `${count} results, where its tests, prompts and providers give ${minimum}` };
+    return { completeness: 'partial', why: `${count} results, but its tests, prompts and providers give at least ${minimum}` };
   const columns = memberOf(memberOf(file, 'results'), 'prompts');
   const isWhole = Array.isArray(columns) && isInline(config.prompts) && areNamed(config.providers);
   if (minimum !== undefined && isWhole && count === minimum && columns.length * rows! * repeat === minimum)
@@ -48,7 +48,7 @@ function repeatOf(file: Members, config: Members): number {
   return (found as number | undefined) ?? 1;
 }
 
-/** The number of rows that the tests expand to; undefined if they are not all in the configuration. */
+/** The number of rows that the tests expand to; undefined if some tests are outside the configuration or cannot be counted. */
 function rowsOf({ tests, scenarios, defaultTest = {} }: Members): number | undefined {
   if (!Array.isArray(tests) || tests.length === 0 || scenarios != null || !isObject(defaultTest)) return undefined;
   const rows = tests.map((test) => rowsOfTest(test, defaultTest));

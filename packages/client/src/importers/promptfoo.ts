@@ -56,7 +56,7 @@ interface Statistics {
   errored: number;
 }
 
-/** Older versions count errors as failures. */
+/** Reads the statistics of a file. Older versions of promptfoo count errors as failures. */
 function statistics({ successes, failures, errors = 0 }: Members): Statistics {
   if (isCount(successes) && isCount(failures) && isCount(errors)) return { passed: successes, failed: failures, errored: errors };
   throw notThisFormat('promptfoo', 'results.stats has no counts of successes and failures');

@@ -105,7 +105,7 @@ describe('age of a results file', () => {
   test('--evaluated-at can make a run older but not younger than its file', async () => {
     const file = dated('2026-01-05T10:00:00.000Z');
     const younger = await record(['--promptfoo', file, '--evaluated-at', '2026-02-05T10:00:00Z']);
-    expect([younger.status, younger.err]).toEqual([2, expect.stringContaining('the file says that it ran at')]);
+    expect([younger.status, younger.err]).toEqual([2, expect.stringContaining('according to the file, before --evaluated-at')]);
     const older = await record(['--promptfoo', file, '--evaluated-at', '2025-12-05T10:00:00Z']);
     expect((await stored(older.out)).sent.evaluated_at).toBe('2025-12-05T10:00:00Z');
   });

@@ -109,8 +109,8 @@ describe('promptfoo', () => {
   });
 
   test.each([
-    ['promptfoo-first.json', '4 results, where its tests, prompts and providers give 6'],
-    ['promptfoo-repeat.json', '4 results, where its tests, prompts and providers give 12'],
+    ['promptfoo-first.json', '4 results, but its tests, prompts and providers give at least 6'],
+    ['promptfoo-repeat.json', '4 results, but its tests, prompts and providers give at least 12'],
     ['promptfoo-range.json', 'it was run with filterRange'],
   ])('%s of a filtered run is rejected, or recorded as partial with allowPartial', (name, why) => {
     expect(faultOf(() => importPromptfoo(resultsFile(name)))).toBe('partial');
