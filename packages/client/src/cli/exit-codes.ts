@@ -1,7 +1,10 @@
 /** The exit statuses; `countersign --help` prints this table. */
 export const EXIT_CODES = {
   ok: { status: 0, meaning: 'Done. gate: the agent may be promoted. verify: genuine and complete.' },
-  no: { status: 1, meaning: 'gate: blocked. verify: not genuine, or broken. doctor: something is wrong.' },
+  no: {
+    status: 1,
+    meaning: 'gate: blocked. verify: not genuine, broken, or blocked with --allowed. doctor: something is wrong.',
+  },
   wrong_use: {
     status: 2,
     meaning: 'Wrong option, variable or file, or the service rejected the record (400, 413, 422); the message names the cause.',
