@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { setEvaluationTime } from '../../server/test/harness/backdate.ts';
 import { newWorkspace, paths } from './harness.ts';
 
 /** Reloads the page with a canvas that records the texts and the line colors that are drawn on it. */
 async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Promise<string[]>; lines: () => Promise<string[]> }> {
-  await page.addInitScript(`
+  const recorder = await page.addInitScript(`
     window.drawn = { texts: [], lines: [] };
     const { fillText, stroke } = CanvasRenderingContext2D.prototype;
     CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
@@ -17,6 +17,7 @@ async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Prom
       return stroke.apply(this, path);
     };
   `);
+  onTestFinished(() => recorder.dispose());
   await page.reload();
   return {
     texts: async () => [...new Set((await page.evaluate('window.drawn.texts')) as string[])],
@@ -59,12 +60,12 @@ test('the pass rate chart draws a line for each suite, up to five, and lists the
 
 test('the pass rate chart labels only the days of evaluations with a pass rate, and a text replaces it if there are none', async () => {
   const workspace = await newWorkspace();
-  const evaluate = (name: string, more: object) => workspace.send(paths.evaluations, { name, agent_name: 'bot', ...more });
+  const evaluate = (name: string, more: object) => workspace.send(paths.evaluations, { name, agent_name: 'traveler', ...more });
   for (const name of ['first', 'second']) await evaluate(name, { status: 'passing', pass_rate: 90 });
   await evaluate('planned', { status: 'scheduled' });
   const days = `CASE name WHEN 'planned' THEN timestamptz '2025-12-20T12:00Z'
     WHEN 'first' THEN '2026-01-01T09:00Z' ELSE '2026-01-05T09:00Z' END`;
-  await setEvaluationTime(workspace.server, 'bot', days);
+  await setEvaluationTime(workspace.server, 'traveler', days);
   const { page, browser } = await workspace.visit('viewer', '', { timezoneId: 'Europe/Berlin' });
   const agent: string = (await browser.call('GET', `/workspaces/${workspace.id}/agents`)).body.items[0].id;
   await page.goto(`/w/${workspace.id}/agents/${agent}`);

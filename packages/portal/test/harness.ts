@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import type { Role } from '@countersign/core/portal/route';
 import { vi } from 'vitest';
+import { afterFile } from '../../server/test/harness/after-file.ts';
 import { createPerson, type Person } from '../../server/test/harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
 import { openWindow, type Window } from './window.ts';
@@ -9,10 +11,11 @@ vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 export { paths };
 
-/** A workspace on its own server, with a key that has all scopes. */
+/** A workspace with a key that has all scopes. The tests of a file share one server. */
 export interface Workspace {
   server: TestServer;
   id: string;
+  name: string;
   key: string;
   /** Sends an API request with the key; throws unless it succeeds. */
   send: (path: string, body: unknown) => Promise<{ id: string } & Record<string, unknown>>;
@@ -24,14 +27,28 @@ export interface Workspace {
   ) => Promise<Window & Person>;
 }
 
-/** Starts a server with a workspace. */
-export async function newWorkspace(name = 'acme'): Promise<Workspace> {
-  const server = await testServer();
+/** The server of the current test file. */
+let shared: Promise<TestServer> | undefined;
+
+function sharedServer(): Promise<TestServer> {
+  if (shared === undefined) {
+    shared = testServer();
+    afterFile(() => {
+      shared = undefined;
+    });
+  }
+  return shared;
+}
+
+/** Creates a workspace on the server of the test file. */
+export async function newWorkspace(name = `acme-${randomBytes(3).toString('hex')}`): Promise<Workspace> {
+  const server = await sharedServer();
   const id = await server.workspace(name);
   const key = await server.key(id);
   return {
     server,
     id,
+    name,
     key,
     send: async (path, body) => {
       const response = await server.post(path, key, body);

@@ -30,7 +30,7 @@ test('an admin invites a member by link, changes their role, creates a password 
   await page.getByLabel('Role of Grace Hopper').selectOption('approver');
   await page.getByText('Grace Hopper is now an approver.').waitFor();
   await grace.page.reload();
-  await grace.page.getByRole('button', { name: /acme approver/ }).waitFor();
+  await grace.page.getByRole('button', { name: `${workspace.name} approver` }).waitFor();
 
   await page.getByRole('button', { name: 'Actions for Grace Hopper' }).click();
   await page.getByRole('menuitem', { name: 'Create password reset link' }).click();
@@ -87,10 +87,10 @@ test('an admin shows, rotates and retires a decision key, and the ledger records
 });
 
 test('the account page tells a member that there is no password yet, and does not ask for the current one', async () => {
-  const { server } = await newWorkspace();
+  const { server, name } = await newWorkspace();
   const { out } = await runCommand(
     { ...environmentOf(server), COUNTERSIGN_PUBLIC_URL: server.url },
-    ...['members', 'add', '--workspace', 'acme', '--email', 'guest@example.com', '--role', 'viewer'],
+    ...['members', 'add', '--workspace', name, '--email', 'guest@example.com', '--role', 'viewer'],
   );
   const { page, pageErrors } = await openWindow({ baseURL: server.url });
   await page.goto(out.trim());

@@ -15,7 +15,7 @@ test('with the server stopped, unvisited pages open and a form keeps its input u
   const id = await first.workspace('acme');
   await first.post(paths.telemetry, await first.key(id), { trace_id: 'r', outcome: 'success', agent_name: 'support-bot' });
   const someone = await createPerson(first, { [id]: 'admin' });
-  const { page, pageErrors } = await openWindow({ baseURL: first.url, cookie: someone.browser.cookie });
+  const { page, pageErrors } = await openWindow({ baseURL: first.url, cookie: someone.browser.cookie, savesData: false });
   const requests = new Set<string>();
   page.on('requestfinished', (request) => requests.add(request.url()));
   await page.goto(`/w/${id}/`);
@@ -66,4 +66,16 @@ test('a notice is shown if the code of a page cannot be loaded, and the page lat
   await context.unroute('**/readyz');
   await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
   expect(await page.evaluate(isMarked)).toBe(true);
+});
+
+test('does not load the code of unvisited pages if the browser saves data', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('viewer');
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  await page.reload();
+  await page.getByRole('heading', { name: 'First steps' }).waitFor();
+  await page.waitForLoadState('networkidle');
+  expect(requests.filter((url) => /overview-page-.*\.js/.test(url))).not.toEqual([]);
+  expect(requests.filter((url) => /settings-page-.*\.js/.test(url))).toEqual([]);
 });
