@@ -101,14 +101,14 @@ describe("one's own sessions", () => {
     expect([await sessionOutcome(elsewhere), await sessionOutcome(ada.browser)]).toEqual(['401 not_signed_in', '200 ok']);
   });
 
-  test('do not include sessions of other people', async () => {
+  test('are the only ones that a person can end', async () => {
     const grace = await createPerson(server);
     const [session] = (await grace.browser.call('GET', '/account/sessions')).body.items;
     expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${session.id}`))).toBe('404 not_found');
     expect(await sessionOutcome(grace.browser)).toBe('200 ok');
   });
 
-  test('expire after twelve hours regardless of use', async () => {
+  test('expire twelve hours after the sign-in', async () => {
     const { browser } = await signIn(ada.email);
     const { body } = await browser.call('GET', '/session');
     expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(12 * 60);
@@ -118,7 +118,7 @@ describe("one's own sessions", () => {
   });
 });
 
-test("the account's name can be changed and follows the rules of labels", async () => {
+test("the account's name can be changed, and a name with a line break is rejected", async () => {
   expect((await ada.browser.call('PATCH', '/account', { name: 'Ada Lovelace' })).body.person.name).toBe('Ada Lovelace');
   const { status, body } = await ada.browser.call('PATCH', '/account', { name: 'a\nb' });
   expect([status, body.issues]).toMatchObject([422, [{ path: '/name', code: 'bad_characters' }]]);

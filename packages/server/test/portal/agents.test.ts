@@ -28,7 +28,7 @@ const ledgerRows = async () =>
   (await server.database.sql<{ n: number }>('SELECT count(*)::int AS n FROM countersign.audit_entries'))[0]!.n;
 
 describe('the list of agents', () => {
-  test('reports for each whether it could be promoted now, like a check, with the reason', async () => {
+  test('reports for each agent the verdict and the reason that a promotion check gives at that time', async () => {
     await evaluate('fit');
     await evaluate('weak', { pass_rate: 12 });
     await server.post(paths.traces, key, { trace_id: 'seen', agent_name: 'never-evaluated' });
@@ -60,7 +60,7 @@ describe('the list of agents', () => {
     expect(await names({ search: 'search', risk_level: 'high' })).toEqual(['search-you']);
   });
 
-  test('lists up to three similar agents without the agent itself and archived ones', async () => {
+  test('reports for each agent up to three similar agents, without the agent itself and without archived agents', async () => {
     const alike = ['pay-bot', 'Pay-Bot', 'pаy-bot', 'PAY-BOT', 'pay-bоt'];
     for (const name of alike) await evaluate(name);
     const similar = async (name: string) => {
@@ -93,7 +93,7 @@ describe('the list of agents', () => {
     expect(listed).toEqual(['p-1', 'p-2', 'p-3', 'p-4', 'p-5']);
   });
 
-  test('continues after the longest names', async () => {
+  test('continues on the next page after a name of the maximum length', async () => {
     const names = ['a', 'b', 'c'].map((end) => '𝓪'.repeat(511) + end);
     for (const name of names) await evaluate(name);
     const first = await viewer.get('agents.list', { query: { search: '𝓪', limit: '1' } });
@@ -103,7 +103,7 @@ describe('the list of agents', () => {
 });
 
 describe('one agent', () => {
-  test('returns counts and harnesses in addition to the list', async () => {
+  test('is returned with its harnesses and the numbers of its evaluations, incidents and pending approvals', async () => {
     const harness = randomUUID();
     await evaluate('counted', { harness_id: harness });
     await evaluate('counted');
@@ -120,7 +120,7 @@ describe('one agent', () => {
     });
   });
 
-  test('lists its pass rates oldest first, including missing rates, and reports when there are more', async () => {
+  test('lists its pass rates oldest first, including missing rates, and reports whether there are more', async () => {
     const ids = [await evaluate('rated', { pass_rate: 70 }), await evaluate('rated', { status: 'running', pass_rate: null })];
     ids.push(await evaluate('rated', { pass_rate: 99.5 }));
     const agent = await idOf('rated');
@@ -196,7 +196,7 @@ describe('the risk level', () => {
 });
 
 describe('archiving an agent', () => {
-  test('hides it from lists and the overview, does not affect the gate, can be undone, and both are in the ledger', async () => {
+  test('hides it from the list and the overview, does not affect the gate and can be undone; the ledger records both acts', async () => {
     await evaluate('example-agent');
     const agent = await idOf('example-agent');
     const set = (body: object) => admin.get('agents.set_archived', { params: { agent }, body });

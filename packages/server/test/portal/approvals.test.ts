@@ -60,7 +60,7 @@ describe('the list of evaluations', () => {
     expect((await list({ from: passing!.recorded_at })).slice(0, 3)).toEqual([withoutAgent, failing, passing]);
   });
 
-  test('returns each evaluation once over all pages, also when several have the same millisecond', async () => {
+  test('returns each evaluation once over all pages, also when several are recorded concurrently', async () => {
     await Promise.all(Array.from({ length: 7 }, () => evaluate('paged')));
     const agent_id = (await approver.get('agents.list', { query: { search: 'paged' } })).items[0]!.id;
     const whole = (await approver.get('evaluations.list', { query: { agent_id } })).items.map(({ id }) => id);
@@ -76,7 +76,7 @@ describe('the list of evaluations', () => {
 });
 
 describe('one evaluation', () => {
-  test('returns its document as sent, its notes, and the runs since the previous evaluation', async () => {
+  test('is returned with its document, its notes, and the totals of the runs since the previous evaluation of its agent', async () => {
     await server.post(paths.traces, key, { trace_id: 'behind-0', agent_name: 'ran' });
     const first = await evaluate('ran', { notes: 'the first' });
     // The server estimates the time of a trace from an earlier reading of the clock. The estimate can be too early by the delay of that
@@ -123,7 +123,7 @@ describe('one evaluation', () => {
 });
 
 describe('an approval', () => {
-  test('is requested by a check, waits in the queue oldest first, allows, and applies to one evaluation only', async () => {
+  test('is requested by a check, waits in a queue sorted oldest first, and allows the promotion of one evaluation only', async () => {
     const { agent, evaluation } = await highRiskAgent('queued-1');
     const { evaluation: later } = await highRiskAgent('queued-2');
     expect((await check('queued-1')).reason).toBe('approval_required');
@@ -213,7 +213,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('can be withdrawn before use, which is recorded in the ledger; after use that is refused', async () => {
+  test('can be withdrawn until a decision uses it, with a ledger entry; then a withdrawal is refused', async () => {
     const { agent, evaluation } = await highRiskAgent('withdrawn');
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
     await act('approvals.approve', evaluation);
@@ -245,7 +245,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('can be withdrawn after an allowed decision that was made before it, because that decision did not use it', async () => {
+  test('can be withdrawn if the only allowed decision was made before the approval, because that decision did not use it', async () => {
     await evaluate('tightened');
     expect((await check('tightened')).allowed).toBe(true);
     const { items } = await admin.get('agents.list', { query: { search: 'tightened' } });
@@ -268,7 +268,7 @@ describe('an approval', () => {
     }
   });
 
-  test('can be revoked by a rejection, which is final and blocks; a low-risk agent cannot be approved', async () => {
+  test('can be revoked by a rejection, which is final and blocks promotion; for a low-risk agent an approval is refused', async () => {
     const { evaluation } = await highRiskAgent('rejected');
     await act('approvals.approve', evaluation);
     expect((await act('approvals.reject', evaluation, 'a second look')).body).toEqual({ status: 'rejected' });
@@ -284,7 +284,7 @@ describe('an approval', () => {
     expect((await act('approvals.approve', randomUUID())).status).toBe(404);
   });
 
-  test('counts as used by a decision even if its time is ahead of the clock', async () => {
+  test('counts as used by a decision even if the time of the approval is ahead of the clock', async () => {
     const { evaluation } = await highRiskAgent('ahead');
     const ahead = `UPDATE countersign.log_heads SET last_recorded_at = clock_timestamp() + interval '300 milliseconds' WHERE tenant_id = $1 AND log = 'audit'`;
     await server.database.sql(ahead, [workspace]);
@@ -295,7 +295,7 @@ describe('an approval', () => {
   });
 });
 
-test('the evaluation page, its approval and the list show the details of a run', async () => {
+test('an evaluation and its approval have the details that were sent; the list says whether the evaluation is partial', async () => {
   const detailed = {
     ...{ name: 'safety', agent_name: 'shown', evaluated_at: '2026-11-20T10:00:00+02:00', partial: true },
     ...{ cases: { total: 3, passed: 2, failed: 1 }, suite: { name: 'safety' }, run_url: 'https://ci.example.com/7' },

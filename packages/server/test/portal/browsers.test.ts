@@ -66,7 +66,7 @@ describe('a cross-site request (cross-site request forgery)', () => {
     );
   });
 
-  test('behind a proxy, the server uses the forwarded host, requires https, and binds the cookie to the host', async () => {
+  test('is recognized behind a proxy by the forwarded host and https; the session cookie has the prefix __Host-', async () => {
     const proxied = await testServer({ database: server.database, behindProxy: true });
     const browser = new Browser(proxied);
     const credentials = { email: 'ada@example.com', password: PASSWORD };

@@ -50,7 +50,7 @@ describe('a changed password', () => {
     expect(outcome(await use('show', three, {}))).toBe('410 link_not_valid');
   });
 
-  test('is required by an invitation that is being accepted with the old one', async () => {
+  test('is required to accept an invitation, even if the request with the old password came before the change', async () => {
     const grace = await createPerson(server);
     const invitation = await invite(admin, workspace, grace.email);
     const hash = await hashPassword(NEW);
@@ -82,7 +82,7 @@ describe('wrong passwords', () => {
 });
 
 describe('a new person', () => {
-  test('who joins two workspaces at once gets one account with the first password', async () => {
+  test('who joins two workspaces at once gets one account, with the password of the first request', async () => {
     const elsewhere = await server.workspace();
     const other = await createPerson(server, { [elsewhere]: 'admin' });
     const email = 'newcomer@example.com';

@@ -59,7 +59,7 @@ describe('the list of decisions', () => {
 });
 
 describe('one decision', () => {
-  test('is returned with everything needed to verify it, and as a file exactly as the check returned it', async () => {
+  test('is returned with everything needed to verify it, and its files contain the same document, evidence and attestation', async () => {
     const params = { decision: String(blocked.decision_id) };
     const read = await viewer.get('decisions.read', { params });
     expect(read.decision).toEqual(blocked);
@@ -76,7 +76,7 @@ describe('one decision', () => {
     expect(decisionFault(JSON.parse(read.document), Buffer.from(shown.decision_key, 'hex'), digests)).toBeUndefined();
   });
 
-  test('that was altered in the database is marked as altered and no longer attested', async () => {
+  test('that was altered in the database is marked as altered and has no attestation', async () => {
     const { decision_id: id } = await check({ agent_name: 'bot', min_pass_rate: 98 });
     await server.database.sql('ALTER TABLE countersign.decisions DISABLE TRIGGER append_only');
     await server.database.sql(
@@ -113,7 +113,7 @@ describe('the ledger', () => {
     expect(actions).toEqual([...new Set(all.map(({ action }) => action))].sort());
   });
 
-  test('finds exactly the rows recorded in a range of time', async () => {
+  test('finds exactly the rows recorded from an instant on, and those recorded before it', async () => {
     await Promise.all(Array.from({ length: 40 }, () => append({ action: 'burst.one' })));
     const all = (await viewer.get('ledger.list', { query: { limit: '200' } })).items;
     const instants = [...new Set(all.map(({ recorded_at }) => recorded_at)), '2020-01-01T00:00:00Z', '2999-01-01T00:00:00Z'];
@@ -152,7 +152,7 @@ describe('the ledger', () => {
     expect((await viewer.file('ledger.export')).text.trimEnd().split('\n')).toHaveLength(head.seq);
   });
 
-  test('is listed with the other logs, each with its size and latest checkpoint', async () => {
+  test('is listed with its size and latest checkpoint, together with the other logs', async () => {
     const { text: note } = await viewer.file('logs.checkpoint', { params: { log: 'audit' } });
     const { seq } = await viewer.get('ledger.head');
     const { items } = await viewer.get('logs.list');
@@ -161,7 +161,7 @@ describe('the ledger', () => {
     for (const { fault } of items) expect(fault).toBeNull();
   });
 
-  test('returns the same checkpoint and proofs as the read access for auditors', async () => {
+  test('returns the checkpoint and proofs of a log, and rejects positions beyond its size', async () => {
     for (const log of ['audit', 'decisions', 'evidence', 'keys']) {
       const { text: note } = await viewer.file('logs.checkpoint', { params: { log } });
       const size = Number(note.split('\n')[1]);

@@ -44,14 +44,14 @@ describe('memberships read without a filter', () => {
     expect(await visibleMemberships()).toEqual([]);
   });
 
-  test('are those of the tenant or those of the person only', async () => {
+  test('are only those of the tenant, or only those of the person', async () => {
     await actAs({ tenant: workspaces[1] });
     expect((await visibleMemberships()).sort()).toEqual([`${workspaces[1]} ${ada.id}`, `${workspaces[1]} ${grace.id}`].sort());
     await actAs({ of: grace.id });
     expect(await visibleMemberships()).toEqual([`${workspaces[1]} ${grace.id}`]);
   });
 
-  test('cannot be inserted, changed or deleted by a person who reads their own', async () => {
+  test('cannot be inserted, changed or deleted on a connection of a person without a tenant', async () => {
     await actAs({ of: grace.id });
     const insert = `INSERT INTO countersign.memberships (tenant_id, person_id, role, joined_at, seal)
       VALUES ($1, $2, 'admin', now(), sha256('') || '\\x00')`;
@@ -60,7 +60,7 @@ describe('memberships read without a filter', () => {
     expect((await asServer.query('DELETE FROM countersign.memberships')).rowCount).toBe(0);
   });
 
-  test('of another person are visible inside a tenant only to one statement', async () => {
+  test('of a person in other tenants are visible inside a tenant only to the statement `workspacesOf`', async () => {
     const { pool } = server.open;
     const [theirs, after] = await inTenantTransaction(pool, workspaces[1], async (tx) => [
       await workspacesOf(tx, ada.id),
@@ -93,7 +93,7 @@ describe('the API', () => {
       [ada.id],
     );
     expect((await browser.call('GET', `${own}/invitations`)).body.items).toEqual([]);
-    // An invitation of the same person replaces only the workspace's own invitation.
+    // An invitation replaces an earlier one to the same address in its own workspace only.
     const same = { email: 'x@example.com', role: 'viewer' };
     expect((await browser.call('POST', `${own}/invitations`, same)).status).toBe(200);
     expect((await grace.browser.call('GET', `/workspaces/${workspaces[1]}/invitations`)).body.items).toMatchObject([{ id }]);

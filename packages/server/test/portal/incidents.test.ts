@@ -85,7 +85,7 @@ describe('an incident', () => {
     expect((await close(randomUUID())).status).toBe(404);
   });
 
-  test('is listed newest first by agent, severity and open re-certification, page by page', async () => {
+  test('is listed newest first over all pages, and filtered by agent, severity and open re-certification', async () => {
     await evaluate('often');
     const agent_id = await idOf('often');
     const ids: string[] = [];
@@ -128,7 +128,7 @@ describe('a policy violation', () => {
     expect((await check('sly')).allowed).toBe(true);
   });
 
-  test('written to the ledger by another system is listed with the values it has', async () => {
+  test('written to the ledger by another system is listed with null for missing and invalid values', async () => {
     await server.post(paths.audit, key, { actor: 'guard', action: 'policy.violation', metadata: { severity: 'odd', policy: 7 } });
     const [first] = (await approver.get('violations.list')).items;
     expect(first).toMatchObject({

@@ -12,7 +12,7 @@ let owner: PortalClient;
 let empty: string;
 let asServer: pg.Client;
 let sent: SentStatement[];
-/** A record of the owner's workspace for each parameter. */
+/** For each path parameter, the value of a record in the owner's workspace. */
 const params: Record<string, string> = { seq: '1', number: '1', ordinal: '0', log: 'audit' };
 
 beforeAll(async () => {
@@ -68,12 +68,12 @@ const requiredQuery: Partial<Record<RouteName, Record<string, string>>> = {
   'logs.consistency': { first: '1' },
 };
 
-/** The statement without its tenant filter: every `tenant_id = $1`, with any table alias, is replaced. */
+/** The statement without its tenant filter: every `tenant_id = $1`, with any table alias, is replaced by a condition that is true. */
 const unfiltered = ({ text }: SentStatement): string =>
   text.replace(/(\b\w+\.)?\btenant_id = \$1/g, '$1::uuid IS NOT NULL'.replaceAll('$', '$$$$'));
 
 describe("row-level security of the portal's queries", () => {
-  /** One of each statement that the owner's pages send. */
+  /** One statement of each name that the owner's pages send. */
   async function statements(): Promise<SentStatement[]> {
     sent.length = 0;
     for (const [name, { method, query }] of routes.filter(
@@ -115,7 +115,7 @@ describe("row-level security of the portal's queries", () => {
     }
   });
 
-  test('without row-level security each of these queries would (so the test can fail)', async () => {
+  test('without row-level security each of these queries would read something (so the previous test can fail)', async () => {
     const ineffective: string[] = [];
     for (const statement of await statements()) {
       const nothing = await inEmpty(statement.text, [empty, ...statement.values.slice(1)]);
@@ -125,7 +125,7 @@ describe("row-level security of the portal's queries", () => {
     expect(ineffective).toEqual([]);
   });
 
-  test('keys are visible across workspaces only without a workspace, so that a request can look up its key', async () => {
+  test('keys of all workspaces are visible only to a transaction without a workspace, so that a request can look up its key', async () => {
     const count = 'SELECT count(*)::int AS n FROM countersign.ingestion_keys';
     const { rows } = await asServer.query<{ n: number }>(count);
     expect(rows[0]!.n).toBeGreaterThan(0);

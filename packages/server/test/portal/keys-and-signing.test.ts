@@ -18,7 +18,7 @@ const send = async (key: string) => (await server.post(paths.audit, key, { actor
 const list = async (query: Record<string, string> = {}) => (await admin.get('keys.list', { query })).items;
 
 describe('an ingestion key', () => {
-  test('is shown once and works; rotation, other scopes and revocation take effect on the next request and are in the trail', async () => {
+  test('is shown once and works; rotation, other scopes and revocation take effect on the next request and are in its events', async () => {
     const { key, prefix } = await mint({ scopes: ['audit'] });
     expect(key).toMatch(new RegExp(`^aa_live_${prefix}\\.[\\w-]{43}$`));
     expect(await send(key)).toBe(200);
@@ -48,7 +48,7 @@ describe('an ingestion key', () => {
     expect(JSON.stringify([items, await list()])).not.toContain(rotated.key.split('.')[1]);
   });
 
-  test('is known to readers only by its name, also when revoked', async () => {
+  test('has a name that viewers can read by its prefix, also when it is revoked', async () => {
     const viewer = await portalClient(server, workspace, 'viewer');
     const { prefix } = await mint({ name: 'nightly of the pipeline', scopes: ['audit'] });
     await admin.get('keys.revoke', { params: { prefix } });
@@ -57,7 +57,7 @@ describe('an ingestion key', () => {
       expect((await viewer.callRoute('keys.name', { params: { prefix: unknown } })).status).toBe(404);
   });
 
-  test('expires at its time, which must be in the future', async () => {
+  test('expires at its time; a time in the past or after the year 9999 is rejected', async () => {
     const expires_at = new Date(Date.now() + 86_400_000).toISOString();
     const { prefix } = await mint({ scopes: ['audit'], expires_at });
     expect((await list()).find((each) => each.prefix === prefix)).toMatchObject({ expires_at, state: 'active' });
@@ -92,7 +92,7 @@ describe('an ingestion key', () => {
     expect(status).toBe(409);
   });
 
-  test('is listed once over all pages, newest first, as are the events of the trail', async () => {
+  test('is listed once over all pages, as are the events of the key audit trail, which are sorted newest first', async () => {
     for (const name of ['k-1', 'k-2', 'k-3']) await mint({ name, scopes: ['audit'] });
     const whole = (await list()).map(({ prefix }) => prefix);
     const first = await admin.get('keys.list', { query: { limit: '2' } });

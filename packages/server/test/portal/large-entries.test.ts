@@ -4,7 +4,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const ENTRIES = 9;
 const ENTRY_BYTES = 700_000;
-/** The limit of a page: 2 MiB and the entry that exceeds it. */
+/** The maximum number of entries on a page: it ends with the entry that exceeds 2 MiB. */
 const PAGE_ENTRIES_MAX = 3;
 
 let server: TestServer;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 
 test.each(['ledger.list', 'violations.list'] as const)(
-  'a page of %s reads about 2 MiB, and the pages together contain every entry',
+  'a page of %s has about 2 MiB of entries, and the pages together contain every entry',
   async (name) => {
     const seqs: number[] = [];
     let cursor: string | null = null;
@@ -46,7 +46,7 @@ test('a row of the list has its subject and the first 500 characters of its rati
   expect([row!.subject, row!.rationale]).toEqual([`entry ${ENTRIES}`, 'r'.repeat(500)]);
 });
 
-test('lists and the overview show the first 500 characters of long texts, and single reads the whole text', async () => {
+test('lists and the overview show the first 500 characters of long texts, and single records the whole text', async () => {
   const workspace = await server.workspace();
   const key = await server.key(workspace);
   const admin = await portalClient(server, workspace, 'admin');

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 describe('the first start', () => {
-  test('two set-up links used at once create one workspace and one admin, and both links become invalid', async () => {
+  test('two set-up links used at once create one workspace and one admin, and then no set-up link can be created', async () => {
     const links = [await setUpLink(server.open.pool), await setUpLink(server.open.pool)];
     const answers = await Promise.all(
       links.map((link, number) =>
@@ -55,7 +55,7 @@ describe('the first start', () => {
     expect(await setUpLink(server.open.pool)).toBeUndefined();
   });
 
-  test('a workspace made by the operator gets its first admin by its link, with a new or an existing account', async () => {
+  test('a workspace made by the operator gets its first admin by its set-up link, with a new or an existing account', async () => {
     workspace = await server.workspace('acme');
     const link = await workspaceSetUpLink(server.open.pool, workspace);
     const shown = await open(new Browser(server), 'show', { token: tokenOf(link) });
@@ -108,7 +108,7 @@ describe('an invitation', () => {
     expect(outcome(await open(new Browser(server), 'show', { token: tokenOf(link) }))).toBe(GONE);
   });
 
-  test('for an existing account is accepted with its password only', async () => {
+  test('for an existing account is accepted only with the password of the account', async () => {
     const known = await createPerson(server, {}, 'known@example.com');
     const link = await invite('known@example.com');
     expect((await open(new Browser(server), 'show', { token: tokenOf(link) })).body.has_account).toBe(true);
@@ -145,7 +145,7 @@ describe('an invitation', () => {
     expect((await admin.browser.call('GET', `/workspaces/${workspace}/invitations`)).body.items).toEqual([]);
   });
 
-  test('of a member, to an invalid address or with an invalid role is rejected at its field', async () => {
+  test('to a member is refused; an invalid address or role, or an unknown field, is rejected at that field', async () => {
     const path = `/workspaces/${workspace}/invitations`;
     const again = await admin.browser.call('POST', path, { email: 'grace@example.com', role: 'viewer' });
     expect(outcome(again)).toBe('409 refused');

@@ -17,7 +17,7 @@ async function write(): Promise<void> {
   }
 }
 
-/** Moves the times after row 3 of both logs, and the times of the heads, an hour into the future. */
+/** Moves the times of the rows after row 3 of both logs, and of all heads, an hour into the future. */
 async function moveTimesAhead(): Promise<void> {
   for (const table of ['audit_entries', 'decisions']) {
     await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER append_only`);
@@ -55,7 +55,7 @@ describe('a list by time after the clock was corrected', () => {
     await write();
     const since = new Date(Date.parse(now) + 1).toISOString();
     const soon = new Date(Date.parse(now) + 1_800_000).toISOString();
-    // Row 7 of the audit ledger is the correction.
+    // Row 7 of the audit ledger records the correction.
     expect(await numbers('ledger.list', { from: since })).toEqual([10, 9, 8]);
     expect(await numbers('ledger.list', { from: now })).toEqual([10, 9, 8, 7, 6, 5, 4]);
     expect(await numbers('ledger.list', { to: now })).toEqual([3, 2, 1]);

@@ -9,7 +9,7 @@ import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const MIB = 1024 * 1024;
-/** Room for one of the documents. */
+/** The memory for responses: enough for one of the documents. */
 const ANSWERING_BYTES = 20 * MIB;
 /** The limit of bytes that all rejected requests of a test may read from the database. */
 const READ_BYTES_MAX = MIB / 2;
@@ -23,7 +23,7 @@ let event: string;
 const sockets: Socket[] = [];
 const connections = new Set<pg.PoolClient>();
 
-/** Texts with the given number of bytes in total. Random, so that they hardly compress in the database. */
+/** Texts with the given number of bytes in total. They are random, so that the database hardly compresses them. */
 const texts = (count: number, bytes: number) =>
   Array.from({ length: count }, () =>
     randomBytes(bytes / count)
@@ -96,14 +96,14 @@ const read = async ({ path, headers }: ReturnType<typeof portal>) => {
   return { status: response.status, headers: response.headers, text: await response.text() };
 };
 
-test('the server rejects a read without room before it reads from the database', async () => {
+test('the server rejects a read before it reads documents if there is not enough memory for the response', async () => {
   const { path, headers } = READS['a submission of a trace']();
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   socket.on('error', () => undefined).pause();
   sockets.push(socket);
   socket.write(httpText(`GET ${path} HTTP/1.1`, ['Host: x', `Cookie: ${headers.cookie}`]));
   await expect.poll(answeringBytes, { timeout: 20_000 }).toBeGreaterThan(18 * MIB);
-  // The request with the room reads 14 MB of compressed data, which the database sends as hexadecimal digits.
+  // The accepted request reads 14 MB of compressed data, which the database sends as hexadecimal digits.
   await expect.poll(bytesRead, { timeout: 20_000 }).toBeGreaterThan(27_000_000);
   await expect.poll(bytesReadSoon).toBe(0);
   const before = bytesRead();
@@ -117,7 +117,7 @@ test('the server rejects a read without room before it reads from the database',
   expect(await answeringBytes()).toBe(reserved);
 });
 
-test('the server answers each read when there is room, and frees the room afterwards', async () => {
+test('the server answers each read when there is enough memory, and releases the memory afterwards', async () => {
   for (const socket of sockets) socket.destroy();
   await expect.poll(answeringBytes, { timeout: 20_000 }).toBe(0);
   for (const [what, request] of Object.entries(READS)) {
@@ -126,7 +126,7 @@ test('the server answers each read when there is room, and frees the room afterw
   }
 });
 
-test('the server keeps no room reserved for records that do not exist', async () => {
+test('the server keeps no memory reserved for records that do not exist', async () => {
   const nowhere = '00000000-0000-7000-8000-000000000000';
   for (const path of [
     `/runs/traces/${trace}/submissions/2`,

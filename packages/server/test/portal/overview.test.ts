@@ -8,7 +8,7 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-/** Creates a workspace with its admin. */
+/** Creates a workspace with a key and an admin. */
 async function newWorkspace(): Promise<{ workspace: string; key: string; admin: PortalClient }> {
   const workspace = await server.workspace();
   return { workspace, key: await server.key(workspace), admin: await portalClient(server, workspace, 'admin') };
@@ -44,7 +44,7 @@ describe('the overview', () => {
     });
   });
 
-  test('lists blocked agents first with the reason, the longest waiting approvals, and the last decisions', async () => {
+  test('lists blocked agents first with reasons, pending approvals, open re-certifications, and the latest decisions', async () => {
     const { key, admin } = await newWorkspace();
     const post = (path: string, body: object) => server.post(path, key, body);
     for (const agent_name of ['a-fit', 'b-grave', 'c-hurt'])

@@ -41,9 +41,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe('the built pages', () => {
+describe('registerPages', () => {
   test.each(['/', '/?a=b', '/link', '/workspaces/0198f1c2/runs?agent=a', '/w/acme/runs/v1.2'])(
-    'serves the page at %s to a browser without caching',
+    'serves the page at %s to a browser, which must not cache it',
     async (url) => {
       const { statusCode, headers, body } = await get(url, HTML);
       expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([
@@ -56,7 +56,7 @@ describe('the built pages', () => {
     },
   );
 
-  test('are cached for ever if their name has a hash, and revalidated otherwise', async () => {
+  test('lets clients cache files with a hash in the name for a year, and revalidate other files', async () => {
     const { headers, body } = await get('/assets/index-abc.js');
     expect(body).toBe(SCRIPT);
     expect(headers).toMatchObject({

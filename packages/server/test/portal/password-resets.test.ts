@@ -28,12 +28,12 @@ const ledgerEntries = () =>
     [workspace],
   );
 
-describe('a password reset by an admin', () => {
+describe('a password reset', () => {
   const requestReset = (of: Person) => admin.browser.call('POST', `${member(of.id)}/password-reset`);
   const use = (path: string, password: string, browser = new Browser(server)) =>
     browser.call('POST', '/links/reset-password', { token: path.split('#')[1], password });
 
-  test('is a link that works once and ends the old password and every session', async () => {
+  test('by an admin is a link that works once and ends the old password and every earlier session', async () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
     const { body } = await requestReset(grace);
     expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(60);
@@ -50,7 +50,7 @@ describe('a password reset by an admin', () => {
     ]);
   });
 
-  test('is refused for a member of another workspace whose admin the caller is not, because it would give access there too', async () => {
+  test('by an admin is refused if the member also belongs to a workspace where the caller is not an admin', async () => {
     const elsewhere = await server.workspace();
     const grace = await createPerson(server, { [workspace]: 'viewer', [elsewhere]: 'viewer' });
     expect(outcome(await requestReset(grace))).toBe('409 refused');

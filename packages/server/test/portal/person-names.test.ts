@@ -47,7 +47,7 @@ describe('the name of a person', () => {
     ['with an invisible character', 'op\u200berator'],
     ['with a bidirectional control character', 'Ada \u202eecalevol'],
     ['without letters, digits or symbols', '--'],
-  ] as const)('is rejected everywhere: %s', async ([, name]) => {
+  ] as const)('is rejected by the account page, by an invitation and by `members add`: %s', async ([, name]) => {
     const renamed = await ada.browser.call('PATCH', '/account', { name });
     expect([renamed.status, renamed.body.issues[0].path, renamed.body.issues[0].code]).toEqual([422, '/name', 'bad_format']);
     const invited = await ada.browser.call('POST', `/workspaces/${workspace}/invitations`, {

@@ -19,11 +19,11 @@ const MANY = {
 };
 
 /**
- * The limit of rows that one page may touch, including filtered ones. It is far below the size of the large tables. It is enough for the
- * rows of a page with their look-ups, and for filling a page with rows that are one in 200.
+ * The limit of rows that one statement may touch, including filtered ones. It is far below the size of the large tables. It is enough for
+ * the rows of a page with their look-ups, and to fill a page if one row in 200 matches.
  */
 const ROWS_TOUCHED_MAX = 12_000;
-/** The limit of sorted rows: one page of each merged list. */
+/** The limit of rows that one step of a plan may sort: one page of each merged list. */
 const ROWS_SORTED_MAX = 1000;
 
 let server: TestServer;
@@ -119,11 +119,11 @@ const valuesOf = (name: RouteName, filter: string): string[] => {
 };
 
 describe('a page of a list', () => {
-  test('the table covers every list of the portal', () => {
+  test('the tests cover all ten lists of the portal', () => {
     expect(new Set(lists.map(({ name }) => name)).size).toBe(10);
   });
 
-  test.each(lists)('$name by $filter scans no large table and sorts at most a page', async ({ name, filter }) => {
+  test.each(lists)('$name by $filter scans no large table, and touches and sorts few rows', async ({ name, filter }) => {
     for (const value of filter === undefined ? [''] : valuesOf(name, filter)) {
       sent.length = 0;
       const query: Record<string, string> = filter === undefined ? {} : { [filter]: value };

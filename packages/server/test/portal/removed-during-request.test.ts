@@ -42,7 +42,7 @@ async function workspaceWithRecords() {
 
 type WorkspaceWithRecords = Awaited<ReturnType<typeof workspaceWithRecords>>;
 
-/** Makes a request while another transaction, like a removal or a change of role, is about to commit. */
+/** Makes a request while another transaction, which removes a member or changes a role, is about to commit. */
 async function requestDuring(
   workspace: string,
   change: (tx: Transaction) => Promise<unknown>,
@@ -69,7 +69,7 @@ const rowsOf = async (workspace: string) =>
 
 type RequestInput = { params?: Record<string, string>; body?: unknown };
 
-/** Every act that requires a role, with its request. Leaving a workspace requires none. */
+/** Every act that requires a certain role, with its request. `members.leave` is left out, because every member may leave. */
 const ACTS: Partial<Record<RouteName, (at: WorkspaceWithRecords) => RequestInput>> = {
   'members.change_role': ({ member: person }) => ({ params: { person }, body: { role: 'approver' } }),
   'members.remove': ({ member: person }) => ({ params: { person } }),
@@ -96,7 +96,7 @@ const ACTS: Partial<Record<RouteName, (at: WorkspaceWithRecords) => RequestInput
 };
 const NAMES = Object.keys(ACTS) as RouteName[];
 
-test('ACTS covers every act that requires a role', () => {
+test('ACTS covers every act that requires a certain role', () => {
   const acts = Object.entries<PortalRoute>(PORTAL_ROUTES).filter(
     ([name, { method, path }]) => method !== 'GET' && path.includes('/:workspace/') && name !== 'members.leave',
   );

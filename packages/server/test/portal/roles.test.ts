@@ -65,7 +65,7 @@ describe('access of every caller to every route', () => {
     expect([...accesses].sort()).toEqual(['admin', 'anyone', 'approver', 'person', 'viewer']);
   });
 
-  // Listed by hand, because the test above uses the rule that each route declares.
+  // Listed by hand, because the first test uses the rule that each route declares.
   test.each<[PortalRoute['access'], RegExp]>([
     ['anyone', /^(session\.sign_in|links\.\w+)$/],
     ['person', /^(session|sessions|account)\.(?!sign_in$)\w+$/],
@@ -100,12 +100,12 @@ describe('access of every caller to every route', () => {
     expect(await probeAccess(route, new Browser(server, `theme=dark; ${live}`))).toBe('let through');
   });
 
-  test('answers the same 404 for an unknown and an invalid workspace id', async () => {
+  test('an unknown and an invalid workspace id get the same response `not_found`', async () => {
     for (const id of [randomUUID(), 'acme', '%00', "'--", '..'])
       expect((await browsers.admin.call('GET', `/workspaces/${id}/members`)).body).toEqual({ error: 'not_found', issues: [] });
   });
 
-  test('answers 405 with the allowed methods to another method', async () => {
+  test('another method than those of the path gets a 405 with the allowed methods', async () => {
     const { status, headers } = await browsers.admin.call('PUT', '/session');
     expect([status, headers.get('allow')?.split(', ').sort()]).toEqual([405, ['DELETE', 'GET', 'POST']]);
   });

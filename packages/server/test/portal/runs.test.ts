@@ -165,7 +165,7 @@ describe('the search by a part of the id', () => {
     expect(await Promise.all(texts.map(search))).toEqual(before);
   });
 
-  test('returns all matching runs over pages, also more than it looks up by id', async () => {
+  test('returns the newest matching runs in order over pages, also if more than 2,000 match', async () => {
     const other = await server.workspace();
     const many = {
       agents: 10,
@@ -235,7 +235,7 @@ describe('one trace', () => {
 describe('the steps of a trace', () => {
   const span = (span_id: string, more: object = {}) => ({ span_id, kind: 'llm', name: `step ${span_id}`, ...more });
 
-  test('are merged, in the order of arrival, with parents, usage, errors and whether they have a payload', async () => {
+  test('are merged, in the order of their last arrival, with parents, usage, errors and whether they have a payload', async () => {
     const id = await trace({
       trace_id: 'steps',
       spans: [
@@ -279,7 +279,7 @@ describe('the steps of a trace', () => {
     expect(items[2]).toMatchObject({ status: 'error', has_payload: false, error: 'x'.repeat(2000) });
   });
 
-  test('return everything that was sent for one step, including unknown members', async () => {
+  test('return the payload of one step, including unknown members, without members that are null', async () => {
     const sentMembers = {
       input: { q: [1, null] },
       output: 'text',
@@ -318,7 +318,7 @@ describe('the steps of a trace', () => {
     expect(new Set(all.map(({ span_id }) => span_id)).size).toBe(1500);
   });
 
-  test('are returned in a page that ends after 8 MiB of documents, and the next page continues there', async () => {
+  test('are returned in pages of at most 8 MiB of documents, and the next page continues after the last step', async () => {
     const heavy = 'x'.repeat(3 * 1024 * 1024);
     let id = '';
     for (const part of ['a', 'b', 'c'])

@@ -45,7 +45,7 @@ describe('signing in', () => {
     expect((await new Browser(server, cookie).call('GET', '/session')).body).toEqual({ error: 'not_signed_in', issues: [] });
   });
 
-  test('the database contains neither the session token nor the password', async () => {
+  test('the tables of people and sessions contain neither the session token nor the password', async () => {
     const browser = new Browser(server);
     await signIn(browser, 'ada@example.com', PASSWORD);
     const [stored] = await server.database.sql<{ all: string }>(

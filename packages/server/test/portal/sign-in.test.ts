@@ -53,7 +53,7 @@ const outcome = ({ status, body }: TestResponse) => `${status} ${body.error ?? '
 const WRONG = 'not the password';
 
 describe('the existence of an account', () => {
-  test('is not revealed: a wrong password, no account and no password give the same response and cost', async () => {
+  test('is not revealed: no account, no password and a wrong password get the same response at the same cost', async () => {
     const responses = [];
     for (const email of ['ada@example.com', 'nobody@example.com', 'guest@example.com']) {
       work.length = 0;
@@ -103,7 +103,7 @@ describe('the limit of sign-in attempts', () => {
     expect(outcome(await attempt('ada@example.com', PASSWORD))).toBe('200 ok');
   });
 
-  test('applies to an address across accounts after fifty attempts, and an IPv6 network counts as one', async () => {
+  test('applies to an address across accounts after fifty attempts, and an IPv6 /64 network counts as one address', async () => {
     const spray = (number: number) =>
       attempt(`person-${number}@example.com`, WRONG, { from: `2001:db8:1:2:${number.toString(16)}::1` });
     const outcomes = (await Promise.all(Array.from({ length: 55 }, (_, number) => spray(number)))).map(outcome);
@@ -146,7 +146,7 @@ describe('a password', () => {
     expect(await byJavaScript(long, salt, 16, lanes)).toEqual(await argon2id(long, salt, 16, lanes));
   });
 
-  test('is checked in turn: a flood gets 503 beyond the queue, and queued requests are served', async () => {
+  test('is checked in turn: 66 concurrent checks succeed, and those beyond the queue fail with `unavailable`', async () => {
     const hash = await hashPassword(PASSWORD);
     const outcomes = await Promise.all(
       Array.from({ length: 90 }, () => isPassword(PASSWORD, hash).catch((error: { code: string }) => error.code)),
@@ -159,7 +159,7 @@ describe('a password', () => {
     expect(await isPassword('passwo\u0308rter mit umlaut', await hashPassword('passw\u00f6rter mit umlaut'))).toBe(true);
   });
 
-  test('with an outdated cost is rehashed on the next successful sign-in, and sessions remain', async () => {
+  test('with an outdated cost is rehashed on a successful sign-in, also by two servers at once, and still works', async () => {
     const old = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
     const grace = await createPerson(server, {}, 'grace@example.com');
     await server.database.sql('UPDATE countersign.people SET password = $2 WHERE id = $1', [grace.id, old]);
