@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('housekeeping deletes expired responses of idempotency keys every ten minutes, also if one workspace fails', async () => {
+test('housekeeping deletes expired responses of idempotency keys after ten minutes, even if it fails in another workspace', async () => {
   const server = await testServer();
   const { sql } = server.database;
   const keysOf = async (workspace: string) =>

@@ -20,7 +20,7 @@ test('the documented backup command makes a file that only its owner can read', 
   }
 });
 
-test('the documented dump of an external PostgreSQL uses the same umask', () => {
+test('the documented dump of an external PostgreSQL runs with umask 077', () => {
   const line = guide.split('\n').find((each) => each.includes('pg_dump --format'));
   expect(line).toMatch(/^\(umask 077 && pg_dump .*\)$/);
 });

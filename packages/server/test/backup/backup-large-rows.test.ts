@@ -20,7 +20,7 @@ const failsFor = (file: string) => async (name: string) => {
   if (name === file) throw new Error('no space left');
 };
 
-test('rows longer than a part and tables of many parts are restored byte for byte, and a full disk fails a backup', {
+test('rows longer than a part and tables of many parts are restored byte for byte, and a full disk makes a backup fail', {
   timeout: 120_000,
 }, async () => {
   const warnings: string[] = [];

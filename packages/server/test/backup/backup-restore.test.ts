@@ -36,7 +36,7 @@ async function serve(environment: Environment): Promise<ServerProcess> {
   return server;
 }
 
-/** Starts callers, runs `work`, and returns the requests that were acknowledged before it. */
+/** Runs `work` while callers send requests. Returns the requests that were acknowledged before `work` started. */
 async function whileWriting(
   target: { url: string; key: string },
   work: () => Promise<void>,
@@ -73,7 +73,7 @@ test('a busy installation moves from the embedded PostgreSQL to an external one 
 }, async () => {
   const server = await serve(first.environment);
   const { key, tenantId } = await newKey(first.environment, 'acme');
-  await newKey(first.environment, 'other'); // rows of a second workspace, and a workspace without records
+  await newKey(first.environment, 'other'); // a second workspace, which has only a key
   const file = join(scratch, 'first.backup');
   const early = await whileWriting({ url: server.url, key }, async () => {
     const printed = await run(['backup', '--output', file, '--with-secrets'], { ...first.environment, ...passphrase });

@@ -115,7 +115,7 @@ test('restore refuses a truncated file, a file that is not a backup, and a missi
   expect(await countTables()).toBe(0);
 });
 
-test('restore refuses a manifest with an invalid member or a file outside the backup', async () => {
+test('restore refuses a manifest with an invalid member, a file outside the backup, or a missing table', async () => {
   const { path, manifest } = copyOfBackup('manifest');
   const [table, ...others] = manifest.tables;
   const outside = { ...table!, rows: 1, parts: [{ file: '../secret', rows: 1, bytes: 1, rawBytes: 1, sha256: '' }] };
@@ -222,14 +222,14 @@ test('restore requires the passphrase for the secrets and never overwrites other
   });
 });
 
-test('restore refuses other secrets than those of the backup before it writes anything', async () => {
+test('restore refuses another master secret or a missing signing key before it writes anything', async () => {
   const other = Buffer.alloc(32, 7).toString('base64');
   expect(await restore(folder, { COUNTERSIGN_MASTER_SECRET: other })).toMatchObject({ status: 7 });
   expect(await restore(folder, { COUNTERSIGN_SIGNING_KEY: undefined })).toMatchObject({ status: 7 });
   expect(await countTables()).toBe(0);
 });
 
-test('backup overwrites no file and no filled folder, and leaves no file when it fails', async () => {
+test('backup overwrites no file and no filled folder, and leaves no partial file when it fails', async () => {
   const file = join(scratch, 'existing');
   writeFileSync(file, 'kept');
   expect(await backup(file)).toMatchObject({ status: 2, err: expect.stringContaining('exists') });

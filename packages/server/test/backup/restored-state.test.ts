@@ -97,7 +97,7 @@ test('the server refuses an older state, restored while it was stopped, until th
   expect(existsSync(backup)).toBe(false);
 });
 
-test('`restore` names the workspaces that must accept an older state', { timeout: 180_000 }, async () => {
+test('`restore` reports that a workspace must accept an older state', { timeout: 180_000 }, async () => {
   const backup = `${folder.path}-file`;
   await run(['backup', '--output', backup], folder.environment);
   expect(await append()).toEqual([200, undefined]);

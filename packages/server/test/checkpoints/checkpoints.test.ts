@@ -23,7 +23,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 const folder = mkdtempSync(join(tmpdir(), 'countersign-checkpoints-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The root over all rows by the definition of RFC 6962, without this project's incremental code. */
+/** The root over all leaves by the definition of RFC 6962, without this project's incremental code. */
 function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
   if (leaves.length === 0) return sha256(new Uint8Array());
   if (leaves.length === 1) return leafHash(leaves[0]!, sha256);
@@ -40,7 +40,7 @@ const LEAVES: Record<LogName, string> = {
   traces: `SELECT sha256(convert_to(E'countersign/traces/v1\\n' || document, 'UTF8')) AS data FROM countersign.trace_events WHERE tenant_id = $1 ORDER BY seq`,
 };
 
-/** Helpers that append to a server and read its checkpoints. */
+/** Helpers that append to the logs of a server, read its checkpoints, and change its rows without triggers. */
 function serverHelpers(server: TestServer) {
   const { sql } = server.database;
   const signedHead = async (tenantId: string, log: LogName = 'audit') => {
@@ -66,7 +66,7 @@ function serverHelpers(server: TestServer) {
           log,
         ])
       ).map(({ size }) => Number(size)),
-    /** Expects the log's newest checkpoint to have the root that `naiveRoot` computes over all of its rows. */
+    /** Expects the checkpoint of the log's head to have the root that `naiveRoot` computes over all of its rows. */
     expectCorrectRoot: async (tenantId: string, log: LogName) => {
       const leaves = (await sql<{ data: Buffer }>(LEAVES[log], [tenantId])).map(({ data }) => data);
       const head = await signedHead(tenantId, log);
@@ -167,7 +167,7 @@ describe('the checkpoint folder', () => {
     await server.stop();
   });
 
-  test('is kept up to date without a query when it has the newest checkpoint', async () => {
+  test('causes no query of the database when it has the newest checkpoint', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
     const { append, signedHead } = serverHelpers(server);
     const tenantId = await server.workspace();
@@ -249,7 +249,7 @@ describe('a rewritten log', () => {
 });
 
 describe('two servers on one database', () => {
-  test('sign one checkpoint for a size that both have, and keep the trees correct', async () => {
+  test('sign one checkpoint for one size of a log, and keep the trees correct', async () => {
     const here = await testServer({ checkpointSeconds: 1 });
     const other = await testServer({ checkpointSeconds: 1, database: here.database });
     const tenantId = await here.workspace();

@@ -83,7 +83,7 @@ describe('documents in compressed segments', () => {
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid/)]);
   });
 
-  test('telemetry and OpenTelemetry exports are returned byte for byte and take under an eighth of their size', async () => {
+  test('telemetry and OpenTelemetry exports are returned unchanged, and compressed to under an eighth of their size', async () => {
     const events = JSON.stringify({
       events: Array.from({ length: 30 }, (_, index) => ({ trace_id: `run-${index}`, outcome: 'success', input: SYSTEM })),
     });
@@ -163,7 +163,7 @@ describe('a segment that was changed outside the server', () => {
     expect((await viewer.callRoute('runs.span', { params: { trace: id }, query: { span_id: 'a' } })).status).toBe(500);
   });
 
-  test('`ledger verify` names the rows when it contains another text', async () => {
+  test('when it contains another text, `ledger verify` names the row', async () => {
     const { id } = await send('run-1');
     const [first] = await segments();
     await send('run-2');

@@ -8,7 +8,7 @@ import { BatchDocuments } from '../../src/ingest/batch-documents.ts';
 const sizes = fc.array(fc.integer({ min: 0, max: SEGMENT_BYTES_MAX * 1.5 }), { maxLength: 20 });
 
 describe('segment layout', () => {
-  test('places every document in one range, and only a single document exceeds the segment size', () => {
+  test('places every document in one range, and only a segment with one document exceeds the maximum size', () => {
     fc.assert(
       fc.property(sizes, (lengths) => {
         const documents = lengths.map((length, index) => Buffer.alloc(length, index + 1));

@@ -15,7 +15,7 @@ function rowsUnder(heading: string): string[][] {
   return lines.slice(2).map((line) => line.slice(2, -2).split(' | '));
 }
 
-/** The additional errors of the portal's API, also written by hand so that a change of the server's table fails a test. */
+/** The errors of the portal's API only. They are written by hand, so that a change of the server's table fails a test. */
 const PORTAL_STATUS = {
   not_signed_in: 401,
   sign_in_failed: 401,
@@ -39,7 +39,7 @@ describe('docs/errors.md', () => {
 });
 
 describe('the table of errors', () => {
-  test('matches the table that the bad-input tests use', () => {
+  test('matches the two tables that are written by hand, and has seven more codes', () => {
     const byHand = { ...STATUS, ...PORTAL_STATUS };
     for (const [code, status] of Object.entries(byHand))
       expect([code, ERRORS[code as keyof typeof ERRORS].status]).toEqual([code, status]);
@@ -73,10 +73,10 @@ describe('the table of errors', () => {
     }
   });
 
-  test('the OpenAPI document lists for each endpoint exactly the codes it can return', () => {
+  test('the OpenAPI document lists for each other POST endpoint exactly the codes it can return', () => {
     const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
     for (const [path, { post }] of Object.entries(paths)) {
-      // openapi.test.ts covers the read access and the OpenTelemetry endpoints.
+      // The previous test covers the OpenTelemetry endpoints.
       if (post === undefined || path.startsWith('/v1/')) continue;
       const responsesText = JSON.stringify(post.responses);
       for (const code of Object.keys(ERRORS)) {

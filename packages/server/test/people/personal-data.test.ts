@@ -31,7 +31,7 @@ test.each([
   expect(isPersonal(text)).toBe(true);
 });
 
-test('isPersonal checks texts up to a length of 1024 characters', () => {
+test('isPersonal returns for hard texts of up to 1,024 UTF-16 code units, and false for longer texts', () => {
   for (const text of [' ', '+', 'a', '@', '@a', '\uff20', '\ufdfa', '+1 ', '\u33ff', ';a=', '.'].map((piece) =>
     piece.repeat(1024).slice(0, 1024),
   ))

@@ -89,7 +89,7 @@ describe('retention', () => {
     expect(others!.n).toBe(1);
   });
 
-  test('records what it dropped in the audit ledger and in the log of traces, which verify as whole', async () => {
+  test('records what it dropped in the audit ledger and in the log of traces, and both logs are valid', async () => {
     await keepFor({ traceDays: 365 });
     const ids = [await sendTrace('run-1'), await sendTrace('run-2')];
     await sendTrace('run-1', { outcome: 'failure' });
@@ -145,7 +145,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['after', 'before']);
   });
 
-  test('keeps a run that an evaluation, an incident or an audit entry with a later date names', async () => {
+  test('keeps a run that an evaluation, an incident, or an audit entry with a later `retention_until` names', async () => {
     await keepFor({ traceDays: 365, telemetryDays: 365 });
     for (const traceId of ['evaluated', 'incident', 'entry', 'nested', 'past', 'free']) await sendTrace(traceId);
     await sendTelemetry('entry', 'free');
@@ -189,7 +189,7 @@ describe('retention', () => {
     expect(await verify('audit')).toEqual([0, '']);
   });
 
-  test('drops OpenTelemetry exports and log records with the last run that they belong to', async () => {
+  test('drops OpenTelemetry exports and log records together with the run that they belong to', async () => {
     await keepFor({ traceDays: 365 });
     const { sendJson } = exporter(server, key);
     const traceId = newTrace();
@@ -215,7 +215,7 @@ describe('retention', () => {
     expect(sent).toHaveLength(40);
   });
 
-  test('drops more records than one transaction takes', async () => {
+  test('drops 210 submissions in two transactions of at most 200', async () => {
     await keepFor({ telemetryDays: 200 });
     for (let sent = 0; sent < 210; sent += 30) await Promise.all(Array.from({ length: 30 }, () => sendTelemetry('run-1')));
     expect(await drop(201)).toMatchObject({ telemetry: 210 });
@@ -244,7 +244,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['run-1']);
   });
 
-  test('deletes rows only with the setting, even as the owner, and allows no UPDATE with it', async () => {
+  test('lets even the owner of the tables delete no row without the setting countersign.dropping, and update none with it', async () => {
     await sendTrace('run-1');
     for (const statement of ['DELETE FROM countersign.trace_submissions', 'TRUNCATE countersign.trace_submissions'])
       await expect(pool.query(statement)).rejects.toThrow('is append-only');

@@ -49,7 +49,7 @@ const verify = async (log: string) => {
   const { status, out } = await runCommand(environment, 'ledger', 'verify', '--workspace', name, '--log', log);
   return [status, status === 0 ? '' : out];
 };
-/** Every stored value of the tenant's runs as text, and the decompressed segments of documents. */
+/** The tenant's rows in six tables of runs, and its decompressed segments of documents, as one text. */
 const storedText = async () => {
   const tables = ['traces', 'trace_submissions', 'telemetry_submissions', 'telemetry_events', 'log_records', 'run_id_segments'];
   const rows = await Promise.all(tables.map((table) => sql(`SELECT * FROM countersign.${table} WHERE tenant_id = $1`)));
@@ -58,7 +58,7 @@ const storedText = async () => {
 };
 
 describe('runs erase', () => {
-  test('erases a run with its telemetry, and leaves the others as they were', async () => {
+  test('erases a run with its telemetry, and no other run', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, index) => sendTrace(`run-${index}`)));
     await sendTrace('person ada', { session_id: 'ada', metadata: { text: 'secret text'.repeat(400) } });
     await sendTrace('person ada', { outcome: 'failure' });
@@ -75,7 +75,7 @@ describe('runs erase', () => {
     for (const log of ['audit', 'traces']) expect(await verify(log)).toEqual([0, '']);
   });
 
-  test('leaves the positions of other telemetry events, as the portal shows them', async () => {
+  test('does not change the positions of the other telemetry events of a request', async () => {
     await sendTelemetry(
       { trace_id: 'one', error: 'e1' },
       { trace_id: 'person ada', error: 'e2' },
@@ -90,7 +90,7 @@ describe('runs erase', () => {
     expect((await portal.get('runs.list', { query: { source: 'telemetry', text: 'person ada' } })).items).toEqual([]);
   });
 
-  test('erases a telemetry event that was sent alone, and requests with no other run, as a whole', async () => {
+  test('erases whole requests that contain no other run, with one event or several', async () => {
     expect((await server.post(paths.telemetry, key, { trace_id: 'person ada', outcome: 'success' })).status).toBe(200);
     await sendTelemetry({ trace_id: 'person ada' }, { trace_id: 'person ada', session_id: 'secret text'.repeat(40) });
     await sendTelemetry({ trace_id: 'person ada' }, { trace_id: 'other' });
@@ -124,7 +124,7 @@ describe('runs erase', () => {
     expect(entry!.document).not.toContain('secret');
   });
 
-  test('erases the OpenTelemetry exports that contain a part of the run, and the others stay valid without them', async () => {
+  test('erases the OpenTelemetry exports that contain a part of the run, and the other runs stay valid without these exports', async () => {
     const { sendJson } = exporter(server, key);
     const [erased, other] = [newTrace(), newTrace()];
     expect((await sendJson(jsonExport([...chatRun(erased), ...chatRun(other)]))).status).toBe(200);
@@ -143,7 +143,7 @@ describe('runs erase', () => {
     });
   });
 
-  test('counts only the OpenTelemetry exports that it erases now', async () => {
+  test('counts only the OpenTelemetry exports that the same command erases', async () => {
     const { sendJson } = exporter(server, key);
     const [first, second] = [newTrace(), newTrace()];
     expect((await sendJson(jsonExport([...chatRun(first), ...chatRun(second)]))).status).toBe(200);

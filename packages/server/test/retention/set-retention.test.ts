@@ -38,7 +38,7 @@ describe('retention in the portal', () => {
     });
   });
 
-  test('is set by an admin, with an entry that names both periods', async () => {
+  test('is set by an admin, with a ledger entry of the periods before and after the change', async () => {
     expect((await set({ trace_days: 365 })).status).toBe(200);
     const facts = await admin.get('retention.set', { body: { telemetry_days: 200 } });
     expect(facts).toMatchObject({ trace_days: 365, telemetry_days: 200 });
@@ -77,7 +77,7 @@ describe('retention in the portal', () => {
     expect([status, body.issues[0].path]).toEqual([422, '/trace_days']);
   });
 
-  test('cannot be set by other roles or from other workspaces', async () => {
+  test('cannot be set by an approver, or by an admin of another workspace', async () => {
     const approver = await portalClient(server, tenantId, 'approver');
     expect((await approver.callRoute('retention.set', { body: { trace_days: 365 } })).status).toBe(403);
     const otherAdmin = await portalClient(server, await server.workspace(), 'admin');
@@ -111,7 +111,7 @@ describe('the command retention', () => {
     expect(err).toMatch(message);
   });
 
-  test('says that the role of a server may not drop records', async () => {
+  test('names the variable to set if the role of the server may not drop records', async () => {
     await run('set', '--traces', '365');
     const { status, err } = await run('run');
     expect([status, err]).toEqual([9, expect.stringContaining('COUNTERSIGN_MIGRATE_DATABASE_URL')]);

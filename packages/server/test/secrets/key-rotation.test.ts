@@ -14,7 +14,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 const folder = mkdtempSync(join(tmpdir(), 'countersign-rotation-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A key whose id looks like an option, as one in 64 does. */
+/** Generates a key whose id starts with `-` and so looks like an option. One key in 64 has such an id. */
 function keyLikeAnOption(): KeyObject {
   for (;;) {
     const { privateKey } = generateKeyPairSync('ed25519');
@@ -83,7 +83,7 @@ describe('rotation of the decision key', () => {
     expect((await command('decision-key', 'show', '--key-id', 'dk_nobody')).status).toBe(9);
   });
 
-  test('each change is recorded in the ledger by the operator', async () => {
+  test('each change has a ledger entry, recorded by the operator', async () => {
     const rows = await server.database.sql<{ action: string; recorded_by: string }>(
       `SELECT action, recorded_by FROM countersign.audit_entries WHERE action LIKE 'decision_key.%' ORDER BY seq`,
     );
@@ -134,7 +134,7 @@ describe('a signing key from the environment', () => {
     expect(signatures((await checkpoint(both, 'keys')).out)).toHaveLength(1);
     expect((await checkpoint(alone, 'keys')).status).toBe(0);
     expect(await checkpoint(old, 'keys')).toMatchObject({ status: 7, err: expect.stringMatching(/was retired/) });
-    // A reader who knows only the new key can verify both logs, although only the old key signed the first checkpoint of the audit ledger.
+    // A reader who has only the new key can verify both logs, although only the old key signed the first checkpoint of the audit ledger.
     const path = join(folder, 'kept-decisions');
     writeFileSync(path, (await checkpoint(alone, 'decisions')).out);
     const known = ['--log', 'decisions', '--checkpoint', path, '--key', second.note_key];

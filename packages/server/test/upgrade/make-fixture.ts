@@ -61,7 +61,7 @@ async function fillDatabase(): Promise<DatabaseFacts> {
   return { key, revokedKey, readToken, ...person, runs, otlpTrace, decisions, verifyKey, checkpoints };
 }
 
-/** Sends a body and expects the status 200. Bytes are sent as protobuf. */
+/** Sends a body and throws unless the status is 200. Returns the response. Bytes are sent as protobuf; then it returns undefined. */
 // biome-ignore lint/suspicious/noExplicitAny: responses of all endpoints.
 async function post(path: string, key: string, body: object): Promise<any> {
   const isBytes = body instanceof Uint8Array;
@@ -75,6 +75,7 @@ async function post(path: string, key: string, body: object): Promise<any> {
   return isBytes ? undefined : JSON.parse(text);
 }
 
+/** Sends traces and telemetry. Returns the ID of each trace in the portal, by its trace_id. */
 async function sendRuns(key: string): Promise<Record<string, string>> {
   const usage = { model: 'gpt-4o', prompt_tokens: 100, completion_tokens: 20, cost_usd: 0.0012 };
   const step = (span_id: string, more: object = {}) => ({ span_id, kind: 'llm', name: 'plan', ...usage, ...more });

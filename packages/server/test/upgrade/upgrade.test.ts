@@ -31,7 +31,7 @@ async function manifestOf(version: string): Promise<BackupManifest> {
   return reader.manifest;
 }
 
-describe.each(VERSIONS)('a database of %s with data upgrades', (version) => {
+describe.each(VERSIONS)('the upgrade of a database of version %s', (version) => {
   const facts = JSON.parse(readFileSync(join(DATABASES, `${version}.json`), 'utf8')) as DatabaseFacts;
   const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
   let database: TestDatabase;
@@ -133,7 +133,7 @@ describe.each(VERSIONS)('a database of %s with data upgrades', (version) => {
     expect(await check('refund-agent')).toMatchObject({ allowed: false });
   });
 
-  test('keys and periods stay as they were, and a run continues', async () => {
+  test('keys and retention periods stay as they were, and a run accepts further steps', async () => {
     expect(await post(paths.audit, { actor: 'ci', action: 'test.ran' }, facts.revokedKey)).toMatchObject({ status: 401 });
     const step = { span_id: 'd', kind: 'llm', name: 'plan', prompt_tokens: 100, completion_tokens: 20 };
     const { status, body } = await post(paths.traces, { trace_id: 'merged', spans: [step] });

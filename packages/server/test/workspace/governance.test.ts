@@ -74,7 +74,7 @@ async function expectRefusedAndUnchanged(
 }
 
 describe('risk level', () => {
-  test('is set with a ledger entry by the acting person, and not again when unchanged', async () => {
+  test('is set with a ledger entry that names the operator or the person; an unchanged level adds no entry', async () => {
     await evaluate('risky');
     expect(await risk('risky', 'high')).toBe(true);
     expect(await risk('risky', 'high')).toBe(false);
@@ -165,7 +165,7 @@ describe('approval', () => {
     );
   });
 
-  test('by several people at once succeeds once and writes one ledger entry', async () => {
+  test('given eight times at once succeeds once and writes one ledger entry', async () => {
     const id = await evaluate('contested');
     await risk('contested', 'high');
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => decide(id, 'approved')));
@@ -213,7 +213,7 @@ describe('incident and re-certification', () => {
     await expectRefusedAndUnchanged(() => close('bot'), /has no open re-certification/);
   });
 
-  test('a later passing evaluation that is not the latest does not close it', async () => {
+  test('a re-certification cannot be closed while the latest evaluation is failing, running or scheduled', async () => {
     await evaluate('relapsed');
     await incident('relapsed');
     await evaluate('relapsed');
@@ -225,13 +225,13 @@ describe('incident and re-certification', () => {
     expect((await close('relapsed')).evaluationId).toBe(last);
   });
 
-  test('an agent known only from traces has no evaluation to close on', async () => {
+  test('a re-certification of an agent without evaluations cannot be closed', async () => {
     await server.post(paths.traces, key, { trace_id: 't-1', agent_name: 'never-evaluated' });
     await incident('never-evaluated');
     await expectRefusedAndUnchanged(() => close('never-evaluated'), /has no evaluation at all/);
   });
 
-  test('does not affect other agents of the workspace', async () => {
+  test('closing a re-certification does not affect other agents; an incident of an unknown agent is refused', async () => {
     await evaluate('guilty');
     await evaluate('bystander');
     await incident('guilty');
@@ -251,9 +251,9 @@ describe('texts by people', () => {
     ['empty', '', /must not be empty/],
     ['blank', ' \n ', /must not be empty/],
     ['one code point too long', '🦉'.repeat(65_537), /at most 65,536/],
-    ['U+0000', 'a\u0000b', /U\+0000/],
-    ['a lone surrogate', `a${half}`, /surrogate/],
-  ])('rejects a rationale or description that is %s and writes nothing', async (_, text, message) => {
+    ['with U+0000', 'a\u0000b', /U\+0000/],
+    ['with a lone surrogate', `a${half}`, /surrogate/],
+  ])('rejects a rationale or description and writes nothing: %s', async (_, text, message) => {
     const id = await evaluate('worded');
     await risk('worded', 'high');
     await incident('worded');
@@ -262,7 +262,7 @@ describe('texts by people', () => {
     await expectRefusedAndUnchanged(() => incident('worded', { description: text }), message, InvalidInputError);
   });
 
-  test('stores every other character unchanged in the ledger', async () => {
+  test('stores other unusual characters unchanged in the ledger', async () => {
     const text = '🦉'.repeat(65_000) + ' "quoted" \\ \u0001\u2028\u202e é e\u0301 <b> \r\n\t';
     const id = await evaluate('verbatim');
     await risk('verbatim', 'high');
@@ -277,8 +277,8 @@ describe('texts by people', () => {
     ['too long', 'x'.repeat(513)],
     ['of control characters', 'a\u001b[2J'],
     ['with U+0000', 'a\u0000'],
-    ['half a surrogate pair', half],
-  ])('rejects a name that is %s for workspaces, keys and agents', async (_, name) => {
+    ['with a lone surrogate', half],
+  ])('rejects the name of a workspace, a key or an agent: %s', async (_, name) => {
     const { pool } = server.open;
     const options = { name, scopes: ['audit'] as const, expiresAt: null };
     for (const act of [
@@ -293,7 +293,7 @@ describe('texts by people', () => {
   });
 });
 
-test('acts on a busy server leave a whole chain and cause no deadlock', async () => {
+test('concurrent acts, audit entries and checks leave a valid chain and cause no deadlock', async () => {
   const agents = Array.from({ length: 6 }, (_, index) => `busy-${index}`);
   for (const agent of agents) await evaluate(agent);
   const work = agents.flatMap((agent) => [

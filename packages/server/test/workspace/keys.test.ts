@@ -57,8 +57,8 @@ describe('changes of keys take effect on the next request on every server', () =
   });
 });
 
-describe('stored data of a key', () => {
-  test('has the format aa_live_<12 hex>.<43 base64url>, and only the SHA-256 of the secret is stored', async () => {
+describe('keys in the database', () => {
+  test('a key has the format aa_live_<12 hex>.<43 base64url>; its row, not its events, has the SHA-256 of the secret', async () => {
     const key = await server.key(tenantId);
     expect(key).toMatch(/^aa_live_[0-9a-f]{12}\.[A-Za-z0-9_-]{43}$/);
     const secret = key.split('.')[1]!;
@@ -96,7 +96,7 @@ describe('stored data of a key', () => {
     );
   });
 
-  test('records the last use once and not on every request', async () => {
+  test('the last use of a key is recorded once and not on every request', async () => {
     const key = await server.key(tenantId);
     const lastUse = () =>
       server.database.sql<{ at: Date }>(
