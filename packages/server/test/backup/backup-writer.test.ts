@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('a backup does not overwrite a file that another process created while it was written', async () => {
+test('a backup does not overwrite a file that another process created while the backup was written', async () => {
   const path = join(folder, 'backup.tar');
   const backup = await createBackup(path, new Date(0));
   await backup.add('manifest.json', Buffer.from('{}'));

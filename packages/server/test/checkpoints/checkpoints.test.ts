@@ -95,7 +95,7 @@ function capturedLog(): { log: pino.Logger; lines: string[] } {
 }
 
 describe('the checkpoint schedule', () => {
-  test('signs a checkpoint when new rows exist and the last one is old enough, and otherwise none', async () => {
+  test('signs one checkpoint of a log after new rows, and none without new rows', async () => {
     const server = await testServer({ checkpointSeconds: 1 });
     const { append, sizes } = serverHelpers(server);
     const tenantId = await server.workspace();
@@ -112,7 +112,7 @@ describe('the checkpoint schedule', () => {
     await server.stop();
   });
 
-  test('signs a checkpoint after a wrong clock gave the last one a time in the future', async () => {
+  test('signs a checkpoint after a wrong clock gave the last checkpoint a time in the future', async () => {
     const server = await testServer({ checkpointSeconds: 1 });
     const { append, sizes, tamper } = serverHelpers(server);
     const tenantId = await server.workspace();

@@ -142,7 +142,7 @@ describe('a password reset', () => {
     expect(outcome(await answer!)).toBe('410 link_not_valid');
   });
 
-  test("is refused for one's own account: a session without the password cannot change it", async () => {
+  test("is refused for the admin's own account, so that a session alone cannot change the password", async () => {
     expect(outcome(await requestReset(admin))).toBe('409 refused');
     expect(await ledgerEntries()).toEqual([]);
   });

@@ -67,7 +67,7 @@ const verify = async (log: string) => {
 };
 
 describe('retention', () => {
-  test('keeps everything while no period is set', async () => {
+  test('keeps a trace while no period is set', async () => {
     await sendTrace('run-1');
     expect(await drop(40_000)).toMatchObject({ traces: 0, telemetry: 0, exports: 0 });
     expect(await traceIds()).toEqual(['run-1']);
@@ -236,7 +236,7 @@ describe('retention', () => {
     expect(await drop(366)).toMatchObject({ traces: 1, isBusy: false });
   });
 
-  test('is refused to the role of a server that does not own the tables', async () => {
+  test("is refused to the server's role, which does not own the tables", async () => {
     await keepFor({ traceDays: 365 });
     await sendTrace('run-1');
     await expect(dropDueRecords(server.open.ledgerPool, tenantId, { now: inDays(366) })).rejects.toThrow('may not delete');

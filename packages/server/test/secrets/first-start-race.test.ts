@@ -37,7 +37,7 @@ function racingPool(step: () => Promise<unknown>): Pool {
 
 const kidsOf = ({ keys }: Awaited<ReturnType<typeof openSigner>>) => keys.map(({ keyid }) => keyid);
 
-test('a server starts with its first key when another server lists the key at the same time', async () => {
+test('a server starts with its first key when another server adds this key to the database at the same time', async () => {
   const { pool, secrets } = server.open;
   await server.database.sql('DELETE FROM countersign.signing_keys');
   const signer = await openSigner(
@@ -48,7 +48,7 @@ test('a server starts with its first key when another server lists the key at th
   expect(kidsOf(signer)).toEqual(kidsOf(server.open.signer));
 });
 
-test('a server starts with both keys when another server lists its next key at the same time', async () => {
+test('a server starts with both keys when another server adds the next key to the database at the same time', async () => {
   const { pool, secrets } = server.open;
   const { privateKey } = generateKeyPairSync('ed25519');
   const rotated = { ...secrets, signingKey: privateKey, previousSigningKey: secrets.signingKey };

@@ -18,7 +18,7 @@ afterEach(() => {
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-test('new secrets are readable only by their owner, whatever the umask', () => {
+test('new secrets are readable only by their owner, even with the umask 022', () => {
   const folder = join(dataDir, 'secrets');
   ensureSecretFile(dataDir, 'master-secret', createMasterSecret);
   ensureSecretFile(dataDir, 'signing-key.pem', createSigningKey);
