@@ -18,7 +18,7 @@ const masterSecret = () => randomBytes(32).toString('base64');
 const signingKey = () => generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 const SECRETS: Environment = { COUNTERSIGN_MASTER_SECRET: masterSecret(), COUNTERSIGN_SIGNING_KEY: signingKey() };
 
-/** Starts a server that must fail. Expects its exit code and one clear line on stderr that contains no secret. */
+/** Starts a server that must fail. Expects its exit code, one line on stderr that matches `line`, and no secret in its output. */
 async function expectRefusal(environment: Environment, reason: ExitReason, line: RegExp): Promise<void> {
   const server = new CommandProcess(['serve'], { COUNTERSIGN_PORT: '0', ...environment });
   const ending = await server.ended;
@@ -84,7 +84,7 @@ describe('serve with an external database', () => {
     await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
   });
 
-  test('accepts no other signing key when a first start stopped before it listed its key', async () => {
+  test('accepts only the original signing key after a first start that stopped before it listed its key', async () => {
     await outside.sql('DELETE FROM countersign.signing_keys', 'app');
     await expectRefusal(
       { ...environment, COUNTERSIGN_SIGNING_KEY: signingKey() },
@@ -110,7 +110,7 @@ describe('serve with an external database', () => {
     await expectRefusal({ ...SECRETS, DATABASE_URL: await url() }, 'database_away', line);
   });
 
-  test('exits and stops listening when the last step of the start fails', async () => {
+  test('exits with an error when a step of the start fails after the server began to listen', async () => {
     await outside.sql('REVOKE SELECT ON countersign.tenants FROM app', 'app');
     const port = await freePort();
     const server = new CommandProcess(['serve'], { ...environment, COUNTERSIGN_PORT: String(port) });
@@ -120,7 +120,7 @@ describe('serve with an external database', () => {
     await outside.sql('GRANT SELECT ON countersign.tenants TO app', 'app');
   });
 
-  test('accepts a superuser with a warning, and the greeting names an existing workspace', async () => {
+  test('accepts a superuser with a warning; the welcome text names the workspace, or how to create one', async () => {
     await outside.role('boss');
     await outside.sql('ALTER ROLE boss SUPERUSER');
     await outside.sql('CREATE DATABASE bossy OWNER boss');
@@ -139,7 +139,7 @@ describe('serve with an external database', () => {
     expect(await third.end('SIGTERM')).toBe(0);
   });
 
-  test('only set-up commands create the tables of an empty database, and they report it', async () => {
+  test('`workspace list` reports an empty database and creates no tables; `workspace create` creates them and reports it', async () => {
     await outside.sql('CREATE DATABASE empty OWNER app');
     const there = { ...SECRETS, DATABASE_URL: outside.url('app', 'empty') };
     const list = await runHere(['workspace', 'list'], there);
@@ -196,7 +196,7 @@ describe('serve with the embedded database', () => {
 
 describe('serve with a bad configuration', () => {
   const outsideUrl = { DATABASE_URL: `postgres://app:${encodeURIComponent(PASSWORD)}@127.0.0.1/app` };
-  const bad: [variable: string, value: string, beside?: Environment][] = [
+  const bad: [variable: string, value: string, others?: Environment][] = [
     ['COUNTERSIGN_PORT', '65536'],
     ['COUNTERSIGN_PORT', 'http'],
     ['COUNTERSIGN_PORT', '-1'],
@@ -263,11 +263,11 @@ describe('serve with a bad configuration', () => {
   });
 
   test.for(bad.map((each, index) => [index + 1, ...each] as const))(
-    '%i: exits with code 3 for a bad %s, names it in one line and creates nothing',
-    async ([, variable, value, beside = {}]) => {
+    '%i: exits with code 3 for a bad %s, names it in one line without secrets and creates no data folder',
+    async ([, variable, value, others = {}]) => {
       const folder = new DataFolder();
       try {
-        const environment = { COUNTERSIGN_PORT: '0', ...folder.environment, ...beside, [variable]: value };
+        const environment = { COUNTERSIGN_PORT: '0', ...folder.environment, ...others, [variable]: value };
         const { status, stdout, stderr } = await runHere(['serve'], environment);
         expect([status, stderr]).toEqual([
           EXIT_CODES.bad_configuration.status,
@@ -283,7 +283,7 @@ describe('serve with a bad configuration', () => {
   );
 });
 
-test('readConfig reports unknown COUNTERSIGN_ variables and knows those of secrets, files and the client', () => {
+test('readConfig reports unknown COUNTERSIGN_ variables, and none that the server or the client reads', () => {
   const known = Object.fromEntries(
     Object.values(VARIABLES)
       .map(({ name }) => name)

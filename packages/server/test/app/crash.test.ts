@@ -53,7 +53,7 @@ const rounds = Array.from({ length: 20 }, (_, index) => {
 
 describe('kill -9 during writes', () => {
   test.for(rounds)(
-    'round %i: after kill -9 of %s, every acknowledged record is stored once and the chain is valid',
+    'round %i: after kill -9 of %s, every acknowledged or resent record is stored once and the audit chain is valid',
     async ([round, victim]) => {
       const callers = new Callers({ url: server.url, key }, CALLERS);
       const enough = CALLERS * 3;

@@ -41,7 +41,7 @@ async function serve(environment: Environment): Promise<ServerProcess> {
   return server;
 }
 
-/** Creates a database, owned by a new role that owns nothing else. */
+/** Creates a database and the role that owns it. Returns the environment of a server with this role. */
 async function ownedDatabase(name: string): Promise<Environment> {
   await outside.role(name);
   await outside.sql(`CREATE DATABASE ${name} OWNER ${name}`);
@@ -68,7 +68,7 @@ async function expectAllKept(database: string, tenantId: string, acknowledged: r
 }
 
 describe('an external PostgreSQL', () => {
-  test('needs only a role that owns its empty database, and two servers can start on it at once', async () => {
+  test('works with an unprivileged role that owns the empty database, and two servers can start on it at once', async () => {
     const environment = await ownedDatabase('alone');
     const [one, two] = await Promise.all([serve(environment), serve(environment)]);
     const { tenantId, key } = await newKey(environment, 'acme');
@@ -81,7 +81,7 @@ describe('an external PostgreSQL', () => {
     expect(Object.values(role!)).toEqual([false, false, false, false]);
   });
 
-  test('accepts a URL with a Unix socket', async () => {
+  test('can be reached by a URL with a Unix socket', async () => {
     const database = await cloneDatabase();
     const { host, user, database: name } = database.server;
     const url = `postgres://${user}@/${name}?host=${encodeURIComponent(host)}`;
@@ -91,7 +91,7 @@ describe('an external PostgreSQL', () => {
     await database.drop();
   });
 
-  test('with a separate owner, the server has only INSERT and SELECT on append-only tables and owns none', async () => {
+  test('with a separate owner, the server can only read and insert rows of append-only tables; the owner cannot change them', async () => {
     await outside.role('owner_role');
     await outside.role('server_role');
     await outside.sql('CREATE DATABASE two_roles OWNER owner_role');
@@ -133,7 +133,7 @@ describe('an external PostgreSQL', () => {
     }
   });
 
-  test("migrate revokes extra rights of the server's role and none of a role that migrates itself", async () => {
+  test("migrate revokes extra rights of the server's role, unless this role also owns the tables", async () => {
     await outside.role('giving_role');
     await outside.role('given_role');
     await outside.sql('CREATE DATABASE given OWNER giving_role');
@@ -161,7 +161,7 @@ describe('an external PostgreSQL', () => {
     expect(await mayDelete('given_role')).toBe(false);
   });
 
-  test('grants at a later start the rights that an interrupted start did not grant', async () => {
+  test('with a separate owner, a later start grants the rights that an interrupted start did not grant', async () => {
     await outside.role('cut_owner');
     await outside.role('cut_server');
     await outside.sql('CREATE DATABASE cut OWNER cut_owner');
@@ -180,7 +180,7 @@ describe('an external PostgreSQL', () => {
   });
 
   test.for(['SIGINT', 'SIGKILL'] as const)(
-    'when it is stopped by %s under load, the server responds 503 with Retry-After, recovers by itself and loses nothing',
+    'when %s stops it under load, the server responds 503 with Retry-After, recovers by itself and keeps all acknowledged records',
     async (signal) => {
       const name = `stopped_${signal.toLowerCase()}`;
       const environment = await ownedDatabase(name);
@@ -214,7 +214,7 @@ describe('an external PostgreSQL', () => {
     },
   );
 
-  test('while it hangs, the server responds 503 with Retry-After within 40 seconds, and it recovers by itself', {
+  test('while it hangs, the server responds 503 with Retry-After within 40 seconds; afterwards the server recovers by itself', {
     timeout: 60_000,
   }, async () => {
     const environment = await ownedDatabase('hanging');

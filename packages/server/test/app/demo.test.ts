@@ -81,7 +81,7 @@ const DECISIONS = [
   'ALLOWED all_conditions_met',
 ];
 
-/** Expects all chapters and all decisions, no secret, and no escape codes without a terminal. */
+/** Expects all chapters and all decisions in order, no ingestion key, and no escape codes, because stdout is no terminal. */
 function expectWholeTour(stdout: string): void {
   expect([...stdout.matchAll(/^\d+\. (.+)$/gm)].map(([, title]) => title)).toEqual(CHAPTERS);
   expect([...stdout.matchAll(/ 200 ((?:ALLOWED|BLOCKED) \w+)/g)].map(([, decision]) => decision)).toEqual(DECISIONS);
@@ -90,7 +90,7 @@ function expectWholeTour(stdout: string): void {
 }
 
 describe('npm run demo', () => {
-  test('--help prints the usage and runs nothing', async () => {
+  test('--help prints the usage and exits with 0', async () => {
     expect(await takeTour({}, '--help').ended).toEqual({
       code: 0,
       stdout: expect.stringMatching(/^Usage: npm run demo/),
@@ -138,7 +138,7 @@ describe('npm run demo', () => {
     expect(await isPortFree(port)).toBe(true);
   });
 
-  test('stops its server when it is terminated during the start', { timeout: 240_000 }, async () => {
+  test('stops its server when SIGTERM ends the demo during the start', { timeout: 240_000 }, async () => {
     const port = await freePort();
     const tour = takeTour({ COUNTERSIGN_PORT: String(port) });
     await once(tour.process.stderr!, 'data');
@@ -154,7 +154,7 @@ describe('npm run demo', () => {
     expect(stderr).toContain('different databases');
   });
 
-  describe('when another service listens on the port', () => {
+  describe('when another program listens on the port', () => {
     let other: Server;
     beforeEach(async () => {
       other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');

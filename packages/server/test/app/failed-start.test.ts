@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** Starts a server that must fail. Returns its error, and what it leaves running. */
+/** Starts a server that must fail. Returns the message of its error, how many intervals still run, and whether its workers do. */
 async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabase> = {}, options: StartOptions = {}) {
   const started = vi.spyOn(globalThis, 'setInterval');
   const cleared = vi.spyOn(globalThis, 'clearInterval');
@@ -40,7 +40,7 @@ const failOnClose: StartOptions['alsoRegister'] = (app) => {
 };
 
 describe('a server that cannot start', () => {
-  test('stops everything that it started if its port is in use', async () => {
+  test('stops its timers and workers if its port is in use', async () => {
     const port = Number(new URL(server.url).port);
     expect(await failToStart({ port })).toEqual({
       message: expect.stringContaining(`port ${port} on`),
@@ -49,7 +49,7 @@ describe('a server that cannot start', () => {
     });
   });
 
-  test('stops everything that it started if the database does not answer', async () => {
+  test('stops its timers and workers if the database does not answer', async () => {
     const lookupPool = new Proxy(server.open.lookupPool, {
       get: (pool, name) =>
         name === 'connect' || name === 'query' ? () => Promise.reject(new Error('away')) : Reflect.get(pool, name),
@@ -57,7 +57,7 @@ describe('a server that cannot start', () => {
     expect(await failToStart({}, { lookupPool })).toEqual({ message: 'away', timers: 0, hasWorkers: false });
   });
 
-  test('says why, and stops the other parts, if a part fails to stop', async () => {
+  test('stops its timers and workers and reports why it cannot start, even if the HTTP server fails to close', async () => {
     const port = Number(new URL(server.url).port);
     expect(await failToStart({ port }, {}, { alsoRegister: failOnClose })).toEqual({
       message: expect.stringContaining(`port ${port} on`),
@@ -67,7 +67,7 @@ describe('a server that cannot start', () => {
   });
 });
 
-test('a server stops its other parts if a part fails to stop, and throws that error', async () => {
+test('a server closes its workers if the HTTP server fails to close, and then throws that error', async () => {
   const workers = new BodyWorkers();
   const closing = vi.spyOn(workers, 'close');
   const config = { ...readConfig({}), port: 0 };

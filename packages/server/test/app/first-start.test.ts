@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { killAll, processesOf } from '../../../embedded-database/test/harness/processes.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 
-test('a start completes after first starts that were killed at any moment, with or without the database', {
+test('a start completes after first starts that were killed at different moments, alone or with their database', {
   timeout: 90_000,
 }, async () => {
   const folder = new DataFolder();
@@ -28,7 +28,7 @@ test('a start completes after first starts that were killed at any moment, with 
   }
 });
 
-test('a server and commands that start at once on an empty folder agree on the database and its secrets', {
+test('a server and commands that start at once on a new folder agree on the database and its secrets', {
   timeout: 60_000,
 }, async () => {
   const folder = new DataFolder();
@@ -47,7 +47,7 @@ test('a server and commands that start at once on an empty folder agree on the d
   }
 });
 
-test('commands and the server report a missing secret file, never replace it, and work again after it is restored', async () => {
+test('a command and the server report a missing secret file and do not replace it; the command works after it is restored', async () => {
   const folder = new DataFolder();
   const secrets = join(folder.path, 'secrets');
   try {
@@ -75,7 +75,7 @@ test('commands and the server report a missing secret file, never replace it, an
   }
 });
 
-test('only `serve`, `migrate` and `workspace create` create a database; other commands name the empty folder', async () => {
+test('`workspace list`, `signing-key show` and `keys list` report a missing database and create none; `migrate` creates it', async () => {
   const folder = new DataFolder();
   try {
     for (const args of [

@@ -68,7 +68,7 @@ describe('a full queue', () => {
     expect(await queuedBytes()).toBe(0);
   });
 
-  test('accepts the requests of a tenant without delay while another tenant floods it', async () => {
+  test('accepts 24 requests of a tenant in sequence within 15 seconds while another tenant floods it', async () => {
     const [flooder, polite] = [await tenant(), await tenant()];
     await flooder.release();
     await polite.release();
@@ -102,7 +102,7 @@ describe('64 bodies at once', () => {
     await folder.clear();
   });
 
-  /** Sends a body many times at once and measures the peak memory of the server. */
+  /** Sends a body `count` times at once and measures the peak memory of the server. */
   async function sendAtOnce(count: number, body: Buffer, headers: Record<string, string>) {
     const answers = Promise.all(
       Array.from({ length: count }, () =>
@@ -136,7 +136,7 @@ describe('64 bodies at once', () => {
     await expectServing();
   });
 
-  test('are rejected by their decompressed size, with bounded memory, if they are gzip bombs', { timeout: 90_000 }, async () => {
+  test('are rejected with 413 or 503, with bounded memory, if they are gzip bombs', { timeout: 90_000 }, async () => {
     const bomb = await compressedSpaces(1024 * MIB);
     const { answers, peak } = await sendAtOnce(64, bomb, { 'content-encoding': 'gzip' });
     expect(answers.every(({ status }) => status === 413 || status === 503)).toBe(true);
@@ -168,7 +168,7 @@ async function firstRefusals<T extends { status: number }>(answers: readonly Pro
   return [...refused];
 }
 
-/** Spaces compressed by gzip, about a thousand to a byte. */
+/** Returns this number of spaces, compressed by gzip to about a thousandth. */
 async function compressedSpaces(bytes: number): Promise<Buffer> {
   const gzip = createGzip({ level: 9 });
   const chunks: Buffer[] = [];
@@ -180,7 +180,7 @@ async function compressedSpaces(bytes: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Concurrent requests use separate connections, with keep-alive: a closing connection may break before the response is read. */
+/** Keeps the connections open, because a connection that closes after its response may break before the response is read. */
 const agent = new Agent({ keepAlive: true });
 afterAll(() => agent.destroy());
 

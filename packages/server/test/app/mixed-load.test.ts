@@ -12,7 +12,7 @@ import { expectStored } from '../fixtures/records.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 import { sealedPool } from '../harness/sealed.ts';
 
-/** The total duration of the load; the suite runs a short form. `MINUTES=60` is the hour of docs/reliability.md. */
+/** The duration of the load before the backup and after the restore together. docs/reliability.md reports a run with `MINUTES=60`. */
 const LOAD_MS = process.env.MINUTES === undefined ? 8_000 : Number(process.env.MINUTES) * 60_000;
 /** The time between a start and the next kill. */
 const KILL_AFTER_MS = 3_000;
@@ -69,7 +69,10 @@ async function expectNoFinding(): Promise<void> {
   totals.verified += 1;
 }
 
-/** Runs a mixed load on both servers and kills them in turn, at least `killsMin` times. Returns the acknowledged requests. */
+/**
+ * Runs a mixed load on both servers for at least `durationMs` and kills them in turn, at least `killsMin` times. Returns the acknowledged
+ * and the resent requests.
+ */
 async function load(durationMs: number, killsMin: number): Promise<AcknowledgedRequest[]> {
   const callers = targets.map((target) => new Callers(target, CALLERS_PER_SERVER, undefined, PAUSE_MS));
   const acknowledged = () => callers.flatMap((each) => each.acknowledged);
@@ -136,7 +139,7 @@ const verifyAgainst = async (kept: string) => {
   return [await command.ended, command.stdout];
 };
 
-/** Verifies an export against a kept checkpoint. The entry about the restore in the export explains a checkpoint that does not match. */
+/** Verifies an export against a kept checkpoint. If the checkpoint does not match, the export's entry about the restore explains why. */
 async function verifyExportAgainst(kept: string) {
   const [file, vkey] = [join(folder, 'audit.ndjson'), join(folder, 'instance.vkey')];
   await run(['ledger', 'export', '--workspace', 'mixed', '--output', file], data.environment);
@@ -155,7 +158,7 @@ async function restore(backup: string): Promise<void> {
   for (const place of [0, 1]) await start(place);
 }
 
-test('two servers with mixed load, kills and a restore lose no acknowledged record and report no finding', {
+test('two servers with mixed load and kills lose only records acknowledged between backup and restore, and report no finding', {
   timeout: LOAD_MS * 3 + 600_000,
 }, async () => {
   const before = await load(LOAD_MS / 2, servers.length);

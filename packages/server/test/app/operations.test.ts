@@ -26,7 +26,7 @@ describe('endpoints for operators', () => {
     }
   });
 
-  test('/readyz gives the reason: a newer schema, an older schema, an unreachable database', async () => {
+  test('/readyz answers 503 with the reason: a newer schema, an older schema or an unreachable database', async () => {
     const failingServer = await testServer();
     const reason = async () => {
       const { status, headers, text } = await get('/readyz', failingServer);

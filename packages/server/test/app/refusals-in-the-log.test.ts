@@ -58,7 +58,7 @@ async function flood(text: string, times: number): Promise<number> {
 }
 
 describe('rejected requests in the log', () => {
-  test('are counted in one line per second and kind, with the endpoint and id of the first', async () => {
+  test('are counted in one line per second and kind, with the id of a request and its endpoint', async () => {
     const post = (key: string) =>
       httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: x', `X-Service-Key: ${key}`, 'Content-Length: 0']);
     const get = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
@@ -78,7 +78,7 @@ describe('rejected requests in the log', () => {
     expect(lines().filter(({ msg }) => msg === 'answered')).toEqual([]);
   });
 
-  // Node's parser, the server's handler of raw sockets, or the router rejects these before any hook runs.
+  // Node's parser, the server's handler of raw sockets, or the router rejects these, not a handler of the API.
   test.each([
     ['what is not HTTP', 'bad_request', 400, 'nonsense\r\n\r\n'],
     [

@@ -10,7 +10,7 @@ import { DataFolder, newKey, run, ServerProcess } from '../fixtures/server-proce
 import { sealedPool } from '../harness/sealed.ts';
 import { paths } from '../harness/test-server.ts';
 
-/** The promised limit in milliseconds. */
+/** The promised maximum duration of a shutdown. */
 const STOP_MS = 10_000;
 
 let folder: DataFolder;
@@ -32,7 +32,7 @@ afterAll(async () => {
   await folder.clear();
 });
 
-/** Callers with requests in progress. */
+/** Starts callers, and returns them when the server has acknowledged 64 requests. */
 async function busyCallers(): Promise<Callers> {
   const callers = new Callers({ url: server.url, key }, 16);
   await until('the callers are sending', () => callers.acknowledged.length >= 64);
@@ -40,7 +40,7 @@ async function busyCallers(): Promise<Callers> {
 }
 
 /** Expects a clean shutdown: in time, exit code 0, nothing left running, and no error in the log. */
-async function expectOrderlyEnd(stopping: ServerProcess, signalledAt = Date.now()): Promise<void> {
+async function expectCleanShutdown(stopping: ServerProcess, signalledAt = Date.now()): Promise<void> {
   expect(await stopping.ended).toBe(0);
   expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
   expect(folder.hasDatabase()).toBe(false);
@@ -75,7 +75,7 @@ describe('shutdown', () => {
     const callers = await busyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
-    await expectOrderlyEnd(server, signalledAt);
+    await expectCleanShutdown(server, signalledAt);
     server = await ServerProcess.start(folder.environment);
     await expectAllAnswered(callers);
   });
@@ -87,7 +87,7 @@ describe('shutdown', () => {
       server.child.kill(signal);
       await sleep(15);
     }
-    await expectOrderlyEnd(server, signalledAt);
+    await expectCleanShutdown(server, signalledAt);
     await expectAllAnswered(callers);
   });
 
@@ -95,11 +95,11 @@ describe('shutdown', () => {
     const callers = await busyCallers();
     const signalledAt = Date.now();
     process.kill(-server.pid, 'SIGINT');
-    await expectOrderlyEnd(server, signalledAt);
+    await expectCleanShutdown(server, signalledAt);
     await expectAllAnswered(callers);
   });
 
-  test('slow bodies, unfinished headers and idle connections do not delay it', async () => {
+  test('slow bodies, unfinished headers and idle connections do not delay it beyond 10 seconds', async () => {
     const head = `POST ${paths.audit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
     const body = JSON.stringify({ actor: 'ci', action: 'test.idle' });
     const sockets = await Promise.all([
@@ -112,7 +112,7 @@ describe('shutdown', () => {
     await once(sockets[3]!, 'data');
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
-    await expectOrderlyEnd(server, signalledAt);
+    await expectCleanShutdown(server, signalledAt);
     for (const socket of sockets) socket.destroy();
   });
 
@@ -121,11 +121,11 @@ describe('shutdown', () => {
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
     await callers.stop();
-    await expectOrderlyEnd(server, signalledAt);
+    await expectCleanShutdown(server, signalledAt);
     expect(Date.now() - signalledAt).toBeLessThan(4_500);
   });
 
-  test('a hanging database does not delay it', { timeout: 60_000 }, async () => {
+  test('a hanging database does not delay it beyond 10 seconds', { timeout: 60_000 }, async () => {
     const callers = await busyCallers();
     const backends = folder.backends();
     for (const pid of [folder.postmaster(), ...backends]) process.kill(pid, 'SIGSTOP');
