@@ -23,7 +23,7 @@ describe('an entry whose actor names another sender', () => {
       const body = { actor, action: 'promotion.allowed', subject: 'bot', recorded_by: actor, metadata: { recorded_by: actor } };
       const claimed = await scenario.server.post(paths.audit, scenario.key, body);
       const { recorded_by: _, ...allowed } = body;
-      // The server either rejects the member or ignores it. It never stores it.
+      // The server either rejects or ignores the member `recorded_by` of a request. It never stores it.
       const answer = claimed.status === 200 ? claimed : await scenario.server.post(paths.audit, scenario.key, allowed);
       expect(answer.status).toBe(200);
       const lines = (await scenario.run('ledger', 'export', '--workspace', 'victim')).output.split('\n');
@@ -32,7 +32,7 @@ describe('an entry whose actor names another sender', () => {
     },
   );
 
-  test('a kept checkpoint detects a changed recorded_by after every hash was recomputed', async () => {
+  test('the seal and a kept checkpoint detect a changed recorded_by after every hash was recomputed', async () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(
       scenario.tenantId,
@@ -80,7 +80,7 @@ describe('a fork: two readers see different histories', () => {
     expect(scenario.python('ledger', file, ...both)).toMatchObject({ status: 1, output: expect.stringMatching(/forked/) });
   });
 
-  test("each reader's checkpoint does not match the other history", async () => {
+  test('the forked ledger verifies by itself, but a checkpoint of the original history does not match it', async () => {
     await fork();
     const { workspace, file, python } = await scenario.verdicts('audit');
     expect(workspace.status).toBe(0);
@@ -105,7 +105,7 @@ describe('a fork: two readers see different histories', () => {
 describe('swapped heads of two tenants', () => {
   const swap = (...columns: string[]) => scenario.insider.swap('log_heads', columns, 'audit');
 
-  test('the row hash of the head reveals swapped number, hash and tree', async () => {
+  test('the hash of the last row reveals a swapped size, row hash and tree', async () => {
     await swap('seq', 'row_hash', 'tree_size', 'frontier');
     for (const workspace of ['victim', 'other'])
       expect(await scenario.run('ledger', 'verify', '--workspace', workspace), workspace).toEqual({
@@ -114,7 +114,7 @@ describe('swapped heads of two tenants', () => {
       });
   });
 
-  test('the root reveals a swapped tree', async () => {
+  test('the root of the rows reveals a swapped tree', async () => {
     await swap('tree_size', 'frontier');
     for (const workspace of ['victim', 'other'])
       expect(await scenario.run('ledger', 'verify', '--workspace', workspace), workspace).toEqual({
@@ -123,7 +123,7 @@ describe('swapped heads of two tenants', () => {
       });
   });
 
-  test('tenant_id in each hashed row reveals swapped ledgers, trees and checkpoints', async () => {
+  test('tenant_id in each hashed row reveals swapped ledgers, trees, checkpoints and heads', async () => {
     for (const table of ['audit_entries', 'tree_nodes', 'checkpoints', 'log_heads'] as const)
       await scenario.insider.swap(table, ['tenant_id']);
     const { workspace, file, python } = await scenario.verdicts('audit');
@@ -133,8 +133,8 @@ describe('swapped heads of two tenants', () => {
   });
 });
 
-describe('a stored checkpoint', () => {
-  test('its origin reveals a checkpoint that belongs to another tenant', async () => {
+describe('a stored checkpoint or head', () => {
+  test('the origin reveals a checkpoint of another tenant', async () => {
     await scenario.run('ledger', 'checkpoint', '--workspace', 'other');
     const [other] = await scenario.insider.sql<{ root: Buffer; note: string }>(
       `SELECT root, note FROM countersign.checkpoints WHERE $T AND log = 'audit'`,
@@ -153,7 +153,7 @@ describe('a stored checkpoint', () => {
     });
   });
 
-  test('`ledger verify` reports a corrupted tree frontier without a stack trace', async () => {
+  test('`ledger verify` reports a corrupted tree frontier as broken', async () => {
     await scenario.insider.sql(`UPDATE countersign.log_heads SET frontier = '\\x' WHERE $T AND log = 'audit'`, scenario.tenantId);
     expect(await scenario.run('ledger', 'verify', '--workspace', 'victim')).toEqual({
       status: 1,

@@ -37,7 +37,7 @@ const sql = (statement: string, values: unknown[] = []) =>
     values,
   );
 
-/** The decisions of two servers: the one that recorded everything, and one that only reads the logs. */
+/** The decisions of two servers: the one that recorded everything, and one that only read the logs. Each has status, verdict, reason. */
 async function decisions(more: object = {}) {
   const answers = [await check(server, more), await check(otherServer, more)];
   return answers.map(({ status, body }) => [status, body.allowed, body.reason]);
@@ -70,7 +70,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
   });
 
-  test('B: still decides on a failing evaluation that was deleted', async () => {
+  test('B: still decides on the latest evaluation, below the threshold, after it was deleted', async () => {
     await evaluate(99);
     const { body } = await evaluate(12);
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [body.id]);
@@ -91,7 +91,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     expect(await decisions()).toEqual(twice(200, false, 'approval_required'));
   });
 
-  test('C: ignores a closed re-certification and a deleted incident', async () => {
+  test('C: ignores that a re-certification was closed or deleted and its incident deleted', async () => {
     await evaluate(99);
     await operate(
       ...['incidents', 'open', '--workspace', 'victim', '--agent', agent],
@@ -119,7 +119,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     };
     await swap();
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
-    // According to the table, this evaluation of the good agent would now belong to the bad one.
+    // According to the table, this evaluation of the good agent would belong to the bad agent.
     await server.post(paths.evaluations, key, { name: 'nightly', agent_name: good, pass_rate: 98, status: 'passing' });
     expect(await decisions()).toEqual(twice(200, false, 'pass_rate_below_threshold'));
   });
@@ -137,7 +137,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     }
   });
 
-  test('ignores a deleted failing evaluation together with a reset risk level', async () => {
+  test('ignores that an evaluation below the threshold was deleted and the risk level reset', async () => {
     await evaluate(99);
     await operate('agents', 'risk', '--workspace', 'victim', '--agent', agent, 'high');
     const { body } = await evaluate(12);
@@ -159,7 +159,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
     expect([run.status, run.err]).toEqual([9, expect.stringContaining('is failing, not passing')]);
   });
 
-  test('reports an agent in the portal as not promotable when the row of its failed evaluation was changed', async () => {
+  test('reports an agent in the portal as not promotable after the pass rate in the row of its evaluation was raised', async () => {
     const { body } = await evaluate(12);
     await sql('UPDATE countersign.evaluations SET pass_rate = 99 WHERE id = $1', [body.id]);
     const viewer = await portalClient(server, tenantId, 'viewer');
@@ -168,7 +168,7 @@ describe('the server, after rows were changed outside it (attacks A, B, C of doc
   });
 });
 
-describe('an agent that exists only in the table or only in the log is not registered again', () => {
+describe('a request gets 503 if its agent is only in the table (evaluations) or only in the log (traces, telemetry)', () => {
   test.each(['evaluations', 'traces', 'telemetry'] as const)('%s', async (path) => {
     const bodyOf = () =>
       ({
@@ -186,7 +186,7 @@ describe('an agent that exists only in the table or only in the log is not regis
   });
 });
 
-describe('an altered evidence log: the server never decides from altered events, and `ledger verify` reports them', () => {
+describe('an altered evidence log: the server does not decide from altered events, and `ledger verify` reports them', () => {
   const attacks: [string, (id: string) => Promise<unknown>][] = [
     [
       'a changed event',
@@ -371,7 +371,7 @@ describe('`ledger verify` names each row that differs from the evidence log', ()
   });
 });
 
-test('`ledger verify --log all` verifies all five logs and names the broken one', async () => {
+test('`ledger verify --log all` verifies all five logs, names the broken one, and rejects --head', async () => {
   const workspace = `w-${randomUUID()}`;
   tenantId = await server.workspace(workspace);
   key = await server.key(tenantId);

@@ -101,7 +101,7 @@ export class Insider {
     await this.regrow(tenantId, 'audit');
   }
 
-  /** Recomputes the tree, its nodes and the head's number of a log from the current rows. */
+  /** Recomputes the tree of a log, its nodes and the `seq` of the head from the current rows. */
   async regrow(tenantId: string, log: LogName): Promise<void> {
     await this.sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = '${log}'`, tenantId);
     await inTenantTransaction(this.pool, tenantId, async (tx) => {

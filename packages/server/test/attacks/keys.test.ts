@@ -72,7 +72,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
   test.each([
     ['scopes', `scopes = '{evaluations}'`, /its scopes are evaluations, the trail says audit/],
     ['expiry', `expires_at = now() + interval '1 year'`, /it expires at .*, the trail says null/],
-  ])('ignores changed %s in the row', async (_, set, why) => {
+  ])('ignores changed %s in the row, and `ledger verify` names them', async (_, set, why) => {
     await sql(`UPDATE countersign.ingestion_keys SET ${set} WHERE prefix = $1`, [prefixOf(key)]);
     expect(await statuses(key)).toEqual([200, 200]);
     expect(await statuses(key, 'evaluations')).toEqual([401, 401]);
@@ -92,7 +92,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await verify()).toEqual([1, expect.stringContaining('the trail says that it is revoked')]);
   });
 
-  test('rejects a restored secret that was rotated out', async () => {
+  test('rejects the old and the new secret of a rotated key whose row got the old secret back', async () => {
     const [row] = await server.database.sql<{ secret_sha256: Buffer }>(
       'SELECT secret_sha256 FROM countersign.ingestion_keys WHERE prefix = $1',
       [prefixOf(key)],
@@ -115,7 +115,7 @@ describe('the server accepts a key only as the key audit trail records it', () =
     expect(await statuses(key)).toEqual([401, 401]);
   });
 
-  test('an event inserted into the trail stops all keys of that workspace and no others', async () => {
+  test('answers 500 to all keys of a workspace with an inserted event, and accepts the key of another workspace', async () => {
     const another = await server.key(await server.workspace(), ['audit']);
     await insertGhost('fedcbafedcba');
     await sql(

@@ -31,8 +31,7 @@ export interface Verdicts {
 export const ROWS = { first: 120, second: 330 } as const;
 
 /**
- * A server with two workspaces, their ledgers, decisions and key events, and the checkpoints that an auditor kept of the first
- * one.
+ * A server with two workspaces, their ledgers, decisions and key events. An auditor kept checkpoints of the logs of the first workspace.
  */
 export class LedgerUnderAttack {
   server: TestServer;
@@ -84,7 +83,7 @@ export class LedgerUnderAttack {
     writeFileSync(this.kept('vkey'), (await this.run('signing-key', 'show', '--vkey')).output);
   }
 
-  /** Appends rows to a ledger, ten at a time. */
+  /** Appends rows to a ledger, with ten concurrent requests. */
   async append(key: string, count: number): Promise<void> {
     for (let done = 0; done < count; done += 10)
       await Promise.all(

@@ -69,7 +69,7 @@ async function changeRow(change: object, rehash: boolean): Promise<void> {
   );
 }
 
-test('every tool finds the ledger whole when nothing was changed', async () => {
+test('every tool reports the ledger as valid when nothing was changed', async () => {
   const verdicts = await scenario.verdicts('audit');
   for (const verdict of Object.values(verdicts))
     expect(verdict).toMatchObject({ status: 0, output: expect.stringMatching(/^valid/) });
@@ -78,13 +78,10 @@ test('every tool finds the ledger whole when nothing was changed', async () => {
 describe('a changed field of a row', () => {
   test('OTHER covers every member of a row', () => expect(Object.keys(OTHER)).toEqual([...ENTRY_MEMBERS]));
 
-  test.each(ENTRY_MEMBERS.map((member) => [member]))(
-    'the row hash or the chain names the row with a changed %s',
-    async (member) => {
-      await changeRow({ [member]: OTHER[member] }, false);
-      await expectDetected({ workspace: /^broken at seq 150: /, python: /^broken at line 150 / });
-    },
-  );
+  test.each(ENTRY_MEMBERS.map((member) => [member]))('every tool names the row with a changed %s', async (member) => {
+    await changeRow({ [member]: OTHER[member] }, false);
+    await expectDetected({ workspace: /^broken at seq 150: /, python: /^broken at line 150 / });
+  });
 
   test.each(
     ENTRY_MEMBERS.filter((member) => !['version', 'tenant_id', 'seq', 'prev_hash'].includes(member)).map((member) => [member]),
@@ -98,7 +95,7 @@ describe('a changed field of a row', () => {
     await expectDetected({ workspace: /^broken at seq 150: .*the content hashes to/, python: /^broken at line 150 / });
   });
 
-  test('the seal and a kept checkpoint reveal a changed last row after rehashing row and head', async () => {
+  test('the seal and a kept checkpoint reveal a changed last row after row, head and tree were recomputed', async () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, changed(entries, ROWS.second, { actor: 'ci:other' }));
     await scenario.insider.forgetCheckpoints(scenario.tenantId);
@@ -106,7 +103,7 @@ describe('a changed field of a row', () => {
   });
 });
 
-describe('moved rows', () => {
+describe('removed, inserted and moved rows', () => {
   const remove = (seq: number) => sql(`DELETE FROM countersign.audit_entries WHERE $T AND seq = ${seq}`);
 
   test('the gap in seq reveals a removed row', async () => {
@@ -126,7 +123,7 @@ describe('moved rows', () => {
     await expectDetected({ workspace: /^broken at seq 150: prev_hash is .* the chain is cut here/, python: /line 150 / });
   });
 
-  test('the head reveals a row inserted after it', async () => {
+  test('the head reveals a row inserted after the last one', async () => {
     await sql(
       `INSERT INTO countersign.audit_entries SELECT tenant_id, ${ROWS.second + 1}, gen_random_uuid(), recorded_at, recorded_by, actor, action,
               trace_id, agent_id, row_hash, sha256('x'), document FROM countersign.audit_entries WHERE $T AND seq = ${ROWS.second}`,
@@ -191,7 +188,7 @@ describe('a truncated ledger', () => {
     });
   });
 
-  test('with head and tree moved back, the stored checkpoint reveals it; without it, a kept checkpoint does', async () => {
+  test('if head and tree were moved back too, the stored checkpoint, the seal and a kept checkpoint reveal it', async () => {
     await cut(300);
     await sql(
       `UPDATE countersign.log_heads SET row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 300) WHERE $T AND log = 'audit'`,
@@ -207,7 +204,7 @@ describe('a truncated ledger', () => {
     await expectDetected({ workspace: NOT_SEALED, kept, python: /tail was cut off/ });
   });
 
-  test('a kept checkpoint reveals a ledger that was truncated and extended with other rows', async () => {
+  test('only a kept checkpoint reveals a ledger that was truncated, resealed and extended with other rows', async () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, entries.slice(0, 300));
     await scenario.insider.forgetCheckpoints(scenario.tenantId);
@@ -228,7 +225,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
   const rewrite = async (seq: number, change: Partial<ForgedEntry> = { actor: 'ci:innocent' }) =>
     scenario.insider.rewriteLedger(scenario.tenantId, changed(await scenario.insider.entries(scenario.tenantId), seq, change));
 
-  test('the stored checkpoints do not match, and the largest matching one narrows the search', async () => {
+  test('the latest stored checkpoint does not match, and the largest checkpoint that matches narrows the search', async () => {
     await rewrite(200);
     await expectDetected({
       workspace: /the stored checkpoint of size 330: .*the first 120 rows match the stored checkpoint of size 120/,
@@ -238,7 +235,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     });
   });
 
-  test('without stored checkpoints, the seal of the head and any kept checkpoint reveal it', async () => {
+  test('without stored checkpoints, the seal of the head and the kept checkpoints reveal it', async () => {
     await rewrite(7);
     await scenario.insider.forgetCheckpoints(scenario.tenantId);
     await expectDetected({

@@ -4,7 +4,7 @@ import type { TestDatabase } from '../harness/test-database.ts';
 const FORGED_SEAL = `'\\x01' || sha256('forged')`;
 
 /**
- * Inserts a row like an attacker who owns the database and has no secret.
+ * Inserts a row as an attacker who owns the database and has no secret.
  * @param values an SQL expression for the value of each column. Omitted columns get their defaults. A column `seal` gets a forged seal.
  */
 export async function insertRow(database: TestDatabase, table: string, values: Readonly<Record<string, string>>): Promise<void> {

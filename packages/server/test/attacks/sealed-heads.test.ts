@@ -216,7 +216,7 @@ describe('a log to which two servers append', () => {
       for (const on of [server, second]) expect((await append(key, on)).status).toBe(200);
   }
 
-  test('is verified by the appended rows alone, without the stored nodes of the tree', async () => {
+  test('is accepted by both servers without the stored nodes of the tree, which the appended rows replace', async () => {
     await appendInTurn(130);
     await insider.sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = 'audit'`, tenantId);
     await appendInTurn(2);

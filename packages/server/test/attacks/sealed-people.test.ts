@@ -135,7 +135,7 @@ describe('a one-time link not made by the server is not valid', () => {
     await expectReport('one_time_links', '');
   });
 
-  test('rejects a link whose role, address, expiry or workspace was changed', async () => {
+  test('rejects a link whose role, email address, expiry or workspace was changed', async () => {
     const other = await server.workspace();
     for (const [index, set] of [
       `role = 'admin'`,

@@ -32,12 +32,12 @@ const check = async () => (await server.post(paths.promotionCheck, key, { agent_
 const warnings = async () =>
   ((await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] }).warnings?.join(' ') ?? '';
 
-describe('a signing key not listed by the server', () => {
+describe('a signing key that was inserted or changed outside the server', () => {
   const jwks = async () =>
     ((await (await fetch(`${server.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string; retired_at?: string }[] })
       .keys;
 
-  test('is named and is not published as live', async () => {
+  test('is not published if it was inserted, and the log, /readyz and `signing-key show` name it', async () => {
     const publicKey = new Uint8Array(32).fill(7);
     const { kid } = publicJwk(publicKey, sha256);
     const genuine = (await jwks()).map((each) => each.kid);
@@ -55,7 +55,7 @@ describe('a signing key not listed by the server', () => {
     await sql('DELETE FROM countersign.signing_keys WHERE kid = $1', [kid]);
   });
 
-  test('is not published if it is a listed key whose times or public key were changed, and commands reject the row', async () => {
+  test('is not published if its times or its public key were changed, and `signing-key show` fails', async () => {
     const stored = await sql('SELECT * FROM countersign.signing_keys');
     for (const set of [
       `retired_at = clock_timestamp()`,
@@ -88,7 +88,7 @@ const asJson = async (row: Record<string, unknown>) =>
   );
 
 describe('a decision key not written by the server signs nothing', () => {
-  test('ignores an inserted oldest key and a key whose retirement was undone', async () => {
+  test('ignores an inserted oldest key and a key whose retirement was undone; without a valid key, there is no decision', async () => {
     const before = await check();
     await insertRow(server.database, 'decision_keys', {
       ...{ tenant_id: text(tenantId), key_id: text('dk_000000000000'), created_at: `'2020-01-01'` },
@@ -100,7 +100,6 @@ describe('a decision key not written by the server signs nothing', () => {
     await sql('UPDATE countersign.decision_keys SET retired_at = NULL WHERE key_id = $1', [before.key_id]);
     expect((await check()).key_id).toBe(next);
     expect(lines.join('')).toContain(before.key_id);
-    // Without a valid key, no decision is made.
     await sql(`UPDATE countersign.decision_keys SET created_at = created_at + interval '1 second' WHERE key_id = $1`, [next]);
     const refused = await server.post(paths.promotionCheck, key, { agent_name: 'bot' });
     expect([refused.status, refused.body.error]).toEqual([500, 'seal_broken']);
@@ -109,7 +108,7 @@ describe('a decision key not written by the server signs nothing', () => {
   });
 });
 
-test('the server does not open an installation whose row was changed', async () => {
+test('a command does not open an installation whose row was changed', async () => {
   const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
   await sql('UPDATE countersign.instance SET id = $1', [randomUUID()]);
   const refused = await command('workspace', 'list');
@@ -139,7 +138,7 @@ describe('an attacker without the master secret', () => {
       await sql(`CREATE TABLE kept_${table} AS TABLE countersign.${table}`);
   });
 
-  test("cannot reseal the installation's row with another secret: commands reject their master secret", async () => {
+  test("cannot reseal the installation's row with another secret: a command then rejects its own master secret", async () => {
     const { signingKey } = server.open.secrets;
     const { master, signing } = fingerprints({ masterSecret: new Uint8Array(otherSecret), signingKey });
     const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
@@ -237,7 +236,7 @@ describe('a stored response of an idempotency key that the server did not write'
     )[0].count;
   const refused = { status: 500, body: { error: 'seal_broken' } };
 
-  test('is not replayed after any change, and nothing is stored in its place', async () => {
+  test('is not replayed if its response, headers, body digest or time was changed, and nothing is stored instead', async () => {
     for (const [name, set] of [
       ['answer', `answer = '{"ok":true,"planted":true}'`],
       ['headers', `headers = '{"x-planted":"1"}'`],

@@ -47,16 +47,16 @@ const crossSignature = (by: KeyObject, predecessor: string, successor: KeyObject
   predecessor_signature: bytes(new Uint8Array(sign(null, successionMessage(instance, predecessor, kidOf(successor)), by))),
 });
 
-describe.each(['without a secret', 'with the master secret, and not the signing key'])('attack G, %s', (who) => {
+describe.each(['without a secret', 'with the master secret, but without the signing key'])('attack G, %s', (who) => {
   const insertedKeys: [string, (key: KeyObject) => Record<string, string>][] = [
-    ['alone', () => ({})],
+    ['without a predecessor', () => ({})],
     ['with a cross-signature by another key', (key) => crossSignature(newKey(), genuine, key)],
     ['with a cross-signature by itself', (key) => crossSignature(key, genuine, key)],
     ['that names itself as its predecessor', (key) => crossSignature(key, kidOf(key), key)],
     ['with a predecessor that is not listed', (key) => crossSignature(key, 'nobody', key)],
     ['with a predecessor and no signature', () => ({ predecessor: text(genuine) })],
   ];
-  test.each(insertedKeys)('does not publish or sign with a key %s, and names it', async (_what, membersOf) => {
+  test.each(insertedKeys)('does not publish or accept an inserted key %s, and names it', async (_what, membersOf) => {
     const key = newKey();
     const kid = await insertKey(key, membersOf(key));
     if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid = $1', [kid]);

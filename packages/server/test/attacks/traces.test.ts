@@ -62,7 +62,7 @@ const events = async () =>
   ).map(({ document }) => JSON.parse(document));
 
 describe('the log `traces`', () => {
-  test('names trace, document, sender and agent of every submission, and verifies as whole', async () => {
+  test('names trace, document, sender and agent of every submission, and is valid', async () => {
     const { status, body } = await send('run-1');
     expect(status).toBe(200);
     await send('run-1', { outcome: 'success' });
@@ -204,7 +204,7 @@ describe('the log `traces`', () => {
     expect(out).toContain(`the table ${table}: the row ${(body as { id: string }).id} differs from the log`);
   });
 
-  test('`ledger verify` names deleted steps and inserted steps of a trace with one submission', async () => {
+  test('`ledger verify` names inserted steps of a trace with one submission, and deleted steps and sums', async () => {
     const { body } = await send('run-1', { spans: [step({})] });
     await sql(`INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission) VALUES ($1, $2, 'a', 2)`, [
       tenantId,
@@ -255,7 +255,7 @@ describe('the log `traces`', () => {
     expect(await verify()).toEqual([0, expect.stringMatching(/^valid: 6 entries/)]);
   });
 
-  test('the running server names the row in its log, /readyz, a metric and the portal until it is restored', async () => {
+  test('the server reports a changed row once in its log, and in /readyz, a metric and the portal until it is restored', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
     // A separate database: otherwise every verification would include the workspaces of the other tests.
