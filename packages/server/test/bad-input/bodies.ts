@@ -71,7 +71,9 @@ export const LISTS: RejectedRequest[] = [
   telemetry('no events', { events: [] }, ['/events too_few_items']),
   telemetry('201 events', { events: Array(201).fill(GOOD.event) }, ['/events too_many_items']),
   telemetry('events that are one event', { events: GOOD.event }, ['/events wrong_type']),
-  telemetry('events that are a string, beside a good event', { ...GOOD.event, events: 'none' }, ['/events wrong_type']),
+  telemetry('events that are a string, next to the members of a good event', { ...GOOD.event, events: 'none' }, [
+    '/events wrong_type',
+  ]),
   telemetry('events within an event of a batch', { events: [{ events: [GOOD.event] }] }, [
     '/events/0/trace_id required',
     '/events/0/outcome required',
@@ -96,7 +98,7 @@ export const LISTS: RejectedRequest[] = [
   telemetry('neither an event nor a list of events', {}, ['/trace_id required', '/outcome required']),
 ];
 
-/** Members that the contract does not name, at endpoints that ignore no member. */
+/** Members that the contract does not name, at endpoints that reject such members. */
 export const UNKNOWN_MEMBERS: RejectedRequest[] = [
   [paths.promotionCheck, { min_pass_rat: 95 }, '/min_pass_rat', /did you mean min_pass_rate\?/],
   [paths.promotionCheck, { minPassRate: 95 }, '/minPassRate', /did you mean min_pass_rate\?/],
@@ -125,7 +127,7 @@ export const UNKNOWN_MEMBERS: RejectedRequest[] = [
 }));
 
 UNKNOWN_MEMBERS.push({
-  what: '9,000 unknown members: reports other faults first, 100 issues in all',
+  what: '9,000 unknown members: reports 98 of them and both other faults',
   path: paths.audit,
   body: Object.fromEntries(Array.from({ length: 9_000 }, (_, index) => [`m${index}`, 1])),
   issues: ['/actor required', '/action required', ...Array.from({ length: 98 }, (_, index) => `/m${index} unknown_member`)],
@@ -170,10 +172,16 @@ export const CONTRADICTIONS: RejectedRequest[] = [
     { pass_rate: 0, skipped_excluded: true, cases: { total: 3, passed: 0, skipped: 3 } },
     ['/pass_rate contradiction'],
   ),
-  detailed('partial and complete', { partial: true, completeness: 'complete' }, ['/completeness contradiction']),
-  detailed('partial and unknown', { partial: true, completeness: 'unknown' }, ['/completeness contradiction']),
-  detailed('not partial and partial', { partial: false, completeness: 'partial' }, ['/completeness contradiction']),
-  detailed('minutes in the future', { evaluated_at: new Date(Date.now() + 10 * 60_000).toISOString() }, [
+  detailed('partial is true, completeness is complete', { partial: true, completeness: 'complete' }, [
+    '/completeness contradiction',
+  ]),
+  detailed('partial is true, completeness is unknown', { partial: true, completeness: 'unknown' }, [
+    '/completeness contradiction',
+  ]),
+  detailed('partial is false, completeness is partial', { partial: false, completeness: 'partial' }, [
+    '/completeness contradiction',
+  ]),
+  detailed('ten minutes in the future', { evaluated_at: new Date(Date.now() + 10 * 60_000).toISOString() }, [
     '/evaluated_at in_the_future',
   ]),
   detailed('before 1970', { evaluated_at: '1969-12-31T23:59:59Z' }, ['/evaluated_at too_small']),

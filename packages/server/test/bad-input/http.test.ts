@@ -44,7 +44,7 @@ describe('a path accepts the same methods in every spelling and names them in Al
     },
   );
 
-  test('answers 404 to an unknown path for every method, and 405 to POST under /api/ledger/', async () => {
+  test('answers 404 to every method at an unknown path, and 405 to POST at known paths under /api/ledger/', async () => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'PROPFIND']) {
       expect([method, await request(method, '/api/ledger/nope')]).toEqual([method, [404, null]]);
       expect([method, await request(method, '/api/public/nope')]).toEqual([method, [404, null]]);
@@ -87,7 +87,7 @@ describe('accepts valid HTTP', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 422]);
   });
 
-  test('answers HEAD like GET without a body and rejects CONNECT', async () => {
+  test('answers HEAD like GET without a body, or with 405 where GET streams, and rejects CONNECT', async () => {
     const head = await fetch(target.server.url + paths.audit, { method: 'HEAD' });
     expect([head.status, head.headers.get('allow'), await head.text()]).toEqual([405, 'POST', '']);
     for (const path of [

@@ -6,13 +6,13 @@ export const BODY = JSON.stringify(GOOD.entry);
 export const LENGTH = `Content-Length: ${BODY.length}`;
 const JSON_TYPE = 'Content-Type: application/json';
 export const AUDIT = `POST ${paths.audit} HTTP/1.1`;
-/** `KEY` in a header is replaced with the valid key. */
+/** The headers of a valid request, except Content-Length. The tests replace `KEY` with a valid key. */
 export const ALL = ['Host: x', 'Authorization: Bearer KEY', JSON_TYPE, 'Connection: close'];
 export const without = (name: string) => ALL.filter((line) => !line.startsWith(name));
 
 const requestCase = (what: string, error: RejectionCode, text: string, ...issues: string[]) => ({ what, error, text, issues });
 
-/** Bytes that Node's parser or the server cannot read as HTTP. */
+/** Requests with an invalid request line, headers or framing, or with headers that are too large. */
 export const MALFORMED = [
   requestCase('a method in lower case', 'bad_request', httpText(AUDIT.toLowerCase(), [...ALL, LENGTH], BODY)),
   requestCase('an unknown method', 'bad_request', httpText(AUDIT.replace('POST', 'SEND'), [...ALL, LENGTH], BODY)),
@@ -58,7 +58,7 @@ export const MALFORMED = [
   requestCase('a header name with a space', 'bad_request', httpText(AUDIT, [...ALL, 'X Name: x', LENGTH], BODY)),
   requestCase('a header with a NUL', 'bad_request', httpText(AUDIT, [...ALL, 'X-Name: a\u0000b', LENGTH], BODY)),
   requestCase('a folded header', 'bad_request', httpText(AUDIT, [...ALL, 'X-Name: a\r\n b', LENGTH], BODY)),
-  requestCase('a Content-Length of words', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: many'], BODY)),
+  requestCase('a Content-Length that is a word', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: many'], BODY)),
   requestCase('a negative Content-Length', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: -1'], BODY)),
   requestCase(
     'a Content-Length beyond 2^64',
@@ -67,7 +67,7 @@ export const MALFORMED = [
   ),
   requestCase('two Content-Lengths', 'bad_request', httpText(AUDIT, [...ALL, 'Content-Length: 3', LENGTH], BODY)),
   requestCase(
-    'a Content-Length beside chunks',
+    'both Content-Length and chunks',
     'bad_request',
     httpText(AUDIT, [...ALL, 'Transfer-Encoding: chunked', LENGTH], BODY),
   ),
@@ -149,11 +149,11 @@ export const MISSING_OR_TWICE = [
   ),
 ];
 
-/** Other methods that Node's parser knows. */
+/** Methods that Node's parser accepts and the endpoint rejects. */
 export const METHODS = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'SEARCH', 'MKCOL', 'LINK'].map(
   (method) => requestCase(method, 'method_not_allowed', httpText(AUDIT.replace('POST', method), [...ALL, LENGTH], BODY)),
 );
-/** Spellings of an endpoint's path that the router accepts: POST works there. */
+/** Other spellings of an endpoint's path. The router accepts them. */
 export const SPELLINGS = ['/api/public/aud%69t', `http://x${paths.audit}`, `${paths.audit}#f`, `${paths.audit}?x=%zz`];
 
 /** Paths without a route. */

@@ -131,7 +131,7 @@ export const LOSSY: RejectedRequest[] = [
     issues: ['/min_pass_rate repeated_member'],
   },
   {
-    what: 'a pass rate with more digits than a double holds',
+    what: 'a pass rate with more digits than a double can represent',
     path: paths.evaluations,
     body: '{"name":"n","pass_rate":79.99999999999999999}',
     issues: ['/pass_rate inexact_number'],
@@ -165,7 +165,7 @@ export const TRAPS: RejectedRequest[] = [
   issues: [issue!],
 }));
 
-/** Members named like properties of every JavaScript object. They are data and nothing else. */
+/** Members named like properties of every JavaScript object. The server must treat them as data only. */
 export const PROTOTYPES: RejectedRequest[] = [
   {
     what: 'a trace whose __proto__ contains all required members',

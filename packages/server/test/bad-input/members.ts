@@ -132,6 +132,7 @@ const agent = { agent_id: 'uuid', agent_name: 'label' } as const;
 const message = { role: 'choice!', content: 'content', name: 'label', tool_call_id: 'label', tool_calls: 'list' } as const;
 const span = { span_id: 's2', kind: 'tool', name: 'find_order' };
 
+/** The positions to test: bodies and their nested objects. */
 export const PLACES: readonly Place[] = [
   {
     name: 'trace',
@@ -240,7 +241,7 @@ export const PLACES: readonly Place[] = [
   },
 ];
 
-/** Every member of a position with every wrong value of its kind, and every required member absent and null. */
+/** Requests with one fault each: every member with every wrong value of its kind, and every required member absent or null. */
 export const wrongMembers = ({ path, prefix, body, members }: Place): RejectedRequest[] =>
   Object.entries(members).flatMap(([member, markedKind]) => {
     const refusal = (what: string, value: unknown, code: string): RejectedRequest => ({

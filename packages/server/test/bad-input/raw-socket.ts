@@ -3,13 +3,16 @@ import type { TestResponse } from '../harness/test-server.ts';
 
 /** How the client of a raw request ends the connection, and how long it waits. */
 export interface RawSendOptions {
-  /** Closes the sending side after the last byte. */
+  /** Whether the client closes its sending side after the last byte. */
   hangsUp?: boolean;
-  /** The longest time to wait for the server to close. */
+  /** How long the client waits for the server to close the connection. Then the client disconnects. */
   patienceMs?: number;
 }
 
-/** Sends bytes unchanged, also those that fetch and node:http refuse to send, and reads responses until the server closes. */
+/**
+ * Sends bytes unchanged, even if fetch or node:http would refuse them, and returns the responses until the server closes.
+ * @throws if the connection fails or the wait ends before any byte of a response.
+ */
 export function sendRaw(
   url: string,
   bytes: string | Buffer,
@@ -32,7 +35,7 @@ export function sendRaw(
   });
 }
 
-/** The responses in a stream, in order. An interim 100 is left out. */
+/** The responses in a stream, in order, without interim responses of status 100. */
 export function parseAnswers(bytes: Buffer): TestResponse[] {
   const answers: TestResponse[] = [];
   for (let rest = bytes; rest.length > 0; ) {

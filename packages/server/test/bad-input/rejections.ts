@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
-/** The table of errors, written by hand so that a change of the server's own table fails a test. */
+/** The status of each error code of a rejection, written by hand, so that a change of the server's table of errors fails a test. */
 export const STATUS = {
   bad_request: 400,
   unauthorized: 401,
@@ -21,7 +21,7 @@ export const STATUS = {
 } as const;
 export type RejectionCode = keyof typeof STATUS;
 
-/** A request that the server must reject, with the exact rejection. */
+/** A request that the server must reject, and the expected rejection. */
 export interface RejectedRequest {
   /** The fault; it becomes the name of the test. */
   what: string;
@@ -117,7 +117,7 @@ export function expectRefused(
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
 }
 
-/** Row count and digest of every table except the last use of keys: a rejected request also uses its key. */
+/** Row count and digest of every table except `key_last_use`, because a rejected request also uses its key. */
 export async function digestOf(database: TestDatabase): Promise<Record<string, string>> {
   const tables = await database.sql<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'countersign' AND tablename <> 'key_last_use' ORDER BY 1`,
