@@ -204,7 +204,7 @@ describe('a truncated ledger', () => {
     await expectDetected({ workspace: NOT_SEALED, kept, python: /tail was cut off/ });
   });
 
-  test('only a kept checkpoint reveals a ledger that was truncated, resealed and extended with other rows', async () => {
+  test('only the kept checkpoints reveal a ledger that was truncated, resealed and extended with other rows', async () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, entries.slice(0, 300));
     await scenario.insider.forgetCheckpoints(scenario.tenantId);

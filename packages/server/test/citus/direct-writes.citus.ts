@@ -39,7 +39,7 @@ interface Placement extends pg.QueryResultRow {
   nodeport: number;
 }
 
-/** Where the rows of a workspace are, and a worker where they are not. */
+/** The shard with the traces of a workspace: `here` has its current node, `other` the other worker. */
 const placementsOf = async (tenantId: string): Promise<{ here: Placement; other: Placement }> => {
   const [here, other] = await server.database.sql<Placement>(
     `SELECT p.shardid::text, n.nodename, n.nodeport FROM pg_dist_node AS n CROSS JOIN pg_dist_placement AS p
@@ -50,6 +50,7 @@ const placementsOf = async (tenantId: string): Promise<{ here: Placement; other:
   return { here: here!, other: other! };
 };
 
+/** Moves the shards of a workspace to the other worker. */
 async function move(tenantId: string): Promise<void> {
   const { here, other } = await placementsOf(tenantId);
   await server.database.sql(
@@ -66,7 +67,7 @@ const onPlacement = <T>({ nodename, nodeport }: Placement, work: (client: pg.Cli
     work,
   );
 
-/** How many connections of the server to a node have run transactions on shards. */
+/** The number of the server's connections to a node whose last statement was COMMIT. */
 const directConnections = (placement: Placement): Promise<number> =>
   onPlacement(placement, async (client) => {
     const { rows } = await client.query<{ count: number }>(
@@ -79,7 +80,7 @@ const directConnections = (placement: Placement): Promise<number> =>
 const postTrace = async (key: string, traceId: string): Promise<number> =>
   (await server.post(paths.traces, key, { trace_id: traceId, agent_name: 'direct', outcome: 'success' })).status;
 
-/** A workspace that the server writes to directly, with its key. */
+/** Creates a workspace and waits until the server writes to its node directly. Returns the workspace's ID, name and a key. */
 async function directWorkspace(): Promise<{ tenant: string; name: string; key: string }> {
   const name = `direct-${randomUUID()}`;
   const tenant = await server.workspace(name);
@@ -104,7 +105,7 @@ async function untilDirect(nodes: TenantNodes, tenant: string): Promise<void> {
   await until('transactions run on the node', async () => (await nodes.inTransaction(tenant, portOf)) === here.nodeport);
 }
 
-test('records of all kinds are stored once and verified, whichever node runs their batches', async () => {
+test('records of all kinds are accepted and verify, whichever node runs their batches', async () => {
   const { tenant, key } = await directWorkspace();
   const evaluation = { name: 'nightly', agent_name: 'direct', status: 'passing', pass_rate: 100 };
   expect((await server.post(paths.evaluations, key, evaluation)).status).toBe(200);
@@ -131,7 +132,7 @@ test('records of all kinds are stored once and verified, whichever node runs the
   expect(lines.filter(({ level }) => level >= 40)).toEqual([]);
 });
 
-test('a batch for a node that no longer has the rows is written to the new node', async () => {
+test('traces that arrive after a move of their workspace are stored once', async () => {
   const { tenant, key } = await directWorkspace();
   const stored = () => server.database.sql('SELECT 1 FROM countersign.traces WHERE tenant_id = $1', [tenant]);
   const before = (await stored()).length;
@@ -141,7 +142,7 @@ test('a batch for a node that no longer has the rows is written to the new node'
   expect((await stored()).length).toBe(before + 4);
 });
 
-/** The last statements of the servers' look-ups on a node. */
+/** The last statement of each connection for look-ups to a node. */
 const lookupsOn = (placement: Placement): Promise<string[]> =>
   onPlacement(placement, async (client) => {
     const { rows } = await client.query<{ query: string }>(
@@ -164,7 +165,7 @@ test('keys are looked up on the node of their workspace, and a key that is revok
     await client.query('BEGIN');
     for (const { name } of shards) await client.query(`SELECT FROM ${name} LIMIT 1`);
     await move(tenant);
-    // By another process, because this one would remember the event.
+    // Another process revokes the key, because this process would remember the event.
     await run(['keys', 'revoke', '--workspace', name, parseIngestionKey(key)!.prefix], environmentOf(server));
     expect(await postTrace(key, 'revoked')).toBe(401);
     await client.query('ROLLBACK');
@@ -173,7 +174,7 @@ test('keys are looked up on the node of their workspace, and a key that is revok
 
 const INSERT_AGENT = sql('insert_test_agent', 'INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, $3)');
 
-test('a move waits for a transaction on the node, and moves its rows, too', async () => {
+test('a move waits for a transaction on the node and moves its rows; then transactions run on the coordinator', async () => {
   const tenant = await server.workspace();
   const nodes = openNodes();
   await untilDirect(nodes, tenant);
@@ -210,7 +211,7 @@ test('transactions run on the coordinator while a node cannot be reached, and th
 });
 
 /** Two workspaces with rows in the same shards. */
-async function neighbours(): Promise<[string, string]> {
+async function workspacesInSameShards(): Promise<[string, string]> {
   const byShard = new Map<string, string>();
   for (;;) {
     const tenant = await server.workspace();
@@ -222,8 +223,8 @@ async function neighbours(): Promise<[string, string]> {
   }
 }
 
-test('row-level security holds on the shards, and append-only tables refuse changes', async () => {
-  const [own, other] = await neighbours();
+test('row-level security applies on the shards, and append-only tables refuse changes', async () => {
+  const [own, other] = await workspacesInSameShards();
   const nodes = openNodes();
   await untilDirect(nodes, own);
   const run = (text: string, values: unknown[] = []) =>

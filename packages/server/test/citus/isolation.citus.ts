@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(Object.values(clients).map((client) => client.end())));
 
-/** Runs a statement with a role, for a tenant or for none, and rolls it back. */
+/** Runs a statement as a role, with this tenant set or with none, and rolls it back. */
 async function as(role: string, tenant: string | undefined, text: string, values: unknown[] = []): Promise<pg.QueryResult> {
   const client = clients[role]!;
   await client.query('BEGIN');
@@ -44,7 +44,7 @@ const distributedTables = async (): Promise<string[]> =>
     )
   ).map(({ name }) => name);
 
-test('every table of tenants is distributed with row-level security on each shard', async () => {
+test('the tables of tenants, except three, are distributed with row-level security on each shard', async () => {
   const tables = await server.database.sql<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.columns AS c
       WHERE table_schema = 'countersign' AND column_name = 'tenant_id'
@@ -59,17 +59,20 @@ test('every table of tenants is distributed with row-level security on each shar
   expect(results.map(({ result }) => result)).toEqual(['0', '0']);
 });
 
-test.each(['server', 'owner'])('the role of the %s sees only the rows of its tenant', async (role) => {
-  for (const table of await distributedTables()) {
-    // The size of the key audit trail is read before the tenant is known.
-    const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
-    const own = await as(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
-    expect([table, own.rows.filter(({ tenant_id }) => tenant_id !== tenants[1])]).toEqual([table, []]);
-    const none = await as(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
-    expect([table, none.rowCount]).toEqual([table, 0]);
-  }
-  expect((await as(role, tenants[1], 'SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
-});
+test.each(['server', 'owner'])(
+  'the role of the %s sees only the rows of the tenant that is set, and none without a tenant',
+  async (role) => {
+    for (const table of await distributedTables()) {
+      // The size of the key audit trail is read before the tenant is known.
+      const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
+      const own = await as(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
+      expect([table, own.rows.filter(({ tenant_id }) => tenant_id !== tenants[1])]).toEqual([table, []]);
+      const none = await as(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
+      expect([table, none.rowCount]).toEqual([table, 0]);
+    }
+    expect((await as(role, tenants[1], 'SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
+  },
+);
 
 test('the role of the server writes no row of another tenant', async () => {
   const insert = `INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'smuggled')`;
@@ -80,7 +83,7 @@ test('the role of the server writes no row of another tenant', async () => {
   expect((await as('server', tenants[0], update, [tenants[0]])).rowCount).toBe(1);
 });
 
-test('the append-only table audit_entries refuses changes by both roles on every shard', async () => {
+test('the append-only table audit_entries refuses changes by both roles', async () => {
   for (const role of ['server', 'owner'])
     for (const change of ['UPDATE countersign.audit_entries SET actor = actor', 'DELETE FROM countersign.audit_entries'])
       await expect(as(role, tenants[0], change)).rejects.toMatchObject({ code: role === 'server' ? '42501' : '23001' });

@@ -11,7 +11,7 @@ interface Placement extends Record<string, unknown> {
   nodeport: number;
 }
 
-/** Where the rows of a workspace are, and a worker where they are not. */
+/** The shard with the traces of a workspace: `shard` has its current node, `other` the other worker. */
 async function placements(tenantId: string): Promise<{ shard: Placement; other: Placement }> {
   const rows = await server.database.sql<Placement>(
     `SELECT p.shardid::text, n.nodename, n.nodeport, p.groupid = n.groupid AS here
@@ -49,7 +49,7 @@ async function setRowSecurity(state: 'FORCE' | 'NO FORCE'): Promise<void> {
 }
 
 test.each(['block_writes', 'force_logical'] as const)(
-  'moving a workspace while it writes loses and duplicates nothing (%s)',
+  'moving a workspace during requests that write to it loses and duplicates nothing (%s)',
   async (mode) => {
     const tenant = await server.workspace();
     const key = await server.key(tenant);

@@ -64,7 +64,7 @@ interface PlanNode {
 
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** The plan of a statement. */
+/** The nodes of the plan of a statement. */
 async function planOf(text: string, on: pg.Client = client): Promise<PlanNode[]> {
   await on.query('BEGIN');
   try {
@@ -97,7 +97,7 @@ function faultOf(nodes: readonly PlanNode[]): string | undefined {
 /** Statements about the transaction have no plan. */
 const HAS_NO_PLAN = /^(BEGIN|COMMIT|SET|DISCARD)\b/;
 
-test('each statement of the server is one task on one shard, or reads tables of the coordinator', async () => {
+test('each statement of the server is one task on one shard, or uses only tables of the coordinator', async () => {
   const faults: string[] = [];
   for (const [name, text] of statements) {
     if (HAS_NO_PLAN.test(text)) continue;
@@ -112,11 +112,11 @@ test('each statement of the server is one task on one shard, or reads tables of 
   expect(statements.size).toBeGreaterThan(150);
 });
 
-/** Tables that are not distributed, and the sequence. Their statements run on the coordinator. */
+/** Tables that are not distributed, and the sequence. Statements that name them run on the coordinator. */
 const NOT_ON_SHARDS =
   /countersign\.(?:tenants|people|memberships|ingestion_keys|sessions|one_time_links|sign_in_attempts|signing_keys|signing_key_\w+|instance|migrations|record_order)\b/;
 
-test('each statement of the server can run on the shards of a tenant, without Citus', async () => {
+test('each statement about distributed tables can run on the shards of a tenant, without Citus', async () => {
   const { rows } = await client.query<{ host: string; port: number; table: string; shard: string }>(READ_PLACE, [TENANT]);
   const views = await client.query<{ view: string; query: string }>(READ_VIEWS);
   const references = await client.query<{ table: string; shard: string }>(READ_REFERENCES);

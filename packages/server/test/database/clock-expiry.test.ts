@@ -77,7 +77,7 @@ test('a database clock that jumps forward expires nothing', { timeout: 60_000 },
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
 });
 
-test('a database clock that jumps back does not revive anything expired', { timeout: 60_000 }, async () => {
+test('a database clock that jumps back makes no expired read token or link valid again', { timeout: 60_000 }, async () => {
   const expiresAt = new Date(Date.now() + 1_500).toISOString();
   readToken = await mintKey(server.open.pool, tenantId, { name: 'shorter', scopes: ['read'], expiresAt }, 'operator');
   await vi.waitUntil(async () => (await readStatus()) === 401, { timeout: 10_000 });

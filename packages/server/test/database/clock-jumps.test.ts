@@ -72,7 +72,7 @@ describe('the database clock', () => {
   );
 });
 
-test('the server signs no checkpoint while the clock of the database is wrong, and still returns earlier ones', async () => {
+test('the server signs no checkpoint while the clock of the database is wrong, and still returns entries and earlier proofs', async () => {
   const database = await databaseWithShiftedClock();
   const server = await testServer({ database, checkpointSeconds: undefined });
   const tenantId = await server.workspace();

@@ -24,7 +24,7 @@ test('the latest evaluation is the last recorded one after the database clock wa
   expect([body.allowed, body.reason]).toEqual([false, 'evaluation_not_passing']);
 });
 
-test('the time of a head is read after waiting for its lock', async () => {
+test('a transaction that waits for the lock of a head reads the clock after the wait', async () => {
   const workspace = await server.workspace();
   const { pool } = server.open;
   let waited: Promise<string> | undefined;

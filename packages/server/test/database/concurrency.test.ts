@@ -41,7 +41,7 @@ const allOk = (answers: readonly TestResponse[]) => expect(Object.keys(statuses(
 const queuedBytes = async () =>
   Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${servers[0].url}/metrics`)).text())![1]);
 
-const expectWholeChain = async () =>
+const expectValidChain = async () =>
   expect(await verifyAuditLedger(servers[0].open.pool, tenantId)).toMatchObject({ firstBad: undefined });
 
 describe('two servers on one database', () => {
@@ -70,14 +70,14 @@ describe('two servers on one database', () => {
       const row = bySeq.get(headers.get('countersign-ledger-seq')!);
       expect([row?.row_hash, row?.prev_hash]).toEqual([body.row_hash, body.prev_hash]);
     }
-    await expectWholeChain();
+    await expectValidChain();
   });
 
   test.each([
     ['audit', 'audit_entries', paths.audit, { actor: 'ci', action: 'test.turn' }],
     ['decisions', 'decisions', paths.promotionCheck, { agent_name: 'waits', min_pass_rate: 80 }],
   ] as const)(
-    'what arrives for the log %s while a batch waits for the other server is appended in the same transaction',
+    'requests for the log %s that arrive while a batch waits for the other server are appended in its transaction',
     async (log, table, path, body) => {
       const own = await servers[0].workspace();
       const ownKey = await servers[0].key(own);
@@ -256,7 +256,7 @@ describe('two servers on one database', () => {
     }
   });
 
-  test('concurrent promotion checks and audit entries leave the ledger whole and lose no decision', async () => {
+  test('concurrent promotion checks and audit entries leave the ledger valid and lose no decision', async () => {
     await post(0, paths.evaluations, { name: 'nightly', agent_name: 'mixed', pass_rate: 90 });
     const answers = await atOnce(120, (caller) =>
       caller % 3 === 0
@@ -286,7 +286,7 @@ describe('two servers on one database', () => {
         .map((body) => body.decision_id)
         .sort(),
     );
-    await expectWholeChain();
+    await expectValidChain();
   });
 
   test('a rejected request stores nothing and does not affect others of its batch', async () => {

@@ -80,7 +80,7 @@ describe('rules that the database enforces itself', () => {
     ['a second row with the same number', 'seq', 'sha256(row_hash)', '23505'],
     ['a row with number 0', '0', 'sha256(row_hash)', '23514'],
     ['a hash of another length', 'seq + 1000', `'\\x00'`, '23514'],
-  ])('reject a fork: %s', async (_what, seq, prevHash, expected) => {
+  ])('reject in the audit ledger: %s', async (_what, seq, prevHash, expected) => {
     await actAs(asServer, tenants[0]!.id);
     const insert = `INSERT INTO countersign.audit_entries (tenant_id, seq, id, recorded_at, recorded_by, actor, action, prev_hash, row_hash, document)
       SELECT tenant_id, ${seq}, gen_random_uuid(), recorded_at, recorded_by, actor, action, ${prevHash}, sha256(row_hash), document
@@ -88,7 +88,7 @@ describe('rules that the database enforces itself', () => {
     expect(await code(asServer.query(insert))).toBe(expected);
   });
 
-  test("the server's role can neither delete nor change records, nor change tables", async () => {
+  test("the server's role cannot delete records, change recorded values, or create or change tables", async () => {
     await actAs(asServer, tenants[0]!.id);
     for (const statement of [
       ...['agents', 'traces', 'evaluations', 'telemetry_events', 'tenants', 'ingestion_keys', 'log_heads'].map(

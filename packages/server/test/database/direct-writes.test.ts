@@ -23,7 +23,7 @@ const pools = openNodePools(server.database.server, server.open, 2);
 const endPools = ({ write, lookup }: NodePools) => Promise.all([write.end(), lookup.end()]);
 afterAll(() => endPools(pools));
 
-test('a statement names the shards of its tables and of those of its views, and nothing else changes', () => {
+test('a rewritten statement names the shards of its tables and of the tables in its views; its other text is unchanged', () => {
   const text = `INSERT INTO countersign.traces (id) SELECT countersign.instant_of(e.id) FROM countersign.trace_events AS e
     JOIN countersign.tenants AS t ON t.id = e.tenant_id WHERE current_setting('countersign.tenant_id') <> 'traces'`;
   expect(group.onShards(sql('copy', text))).toEqual({
@@ -89,7 +89,7 @@ test.each([
   expect(onNode({ connectionString }, { host: 'worker-1', port: 5432 })).toEqual({ connectionString: expected });
 });
 
-test('the address of a node can be one of IPv6', () => {
+test('the address of a node can be an IPv6 address', () => {
   const address = { connectionString: 'postgres://me@db/ledger' };
   expect(onNode(address, { host: 'fd00::7', port: 5433 })).toEqual({ connectionString: 'postgres://me@[fd00::7]:5433/ledger' });
   const settings = { host: 'db', port: 1, user: 'me', database: 'ledger' };

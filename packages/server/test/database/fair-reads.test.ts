@@ -7,8 +7,8 @@ import type { TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const VIEWERS = 64;
-/** The advisory lock that the blocked reads of a test wait for. */
-const HEAVY = 7_707;
+/** The ID of the advisory lock that the blocked reads of a test wait for. */
+const READ_LOCK = 7_707;
 
 describe('blocked reads of one tenant', () => {
   let server: TestServer;
@@ -17,7 +17,7 @@ describe('blocked reads of one tenant', () => {
     server = await testServer();
   });
 
-  test('do not affect reads of another tenant, in the portal and in exports', { timeout: 60_000 }, async () => {
+  test('do not block reads of another tenant, in the portal and in exports', { timeout: 60_000 }, async () => {
     const [busy, polite] = [await server.workspace(), await server.workspace()];
     const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
     const release = await blockReadsOf(server, busy);
@@ -48,7 +48,7 @@ describe('blocked reads of one tenant', () => {
   });
 });
 
-test('blocked session look-ups delay no sender and no other workspace', async () => {
+test('blocked session look-ups of one workspace block neither its senders nor another workspace', async () => {
   const server = await testServer();
   const [busy, polite] = [await server.workspace(), await server.workspace()];
   const [viewer, other] = [await portalClient(server, busy, 'viewer'), await portalClient(server, polite, 'viewer')];
@@ -66,7 +66,7 @@ test('blocked session look-ups delay no sender and no other workspace', async ()
 async function blockSessionsOf({ database }: TestServer, tenant: string): Promise<() => Promise<void>> {
   await database.sql(
     `CREATE POLICY heavy ON countersign.memberships AS RESTRICTIVE FOR SELECT
-      USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${HEAVY}) IS NOT NULL)`,
+      USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${READ_LOCK}) IS NOT NULL)`,
   );
   return holdLock(database);
 }
@@ -79,16 +79,16 @@ async function blockReadsOf({ database }: TestServer, tenant: string): Promise<(
   for (const table of ['audit_entries', 'log_heads'])
     await database.sql(
       `CREATE POLICY heavy ON countersign.${table} AS RESTRICTIVE FOR SELECT
-        USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${HEAVY}) IS NOT NULL)`,
+        USING (current_setting('countersign.tenant_id') <> '${tenant}' OR pg_advisory_xact_lock_shared(${READ_LOCK}) IS NOT NULL)`,
     );
   return holdLock(database);
 }
 
-/** Takes the lock that the blocked reads wait for. Returns a function that releases it. */
+/** Acquires the lock that the blocked reads wait for. Returns a function that releases it. */
 async function holdLock(database: TestDatabase): Promise<() => Promise<void>> {
   const holder = new pg.Client({ ...inject('cluster').superuser, database: database.server.database });
   await holder.connect();
-  await holder.query('SELECT pg_advisory_lock($1)', [HEAVY]);
+  await holder.query('SELECT pg_advisory_lock($1)', [READ_LOCK]);
   return () => holder.end();
 }
 
@@ -104,7 +104,7 @@ describe('FairTurns', () => {
   const stateOf = async <T>(promise: Promise<T>): Promise<'open' | 'refused' | T> =>
     Promise.race([promise.catch(() => 'refused' as const), sleep(10).then(() => 'open' as const)]);
 
-  test('leaves one turn free of a busy owner, and another owner gets it at once', async () => {
+  test('does not give the last free turn to a busy owner, and gives it to another owner at once', async () => {
     const turns = new FairTurns(bounds);
     await Promise.all([turns.take('a'), turns.take('a')]);
     expect(await stateOf(turns.take('a'))).toBe('open');
@@ -141,7 +141,7 @@ describe('FairTurns', () => {
     expect(turns.waiting).toBe(6);
   });
 
-  test('rejects a read that waits too long and frees its place', async () => {
+  test('rejects a read that waits too long and frees its place; a second release has no effect', async () => {
     const turns = new FairTurns({ ...bounds, waitMs: 20 });
     const release = await turns.take('a');
     await turns.take('a');

@@ -50,7 +50,7 @@ group('a PostgreSQL that cannot start for a while', () => {
     );
 
   test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
-    'recovers when the obstacle is gone, however long it lasted, after the death of %s',
+    'is reported to a new caller after the death of %s, and recovers within 10 seconds when the obstacle is gone',
     { timeout: 120_000 },
     async (who, { folders }) => {
       const dataDir = folders.newDataDir();
@@ -77,7 +77,7 @@ group('a PostgreSQL that cannot start for a while', () => {
   );
 
   test.for(['PostgreSQL', 'PostgreSQL and its keeper'] as const)(
-    'release returns at once and leaves nothing running after the death of %s',
+    'ends completely within 5 seconds of a release after the death of %s',
     { timeout: 120_000 },
     async (who, { folders }) => {
       const dataDir = folders.newDataDir();
@@ -113,7 +113,7 @@ group('a lease that lost its content in a crash of the machine', () => {
   });
 });
 
-/** Without the right to mount a file system, only the tests with the obstacle above cover the full disk. */
+/** Whether this process may mount a file system. If not, only the tests with the obstacle above cover the full disk. */
 const mayMount = (() => {
   const disk = SmallDisk.mount(1);
   disk?.unmount();
@@ -186,8 +186,8 @@ group.runIf(mayMount)('a full disk', () => {
     return client;
   }
 
-  test.for(['stopped', 'ended'] as const)(
-    'the server recovers within 10 seconds of free space, loses no acknowledged record and exits on SIGTERM (PostgreSQL %s)',
+  test.for(['is left alone', 'is killed'] as const)(
+    'the server recovers within 10 seconds of free space, loses no acknowledged record, and exits on SIGTERM (PostgreSQL %s)',
     {
       timeout: 180_000,
       // The cause of one outage of more than 15 seconds in some hundred runs is not known. If the first try finds one, it is printed.
@@ -201,7 +201,7 @@ group.runIf(mayMount)('a full disk', () => {
       const callers = new Callers({ url: server.url, key }, 8);
       await until('the callers are sending', () => callers.acknowledged.length >= 64);
       await fillUntilDown(disk);
-      if (how === 'ended') await endPostgresql(disk);
+      if (how === 'is killed') await endPostgresql(disk);
       const refused = callers.unavailable;
       await until('the callers get 503', () => callers.unavailable >= refused + 32);
       await sleep(3_000);
@@ -226,7 +226,7 @@ group.runIf(mayMount)('a full disk', () => {
       expect(await run(['ledger', 'verify', '--workspace', 'acme'], environment)).toMatch(/^valid/);
 
       await fillUntilDown(disk);
-      if (how === 'ended') await endPostgresql(disk);
+      if (how === 'is killed') await endPostgresql(disk);
       // The keeper is killed too, so that the next one meets the full disk when it registers.
       killAll(...processesOf(disk.dataDir).keepers);
       await sleep(2_000);

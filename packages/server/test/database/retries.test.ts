@@ -73,7 +73,7 @@ describe('Idempotency-Key', () => {
     expect((await send(paths.audit, AUDIT, id)).body).toEqual(first.body);
   });
 
-  test('belongs to a body after decompression, whatever its encoding', async () => {
+  test('is compared with the decompressed body, whatever its encoding', async () => {
     const id = randomUUID();
     const text = JSON.stringify(AUDIT);
     const first = await send(paths.audit, text, id);
@@ -169,7 +169,7 @@ test('without an Idempotency-Key, a repeated request is stored again, and a repe
   expect(await count('traces')).toBe(traces);
 });
 
-/** The number of stored keys without the given one. */
+/** The number of stored idempotency keys, not counting the given one. */
 async function keysBut(id: string): Promise<number> {
   const sql = 'SELECT count(*)::int AS n FROM countersign.idempotency_keys WHERE tenant_id = $1 AND key <> $2';
   return (await server.database.sql<{ n: number }>(sql, [tenantId, id]))[0]!.n;

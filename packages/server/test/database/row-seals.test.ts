@@ -45,7 +45,7 @@ describe.each(golden.cases as Case[])('a row of $table: $values', (each) => {
     expect(seals.openRow(tableOf(each), each.tenant_id, rawOf(each, seal))).toEqual(rowOf(each));
   });
 
-  test('is rejected with any other value, in another place, with another seal and without one', () => {
+  test('is rejected without a seal, or if a value, the row, table version, tenant, seal or master secret differs', () => {
     const table = tableOf(each);
     const openSealed = (raw: Record<string, unknown>, expected?: Partial<Row>, of = table, tenant = each.tenant_id) =>
       seals.openRow(of, tenant, raw, expected);
@@ -73,7 +73,7 @@ test('a seal distinguishes values that were moved between adjacent columns', () 
   expect(new Set(messages).size).toBe(messages.length);
 });
 
-test('rows with broken seals are counted, reported once, and long values are truncated', () => {
+test('each broken seal is counted, each row is reported once, and long values are truncated', () => {
   const own = new Seals(new Uint8Array(32));
   const table: SealedTable<{ id: string }> = {
     name: 'sessions',
@@ -92,7 +92,7 @@ test('rows with broken seals are counted, reported once, and long values are tru
   expect(own.broken.summary).not.toContain('one');
 });
 
-test('the summary names a table with no parentheses if its rows are no longer remembered', () => {
+test('the summary names a table without its rows after 1,000 further rows', () => {
   const broken = new BrokenSeals();
   const report = (table: string, id: number) => broken.report({ table, tenantId: undefined, key: { kid: `key-${id}` } });
   report('signing_keys', 1);

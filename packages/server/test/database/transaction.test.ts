@@ -56,7 +56,7 @@ describe('statements of a transaction', () => {
     writes.mockRestore();
   });
 
-  test('carry parameters of every type and size intact', async () => {
+  test('carry parameters of several types and sizes unchanged', async () => {
     const long = 'ü'.repeat(100_000);
     const documents = [Buffer.alloc(5_000, 'a'), Buffer.alloc(0), null, Buffer.alloc(70_000, 'b')];
     const all = inTransaction((tx) =>
@@ -87,7 +87,7 @@ describe('statements of a transaction', () => {
     ]);
   });
 
-  test('that follow a failed one change nothing, fail with its error, and can be used later', async () => {
+  test('after a failed statement change nothing, fail with its error, and can be used in a later transaction', async () => {
     await pool.query('CREATE TEMP TABLE seen (n int)');
     const late = sql('late', 'INSERT INTO pg_temp.seen VALUES (1)');
     const count = sql<{ n: number }>('count_seen', 'SELECT count(*)::int AS n FROM pg_temp.seen');
@@ -111,7 +111,7 @@ describe('statements of a transaction', () => {
 });
 
 describe('a transaction', () => {
-  test('reports the first failure whichever statement was awaited', async () => {
+  test('reports the first failure even if only its commit is awaited', async () => {
     const failing = inTransaction(async (tx) => {
       tx.send(FAIL, [0]);
       tx.send(ECHO, ['never']);
@@ -130,7 +130,7 @@ describe('a transaction', () => {
     expect(rows).toEqual([{ tenant: '', begun: true }]);
   });
 
-  test('is not committed after a failure and reports it', async () => {
+  test('fails with the error of a statement even if its work catches that error', async () => {
     const failing = inTransaction(async (tx) => {
       await tx.run(FAIL, [0]).catch(() => undefined);
       await expect(tx.run(ECHO, ['later'])).rejects.toThrow('division by zero');
