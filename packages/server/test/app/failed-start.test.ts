@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** Starts a server that must fail. Returns the message of its error, how many intervals still run, and whether its workers do. */
+/** Starts a server that must fail. Returns its error message, the number of running intervals, and whether its workers are open. */
 async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabase> = {}, options: StartOptions = {}) {
   const started = vi.spyOn(globalThis, 'setInterval');
   const cleared = vi.spyOn(globalThis, 'clearInterval');
@@ -67,7 +67,7 @@ describe('a server that cannot start', () => {
   });
 });
 
-test('a server closes its workers if the HTTP server fails to close, and then throws that error', async () => {
+test('a server closes its workers even if its HTTP server fails to close, and then throws that error', async () => {
   const workers = new BodyWorkers();
   const closing = vi.spyOn(workers, 'close');
   const config = { ...readConfig({}), port: 0 };

@@ -216,7 +216,7 @@ describe('a log to which two servers append', () => {
       for (const on of [server, second]) expect((await append(key, on)).status).toBe(200);
   }
 
-  test('is accepted by both servers without the stored nodes of the tree, which the appended rows replace', async () => {
+  test('is accepted by both servers after the stored nodes of its tree were deleted', async () => {
     await appendInTurn(130);
     await insider.sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = 'audit'`, tenantId);
     await appendInTurn(2);

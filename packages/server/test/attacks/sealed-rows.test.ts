@@ -108,7 +108,7 @@ describe('a decision key not written by the server signs nothing', () => {
   });
 });
 
-test('a command does not open an installation whose row was changed', async () => {
+test('a command does not open an installation whose row in the table instance was changed', async () => {
   const [{ id }] = (await sql('SELECT id FROM countersign.instance')) as [{ id: string }];
   await sql('UPDATE countersign.instance SET id = $1', [randomUUID()]);
   const refused = await command('workspace', 'list');

@@ -71,9 +71,7 @@ export const LISTS: RejectedRequest[] = [
   telemetry('no events', { events: [] }, ['/events too_few_items']),
   telemetry('201 events', { events: Array(201).fill(GOOD.event) }, ['/events too_many_items']),
   telemetry('events that are one event', { events: GOOD.event }, ['/events wrong_type']),
-  telemetry('events that are a string, next to the members of a good event', { ...GOOD.event, events: 'none' }, [
-    '/events wrong_type',
-  ]),
+  telemetry('events that are a string, in a good event', { ...GOOD.event, events: 'none' }, ['/events wrong_type']),
   telemetry('events within an event of a batch', { events: [{ events: [GOOD.event] }] }, [
     '/events/0/trace_id required',
     '/events/0/outcome required',
@@ -172,15 +170,9 @@ export const CONTRADICTIONS: RejectedRequest[] = [
     { pass_rate: 0, skipped_excluded: true, cases: { total: 3, passed: 0, skipped: 3 } },
     ['/pass_rate contradiction'],
   ),
-  detailed('partial is true, completeness is complete', { partial: true, completeness: 'complete' }, [
-    '/completeness contradiction',
-  ]),
-  detailed('partial is true, completeness is unknown', { partial: true, completeness: 'unknown' }, [
-    '/completeness contradiction',
-  ]),
-  detailed('partial is false, completeness is partial', { partial: false, completeness: 'partial' }, [
-    '/completeness contradiction',
-  ]),
+  detailed('partial: true, but complete', { partial: true, completeness: 'complete' }, ['/completeness contradiction']),
+  detailed('partial: true, but unknown', { partial: true, completeness: 'unknown' }, ['/completeness contradiction']),
+  detailed('partial: false, but partial', { partial: false, completeness: 'partial' }, ['/completeness contradiction']),
   detailed('ten minutes in the future', { evaluated_at: new Date(Date.now() + 10 * 60_000).toISOString() }, [
     '/evaluated_at in_the_future',
   ]),

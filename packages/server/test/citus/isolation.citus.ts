@@ -59,20 +59,17 @@ test('the tables of tenants, except three, are distributed with row-level securi
   expect(results.map(({ result }) => result)).toEqual(['0', '0']);
 });
 
-test.each(['server', 'owner'])(
-  'the role of the %s sees only the rows of the tenant that is set, and none without a tenant',
-  async (role) => {
-    for (const table of await distributedTables()) {
-      // The size of the key audit trail is read before the tenant is known.
-      const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
-      const own = await as(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
-      expect([table, own.rows.filter(({ tenant_id }) => tenant_id !== tenants[1])]).toEqual([table, []]);
-      const none = await as(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
-      expect([table, none.rowCount]).toEqual([table, 0]);
-    }
-    expect((await as(role, tenants[1], 'SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
-  },
-);
+test.each(['server', 'owner'])('the role of the %s sees only rows of the tenant that is set, if any', async (role) => {
+  for (const table of await distributedTables()) {
+    // The size of the key audit trail is read before the tenant is known.
+    const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
+    const own = await as(role, tenants[1], `SELECT DISTINCT tenant_id FROM countersign.${source}`);
+    expect([table, own.rows.filter(({ tenant_id }) => tenant_id !== tenants[1])]).toEqual([table, []]);
+    const none = await as(role, undefined, `SELECT 1 FROM countersign.${source} LIMIT 1`);
+    expect([table, none.rowCount]).toEqual([table, 0]);
+  }
+  expect((await as(role, tenants[1], 'SELECT 1 FROM countersign.audit_entries')).rowCount).toBeGreaterThan(0);
+});
 
 test('the role of the server writes no row of another tenant', async () => {
   const insert = `INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'smuggled')`;
