@@ -32,7 +32,7 @@ const evaluate = async (key: string, agent: string, body: object = {}) =>
   (await server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate: 95, ...body })).body.id;
 
 describe('workspaces and keys', () => {
-  test('`workspace create` prints only the id and refuses a name in use', async () => {
+  test('`workspace create` prints only the ID on stdout and refuses a name in use', async () => {
     const made = await run('workspace', 'create', '--name', 'Ünïted 🦉');
     expect(made.out).toMatch(/^[0-9a-f-]{36}\n$/);
     expect(made.status).toBe(0);
@@ -42,7 +42,7 @@ describe('workspaces and keys', () => {
     expect(JSON.parse(out)).toContainEqual({ id: made.out.trim(), name: 'Ünïted 🦉', created_at: expect.stringMatching(/Z$/) });
   });
 
-  test('`keys mint` prints only the key, and the key works', async () => {
+  test('`keys mint` prints only the key on stdout, and the key has only the given scopes', async () => {
     const { out, err, status } = await run(
       ...['keys', 'mint', '--workspace', 'acme', '--name', 'ci', '--scopes', 'audit, governance,audit'],
     );
@@ -54,7 +54,7 @@ describe('workspaces and keys', () => {
     expect((await server.post(paths.evaluations, out.trim(), { name: 'x' })).body.error).toBe('insufficient_scope');
   });
 
-  test('rotated and revoked keys fail on the next request, and lists never show a secret', async () => {
+  test('the old secret of a rotated key and a revoked key fail on the next request, and `keys list` shows no secret', async () => {
     const { key: first, prefix } = await json('keys', 'mint', '--name', 'rotating', '--scopes', 'audit');
     const rotated = await run('keys', 'rotate', '--workspace', 'acme', `aa_live_${prefix}`);
     const second = rotated.out.trim();
@@ -78,7 +78,7 @@ describe('workspaces and keys', () => {
     for (const text of [JSON.stringify(keys), table]) expect(text).not.toContain(second.slice(22));
   });
 
-  test('`keys scopes` changes the rights of a key from its next request and is recorded in the trail', async () => {
+  test('`keys scopes` sets the scopes of a key for its next request and is recorded in the key audit trail', async () => {
     const { key, prefix } = await json('keys', 'mint', '--name', 'rescoped', '--scopes', 'audit');
     expect(await json('keys', 'scopes', prefix, '--scopes', 'governance, telemetry')).toEqual({
       prefix,
@@ -93,7 +93,7 @@ describe('workspaces and keys', () => {
     expect((await run('keys', 'scopes', '--workspace', 'acme', prefix, '--scopes', 'nonsense')).status).toBe(2);
   });
 
-  test('an expiry is converted to UTC and must be in the future', async () => {
+  test('`--expires` is converted to UTC, is UTC without an offset, and must be a valid time in the future', async () => {
     const mint = (expires: string) => json('keys', 'mint', '--name', 'ends', '--scopes', 'audit', '--expires', expires);
     expect((await mint('2090-01-01T02:00:00+02:00')).expires_at).toBe('2090-01-01T00:00:00.000Z');
     const { prefix } = await mint('2090-01-01T00:00:00');
@@ -105,7 +105,7 @@ describe('workspaces and keys', () => {
     }
   });
 
-  test('`--workspace` finds a workspace by its ID and refuses an unknown one', async () => {
+  test('`--workspace` accepts an ID in capital letters and refuses an unknown name', async () => {
     expect((await run('keys', 'list', '--workspace', id.toUpperCase())).status).toBe(0);
     const { status, err } = await run('keys', 'list', '--workspace', 'nowhere');
     expect([status, err]).toEqual([9, expect.stringMatching(/no workspace "nowhere"; `workspace list` shows/)]);
@@ -154,7 +154,7 @@ describe('governance', () => {
     expect((await json('approvals', 'list')).map(({ status }: { status: string }) => status)).toEqual(['approved', 'rejected']);
   });
 
-  test('lists are tables with one row per line, and stored text cannot control the terminal', async () => {
+  test('`incidents list` prints one row per line, and stored text cannot control the terminal', async () => {
     const open = ['incidents', 'open', '--workspace', 'acme', '--agent', 'support-bot', '--severity', 'low'];
     const opened = await run(...open, '--description', 'line one\nline two \u001b[31m\u202e');
     expect(opened.out).toMatch(/^[0-9a-f-]{36}\n$/);
@@ -175,7 +175,7 @@ describe('governance', () => {
 });
 
 describe('ledger', () => {
-  test('an export is valid on stdout and in a file; for an altered one `verify` exits with 1 and names the row', async () => {
+  test('an export is the same on stdout and in a file; `verify` accepts it, and reports the first bad row of an altered one', async () => {
     const file = join(folder, 'acme.ndjson');
     const { out } = await run('ledger', 'export', '--workspace', 'acme');
     const written = await run('ledger', 'export', '--workspace', 'acme', '--output', file);
@@ -184,9 +184,9 @@ describe('ledger', () => {
     expect(readdirSync(folder)).toEqual(['acme.ndjson']);
     const count = out.split('\n').length - 1;
     const head = JSON.parse(out.trimEnd().split('\n').at(-1)!).row_hash;
-    const whole = { status: 0, out: `valid: ${count} entries, head ${head}\n`, err: '' };
-    expect(await run('ledger', 'verify', '--file', file)).toEqual(whole);
-    expect(await run('ledger', 'verify', '--workspace', 'acme')).toEqual(whole);
+    const accepted = { status: 0, out: `valid: ${count} entries, head ${head}\n`, err: '' };
+    expect(await run('ledger', 'verify', '--file', file)).toEqual(accepted);
+    expect(await run('ledger', 'verify', '--workspace', 'acme')).toEqual(accepted);
     const { out: verdict } = await run('ledger', 'verify', '--file', file, '--json');
     expect(JSON.parse(verdict)).toEqual({
       result: 'ok',
@@ -210,7 +210,7 @@ describe('ledger', () => {
     expect((await run('ledger', 'verify', '--workspace', 'empty')).out).toBe('valid: 0 entries\n');
   });
 
-  test('commands exit with 2 and one line if a file cannot be read or written, and leave no file', async () => {
+  test('`ledger verify` and `ledger export` exit with 2 and one line if a file cannot be read or written, and leave no file', async () => {
     for (const args of [
       ['verify', '--file', join(folder, 'absent')],
       ['verify', '--file', folder],
@@ -253,7 +253,7 @@ describe('approvals and violations', () => {
     expect([status, err]).toEqual([9, expect.stringContaining('was used by decision')]);
   });
 
-  test('a policy violation is recorded in the ledger with its policy, severity and run', async () => {
+  test('a policy violation of a known agent is recorded in the ledger with its policy, severity and run', async () => {
     const { key } = await json('keys', 'mint', '--name', 'ci', '--scopes', 'evaluations');
     await evaluate(key, 'sly-bot');
     const violation = ['--policy', 'refunds', '--severity', 'medium', '--description', 'refunded twice', '--trace-id', 'run-7'];
@@ -274,17 +274,20 @@ describe('approvals and violations', () => {
 });
 
 describe('the command line', () => {
-  test('help lists every exit code and variable, and the help of each command has an example', async () => {
+  test('help lists every exit code and variable, and the help of each command has an example and names --json', async () => {
     const { out, status } = await run('--help');
     expect(status).toBe(0);
     const flat = out.replace(/\s+/g, ' ');
     for (const { status, meaning } of Object.values(EXIT_CODES)) expect(flat).toContain(`${status} ${meaning}`);
     for (const { name, meaning } of Object.values(VARIABLES)) expect(flat).toContain(`${name} ${meaning}`);
-    const commands = `serve; migrate; backup; restore; workspace create; workspace list; keys mint; keys rotate; keys scopes; keys revoke; keys list;
-      tokens mint; tokens rotate; tokens revoke; tokens list; ledger export; ledger verify; ledger checkpoint; ledger prove;
-      decision-key show; decision-key list; decision-key rotate; decision-key retire;
-      signing-key show; signing-key rotate; signing-key retire; agents list; agents risk; approvals list; approvals approve;
-      approvals reject; approvals withdraw; incidents open; incidents violation; incidents list; recertifications close`;
+    const commands = `serve; migrate; backup; restore; workspace create; workspace list; members invite; members add;
+      members list; members reset-password; keys mint; keys rotate; keys scopes; keys revoke; keys list; tokens mint;
+      tokens rotate; tokens revoke; tokens list; ledger export; ledger verify; ledger checkpoint; ledger prove;
+      ledger accept-restore; ledger correct-clock; trust show; retention show; retention set; retention run;
+      runs erase; decision-key show; decision-key list; decision-key rotate; decision-key retire; signing-key show;
+      signing-key rotate; signing-key retire; signing-key reset; agents list; agents risk; approvals list;
+      approvals approve; approvals reject; approvals withdraw; incidents open; incidents violation; incidents list;
+      recertifications close`;
     for (const command of commands.split(/;\s+/)) {
       const help = await run(...command.split(' '), '--help');
       expect(help, command).toMatchObject({ status: 0, err: '' });
@@ -318,14 +321,14 @@ describe('the command line', () => {
     ],
     [['ledger', 'verify'], /give --workspace NAME or --file FILE/],
     [['ledger', 'verify', '--workspace', 'acme', '--file', 'x'], /cannot be used with/],
-  ])('the usage error %j exits with 2 and one line, as JSON with --json', async (args, message) => {
-    const people = await run(...args);
-    expect([people.status, people.out]).toEqual([2, '']);
-    expect(people.err.replaceAll('\n', ' ')).toMatch(message);
-    expect(people.err).toMatch(/^countersign-server: [^\n]+\n$/);
-    const machine = await run(...args, '--json');
-    expect([machine.status, machine.out]).toEqual([2, '']);
-    expect(JSON.parse(machine.err)).toEqual({ error: 'wrong_use', message: expect.stringMatching(message) });
+  ])('the usage error %j exits with 2 and prints one line on stderr, as JSON with --json', async (args, message) => {
+    const asText = await run(...args);
+    expect([asText.status, asText.out]).toEqual([2, '']);
+    expect(asText.err.replaceAll('\n', ' ')).toMatch(message);
+    expect(asText.err).toMatch(/^countersign-server: [^\n]+\n$/);
+    const asJson = await run(...args, '--json');
+    expect([asJson.status, asJson.out]).toEqual([2, '']);
+    expect(JSON.parse(asJson.err)).toEqual({ error: 'wrong_use', message: expect.stringMatching(message) });
   });
 
   test('accepts --json before the command and `help` before a command of two words', async () => {
@@ -335,7 +338,7 @@ describe('the command line', () => {
     expect((await run('help')).out).toBe((await run('--help')).out);
   });
 
-  test('commands that open the database report unknown COUNTERSIGN_ variables', async () => {
+  test('commands that open the database report unknown COUNTERSIGN_ variables, but not with --json', async () => {
     const bogus = { ...environment, COUNTERSIGN_BOGUS: '1' };
     const { status, err } = await runCommand(bogus, 'workspace', 'list');
     expect([status, err]).toEqual([0, 'unknown variable: COUNTERSIGN_BOGUS; --help lists the known ones\n']);
@@ -348,7 +351,7 @@ describe('the command line', () => {
     expect((await run('--help')).out).toContain('--version');
   });
 
-  test('a group without a command prints its help on stderr and exits with 2', async () => {
+  test('a group without a command exits with 2 and prints its help on stderr, or an error with --json', async () => {
     for (const args of [[], ['keys'], ['ledger']]) {
       const { status, out, err } = await run(...args);
       expect([status, out]).toEqual([2, '']);
@@ -357,7 +360,7 @@ describe('the command line', () => {
     expect(JSON.parse((await run('keys', '--json')).err)).toMatchObject({ error: 'wrong_use' });
   });
 
-  test('`migrate` on a current schema reports that and changes nothing', async () => {
+  test('`migrate` on a current schema reports that there is nothing to do', async () => {
     expect(await run('migrate')).toEqual({ status: 0, out: '', err: expect.stringMatching(/nothing to do/) });
     expect(JSON.parse((await run('migrate', '--json')).out)).toEqual({ migrated: [] });
   });

@@ -14,7 +14,7 @@ beforeAll(async () => {
   server = await testServer();
   environment = environmentOf(server);
   await run('workspace', 'create', '--name', 'acme');
-  // A ledger larger than the buffer of a pipe.
+  // Makes the ledger larger than the buffer of a pipe.
   const { key } = await runForJson(
     environment,
     ...['keys', 'mint', '--name', 'bulk', '--scopes', 'audit', '--workspace', 'acme'],
@@ -31,14 +31,14 @@ const runInOwnProcess = (args: string[], more: Record<string, string> = {}): Com
 };
 
 describe('a command in its own process', () => {
-  test('prints only data on stdout and exits with the exit code', () => {
+  test('prints only data on stdout, and exits with 0, or with 9 for an unknown workspace', () => {
     const { status, out, err } = runInOwnProcess(['decision-key', 'show', '--workspace', 'acme']);
     expect([status, out]).toEqual([0, expect.stringMatching(/^[0-9a-f]{64}\n$/)]);
     expect(err).toMatch(/key_id/);
     expect(runInOwnProcess(['keys', 'list', '--workspace', 'nowhere'])).toMatchObject({ status: 9, out: '' });
   });
 
-  test('exits with its own code and one line for a bad variable, a wrong secret and an unreachable database', () => {
+  test('exits with 3, 7 or 8 and one line for an invalid variable, a wrong secret or an unreachable database', () => {
     const list = ['workspace', 'list'];
     const one = /^countersign-server: [^\n]+\n$/;
     const port = runInOwnProcess(list, { COUNTERSIGN_PORT: 'x' });
@@ -63,7 +63,7 @@ describe('a command in its own process', () => {
     expect(JSON.parse(runInOwnProcess([...show, '--json']).err)).toMatchObject({ error: 'fault' });
   });
 
-  test('exits quietly when its reader disconnects, and with an error on a full disk', async () => {
+  test('exits with 0 and without an error when its reader disconnects, and with 2 on a full disk', async () => {
     const args = [SERVER_MAIN, 'ledger', 'export', '--workspace', 'acme'];
     const child = spawn(process.execPath, args, { env: processEnvironment(environment) });
     let err = '';

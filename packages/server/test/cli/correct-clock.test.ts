@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 const JUMP_MS = 3_600_000;
-/** Moves the times of the logs' heads an hour ahead, as a wrong clock does. */
+/** Moves the times of the logs' heads an hour ahead of the clock. */
 async function moveHeadsAhead(tenantId: string): Promise<void> {
   await server.database.sql(
     `UPDATE countersign.log_heads SET last_recorded_at = date_trunc('milliseconds', clock_timestamp()) + interval '1 hour' WHERE tenant_id = $1`,
@@ -50,7 +50,7 @@ async function* bytesOf(text: string) {
 }
 const verifiedExport = (text: string) => verifyExport(bytesOf(text), { digests, sha256 });
 
-/** A ledger with one entry an hour ahead of the clock, as a server without the check wrote it. */
+/** Creates a workspace whose audit ledger has one entry with a time an hour ahead of the clock. */
 async function ledgerAhead(): Promise<{ tenantId: string; key: string }> {
   const tenantId = await server.workspace();
   const key = await server.key(tenantId);
@@ -68,7 +68,7 @@ async function ledgerAhead(): Promise<{ tenantId: string; key: string }> {
 }
 
 describe('ledger correct-clock', () => {
-  test('is refused when no log is ahead, and writes nothing by default', async () => {
+  test('is refused when no log is ahead, and without `write` only returns the correction', async () => {
     const tenantId = await server.workspace();
     await expect(correctClock(server.open.pool, tenantId, { write: true })).rejects.toThrow(/no log .* is ahead of the clock/);
     const { tenantId: other } = await ledgerAhead();
@@ -102,7 +102,7 @@ describe('ledger correct-clock', () => {
     }
   });
 
-  test('lets decisions and key events continue too, and a promotion check allows again', async () => {
+  test('lets all logs continue, and a promotion check allows again after a new evaluation', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const evaluate = () =>
@@ -128,7 +128,7 @@ describe('ledger correct-clock', () => {
     expect((await verifyKeyEvents(server.open.pool, tenantId)).firstBad).toBeUndefined();
   });
 
-  test('an approval with a time in the future allows nothing until it is given again', async () => {
+  test('an approval with a time in the future allows nothing until the evaluation is approved again', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const sent = { name: 'nightly', agent_name: 'approved', pass_rate: 95, status: 'passing' };

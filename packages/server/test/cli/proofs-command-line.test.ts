@@ -47,7 +47,7 @@ describe('read tokens', () => {
   const read = async (token: string) =>
     (await fetch(`${server.url}/api/ledger/audit/checkpoint`, { headers: { authorization: `Bearer ${token}` } })).status;
 
-  test('`tokens mint` prints only the token, which grants read access until the next request after rotation or revocation', async () => {
+  test('`tokens mint` prints only the token, which fails on the next request after its rotation or revocation', async () => {
     const { out, err, status } = await run('tokens', 'mint', '--workspace', 'acme', '--name', 'auditor');
     expect(status).toBe(0);
     expect(out).toMatch(/^aa_read_[0-9a-f]{12}\.[\w-]{43}\n$/);
@@ -75,7 +75,7 @@ describe('read tokens', () => {
 });
 
 describe('checkpoints and proofs', () => {
-  test('`ledger checkpoint` prints the signed note over all rows of each log', async () => {
+  test('`ledger checkpoint` prints a signed note over all rows of the audit ledger and the decisions, and one for keys', async () => {
     const keys = [parseNoteVerifierKey(readFileSync(at('vkey'), 'utf8'), sha256)!];
     for (const [log, size] of [
       ['audit', 36],
@@ -152,7 +152,7 @@ describe('offline verification', () => {
     expect(await ledger('verify', '--checkpoint', at('kept'), '--key', at('vkey'))).toMatchObject({ status: 0 });
   });
 
-  test('the logs audit, decisions and keys of a workspace are valid', async () => {
+  test('the logs audit, decisions and keys of a workspace are valid, and decisions match their checkpoint', async () => {
     for (const log of ['audit', 'decisions', 'keys'])
       expect(await ledger('verify', '--log', log), log).toMatchObject({
         status: 0,
@@ -164,7 +164,7 @@ describe('offline verification', () => {
     expect(await run('ledger', 'verify', '--file', at('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
   });
 
-  test('`ledger verify` reports an altered or foreign checkpoint as broken, and other input as a usage error', async () => {
+  test('`ledger verify` exits with 1 for an altered or foreign checkpoint, and with 2 for one of another log or another file', async () => {
     const other = (await run('workspace', 'create', '--name', 'other')).out.trim();
     const { publicKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
@@ -221,7 +221,7 @@ describe('offline verification', () => {
       /contains no head of the log audit; it contains decisions/,
     ],
     [['--log', 'keys'], /export of the log audit.*--log audit/],
-  ])('the usage error %j exits with 2 and one line', async (args, message) => {
+  ])('the usage error %j exits with 2 and prints one line on stderr', async (args, message) => {
     const { status, out, err } = await verifyFile(...args);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(message);
@@ -229,7 +229,7 @@ describe('offline verification', () => {
   });
 });
 
-test('both verifiers accept an export of the key audit trail against a kept checkpoint', async () => {
+test('both verifiers accept an export of the key audit trail with a kept checkpoint, and reject an altered export', async () => {
   await run(
     'keys',
     'mint',
@@ -251,8 +251,8 @@ test('both verifiers accept an export of the key audit trail against a kept chec
   const ourVerifier = (file: string) =>
     run('ledger', 'verify', '--file', file, '--log', 'keys', '--checkpoint', at('kept-keys'), '--key', at('vkey'));
   for (const verify of [ourVerifier, python]) {
-    const whole = new RegExp(`^valid: ${lines.length} `);
-    expect(await verify(at('keys.ndjson'))).toMatchObject({ status: 0, out: expect.stringMatching(whole) });
+    const valid = new RegExp(`^valid: ${lines.length} `);
+    expect(await verify(at('keys.ndjson'))).toMatchObject({ status: 0, out: expect.stringMatching(valid) });
   }
   writeFileSync(at('altered-keys.ndjson'), `${lines.join('\n').replace('"expires"', '"expired"')}\n`);
   for (const verify of [ourVerifier, python]) {
@@ -287,7 +287,7 @@ describe('a file that is not a complete export', () => {
     ['a list', () => `[${lines().join(',')}]\n`, /^broken at seq 1: the row is not an object/],
     ['unclosed brackets', () => '['.repeat(1_000_000), /^broken at seq 1: the line is nested deeper/],
     ['a checkpoint', () => readFileSync(at('kept')), /^broken at seq 1: the line is not JSON/],
-  ])('makes `ledger verify` report where it is broken: %s', async (_, content, reason) => {
+  ])('makes `ledger verify` exit with 1 and print the reason in one line: %s', async (_, content, reason) => {
     const { status, out, err } = await verifyContent('altered', content());
     expect([status, err]).toEqual([1, '']);
     expect(out).toMatch(reason);
@@ -322,7 +322,7 @@ describe('a file that is not a complete export', () => {
     expect(audit).toEqual({ status: 2, out: '', err: expect.stringMatching(/export of the log audit.*--log audit\n$/) });
   });
 
-  test('is rejected at the length limit if it has a line of a gigabyte', async () => {
+  test('is rejected at the length limit if it has a line of 1 GiB; a checkpoint or key file of 1 GiB is a usage error', async () => {
     const file = openSync(at('sparse'), 'w');
     ftruncateSync(file, 1024 ** 3);
     closeSync(file);

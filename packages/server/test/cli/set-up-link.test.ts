@@ -78,7 +78,7 @@ describe('publicAddress', () => {
     ['every IPv6 address with TLS', { host: '::', tls }, 'https://localhost:7300', caution],
     ['behind a proxy', { behindProxy: true }, 'http://127.0.0.1:7300', caution],
     ['as configured', { host: '0.0.0.0', publicUrl: 'https://gate.example.com' }, 'https://gate.example.com', undefined],
-  ])('returns the origin of links, and a caution if it works on this machine only: %s', (_what, changed, origin, expected) => {
+  ])('returns the origin of links, and a caution if others may be unable to open it: %s', (_what, changed, origin, expected) => {
     expect(publicAddress({ ...config, ...changed })).toEqual({ origin, caution: expected });
   });
 

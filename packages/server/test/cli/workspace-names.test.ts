@@ -21,7 +21,7 @@ async function newWorkspace(name?: string) {
 }
 
 describe('the workspace name of another tenant', () => {
-  test('can be used in a rename, whose response is the same as for any other name', async () => {
+  test('can be used in a rename, whose response has the same status and members as for an unused name', async () => {
     const victim = await newWorkspace('globex');
     const { id, admin } = await newWorkspace();
     const free = await admin.callRoute('workspace.rename', { body: { name: 'a name of nobody' } });
@@ -41,7 +41,7 @@ describe('the workspace name of another tenant', () => {
 });
 
 describe('--workspace', () => {
-  test('is refused for a name of two workspaces with both IDs, and each ID works', async () => {
+  test('with a name of two workspaces is refused with a message that lists both IDs, and each ID works', async () => {
     const first = await newWorkspace('initech');
     const second = await newWorkspace();
     await second.admin.get('workspace.rename', { body: { name: 'initech' } });
@@ -55,7 +55,7 @@ describe('--workspace', () => {
     }
   });
 
-  test('with an ID selects that workspace, whatever another workspace is named', async () => {
+  test('with an ID selects that workspace, even if another workspace has the ID as its name', async () => {
     const victim = await newWorkspace();
     const attacker = await newWorkspace();
     await attacker.admin.get('workspace.rename', { body: { name: victim.id } });
@@ -64,7 +64,7 @@ describe('--workspace', () => {
     expect([(await keys(victim.id)).length, (await keys(attacker.id)).length]).toEqual([1, 0]);
   });
 
-  test('with an unknown ID is refused, also when a workspace has it as its name', async () => {
+  test('with an unknown ID is refused, even if a workspace has it as its name', async () => {
     const { admin } = await newWorkspace();
     const unknownId = '00000000-0000-7000-8000-000000000000';
     await admin.get('workspace.rename', { body: { name: unknownId } });
@@ -74,7 +74,7 @@ describe('--workspace', () => {
 });
 
 describe('`workspace create`', () => {
-  test('refuses a name in use, also in concurrent runs', async () => {
+  test('creates one workspace and refuses the name to the others in eight concurrent calls', async () => {
     const made = await Promise.allSettled(Array.from({ length: 8 }, () => createWorkspace(server.open.pool, 'at once')));
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const each of made)

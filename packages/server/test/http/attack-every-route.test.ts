@@ -9,25 +9,23 @@ import { EVERY_ROUTE, filledPath, type ServedRoute } from '../fixtures/every-rou
 import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
-/**
- * The short form of the attack on every route of the tables, so a new route is attacked too. `npm run attack` is the long form.
- */
+/** Attacks every route of the tables, so a new route is attacked too. `npm run attack` is the long form. */
 
 let server: TestServer;
 let workspace: string;
 let authorized: string[];
 let headers: string[];
 
-/** The number of requests that the server has in progress: now, and the largest number of a test. */
-const inWork = { now: 0, most: 0 };
+/** The number of requests that the server has in progress: now, and the largest number during a test. */
+const activeRequests = { now: 0, most: 0 };
 
 beforeAll(async () => {
   const alsoRegister = (app: FastifyInstance) => {
     httpServer(app).prependListener('request', (_request, response) => {
-      inWork.now += 1;
-      inWork.most = Math.max(inWork.most, inWork.now);
+      activeRequests.now += 1;
+      activeRequests.most = Math.max(activeRequests.most, activeRequests.now);
       response.once('close', () => {
-        inWork.now -= 1;
+        activeRequests.now -= 1;
       });
     });
   };
@@ -43,7 +41,7 @@ beforeEach(async () => {
   headers = [...authorized, `Cookie: ${browser.cookie}`];
 });
 
-/** A request for a route with a credential of each kind. */
+/** A request for a route with an ingestion key and a session. */
 const requestTo = (
   { method, path }: ServedRoute,
   extraHeaders: readonly string[] = [],
@@ -54,7 +52,7 @@ const requestTo = (
   return Buffer.concat([Buffer.from(httpText(`${method} ${filledPath(path, workspace)} HTTP/1.1`, lines)), body]);
 };
 
-/** Sends bytes and reads until the server closes. Returns the statuses of the responses, with bodies in any format. */
+/** Sends bytes and reads until the server closes. Returns the statuses of the responses, whose bodies may have any format. */
 function statusesOf(bytes: Buffer): Promise<number[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -70,13 +68,13 @@ function statusesOf(bytes: Buffer): Promise<number[]> {
 const TIMES = 120;
 
 describe('120 pipelined requests on one connection', () => {
-  test.each(EVERY_ROUTE)('$method $path runs a few at a time and answers all of them', async (route) => {
-    inWork.most = 0;
+  test.each(EVERY_ROUTE)('$method $path runs a few at a time and answers all, with no 5xx except 503', async (route) => {
+    activeRequests.most = 0;
     const one = requestTo(route);
     const last = requestTo(route, ['Connection: close']);
     const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(TIMES - 1).fill(one), last]));
-    expect(inWork.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
-    expect(inWork.most).toBeGreaterThan(0);
+    expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
+    expect(activeRequests.most).toBeGreaterThan(0);
     // A sign-out ends the session and sign-ins are limited, so the status varies; each request still has a response.
     expect(statuses).toHaveLength(TIMES);
     expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);
@@ -94,7 +92,7 @@ const BODIES: readonly (readonly [what: string, body: Buffer, headers: readonly 
 describe.each(BODIES)('a costly body: %s', (_what, body, extraHeaders) => {
   const routesWithBody = EVERY_ROUTE.filter(({ method }) => method !== 'GET' && method !== 'DELETE');
 
-  test.each(routesWithBody)('$method $path answers it without a server error, and only OTLP may accept it', async (route) => {
+  test.each(routesWithBody)('$method $path answers it with no 5xx except 503, and only OTLP may accept it', async (route) => {
     const statuses = await statusesOf(requestTo(route, [...extraHeaders, 'Connection: close'], body));
     expect(statuses).toHaveLength(1);
     // OTLP ignores unknown members.
@@ -103,7 +101,7 @@ describe.each(BODIES)('a costly body: %s', (_what, body, extraHeaders) => {
   });
 });
 
-test('a thousand clients that disconnect during requests leave no request in progress and no bytes of bodies', async () => {
+test('a thousand clients that disconnect during requests leave no request in progress and no reserved bytes', async () => {
   const port = Number(new URL(server.url).port);
   for (const route of EVERY_ROUTE) {
     const whole = requestTo(route);
@@ -116,7 +114,7 @@ test('a thousand clients that disconnect during requests leave no request in pro
     });
     await Promise.all(disconnected);
   }
-  await expect.poll(() => inWork.now).toBe(0);
+  await expect.poll(() => activeRequests.now).toBe(0);
   const readingBytes = async () =>
     /^countersign_reading_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1];
   await expect.poll(readingBytes).toBe('0');

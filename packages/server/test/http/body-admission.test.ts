@@ -61,7 +61,7 @@ describe('admission of bodies', () => {
     await until('the room is freed', async () => (await readingBytes()) === 0);
   });
 
-  test('immediate retries do not reduce what is stored, and rejected bodies are not read', async () => {
+  test('senders that retry at once are all accepted, two per round; the others are rejected before they send a body', async () => {
     let left = SENDERS;
     let rounds = 0;
     let refusedBytes = 0;
@@ -69,7 +69,7 @@ describe('admission of bodies', () => {
       const senders = Array.from({ length: left }, declared);
       const open = Math.min(left, CAPACITY);
       await until(
-        'all but those with room are refused',
+        'all senders without room are refused',
         () => senders.filter(({ answer }) => answer !== undefined).length >= left - open,
       );
       const refused = senders.filter(({ answer }) => answer !== undefined);
@@ -106,7 +106,7 @@ describe('admission of bodies', () => {
     await until('the room is freed', async () => (await readingBytes()) === 0);
   });
 
-  test('reserves the expected size of a compressed body and stores it', async () => {
+  test('reserves 64 KiB for a small compressed body and accepts it', async () => {
     const packed = gzipSync(BODY);
     const sender = new SlowSender(['Content-Encoding: gzip', `Content-Length: ${packed.length}`]);
     await until('its room is taken', async () => (await readingBytes()) === 64 * 1024);
@@ -116,7 +116,7 @@ describe('admission of bodies', () => {
     await until('the room is freed', async () => (await readingBytes()) === 0);
   });
 
-  test('a client that writes a whole large body before it reads still receives the rejection', async () => {
+  test('a client that sends its whole body despite a rejection still receives the rejection', async () => {
     const slow = [declared(), declared()];
     await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
     const late = declared();

@@ -6,7 +6,7 @@ import { testServer } from '../harness/test-server.ts';
 test.each([
   ['in all', { connectionsMax: 5 }],
   ['from one address', { connectionsPerAddressMax: 5 }],
-])('the limit of connections %s answers 503 to one more, closes it, and frees a place when one ends', async (_what, bound) => {
+])('at the limit of connections %s, a new connection gets 503 and is closed, until another ends', async (_what, bound) => {
   const server = await testServer(bound);
   const port = Number(new URL(server.url).port);
   const open: Socket[] = [];

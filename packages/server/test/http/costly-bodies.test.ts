@@ -18,14 +18,14 @@ const names = (count: number, name: (index: number) => string) =>
   `{${Array.from({ length: count }, (_, index) => `${JSON.stringify(name(index))}:1`).join()}}`;
 
 describe('limits counted before JSON is parsed', () => {
-  test('counts values: items, members, and each opened list or object', () => {
+  test('counts values: items, and each opened list or object', () => {
     expect(bound(`[${'1,'.repeat(990)}1]`)).toBeUndefined();
     expect(bound(`[${'1,'.repeat(1000)}1]`)).toBe('valuesMax');
     expect(bound(`[${'{},'.repeat(600)}1]`)).toBe('valuesMax');
     expect(bound('['.repeat(1001))).toBe('valuesMax');
   });
 
-  test('does not count the content of strings, however they end', () => {
+  test('does not count the content of strings with escaped quotes, with backslashes at the end, or without an end', () => {
     for (const text of [
       '[{,:'.repeat(2000),
       '\\"[,'.repeat(2000),
@@ -37,7 +37,7 @@ describe('limits counted before JSON is parsed', () => {
     expect(bound(`["${'a'.repeat(500)}`)).toBeUndefined();
   });
 
-  test('counts different names once each, also long ones', () => {
+  test('counts each different name once, also long names', () => {
     const many = { valuesMax: 1_000_000, namesMax: 1000 };
     const count = (text: string) => exceededBound(Buffer.from(text), many, 7);
     expect(count(names(990, (index) => `n${index}`))).toBeUndefined();
@@ -55,7 +55,7 @@ describe('bodies that cost more than their size', () => {
     /\d{4,}|300/.exec(body.issues[0].message)?.[0],
   ];
 
-  test('are rejected by their expansion or by the number of values if they have six million objects', async () => {
+  test('with six million objects are rejected by the limit of expansion if compressed, or else by the limit of values', async () => {
     const objects = (count: number) => `{"trace_id":"a","metadata":{"a":[${'{},'.repeat(count)}{}]}}`;
     const packed = gzipSync(objects(6_000_000));
     expect(refused(await server.post(paths.traces, key, packed, { 'content-encoding': 'gzip' }))).toEqual([
@@ -72,7 +72,7 @@ describe('bodies that cost more than their size', () => {
     ]);
   });
 
-  test('are rejected at each kind of endpoint if they have too many different names', async () => {
+  test('with too many different names are rejected, by separate limits for reports and for records', async () => {
     const trace = `{"trace_id":"a","metadata":${names(1_200_000, (index) => index.toString(36))}}`;
     expect(refused(await server.post(paths.traces, key, trace))).toEqual([422, 'validation_failed', 'too_many_names', '100000']);
     const entry = `{"actor":"a","action":"b","metadata":${names(60_000, (index) => index.toString(36))}}`;
@@ -107,7 +107,7 @@ const realisticTrace = (traceId: string) => ({
   })),
 });
 
-/** Invalid bodies, one for each reason for which `prepareBody` rejects. */
+/** Invalid bodies that `prepareBody` rejects for different reasons. */
 const WRONG: [string, string][] = [
   [paths.traces, '{"trace_id":7,"spans":[{"kind":"x"}]}'],
   [paths.traces, '{"trace_id":"a","spans":[{"span_id":"s","kind":"tool","name":"n"},{"span_id":"s","kind":"tool","name":"n"}]}'],
@@ -126,7 +126,7 @@ const WRONG: [string, string][] = [
 describe('the worker thread for large bodies', () => {
   const done = async () => Number(/^countersign_worker_bodies_done (\d+)/m.exec(await metricsOf(server.url))?.[1]);
 
-  test('stores a valid trace of 18 MB with its sums; a small trace does not use the thread', async () => {
+  test('stores a valid trace of 18 MB once, with its sums; a small trace does not use the thread', async () => {
     const body = JSON.stringify(realisticTrace('large'));
     expect(body.length).toBeGreaterThan(15_000_000);
     const before = await done();
@@ -142,7 +142,7 @@ describe('the worker thread for large bodies', () => {
     expect(await done()).toBe(doneBefore);
   });
 
-  test('keeps 90 KB of telemetry with few values on the main thread and moves many values to the worker', async () => {
+  test('keeps 90 KB of telemetry with few values on the main thread and moves a body with many values to the worker', async () => {
     const before = await done();
     const events = (count: number, name: string) =>
       Array.from({ length: count }, (_, index) => ({
@@ -183,7 +183,7 @@ describe('the worker thread for large bodies', () => {
     expect(await done()).toBe(before + 4 + WRONG.length);
   });
 
-  test('alternates between tenants when one sends many bodies', async () => {
+  test('serves tenants in turn when one sends many bodies, and rejects only the bodies of this one when its queue is full', async () => {
     const workers = new BodyWorkers();
     const requestOf = (tenant: string) => ({
       principal: { tenantId: tenant, keyId: 'k', prefix: 'p', scopes: [] },
@@ -205,7 +205,7 @@ describe('the worker thread for large bodies', () => {
     expect(workers.length).toBe(0);
   });
 
-  test('answers 503 to the bodies of a thread that ends and accepts the next ones', async () => {
+  test('answers 503 to the body of a thread that ends, and prepares the next bodies on a new thread', async () => {
     const file = new URL('../fixtures/ending-body-worker.ts', import.meta.url);
     const serverWithEndingWorker = await testServer({
       database: server.database,
@@ -219,7 +219,7 @@ describe('the worker thread for large bodies', () => {
     expect((await fetch(`${serverWithEndingWorker.url}/readyz`)).status).toBe(200);
   });
 
-  test('the most expensive bodies within the limits stay far below the heap limit of the thread', async () => {
+  test('bodies close to the limits of values and names fit into half of the heap of the thread', async () => {
     const workers = new BodyWorkers({ heapMb: WORKER_HEAP_MB / 2 });
     const { valuesMax, namesMax } = BODY_BOUNDS.report;
     const members = (object: number) =>

@@ -7,7 +7,10 @@ import { oneOfEach } from '../fixtures/one-of-each.ts';
 import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
-/** The short form of `npm run attack -- --only fuzzed-requests --requests 100000`. The seed repeats the requests of an earlier run. */
+/**
+ * The number of requests. `npm run attack -- --only fuzzed-requests --requests 100000` is the long form. COUNTERSIGN_FUZZ_SEED repeats an
+ * earlier run.
+ */
 const REQUESTS = 4_000;
 const SEED = Number(process.env.COUNTERSIGN_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const SENDERS = 8;
@@ -27,7 +30,7 @@ beforeAll(async () => {
   subject = { tenantId, key, cookie, spareCookies, values, readToken: values.read_token! };
 });
 
-test(`${REQUESTS} fuzzed requests over every route get no 5xx but 503 (COUNTERSIGN_FUZZ_SEED=${SEED})`, {
+test(`${REQUESTS} fuzzed requests over every route all get a response, and no 5xx except 503 (COUNTERSIGN_FUZZ_SEED=${SEED})`, {
   timeout: 180_000,
 }, async () => {
   const fuzzer = new RequestFuzzer(new Random(SEED), subject);
@@ -47,6 +50,6 @@ test(`${REQUESTS} fuzzed requests over every route get no 5xx but 503 (COUNTERSI
   await Promise.all(Array.from({ length: SENDERS }, sendUntilDone));
   expect(tally.unexpectedResponses).toEqual([]);
   expect(tally.count(0)).toBe(0);
-  // Most routes accept a request now and then, so the requests reach what is behind the validation.
+  // More than half of the routes accept a request, so the requests reach the code behind the validation.
   expect(tally.accepting.size).toBeGreaterThan(fuzzer.routes.length / 2);
 });

@@ -15,7 +15,7 @@ beforeAll(async () => {
   proxied = await testServer({ database: open.database, publicUrl, behindProxy: true });
 });
 
-/** The status of the server's response to a request target with this Host. */
+/** The status of the server's response to a HEAD request with this Host. */
 async function statusFor(
   server: TestServer,
   host: string,
@@ -50,11 +50,11 @@ const OTHERS = [
 ];
 
 describe('with COUNTERSIGN_PUBLIC_URL', () => {
-  test.each(OWN)('accepts a request to %s', async (host) => {
+  test.each(OWN)('accepts a request for the host %s', async (host) => {
     expect(await statusFor(named, host)).toBe(200);
   });
 
-  test.each(OTHERS)('answers 421 to a request to "%s" on every path except the probes', async (host) => {
+  test.each(OTHERS)('answers 421 to a request for the host "%s" on every path except the probes', async (host) => {
     for (const path of ['/openapi.json', '/', '/metrics', paths.audit, '/api/portal/session', '/nothing'])
       expect([path, await statusFor(named, host, path)]).toEqual([path, 421]);
     for (const path of ['/livez', '/readyz']) expect([path, await statusFor(named, host, path)]).toEqual([path, 200]);

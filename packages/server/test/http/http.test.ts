@@ -37,7 +37,7 @@ describe('the order of checks', () => {
     expect((await firstAnswer(httpText(`POST ${paths.audit} HTTP/1.1`, headers))).body.error).toBe('unauthorized');
   });
 
-  test('checks the scope before media type, size and body and names it', async () => {
+  test('checks the scope before media type and body, and names the missing scope', async () => {
     const scopes = { telemetry: 'audit', evaluations: 'audit', audit: 'governance', governance: 'telemetry' } as const;
     for (const [path, needed] of [
       [paths.traces, 'telemetry'],
@@ -85,7 +85,7 @@ describe('the order of checks', () => {
 });
 
 describe('the limit of requests per minute and key', () => {
-  test('applies to each key, is reported in every response, and is checked directly after the key', async () => {
+  test('applies to each key, is reported in its responses, and is checked after the scope and before the media type', async () => {
     const limited = await testServer({ database: server.database, rateLimitPerMinute: 3 });
     const [own, other] = [await limited.key(tenantId), await limited.key(tenantId)];
     const remaining = async (body: unknown) => {
@@ -127,7 +127,7 @@ test('the server gives every request a unique ID that the client cannot choose',
   expect(new Set(ids).size).toBe(20);
 });
 
-/** The first response to the text, while the connection stays open. */
+/** Sends text and returns the first response. The connection stays open until then. */
 function firstAnswer(text: string): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1', () => socket.write(text));

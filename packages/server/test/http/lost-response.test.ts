@@ -54,7 +54,7 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
       await database.sql<{ n: number }>(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenantId])
     )[0]!.n;
 
-  /** Sends ten requests at once, each with its own Idempotency-Key, and cuts the connections of their batches. */
+  /** Sends ten requests at once, each with its own Idempotency-Key, cuts the connections of their batches, and expects 503. */
   async function cutOff(
     how: CuttingProxy['how'],
   ): Promise<{ requests: (() => Promise<TestResponse>)[]; answers: TestResponse[] }> {
@@ -70,7 +70,7 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
     return { requests, answers };
   }
 
-  test('after COMMIT: the server answers 503, has stored once, and replays the first response for the same key', async () => {
+  test('after COMMIT: the server answers 503 but stores the records; retries with the same keys are replays', async () => {
     const before = await count();
     const { requests } = await cutOff('after COMMIT');
     await expect.poll(count).toBe(before + 10);
@@ -82,7 +82,7 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
     expect(await verifyAuditLedger(server.open.pool, tenantId)).toMatchObject({ firstBad: undefined });
   });
 
-  test('before COMMIT: the server answers 503, stores nothing, and stores with the same key later', async () => {
+  test('before COMMIT: the server answers 503 and stores nothing; retries with the same keys store the records', async () => {
     const before = await count();
     const { requests } = await cutOff('before COMMIT');
     expect(await count()).toBe(before);
@@ -118,7 +118,7 @@ describe('isDatabaseAway', () => {
     expect(isDatabaseAway(Object.assign(new Error('x'), { code }))).toBe(false),
   );
 
-  test("recognizes the driver's messages and no error of this project's code", () => {
+  test("is true for the driver's messages and false for errors of this project's code", () => {
     expect(isDatabaseAway(new Error('Query read timeout'))).toBe(true);
     expect(isDatabaseAway(new Error('Connection terminated unexpectedly'))).toBe(true);
     expect(isDatabaseAway(new TypeError("Cannot read properties of undefined (reading 'appended')"))).toBe(false);

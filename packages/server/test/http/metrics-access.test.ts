@@ -22,8 +22,8 @@ test.each([
   ['a public listener', { port: undefined, token: undefined, isPublic: true }, 'absent'],
   ['a public listener with a token', { port: undefined, token: TOKEN, isPublic: true }, { token: TOKEN }],
   ['loopback with a token', { port: undefined, token: TOKEN, isPublic: false }, { token: TOKEN }],
-  ['any listener beside a port for metrics', { port: 9300, token: TOKEN, isPublic: false }, 'absent'],
-] as const)('metricsAccess returns what is configured or safe for %s', (_where, config, access) => {
+  ['a listener beside a separate port for metrics', { port: 9300, token: TOKEN, isPublic: false }, 'absent'],
+] as const)('metricsAccess returns the configured access, or else a safe one, for %s', (_where, config, access) => {
   expect(metricsAccess(config)).toEqual(access);
 });
 
@@ -43,7 +43,7 @@ test.each([
   expect(isPublic(readConfig(environment as Record<string, string>))).toBe(expected);
 });
 
-test('on loopback with a public URL elsewhere, /metrics is 404 unless configured, because a proxy forwards requests', async () => {
+test('on loopback with a public URL elsewhere, /metrics is 404 without a token, because a proxy may forward requests', async () => {
   const database = (await testServer()).database;
   const settings = { database, publicUrl: 'https://countersign.example.com' };
   const { url } = await testServer(settings);
@@ -52,7 +52,7 @@ test('on loopback with a public URL elsewhere, /metrics is 404 unless configured
   expect([await status(withToken), await status(withToken, TOKEN)]).toEqual([401, 200]);
 });
 
-test('behind a proxy and beyond loopback, /metrics is 404 for every method unless configured', async () => {
+test('behind a proxy, on loopback or on every address, /metrics is 404 for GET, HEAD and POST by default', async () => {
   const database = (await testServer()).database;
   for (const settings of [{ behindProxy: true }, { host: '0.0.0.0', behindProxy: true }]) {
     const { url } = await testServer({ database, ...settings });
@@ -62,7 +62,7 @@ test('behind a proxy and beyond loopback, /metrics is 404 for every method unles
   }
 });
 
-test('with a token, /metrics answers requests that send it, with any host, and 401 to others', async () => {
+test('with a token, /metrics answers 200 to requests that send it, for any host, and 401 to others', async () => {
   const { url } = await testServer({ behindProxy: true, metricsToken: TOKEN, publicUrl: 'https://countersign.example.com' });
   expect(await status(url, TOKEN)).toBe(200);
   const byAddress = await fetch(`${url}/metrics`, {
@@ -86,7 +86,7 @@ test('a separate metrics port serves only /metrics, also when the service has no
   });
   try {
     const metrics = `http://127.0.0.1:${/"metricsPort":(\d+)/.exec(server.stdout)![1]}`;
-    expect(await status(server.url, TOKEN)).toBe(404); // its connection stays open
+    expect(await status(server.url, TOKEN)).toBe(404); // This connection stays open and is the only one allowed.
     expect((await get(metrics, TOKEN)).text).toMatch(/^countersign_connections 1$/m);
     expect(await status(metrics)).toBe(401);
     for (const path of ['/livez', '/', '/api/portal/session', '/openapi.json'])
@@ -99,7 +99,7 @@ test('a separate metrics port serves only /metrics, also when the service has no
   }
 });
 
-test('a metrics port in use stops the start and names the variable', async () => {
+test('a server does not start if its metrics port is in use, and the error names the variable', async () => {
   const occupant = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => occupant.once('listening', resolve));
   const { port } = occupant.address() as { port: number };
@@ -107,7 +107,7 @@ test('a metrics port in use stops the start and names the variable', async () =>
   occupant.close();
 });
 
-test('readConfig accepts a metrics token that ends with a line break and does not print an invalid one', () => {
+test('readConfig accepts a metrics token with a line break at its end, and rejects a short or empty one without printing it', () => {
   expect(readConfig({ COUNTERSIGN_METRICS_TOKEN: `${TOKEN}\n` }).metricsToken).toBe(TOKEN);
   expect(() => readConfig({ COUNTERSIGN_METRICS_TOKEN: 'too-short' })).toThrow(/^(?!.*too-short).*COUNTERSIGN_METRICS_TOKEN/);
   expect(() => readConfig({ COUNTERSIGN_METRICS_TOKEN_FILE: '/dev/null' })).toThrow('COUNTERSIGN_METRICS_TOKEN');

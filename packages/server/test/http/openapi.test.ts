@@ -16,7 +16,7 @@ beforeAll(async () => {
   document = await response.json();
 });
 
-/** Every object of the document with its JSON Pointer. */
+/** Every object and list of the document with its JSON Pointer. */
 function* nodes(value: Json, at = '#'): Generator<[at: string, node: Json]> {
   if (typeof value !== 'object' || value === null) return;
   yield [at, value];
@@ -37,7 +37,7 @@ function resolve(schema: Json): Json {
 }
 
 describe('the OpenAPI document', () => {
-  test('is OpenAPI 3.1 of API version 1.0.0 and describes the five endpoints, the extensions and the read access', () => {
+  test('is OpenAPI 3.1 of API version 1.0.0, with all ingest endpoints, unique operation IDs and both security schemes', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({ title: 'Countersign', version: '1.0.0', license: { identifier: 'Apache-2.0' } });
     expect(
@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     expect([...referred].sort()).toEqual(Object.keys(document.components.schemas).sort());
   });
 
-  test('describes every member with types of JSON Schema', () => {
+  test('has a description and known types for every member of every schema', () => {
     const known = ['string', 'integer', 'number', 'boolean', 'object', 'array', 'null'];
     for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
       for (const [member, property] of Object.entries<Json>(schema.properties)) {
@@ -80,7 +80,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('describes the body, examples, response, errors and headers of every endpoint', () => {
+  test('describes body, examples, response, errors and headers of every ingest endpoint and the promotion check', () => {
     for (const [path, post] of operationsOf()) {
       const { schema, examples } = post.requestBody.content['application/json'];
       expect(post.requestBody.required).toBe(true);
@@ -247,7 +247,7 @@ test('the server accepts every example request, and its response has the members
   }
 });
 
-/** Names and types at every level. */
+/** The names and types of a value's members, at every level. */
 const shape = (value: Json): Json => {
   if (Array.isArray(value)) return value.map(shape);
   if (typeof value !== 'object' || value === null) return typeof value;
@@ -258,9 +258,7 @@ const shape = (value: Json): Json => {
   );
 };
 
-/**
- * The values that do not differ between runs: no identifiers, hashes, sizes, times, ages and messages. Some messages contain an age.
- */
+/** A value without the members that differ between runs: identifiers, hashes, sizes, times, keys, ages, and messages with an age. */
 const constantValues = (value: Json): Json =>
   JSON.parse(
     JSON.stringify(value, (name, member) =>

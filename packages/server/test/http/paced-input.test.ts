@@ -41,7 +41,7 @@ async function send(text: string): Promise<Socket> {
 
 const failUnpaced = (missing: string) => expect.fail(`unpaced: ${missing}`);
 
-test('beyond the limit of waiting bytes, the server ends the connections with the most of them and answers the others', async () => {
+test('beyond the limit of waiting bytes, the server ends connections with the most waiting bytes and answers the others', async () => {
   const responses = await listen((server) => paceRequests(server, 'connection', failUnpaced, 512 * 1024));
   const polite = await send(REQUEST.repeat(ACTIVE_REQUESTS_MAX + 2));
   await expect.poll(() => responses.length).toBe(ACTIVE_REQUESTS_MAX);
@@ -125,7 +125,7 @@ test.each([
   await expect.poll(() => sockets.every(({ bytesRead }) => bytesRead > 0)).toBe(true);
 });
 
-test('the server ends a connection that never reads, even if Node does not report the write queue', async () => {
+test('the server ends a connection that never reads and keeps an idle one, even if Node does not report the write queue', async () => {
   const connections = new Connections({ connectionsMax: 10, perAddressMax: undefined, sendTimeoutMs: 300 });
   const responses = await listen((server) => {
     connections.watch(server, false);

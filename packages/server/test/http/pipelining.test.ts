@@ -10,7 +10,7 @@ import { GOOD } from '../bad-input/rejections.ts';
 import { TLS_CERTIFICATE } from '../fixtures/tls-certificate.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-/** The number of requests for /held in progress: now, and the largest of a test. */
+/** The number of requests for /held in progress: now, and the largest number during a test. */
 const activeRequests = { now: 0, most: 0 };
 
 let server: TestServer;
@@ -48,7 +48,7 @@ describe('pipelined requests on one connection', () => {
     expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
   });
 
-  test('run a few at a time with TLS too', async () => {
+  test('run a few at a time and are all answered with TLS too', async () => {
     const secured = await testServer({ database: server.database, tls: TLS_CERTIFICATE, options });
     activeRequests.most = 0;
     const socket = connectTls({
@@ -81,7 +81,7 @@ describe('pipelined requests on one connection', () => {
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(300);
   });
 
-  test('can have bodies in any format, also bodies that look like the end of a head', async () => {
+  test('can be plain, chunked or with 100-continue, and their bodies can contain the bytes that end a head', async () => {
     const entry = (action: string) => JSON.stringify({ ...GOOD.entry, action });
     const spaced = (action: string) => entry(action).replace('{', `{${'\r\n\r\n'.repeat(400)}`);
     const chunked = (action: string) => {
@@ -99,7 +99,7 @@ describe('pipelined requests on one connection', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(41).fill(200));
   });
 
-  test('are answered before unreadable bytes behind them', async () => {
+  test('are answered before the 400 for the unreadable bytes after them', async () => {
     const answers = await sendRaw(server.url, `${audit(JSON.stringify(GOOD.entry)).repeat(30)}garbage\r\n\r\n`);
     expect(answers.map(({ status }) => status)).toEqual([...Array(30).fill(200), 400]);
   });

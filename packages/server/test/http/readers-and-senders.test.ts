@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 
 test.for(['readPool', 'ledgerPool'] as const)(
-  'requests are authenticated while all connections of the %s are busy',
+  'the server accepts records and is ready while all connections of the %s are busy',
   async (name) => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);

@@ -59,7 +59,10 @@ interface NamingRequest {
   body?: unknown;
 }
 
-/** The requests of a route: one with every name in the path and the body, and one for each member of the query string. */
+/**
+ * The requests of a route, with every name in the path: one for each schema of its body, with every name in it; for a route without
+ * bodies, one without a query string and one for each member of the query string.
+ */
 function requestsOf(route: ServedRoute, workspace: string, values: Record<string, string>): NamingRequest[] {
   const path = route.path
     .replace('/*', '/')
@@ -89,7 +92,7 @@ const exportOf = ({ trace_id, agent_name }: Record<string, string>) =>
     'service.name': agent_name,
   });
 
-/** Sends a request as the own workspace, with a new session, because some routes end it. */
+/** Sends a request with a credential of the own workspace. The session is new, because some routes end it. */
 async function send({ method, credential }: ServedRoute, { path, body }: NamingRequest) {
   const { browser } = await createPerson(server, { [own.tenantId]: 'admin' });
   const token = credential === 'token' ? own.readToken : own.key;
@@ -127,7 +130,7 @@ async function queryOfRows(): Promise<string> {
 /** Hashes of all rows of the other workspace and of its people, by table. */
 const otherRows = () => server.database.sql(rowsQuery, [otherTenantId, theirs.person]);
 
-/** What a response contains of the other workspace although the request does not. */
+/** The secret text and the identifiers of the other workspace that a response contains and its request does not. */
 function revealed(text: string, { path, body }: NamingRequest): string[] {
   const sent = decodeURIComponent(path) + JSON.stringify(body ?? '');
   return [SECRET, ...identifiers].filter((value) => text.includes(value) && !sent.includes(value));
@@ -141,7 +144,7 @@ const withoutNames = (text: string, values: Record<string, string>): string =>
     .reduce((rest, value) => rest.replaceAll(value, 'NAME'), text);
 
 describe('every route, called for the own workspace with the names of the records of another one', () => {
-  test.each(EVERY_ROUTE)('$method $path reveals nothing of the other and changes nothing in it', async (route) => {
+  test.each(EVERY_ROUTE)('$method $path reveals nothing of the other workspace and changes nothing in it', async (route) => {
     const before = await otherRows();
     const named = requestsOf(route, own.tenantId, theirs);
     const control = requestsOf(route, own.tenantId, absentValues);
@@ -171,7 +174,7 @@ describe('every route of the other workspace itself', () => {
   });
 });
 
-test('members of the other workspace get its identifiers from these routes, so the tests above can fail', async () => {
+test('members of the other workspace get its identifiers from more than 25 routes, so the tests above can fail', async () => {
   const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
   let revealing = 0;
   for (const route of EVERY_ROUTE.filter(({ method, path }) => method === 'GET' && path.includes(':workspace'))) {
@@ -185,7 +188,7 @@ test('members of the other workspace get its identifiers from these routes, so t
 describe('cursors of lists of the other workspace', () => {
   const lists = EVERY_ROUTE.filter(({ query }) => query?.properties.cursor !== undefined);
 
-  test.each(lists)('$method $path returns nothing of the other workspace for one', async (route) => {
+  test.each(lists)('$method $path returns nothing of the other workspace for such a cursor', async (route) => {
     const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
     const [request] = requestsOf(route, otherTenantId, theirs);
     const limit = route.query.properties.limit === undefined ? '' : '?limit=1';

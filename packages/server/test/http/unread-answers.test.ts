@@ -51,7 +51,7 @@ describe('clients that send requests and never read', () => {
     }
   }
 
-  test('use bounded memory, delay no other client and are disconnected', { timeout: 100_000 }, async () => {
+  test('use bounded memory, do not block other clients and are disconnected', { timeout: 100_000 }, async () => {
     const before = residentBytes(server.pid);
     sendWithoutReading(60, httpText('GET /api/ledger/audit/entries HTTP/1.1', ['Host: x', `Authorization: Bearer ${token}`]));
     await until('responses wait in memory', async () => (await metric('countersign_answering_bytes')) > 0);
@@ -66,7 +66,7 @@ describe('clients that send requests and never read', () => {
     expect((await whole.text()).split('\n').length).toBeGreaterThan(30);
   });
 
-  test('do not make the server hold all documents of one connection in memory', async () => {
+  test('do not make the server keep the responses to all pipelined requests in memory', async () => {
     const before = residentBytes(server.pid);
     sendWithoutReading(20, httpText('GET /openapi.json HTTP/1.1', ['Host: x']).repeat(1_700));
     await sleep(1_500);
