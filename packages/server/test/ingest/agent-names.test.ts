@@ -15,7 +15,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** The requests that register agents: path, JSON Pointer of the agent, and a body that names it. */
+/** The requests that register agents: name, path, JSON Pointer of the object that names the agent, and the body. */
 const REGISTERING = [
   ['a trace', paths.traces, '', (agent_name: string) => ({ trace_id: randomUUID(), agent_name })],
   ['a telemetry event', paths.telemetry, '', (agent_name: string) => ({ ...event(), agent_name })],
@@ -36,7 +36,7 @@ const evaluate = (agent_name: string, headers: Record<string, string> = {}, othe
 const check = (question: object, otherKey = key) => server.post(paths.promotionCheck, otherKey, question);
 const agents = () =>
   server.database.sql<{ name: string }>('SELECT name FROM countersign.agents WHERE tenant_id = $1', [tenantId]);
-/** Stores an agent as a server did before the rule existed. */
+/** Stores an agent as a server did before the rules for names existed. */
 const registerBefore = async (name: string, tenant = tenantId) => {
   await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
     tenant,
@@ -65,7 +65,7 @@ const BAD_NAMES = [
 
 describe('the format of new names', () => {
   test.each(REGISTERING)(
-    '%s with an invalid name gets a 422 that explains the fault and stores nothing',
+    '%s with an invalid name gets a 422 that explains the fault, and registers no agent',
     async (_, path, at, body) => {
       const before = (await agents()).length;
       for (const [, name, code, message] of BAD_NAMES) {
@@ -86,7 +86,7 @@ describe('the format of new names', () => {
     ]);
   });
 
-  test('accepts a name that was registered before the rule at every endpoint', async () => {
+  test('does not reject a name at any endpoint if it was registered before the rules', async () => {
     for (const [index, [, , , body]] of REGISTERING.entries()) {
       const name = ` old\u200b e\u0301 ${index} `;
       await registerBefore(name);
@@ -95,7 +95,7 @@ describe('the format of new names', () => {
     }
   });
 
-  test('a promotion check with an invalid name is blocked as unknown and never a 422', async () => {
+  test('a promotion check with an invalid name is blocked as unknown and never gets a 422', async () => {
     for (const [, agent_name] of BAD_NAMES) {
       const { status, body } = await check({ agent_name });
       expect([status, body.allowed, body.reason, body.agent_id]).toEqual([200, false, 'no_recent_evaluation', null]);
@@ -115,7 +115,7 @@ describe('a promotion check with a name that resembles a known one', () => {
   });
 
   test.each([
-    ['case', 'Gated-Bot', 'No agent named "Gated-Bot" is known here; did you mean "gated-bot"?'],
+    ['upper and lower case', 'Gated-Bot', 'No agent named "Gated-Bot" is known here; did you mean "gated-bot"?'],
     [
       'a look-alike letter',
       'gated-b\u043et',
@@ -132,7 +132,7 @@ describe('a promotion check with a name that resembles a known one', () => {
       'No agent named "gated-bot " is known here (the requested name begins or ends with white space: U+0020 SPACE at position 10); did you mean "gated-bot"?',
     ],
     ['everything', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
-  ])('that differs by %s is blocked with a message for the case', async (_, agent_name, message) => {
+  ])('that differs by %s is blocked, and the message explains the difference', async (_, agent_name, message) => {
     const { status, body } = await check({ agent_name });
     expect([status, body.allowed, body.reason, body.message]).toEqual([200, false, 'no_recent_evaluation', message]);
     expect(body.checks[0].message).toBe(message);
@@ -182,7 +182,7 @@ describe('a new name that resembles a known one', () => {
     );
   });
 
-  test('limits the header in number and length', async () => {
+  test('limits the number of warnings in the header and its length', async () => {
     const long = '\u{1F600}'.repeat(508);
     const events = (letter: string) =>
       Array.from({ length: 9 }, (_, index) => ({ ...event(), agent_name: `${long}${letter}${index}` }));
@@ -197,7 +197,7 @@ describe('a new name that resembles a known one', () => {
     expect(warning(answer)!.length).toBeLessThan(2048);
   });
 
-  test('the server adds missing skeletons while it runs', async () => {
+  test('housekeeping adds missing skeletons of names', async () => {
     const tenant = await server.workspace();
     await server.database.sql(
       `INSERT INTO countersign.agents (tenant_id, id, name) SELECT $1, gen_random_uuid(), 'many ' || n FROM generate_series(1, 2500) AS n`,

@@ -37,7 +37,7 @@ describe('agents', () => {
     expect(await agentsNamed(name)).toHaveLength(1);
   });
 
-  test('all endpoints share the agents by name', async () => {
+  test('the three endpoints share an agent by its name', async () => {
     for (const [, path, record] of RECORDS) await server.post(path, key, { ...record(), agent_name: 'everywhere' });
     const [agent, ...more] = await agentsNamed('everywhere');
     expect(more).toEqual([]);
@@ -57,7 +57,7 @@ describe('agents', () => {
   });
 
   test.each(RECORDS)(
-    'an unknown id with an unknown name in %s registers the agent under that id in lower case',
+    'an unknown id with an unknown name in %s registers the agent under that id in lower case; mismatches are rejected',
     async (what, path, record) => {
       const [id, name] = [randomUUID(), `under an id by ${what}`];
       expect(
@@ -78,7 +78,7 @@ describe('agents', () => {
     },
   );
 
-  test('an unknown id without a name is rejected with a remedy that the endpoint accepts', async () => {
+  test('an unknown id without a name is rejected with a remedy for the endpoint', async () => {
     const id = randomUUID();
     const remedyOf = async (path: string, record: object) => {
       const { status, body } = await server.post(path, key, { ...record, agent_id: id });
@@ -94,7 +94,7 @@ describe('agents', () => {
     expect((await server.post(paths.audit, key, named)).status).toBe(200);
   });
 
-  test('an event can refer by id to an agent that an earlier event of the batch registers', async () => {
+  test('an event can refer by id or name to an agent that an earlier event of the batch registers', async () => {
     const id = randomUUID();
     const event = { trace_id: randomUUID(), outcome: 'success' };
     const batch = (...agents: object[]) =>

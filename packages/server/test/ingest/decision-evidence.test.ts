@@ -58,7 +58,7 @@ describe('the signed decision', () => {
     expect(await server.database.sql('SELECT count(*) FROM countersign.decisions')).toEqual(before);
   });
 
-  test('is not made for two nonces in two headers', async () => {
+  test('is not made for two nonces in two headers, which get a 422', async () => {
     const headers = new Headers({ 'content-type': 'application/json', authorization: `Bearer ${key}` });
     headers.append('countersign-nonce', 'a'.repeat(16));
     headers.append('countersign-nonce', 'b'.repeat(16));
@@ -66,15 +66,15 @@ describe('the signed decision', () => {
     expect(answer.status).toBe(422);
   });
 
-  test('keeps the nonce of a large body, which the worker thread prepares', async () => {
-    const body = `{"agent_name":"named"${' '.repeat(200_000)}}`;
+  test('contains the nonce of a request with a large body, which the worker thread prepares', async () => {
+    const body = `{"agent_name":"named"${' '.repeat(300_000)}}`;
     const answer = await server.post(paths.promotionCheck, key, body, { 'countersign-nonce': NONCE });
     expect([answer.status, answer.body.nonce]).toEqual([200, NONCE]);
   });
 });
 
 describe('the evidence document', () => {
-  test('is canonical, has the signed digest and gives the signed verdict for every outcome', async () => {
+  test('is canonical, has the signed digest and gives the signed verdict for six of the seven reasons', async () => {
     for (const agent_name of ['good', 'poor', 'silent', 'failing', 'old', 'future', 'risky', 'reopened', 'several']) {
       const rates: Record<string, number | undefined> = { poor: 60, silent: undefined };
       const pass_rate = agent_name in rates ? rates[agent_name] : 92.5;
@@ -205,7 +205,7 @@ describe('ledger verify', () => {
     return found;
   };
 
-  test('finds altered and emptied evidence and a key that did not make the request', async () => {
+  test('reports altered evidence, emptied evidence and a changed recorded_by', async () => {
     const { decision_id: id } = await check({ agent_name: 'poor' });
     expect((await verify()).status).toBe(0);
     expect(await tamper(`evidence = replace(evidence, '60', '95')`, id)).toMatchObject({

@@ -19,7 +19,7 @@ const record = (body: object, headers: Record<string, string> = {}) =>
   server.post(paths.detailedEvaluations, key, { name: 'nightly', ...body }, headers);
 
 describe('POST /api/v1/evaluations', () => {
-  test('stores all members as sent, together with the evaluations of the public endpoint', async () => {
+  test('stores all members as sent, in the table of the evaluations of the public endpoint', async () => {
     const body = {
       agent_name: 'whole',
       status: 'passing',
@@ -59,7 +59,7 @@ describe('POST /api/v1/evaluations', () => {
     expect(await check({ agent_name: 'both' })).toMatchObject({ allowed: true, evaluation_id: plain.id });
   });
 
-  test('replays the first response for an Idempotency-Key, separately from the public endpoint', async () => {
+  test('replays the first response for an Idempotency-Key, separately from the public endpoint, and rejects another body', async () => {
     const body = { agent_name: 'again', cases: { total: 4, passed: 3, failed: 1 } };
     const first = await record(body, { 'idempotency-key': 'k' });
     const again = await record(body, { 'idempotency-key': 'k' });
@@ -80,14 +80,14 @@ describe('POST /api/v1/evaluations', () => {
     ['cases in error count as not passed', { cases: { total: 10, passed: 8, errored: 2 }, skipped_excluded: true }, 80],
     ['never rounded up', { cases: { total: 3, passed: 2, failed: 1 } }, 66.66666666666666],
     ['exact to a tenth', { cases: { total: 1000, passed: 1, failed: 999 } }, 0.1],
-    ['the lower of two that agree: the cases', { pass_rate: 66.7, cases: { total: 3, passed: 2, failed: 1 } }, 66.66666666666666],
-    ['the lower of two that agree: the report', { pass_rate: 66.6, cases: { total: 3, passed: 2, failed: 1 } }, 66.6],
+    ['the lower of two rates: the cases', { pass_rate: 66.7, cases: { total: 3, passed: 2, failed: 1 } }, 66.66666666666666],
+    ['the lower of two rates: the report', { pass_rate: 66.6, cases: { total: 3, passed: 2, failed: 1 } }, 66.6],
     ['scores that are not binary', { pass_rate: 71.5, cases: { total: 10, errored: 1 } }, 71.5],
     ['scores that are not binary, without a rate', { cases: { total: 10 } }, null],
     ['no case counts', { cases: { total: 0, passed: 0 } }, null],
     ['all cases skipped', { cases: { total: 3, passed: 0, skipped: 3 }, skipped_excluded: true }, null],
     ['nothing given', {}, null],
-  ])('computes the pass rate: %s', async (what, body, rate) => {
+  ])('computes the pass rate, which promotion checks use: %s', async (what, body, rate) => {
     const { body: answer } = await record({ agent_name: what, ...body });
     expect(answer.pass_rate).toBe(rate);
     const decision = await check({ agent_name: what, min_pass_rate: rate ?? 0 });
@@ -130,13 +130,13 @@ describe('the age of an evaluation', () => {
     expect((await check({ agent_name: 'silent' })).evaluation).not.toHaveProperty('evaluated_at');
   });
 
-  test('has an exact limit', async () => {
+  test('of 23.5 hours is within a limit of 24 hours and beyond one of 23 hours', async () => {
     await record({ agent_name: 'edge', evaluated_at: hoursAgo(23.5), ...passing });
     expect((await check({ agent_name: 'edge', max_age_hours: 24 })).allowed).toBe(true);
     expect((await check({ agent_name: 'edge', max_age_hours: 23 })).reason).toBe('no_recent_evaluation');
   });
 
-  test('an evaluation recorded in the future allows nothing, whatever its evaluated_at', async () => {
+  test('an evaluation recorded in the future allows nothing, even if its evaluated_at is in the past', async () => {
     await record({ agent_name: 'jumped', evaluated_at: hoursAgo(1), ...passing });
     await setEvaluationTime(server, 'jumped', `clock_timestamp() + interval '20 years'`);
     expect(await check({ agent_name: 'jumped' })).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });
@@ -186,7 +186,7 @@ describe('the message of an allowed decision', () => {
     );
   });
 
-  test('lists the latest evaluation of each suite, name without a suite, and harness from both endpoints', async () => {
+  test('lists the latest evaluation of each suite, of each name without a suite, and of each harness, from both endpoints', async () => {
     const harness_id = '0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f';
     const plain = (body: object) => server.post(paths.evaluations, key, { agent_name: 'series', pass_rate: 90, ...body });
     await plain({ name: 'a', status: 'failing' });
@@ -213,7 +213,7 @@ describe('the message of an allowed decision', () => {
     expect(message.match(/"/g)).toHaveLength(12);
   });
 
-  test('an evaluation with the longest name has a series too', async () => {
+  test('an evaluation whose name and suite have the maximum length is accepted', async () => {
     const name = '\u{1F600}'.repeat(512);
     expect((await suite(name, { agent_name: 'long', name })).status).toBe(200);
   });

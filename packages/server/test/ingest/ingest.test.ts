@@ -51,7 +51,7 @@ describe('telemetry', () => {
     expect(await events([event.trace_id])).toHaveLength(3);
   });
 
-  test('is stored byte for byte as a batch', async () => {
+  test('is stored byte for byte if it is sent as a batch', async () => {
     const document = `{"events" :[ {"trace_id":"t","outcome":"ok","input":"\\u0000\\ud800","x":{"a":1,"a":2}} ]}\n`;
     await server.post(paths.telemetry, key, document);
     expect(
@@ -73,7 +73,7 @@ describe('evaluations', () => {
   });
 });
 
-/** JCS written by hand from docs/formats.md only: sorted members, no white space, ECMAScript's numbers and strings. */
+/** A second implementation of JCS, only from docs/formats.md: sorted members, no white space, ECMAScript's numbers and strings. */
 function jcs(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(jcs).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -100,7 +100,7 @@ describe('the audit ledger', () => {
     ' {\n"action" : "b", "metadata":{"deep":{"b":[{}],"a":[[]]}},\t"actor":"a" } ',
   ];
 
-  test('has entries that link to the one before, with the hash of docs/formats.md, and the response contains both', async () => {
+  test('links each entry to the previous one by the hash of docs/formats.md, and the response contains both hashes', async () => {
     const answers: TestResponse[] = [];
     for (const body of BODIES) answers.push(await server.post(paths.audit, key, body));
     const rows = await server.database.sql<{ seq: number; document: string; row_hash: string; prev_hash: string | null }>(

@@ -20,7 +20,7 @@ const send = async (traceId: string, spans: object[], members: object = {}) => {
 
 /** The number of buffers of the trace tables read so far, from memory and disk. */
 async function buffersRead(): Promise<number> {
-  await server.open.pool.query('SELECT pg_stat_force_next_flush()'); // the only connection that writes
+  await server.open.pool.query('SELECT pg_stat_force_next_flush()'); // This is the connection of all writes: the pool has only one.
   const [row] = await server.database.sql<{ n: string }>(
     `SELECT sum(heap_blks_read + heap_blks_hit + coalesce(toast_blks_read + toast_blks_hit, 0)) AS n FROM pg_statio_user_tables
       WHERE relname IN ('trace_submissions', 'merged_spans', 'merged_traces', 'traces')`,
@@ -28,7 +28,9 @@ async function buffersRead(): Promise<number> {
   return Number(row!.n);
 }
 
-test('a submission to a long trace reads as many buffers as one to a short trace', { timeout: 60_000 }, async () => {
+test('a submission to a long trace reads as many buffers as one to a short trace, within a factor of two', {
+  timeout: 60_000,
+}, async () => {
   const traceId = randomUUID();
   const submit = (number: number) =>
     send(

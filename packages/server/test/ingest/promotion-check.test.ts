@@ -37,7 +37,7 @@ describe('promotion check', () => {
     expect(await server.database.sql(`SELECT 1 FROM countersign.agents WHERE name = 'ghost'`)).toEqual([]);
   });
 
-  test('allows a passing evaluation at the threshold and blocks one just below it', async () => {
+  test('allows a passing evaluation at the threshold and blocks it at a slightly higher threshold', async () => {
     await evaluate({ agent_name: 'at', pass_rate: 80 });
     expect((await check({ agent_name: 'at' })).body).toMatchObject({
       allowed: true,
@@ -80,7 +80,7 @@ describe('promotion check', () => {
     }
   });
 
-  test('a passing evaluation without a pass rate does not pass', async () => {
+  test('a passing evaluation without a pass rate allows nothing, even at a threshold of 0', async () => {
     await evaluate({ agent_name: 'silent' });
     expect((await check({ agent_name: 'silent', min_pass_rate: 0 })).body).toMatchObject({
       allowed: false,
@@ -117,7 +117,7 @@ describe('promotion check', () => {
     });
   });
 
-  test('concurrent checks of one batch are each answered for their own agent, harness and limits', async () => {
+  test('concurrent checks are each answered for their own agent, harness and threshold', async () => {
     const harness_id = randomUUID();
     await evaluate({ agent_name: 'together', pass_rate: 90, harness_id });
     await evaluate({ agent_name: 'together', pass_rate: 95 });
@@ -155,7 +155,7 @@ describe('promotion check', () => {
     expect([status, body.issues[0].code]).toEqual([422, 'agent_missing']);
   });
 
-  test("digest and signature of a decision verify with the tenant's key and with no other tenant's", async () => {
+  test("digest and signature of a decision verify with the tenant's key, but not with another key or after a change", async () => {
     const { body } = await check({ agent_name: 'at' });
     expect(
       decisionFault(body, deriveDecisionKey(server.open.secrets.masterSecret, tenantId, body.key_id), digests),
@@ -213,7 +213,7 @@ describe('promotion check', () => {
     expect(body.evaluation.agent_name).toBe('at');
   });
 
-  test('parses the preference with parameters and ignores it inside another value', async () => {
+  test('recognizes the preference for an attestation with parameters, but not inside another value or with a value', async () => {
     const isAttested = async (prefer: string) =>
       (await server.post(paths.promotionCheck, key, { agent_name: 'ghost' }, { prefer })).headers.has('countersign-attestation');
     for (const prefer of [

@@ -7,9 +7,7 @@ import { storedDocuments } from '../harness/stored-documents.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 const repository = fileURLToPath(new URL('../../../../', import.meta.url));
-/**
- * Runs written for this repository in the format of τ-bench. The published file is an option of the example and not included.
- */
+/** Runs written for this repository in the format of τ-bench. The example can also import the published file, which is not included. */
 const file = fileURLToPath(new URL('../../../../examples/tau-bench/sample-runs.json', import.meta.url));
 const MODEL = 'gpt-4o';
 
@@ -82,13 +80,13 @@ beforeAll(async () => {
 });
 
 describe('imported runs in the format of τ-bench', () => {
-  test('the importer exits with 0', () => {
+  test('the importer exits with 0 and reports six traces', () => {
     expect(first.code, first.stderr).toBe(0);
     expect(runs).toHaveLength(6);
     expect(first.stderr).toContain('6 traces with ');
   });
 
-  test('each run is one trace of one agent with the outcome of its reward and no invented figures', async () => {
+  test('each run is one trace of the same agent, with the outcome of its reward and without latency, tokens, cost or start', async () => {
     const stored = await rows<{
       trace_id: string;
       outcome: string;
@@ -157,7 +155,7 @@ describe('imported runs in the format of τ-bench', () => {
     }
   });
 
-  test('each trial is an evaluation with its true pass rate, and the last one covers all trials', async () => {
+  test('each trial is an evaluation with its true pass rate, and the last evaluation covers all trials', async () => {
     const stored = await rows<{ status: string; pass_rate: number }>(
       'SELECT status, pass_rate FROM countersign.evaluations WHERE tenant_id = $1 ORDER BY seq',
     );
@@ -213,7 +211,7 @@ describe('exit codes of the importer', () => {
     expect(await runImport({ COUNTERSIGN_API_KEY: key }, '--file', 'package.json')).toMatchObject({ code: 3 });
   });
 
-  test('exits with 4 for a key without the scope and names the error', async () => {
+  test('exits with 4 for a key without the scope, and names the error without printing the key', async () => {
     const narrow = await server.key(tenantId, ['evaluations']);
     const ended = await runImport({ COUNTERSIGN_API_KEY: narrow }, '--file', file, '--url', server.url);
     expect(ended).toMatchObject({ code: 4, stderr: expect.stringContaining('insufficient_scope') });

@@ -78,7 +78,7 @@ describe('the totals of a trace', () => {
     expect(await trace(what, members)).toMatchObject(expected);
   });
 
-  test('stores the sum exactly to the last of many digits', async () => {
+  test('stores a sum of costs with all of its 29 digits', async () => {
     await trace('digits', { spans: [span('a', { cost_usd: 1e-20 }), span('b', { cost_usd: 123456789.125 })] });
     const [row] = await server.database.sql(`SELECT cost_usd::text AS cost FROM countersign.traces WHERE trace_id = 'digits'`);
     expect(row?.cost).toBe('123456789.12500000000000000001');
@@ -131,7 +131,7 @@ describe('a trace sent again', () => {
     });
   });
 
-  test('keeps members that are absent and replaces those that are sent', async () => {
+  test('keeps members that are absent or null and replaces those that are sent', async () => {
     const sentMembers = {
       outcome: 'failure',
       session_id: 's',
@@ -163,7 +163,7 @@ describe('a trace sent again', () => {
     expect(await stored('outcome')).toMatchObject({ outcome: 'escalated' });
   });
 
-  test('supplied totals remain until supplied again; sums follow the merged spans', async () => {
+  test('supplied totals remain until they are supplied again, also as prompt and completion tokens', async () => {
     expect(await trace('totals', { total_tokens: 100, cost_usd: 1 })).toMatchObject({ tokens: 100, cost_usd: 1 });
     expect(await trace('totals', { spans: [span('a', { total_tokens: 5, cost_usd: 9 })] })).toMatchObject({
       tokens: 100,
@@ -176,7 +176,7 @@ describe('a trace sent again', () => {
     expect(await trace('totals', { total_tokens: 3 })).toMatchObject({ tokens: 3, cost_usd: 2 });
   });
 
-  test('a supplied total takes precedence over any sum of spans, in one request and when merged', async () => {
+  test('a supplied total takes precedence over any sum of spans, even one that is too large, in one request or in two', async () => {
     const MAX = Number.MAX_SAFE_INTEGER;
     const spans = [span('a', { cost_usd: MAX, total_tokens: MAX }), span('b', { cost_usd: 5, total_tokens: 5 })];
     expect(await trace('needless', { cost_usd: 1, total_tokens: 2, spans })).toMatchObject({ ok: true, tokens: 2, cost_usd: 1 });
@@ -222,7 +222,7 @@ test('a batch finds its traces by their keys and does not scan a workspace that 
      SELECT tenant_id, id, 1, received_at, 'key:000000000000', '{}', '[]' FROM countersign.traces WHERE tenant_id = $1`,
     [tenant],
   );
-  await delay(2_000); // by then no connection has a plan that was made for an empty table
+  await delay(2_000); // After this, no connection has a plan that was made for an empty table.
   const fetched = sql<{ n: number }>(
     'fetched',
     `SELECT sum(idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables WHERE relname IN ('traces', 'trace_submissions', 'merged_spans', 'merged_traces')`,

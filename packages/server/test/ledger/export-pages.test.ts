@@ -21,7 +21,7 @@ interface Row {
 }
 
 const common = { recordedAt: '2026-01-01T00:00:00.000Z', recordedBy: 'operator' };
-/** Stores a row of each log with a document of any size. */
+/** For each log, a function that stores a row with a document of any size. */
 const INSERT: Record<'decisions' | 'evidence' | 'traces', (tx: Transaction, row: Row) => void> = {
   decisions: (tx, { seq, document }) => {
     const id = randomUUID();
@@ -39,7 +39,7 @@ const store = (tenantId: string, log: keyof typeof INSERT, sizes: ReadonlyMap<nu
       INSERT[log](tx, { seq, eventHash: hash('sha256', `${seq}`), document: `{"x":"${'x'.repeat(bytes - 8)}"}` });
   });
 
-/** The sizes of an export's pages, its rows, and the bytes that it reserved. */
+/** The sizes of an export's pages, the number of its rows, and the bytes that it reserved. */
 async function exported(tenantId: string, log: keyof typeof INSERT) {
   const pages: number[] = [];
   let [reserved, entries] = [0, 0];
@@ -51,9 +51,10 @@ async function exported(tenantId: string, log: keyof typeof INSERT) {
   return { pages, entries, reserved };
 }
 
+/** More bytes than a line has besides its document. */
 const LINE_BYTES = 40;
 
-/** A response takes two pages before it starts. Then the third is being read. */
+/** The bytes of the first three pages, which are in memory together: a response takes two before it starts, then the third is read. */
 const bytesInMemory = ([first, second, third]: number[]) => first! + second! + third!;
 
 describe('the pages of an export', () => {
@@ -69,7 +70,7 @@ describe('the pages of an export', () => {
     },
   );
 
-  test('contain a row that is larger than a page alone, and enough is reserved for it', async () => {
+  test('have a page of its own for a row above the limit of a page, and enough bytes are reserved for it', async () => {
     const tenantId = await server.workspace();
     await store(tenantId, 'traces', new Map([1000, 9 * 1024 * 1024, 1000].map((bytes, index) => [index + 1, bytes])));
     const { pages, reserved } = await exported(tenantId, 'traces');
@@ -77,7 +78,7 @@ describe('the pages of an export', () => {
     expect(bytesInMemory(pages)).toBeLessThanOrEqual(reserved + 3 * LINE_BYTES);
   });
 
-  test('continue after a gap of any size', async () => {
+  test('continue after gaps of hundreds and thousands of rows', async () => {
     const tenantId = await server.workspace();
     await store(tenantId, 'traces', new Map([1, 500, 3000].map((seq) => [seq, 100])));
     expect((await exported(tenantId, 'traces')).entries).toBe(3);

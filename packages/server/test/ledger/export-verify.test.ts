@@ -35,8 +35,8 @@ async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs:
   const verdict = JSON.parse(out);
   expect(status).toBe(verdict.result === 'ok' ? 0 : 1);
   return {
-    ours: firstBad === undefined ? { whole: entries } : { brokenAtLine: firstBad.seq },
-    theirs: verdict.result === 'ok' ? { whole: verdict.entries } : { brokenAtLine: verdict.first_bad.line },
+    ours: firstBad === undefined ? { valid: entries } : { brokenAtLine: firstBad.seq },
+    theirs: verdict.result === 'ok' ? { valid: verdict.entries } : { brokenAtLine: verdict.first_bad.line },
     reason: firstBad?.reason ?? '',
   };
 }
@@ -49,7 +49,7 @@ const replaceLine = (at: number, change: (line: string) => string): Alteration =
   return (lines) => joinLines(lines.map((line, index) => (index === at ? change(line) : line)));
 };
 
-/** Changes rows of a chain of six and recomputes all hashes, so only the format of a row can be wrong. */
+/** Changes rows of a chain of six and recomputes all hashes, so only the changed members can be wrong. */
 const rehashChain = (change: (entry: Record<string, unknown>, index: number) => object): Alteration => {
   return (_, rows) => {
     let before: string | null = null;
@@ -76,7 +76,7 @@ describe('an export of the ledger', () => {
     const lines = text.trimEnd().split('\n');
     expect(lines).toHaveLength(6);
     for (const line of lines) expect(Object.keys(JSON.parse(line))).toHaveLength(17);
-    expect(await bothVerdicts(Buffer.from(text))).toMatchObject({ ours: { whole: 6 }, theirs: { whole: 6 } });
+    expect(await bothVerdicts(Buffer.from(text))).toMatchObject({ ours: { valid: 6 }, theirs: { valid: 6 } });
     const report = await verifyExport(chunksOf(Buffer.from(text), 7), { digests, sha256 });
     expect(report).toEqual({ ...(await verifyAuditLedger(server.open.pool, tenantId)) });
   });
@@ -185,7 +185,7 @@ describe('an export of the ledger', () => {
     ['the newest rows left out', (lines) => joinLines(lines.slice(0, 4)), 4],
     ['no rows', () => '', 0],
     ['a changed row in a rehashed chain', rehashThirdRow({ actor: 'me' }), 6],
-  ])('both verifiers accept an export with %s', async (_, alter, whole) => {
+  ])('both verifiers accept an export with %s', async (_, alter, valid) => {
     const lines = text.trimEnd().split('\n');
     const verdicts = await bothVerdicts(
       Buffer.from(
@@ -195,7 +195,7 @@ describe('an export of the ledger', () => {
         ),
       ),
     );
-    expect(verdicts).toMatchObject({ ours: { whole }, theirs: { whole } });
+    expect(verdicts).toMatchObject({ ours: { valid }, theirs: { valid } });
   });
 
   test('a line longer than 64 MiB is reported and not read further', async () => {

@@ -73,7 +73,7 @@ describe('read access', () => {
     expect(events.map(({ action }) => action)).toEqual(['minted', 'revoked']);
   });
 
-  test('streams entries as NDJSON by range and leaves out rows that do not exist', async () => {
+  test('streams entries as NDJSON by range, leaves out rows that do not exist, and rejects an invalid range', async () => {
     const all = await get('/api/ledger/audit/entries');
     expect(all.type).toContain('application/x-ndjson');
     const rows = all.text
@@ -147,7 +147,7 @@ describe('proofs', () => {
     expect((await get('/api/ledger/audit/inclusion/0')).status).toBe(404);
   });
 
-  test('a kept checkpoint is proved to be a prefix of the newest one', async () => {
+  test('a kept checkpoint is proved to be a prefix of the newest one, and invalid sizes are rejected', async () => {
     const before = await openNote((await get('/api/ledger/audit/checkpoint')).text);
     await append(40);
     const proof = await getJson(`/api/ledger/audit/consistency?first=${before.size}`);
@@ -161,7 +161,7 @@ describe('proofs', () => {
     expect((await getJson('/api/ledger/audit/consistency?first=5&second=7')).second).toBe(7);
   });
 
-  test('the response of a promotion check names the heads of both trees, and the next checkpoints confirm them', async () => {
+  test('the response of a promotion check names the heads of two logs, which the next checkpoints confirm', async () => {
     const { headers } = await server.post(paths.promotionCheck, key, { agent_name: 'nobody' });
     const heads = headers.get('countersign-checkpoint')!.split(', ');
     for (const [place, log] of (['audit', 'decisions'] as const).entries()) {

@@ -129,7 +129,7 @@ describe('appending after a remembered head', () => {
     key = await server.key(tenantId);
   });
 
-  test('notices another process that appends in between and keeps the chain whole', async () => {
+  test('notices another process that appends in between and keeps the chain valid', async () => {
     const other = await testServer({ database: server.database });
     const seqs: number[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
@@ -152,7 +152,7 @@ describe('appending after a remembered head', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('rejects a database that was reset to an earlier state', async () => {
+  test('rejects a database that was reset to an earlier state; a server without remembered heads accepts it', async () => {
     const last = await append('kept');
     await server.database.sql('CREATE TABLE backup AS SELECT * FROM countersign.log_heads WHERE tenant_id = $1', [tenantId]);
     await append('lost');
