@@ -117,7 +117,7 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
     expect(await countRows()).toEqual(before);
   });
 
-  test('the server answers 401 in the media type of the request to a missing or unknown key or one without the scope', async () => {
+  test('the server answers 401 as protobuf to protobuf with a missing key, an unknown key or a key without the scope', async () => {
     const other = await server.key(workspace, ['audit']);
     for (const key of [undefined, 'aa_live_nothing', other]) {
       const answer = await exporter(server, key).send(trace(), PROTOBUF);
@@ -127,7 +127,7 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
     }
   });
 
-  test('the server answers 405 with Allow: POST to another method', async () => {
+  test('the server answers 405 with Allow: POST to GET', async () => {
     for (const path of ['/v1/traces', '/v1/logs', '/v1/metrics']) {
       const response = await fetch(server.url + path);
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
@@ -145,7 +145,7 @@ test('the server answers 503 with Retry-After when the queue has no room for an 
     expect([answer.status, answer.headers.get('retry-after'), statusOf(answer).code]).toEqual([503, '1', 14]);
 });
 
-test('the server answers 429 with Retry-After to a key that sends too much, and stores nothing', async () => {
+test('the server answers 429 with Retry-After to a key that sends too much, and does not store these exports', async () => {
   const limited = await testServer({ rateLimitPerMinute: 2 });
   const { send } = exporter(limited, await limited.key(await limited.workspace()));
   const answers = [];

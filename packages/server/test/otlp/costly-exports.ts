@@ -26,7 +26,7 @@ export function manyAttributes(): Uint8Array {
   return exportOf(Buffer.alloc(600_000 * attribute.length, attribute));
 }
 
-/** A KeyValue without a value for each number, with these bytes before its name of four characters. */
+/** Encodes KeyValues that have different names of four characters and no value. The bytes `before` precede each name. */
 function keysOnly(count: number, ...before: number[]): Uint8Array {
   const size = before.length + 4;
   const bytes = Buffer.alloc(count * size);

@@ -22,7 +22,7 @@ export const jsonExport = (spans: readonly TestSpan[], resource: Record<string, 
   ],
 });
 
-/** The same export as protobuf. */
+/** An export of spans as protobuf. */
 export function protobufExport(spans: readonly TestSpan[], resource: Record<string, unknown> = {}): Uint8Array {
   const { resourceSpans } = jsonExport(spans, resource);
   const scopeSpans = [{ scope: { name: 'test' }, spans: resourceSpans[0]!.scopeSpans[0]!.spans.map(protobufSpan) }];
@@ -30,7 +30,7 @@ export function protobufExport(spans: readonly TestSpan[], resource: Record<stri
   return opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest.encode(message).finish();
 }
 
-/** Attributes in the structure of OTLP. */
+/** Attributes in the structure of OTLP/JSON, which the protobuf encoder accepts too. */
 export const pairs = (attributes: Record<string, unknown>) =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
 

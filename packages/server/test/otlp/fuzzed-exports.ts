@@ -48,7 +48,7 @@ const VALID: Readonly<Record<Path, () => { protobuf: Uint8Array; json: object }>
   }),
 };
 
-/** An ExportMetricsServiceRequest with a sum and a histogram, encoded by hand because no code is generated for metrics. */
+/** An ExportMetricsServiceRequest with a sum and a histogram of `points` points each. It is encoded by hand, without generated code. */
 export function metricsExport(points: number): Uint8Array {
   const field = (number: number, content: Uint8Array) => Buffer.concat([Buffer.from([number * 8 + 2, content.length]), content]);
   const dataPoint = field(1, Buffer.from([0x19, 1, 0, 0, 0, 0, 0, 0, 0]));
@@ -148,7 +148,7 @@ const tooMany = fc.record({ isGzip: fc.boolean() }).map(({ isGzip }) => ({
   statuses: isGzip ? [413] : [400],
 }));
 
-/** Made once, because the server runs in the same process and would wait. */
+/** Created once: creating them takes long, and the server runs in the same process. */
 const COSTLY_BODIES = [manyNames(), repeatedLists(64_000), repeatedObjects(64_000)];
 
 const costlyValues = fc.constantFrom(...COSTLY_BODIES).map((body) => ({

@@ -87,7 +87,7 @@ describe('POST /v1/logs', () => {
     expect(waiting).toEqual([]);
   });
 
-  test('are joined to a run that was sent to the endpoint for traces, at the next housekeeping', async () => {
+  test('joins log records to a run of /api/public/traces when housekeeping joins stored records', async () => {
     const traceId = newTrace();
     await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } }));
     const key = await server.key(workspace);
@@ -124,7 +124,7 @@ describe('POST /v1/logs', () => {
     expect((await payloadOf(events)).messages).toEqual(MESSAGES);
   });
 
-  test('stores repeated log records once, also across exports', async () => {
+  test('shows the messages of repeated log records once, also across exports', async () => {
     const traceId = newTrace();
     await sendJson(runWithoutMessages(traceId));
     const { resourceLogs } = conversation(traceId);
@@ -227,7 +227,7 @@ describe('POST /v1/logs', () => {
     expect(answer.partialSuccess).toMatchObject({ rejectedLogRecords: '2' });
   });
 
-  test('limits the log records that wait for their trace', async () => {
+  test('rejects log records of a workspace in which 10,000 wait for their spans', async () => {
     const tenant = await server.workspace();
     const other = exporter(server, await server.key(tenant));
     await server.database.sql(

@@ -45,7 +45,7 @@ const step = (kind: string, name: string, status = 'success', model: string | nu
   null,
 ];
 
-/** The steps of each recording: kind, name, status, model, provider, tokens in and out. */
+/** The steps of each program except its agent span: kind, name, status, model, provider, tokens in and out. */
 const STEPS: Record<string, unknown[][]> = {
   'otel-openai': [
     answeredCall('chat gpt-4o', OPENAI, 'openai'),
@@ -159,7 +159,7 @@ const comparable = (messages: unknown): unknown =>
 
 const CALL = { type: 'function', function: { name: 'weather', arguments: { city: 'Bern' } } };
 
-/** The program of a recording. */
+/** The name of the program that made a recording. */
 const programOf = (name: string): string => CONTENT_SETTINGS[name]?.program ?? COLLECTED[name]?.program ?? name;
 
 /** The steps of a recording. Settings for content and a Collector do not change them. */

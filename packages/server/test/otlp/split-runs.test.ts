@@ -26,7 +26,7 @@ const withOutcome = async (outcome: string) =>
 const agentNames = async () => (await viewer.get('agents.list')).items.map(({ name }) => name);
 const native = async (body: object) => (await server.post(paths.traces, key, body)).status;
 
-/** Moves the last span of a trace into the past. */
+/** Moves the time of a trace's last span back by an interval. */
 const age = (traceId: string, interval: string) =>
   server.database.sql(
     `UPDATE countersign.traces SET last_span_at = last_span_at - $3::interval WHERE tenant_id = $1 AND trace_id = $2`,
@@ -82,7 +82,7 @@ describe('a run that arrives in several exports', () => {
     expect(await runOf(traceId)).toMatchObject({ outcome: 'failure', agent: { name: 'late-bot' }, has_error: true });
   });
 
-  test('never succeeds with a remote parent, and its agent stays provisional', async () => {
+  test('never succeeds if its root has a remote parent, and its agent stays provisional', async () => {
     const traceId = newTrace();
     const remote = { parentSpanId: id(99), flags: 0x301 };
     await sendSpans([root(traceId, 'remote-bot', remote)]);

@@ -92,7 +92,7 @@ describe('POST /v1/traces', () => {
     expect(await server.database.sql('SELECT count(*)::int AS n FROM countersign.otlp_exports')).toEqual(before);
   });
 
-  test('rejects and counts spans without ids and stores the others', async () => {
+  test('rejects and counts spans without valid ids and stores the others', async () => {
     const traceId = newTrace();
     const { status, bytes } = await sendJson(jsonExport([...chatRun(traceId), { traceId: '00', spanId: id(9) }]));
     expect([status, JSON.parse(bytes.toString())]).toEqual([
@@ -107,7 +107,7 @@ describe('POST /v1/traces', () => {
     expect((await runOf(traceId)).span_count).toBe(2);
   });
 
-  test('stores 512 spans of one trace as one submission, prepared on the worker thread', async () => {
+  test('stores an export of 512 spans of one trace, which the worker thread prepares', async () => {
     const traceId = newTrace();
     const [chat, root] = chatRun(traceId);
     const spans = Array.from({ length: 511 }, (_, index) => ({ ...chat!, spanId: id(100 + index) }));
@@ -141,7 +141,7 @@ describe('POST /v1/traces', () => {
     }
   });
 
-  test('accepts a bearer token instead of x-service-key', async () => {
+  test('accepts the key as a bearer token instead of x-service-key', async () => {
     const { status } = await send(protobufExport(chatRun(newTrace())), {
       ...PROTOBUF,
       authorization: `Bearer ${key}`,

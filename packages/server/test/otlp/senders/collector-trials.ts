@@ -6,7 +6,7 @@ import { type CountingProxy, countingProxy } from './counting-proxy.ts';
 import { installProgram } from './install.ts';
 import { runSender } from './sender-process.ts';
 
-/** What a trial has: a server, the URL of a model, and a Collector in front of a proxy that counts responses. */
+/** What a trial uses: a server, the URL of a model, and a Collector in front of a proxy that counts responses. */
 interface TrialSetup {
   target: Target;
   model: string;
@@ -23,13 +23,13 @@ export interface CollectorTrial {
   settings?: Readonly<Record<string, string>>;
   /** Replaces the key of the workspace. */
   key?: string;
-  /** Returns what was observed; throws if it is not as promised. */
+  /** Returns what was observed. Throws if the trial failed. */
   run(setup: TrialSetup): Promise<string>;
 }
 
 const TIMEOUT_MS = 200_000;
 
-/** Spans and runs that are stored. */
+/** The numbers of stored runs and spans. */
 async function countStored({ target }: Pick<TrialSetup, 'target'>): Promise<{ runs: number; spans: number }> {
   const [row] = await target.query<{ runs: number; spans: number }>(
     'SELECT count(*)::int AS runs, coalesce(sum(span_count), 0)::int AS spans FROM countersign.traces WHERE tenant_id = $1',
@@ -48,7 +48,11 @@ async function sendToCollector({ collector }: Pick<TrialSetup, 'collector'>, bod
   if (response.status !== 200) throw new Error(`the Collector answered ${response.status}`);
 }
 
-/** Sends runs in one export each, so that the Collector sends many exports, and waits until all are stored. */
+/**
+ * Sends runs in one export each, so that the Collector sends many exports, and waits until all are stored. Throws if the stored runs and
+ * spans are not exactly those that were sent.
+ * @param disturb runs while the exports are sent.
+ */
 async function expectRunsStored(
   setup: TrialSetup,
   runs: number,
@@ -68,7 +72,7 @@ async function expectRunsStored(
   return `${runs} runs sent and stored; responses: ${statuses.join(', ')}`;
 }
 
-/** Runs a real sender, and waits until this number of steps of its run is stored. */
+/** Runs a real sender, and waits until this number of steps of its run is stored. Throws if it is not. */
 async function expectSenderStored(
   setup: TrialSetup,
   program: string,
@@ -83,7 +87,7 @@ async function expectSenderStored(
   return `${program} over ${protocol}: ${steps} steps stored`;
 }
 
-/** Waits until the log of the Collector has a message, and returns that line. */
+/** Waits until the log of the Collector has a line with a message. Returns it without its time, cut to 700 characters. */
 async function waitForLogLine({ collector }: TrialSetup, message: RegExp): Promise<string> {
   const find = () =>
     collector
@@ -99,6 +103,7 @@ async function waitForLogLine({ collector }: TrialSetup, message: RegExp): Promi
 /** Settings of an exporter that sends each request separately and not in batches. */
 const unbatched = { 'exporters.otlp_http.sending_queue.batch.min_size': '0' };
 
+/** The trials by name. */
 export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
   gzip: { what: 'the configuration of the docs', run: (setup) => expectSenderStored(setup, 'otel-openai', 'grpc', 4) },
   uncompressed: {
@@ -184,7 +189,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     },
   },
   'large spans': {
-    what: '100 spans of 300 KB within a second',
+    what: '100 spans of 300 KB in ten requests',
     run: async (setup) => {
       const before = await countStored(setup);
       const [chat, root] = chatRun(newTrace());
@@ -199,7 +204,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
   },
 };
 
-/** Runs a trial with a Collector of its own. */
+/** Runs a trial with its own Collector and proxy. The error of a failed trial contains the end of the Collector's log. */
 export async function runTrial(trial: CollectorTrial, target: Target, model: string): Promise<string> {
   const proxy = await countingProxy(target.url);
   const collector = await startCollector(proxy.url, trial.key ?? target.attacker.key, trial.settings);

@@ -9,7 +9,7 @@ const START_TIMEOUT_MS = 20_000;
 
 /** A running OpenTelemetry Collector with the configuration of docs/opentelemetry.md. */
 export interface Collector {
-  /** Where it receives OTLP over gRPC, and over HTTP. */
+  /** The URLs at which it receives OTLP over gRPC and over HTTP. */
   grpc: string;
   http: string;
   /** Its log. */
@@ -20,6 +20,7 @@ export interface Collector {
 
 /**
  * Starts a Collector on free ports of loopback.
+ * @param endpoint the URL of the server to which it exports.
  * @param changed settings that differ from the file, by their dotted name.
  */
 export async function startCollector(

@@ -40,7 +40,7 @@ function installNode(): string {
   return home;
 }
 
-/** Installs the packages of a program, or the shared ones. Returns the interpreter. */
+/** Installs the packages of a program, or the shared ones. Returns the path of the interpreter. */
 function installPython(name: string): string {
   const alone = PYTHON_PACKAGES_ALONE[name];
   const home = join(folder, alone === undefined ? 'python' : name);
@@ -51,7 +51,7 @@ function installPython(name: string): string {
   return join(home, 'venv/bin/python');
 }
 
-/** Builds the OpenTelemetry Collector with the components that the tests need, and returns its program. Needs Go. */
+/** Builds the OpenTelemetry Collector with the components that the tests need, unless it is built. Returns its path. Needs Go. */
 export function buildCollector(): string {
   const home = join(folder, `collector-${COLLECTOR_VERSION}`);
   const program = join(home, 'built/otelcol');

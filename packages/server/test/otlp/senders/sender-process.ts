@@ -10,7 +10,7 @@ export async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Stops a server with its connections. */
+/** Stops a server and closes its connections. */
 export function stop(server: Server): void {
   server.close();
   server.closeAllConnections();
@@ -23,7 +23,11 @@ export async function startModel(): Promise<{ url: string; stop: () => void }> {
   return { url, stop: () => stop(server) };
 }
 
-/** Runs a program that exports to an endpoint until it ends. Returns its exit code. */
+/**
+ * Runs a program until it exits. Returns its exit code, or null if a signal ended it.
+ * @param model the URL of the stub of the model.
+ * @param settings environment variables, such as the endpoint of its exports.
+ */
 export async function runSender(
   { command, file }: SenderProgram,
   model: string,
@@ -37,7 +41,7 @@ export async function runSender(
     OTEL_SERVICE_NAME: 'senders',
     OTEL_NODE_RESOURCE_DETECTORS: 'none',
     OTEL_SEMCONV_STABILITY_OPT_IN: 'gen_ai_latest_experimental',
-    // The Python instrumentation expects a destination for content instead of true: here log records.
+    // The Python instrumentation expects a destination for content instead of true; EVENT_ONLY is log records.
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: file.endsWith('.py') ? 'EVENT_ONLY' : 'true',
     TRACELOOP_TRACE_CONTENT: 'true',
     TRACELOOP_TELEMETRY: 'false',

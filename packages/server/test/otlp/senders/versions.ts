@@ -1,4 +1,4 @@
-/** The packages that produced the recorded exports. */
+/** The npm packages that produced the recorded exports. */
 export const NODE_PACKAGES = {
   '@ai-sdk/openai': '3.0.141',
   '@anthropic-ai/sdk': '1.12.0',
@@ -16,6 +16,7 @@ export const NODE_PACKAGES = {
   zod: '4.6.7',
 } as const;
 
+/** The Python packages of all programs that PYTHON_PACKAGES_ALONE does not list. */
 export const PYTHON_PACKAGES = {
   'langchain-openai': '1.7.3',
   'llama-index-core': '0.14.25',
@@ -47,7 +48,7 @@ const OPENAI_AGENTS = {
   'opentelemetry-sdk': '1.45.2',
 } as const;
 
-/** Python programs that need other package versions than the rest; each has its own environment. */
+/** The packages of Python programs that need other versions, by program. Each has its own environment. */
 export const PYTHON_PACKAGES_ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'python-openinference-crewai': CREWAI,
   'python-openinference-openai-agents': OPENAI_AGENTS,
@@ -85,7 +86,7 @@ export const COLLECTOR_MODULES = {
   },
 } as const;
 
-/** Programs that are recorded behind the Collector, with the protocol that they use to reach it. */
+/** Programs that are recorded behind the Collector, with the protocol that they use to reach it: by default http/protobuf. */
 export const COLLECTED: Readonly<Record<string, { program: string; environment: Readonly<Record<string, string>> }>> = {
   'collector-otel-openai': { program: 'otel-openai', environment: { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' } },
   'collector-openinference-langchain': {

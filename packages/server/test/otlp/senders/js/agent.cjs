@@ -2,7 +2,7 @@
 const { trace, SpanStatusCode } = require('@opentelemetry/api');
 const { NodeSDK } = require('@opentelemetry/sdk-node');
 
-/** Starts OpenTelemetry by its environment variables alone, with some instrumentations. */
+/** Starts OpenTelemetry with these instrumentations. Only environment variables select the endpoint. */
 exports.start = (...instrumentations) => {
   const sdk = new NodeSDK({ instrumentations });
   sdk.start();
