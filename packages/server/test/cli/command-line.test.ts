@@ -164,7 +164,7 @@ describe('governance', () => {
     expect(out).toContain('line one ⏎ line two \\u001b[31m\\u202e');
   });
 
-  test('the decision key verifies a decision of the running server', async () => {
+  test('`decision-key show` prints the key that verifies a decision of the running server', async () => {
     const { key } = await json('keys', 'mint', '--name', 'gate', '--scopes', 'governance');
     const { body } = await server.post(paths.promotionCheck, key, { agent_name: 'anybody' });
     const { out } = await run('decision-key', 'show', '--workspace', 'acme');

@@ -5,7 +5,7 @@ import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { parseAnswers } from '../bad-input/raw-socket.ts';
 import { paths, type TestResponse, testServer } from '../harness/test-server.ts';
 
-/** Room for two bodies of one client, which may use three quarters of it. */
+/** The room for bodies. A single tenant may use three quarters of it, which is enough for two. */
 const READING_BYTES = 300_000;
 const BODY = Buffer.from(JSON.stringify({ trace_id: 'slow', metadata: { text: 'x'.repeat(99_900) } }));
 const CAPACITY = 2;
@@ -48,7 +48,7 @@ const readingBytes = async () =>
   Number(/^countersign_reading_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
 describe('admission of bodies', () => {
-  test('rejects a body before its first byte when slow bodies take all room, and closes the connection', async () => {
+  test('rejects a body before its first byte when slow bodies take all room of the tenant, and closes the connection', async () => {
     const slow = [declared(), declared()];
     await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
     const late = declared();

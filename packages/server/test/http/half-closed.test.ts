@@ -63,7 +63,7 @@ describe('a client that closes its sending side', () => {
     const closed = texts.map(
       (text) =>
         new Promise<void>((resolve, reject) => {
-          // With allowHalfOpen the client's side closes only after the server closes; `end` without reading would keep it open.
+          // With allowHalfOpen the socket closes only after the server has closed its side and everything is read.
           const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.end(text));
           socket.on('close', () => resolve()).on('error', reject);
           socket.resume();

@@ -8,7 +8,7 @@ import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 import { jsonExport } from '../otlp/exporter.ts';
 
-/** Texts in the records of the other workspace. Requests contain the first one, and never the second. */
+/** MARK and SECRET are texts in the records of the other workspace. Requests contain MARK but never SECRET. */
 const MARK = `other-${randomBytes(6).toString('hex')}`;
 const SECRET = `secret-${randomBytes(6).toString('hex')}`;
 /** Replaces MARK in requests that name no record. */

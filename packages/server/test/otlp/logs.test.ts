@@ -227,7 +227,7 @@ describe('POST /v1/logs', () => {
     expect(answer.partialSuccess).toMatchObject({ rejectedLogRecords: '2' });
   });
 
-  test('rejects log records of a workspace in which 10,000 wait for their spans', async () => {
+  test('rejects further log records of a workspace in which 10,000 wait for their spans', async () => {
     const tenant = await server.workspace();
     const other = exporter(server, await server.key(tenant));
     await server.database.sql(

@@ -9,7 +9,7 @@ exports.start = (...instrumentations) => {
   return sdk;
 };
 
-/** Runs an agent in a span of its own, as the GenAI conventions name it, and sends all spans. */
+/** Runs an agent in its own span, which has the name of the GenAI conventions. Then sends all spans and log records. */
 exports.runAgent = async (sdk, name, work) => {
   const attributes = {
     'gen_ai.operation.name': 'invoke_agent',
@@ -32,7 +32,7 @@ exports.TOOL = {
   },
 };
 
-/** A conversation with one call of a tool, and a last request that fails, by the client of OpenAI. */
+/** Has a conversation with the client of OpenAI: one tool call, an answer, and a last request that fails. */
 exports.openAiConversation = async (client) => {
   const messages = [
     { role: 'system', content: 'Be brief.' },
@@ -45,7 +45,7 @@ exports.openAiConversation = async (client) => {
   await client.chat.completions.create({ model: 'broken', messages });
 };
 
-/** The same conversation, by the client of Anthropic. */
+/** Has the same conversation with the client of Anthropic. */
 exports.anthropicConversation = async (client) => {
   const tools = [{ name: 'weather', description: 'The weather of a city', input_schema: { type: 'object', properties: {} } }];
   const shared = { model: 'claude-sonnet-4-5', max_tokens: 100, system: 'Be brief.', tools };

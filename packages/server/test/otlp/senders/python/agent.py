@@ -30,7 +30,7 @@ def start():
 
 
 def run_agent(name, work):
-    """Runs an agent in a span of its own, as the GenAI conventions name it, and sends all spans."""
+    """Runs an agent in its own span, which has the name of the GenAI conventions. Then sends all spans and log records."""
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": name,
@@ -47,7 +47,7 @@ def run_agent(name, work):
 
 
 def openai_conversation():
-    """A conversation with one call of a tool, and a last request that fails, by the client of OpenAI."""
+    """Has a conversation with the client of OpenAI: one tool call, an answer, and a last request that fails."""
     from openai import OpenAI
 
     client = OpenAI(max_retries=0)
