@@ -2,14 +2,14 @@
 const cleanups: (() => unknown)[] = [];
 
 /**
- * Runs a cleanup after the last test of the file; the cleanup registered last runs first. It can be called in a hook and in a test, where
- * vitest ignores `afterAll`.
+ * Registers a cleanup that runs after the last test of the file. The cleanup registered last runs first. This
+ * function can be called in a hook or in a test. vitest ignores `afterAll` there.
  */
 export function afterFile(cleanup: () => unknown): void {
   cleanups.push(cleanup);
 }
 
-/** Runs and forgets the registered cleanups. A cleanup that fails does not prevent the others. */
+/** Runs the registered cleanups and clears their list. All run, even if one fails. Then throws an AggregateError of the failures. */
 export async function runCleanups(): Promise<void> {
   const errors: unknown[] = [];
   for (let cleanup = cleanups.pop(); cleanup !== undefined; cleanup = cleanups.pop())

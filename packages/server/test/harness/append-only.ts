@@ -1,4 +1,4 @@
-/** Tables whose rows even the owner cannot change or delete. */
+/** Tables with the trigger `append_only`, which applies to the owner too. Seven more tables have this trigger (schema.snapshot.sql). */
 export const APPEND_ONLY = [
   'audit_entries',
   'decisions',

@@ -2,13 +2,14 @@ import { rebuildAllEvidence } from './evidence-log.ts';
 import type { TestServer } from './test-server.ts';
 
 /**
- * Gives the evaluations of an agent another time, as if time had passed or a clock was wrong, and rewrites the evidence log
- * from the tables. Evaluations are append-only, so this needs the superuser.
+ * Changes the time of an agent's evaluations, as if time had passed or a clock had been wrong. Then rewrites the evidence log of every
+ * workspace from the tables. Evaluations are append-only, so this needs the superuser.
+ * @param agentName a name that only one workspace has.
  * @param moment an SQL expression for the new `recorded_at`.
  */
 export async function setEvaluationTime({ database, open }: TestServer, agentName: string, moment: string): Promise<void> {
   await database.sql('ALTER TABLE countersign.evaluations DISABLE TRIGGER append_only');
-  // The times are computed before the UPDATE, because Citus rejects such an expression in an UPDATE.
+  // The times are computed before the UPDATE, because Citus rejects expressions such as now() in an UPDATE.
   const times = await database.sql<{ tenant_id: string; id: string; moment: string }>(
     `SELECT tenant_id, id, (${moment})::timestamptz::text AS moment FROM countersign.evaluations
       WHERE agent_id = (SELECT id FROM countersign.agents WHERE name = $1)`,

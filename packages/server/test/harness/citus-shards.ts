@@ -1,13 +1,13 @@
 import pg from 'pg';
 import { type CitusNode, onNode } from '../../../../scripts/citus/nodes.ts';
 
-/** The tables that a statement can name on one node: the shards of the same tenants, or tables that are on this node as a whole. */
+/** The shards on one node that one statement can use: the shards of one range of tenants, if any, and tables without such ranges. */
 interface ShardGroup {
   host: string;
   port: number;
   /** The name of the table's shard, by the name of the table. */
   shards: Record<string, string>;
-  /** Whether it contains the rows of the given tenant; true if none is given. */
+  /** False if a tenant is given and these are the shards of other tenants. */
   isOfTenant: boolean;
 }
 
@@ -24,12 +24,13 @@ const SHARD_GROUPS = `
              AND (each.first IS NULL OR each.first = grouped.first)) AS shards
     FROM (SELECT DISTINCT nodename, nodeport, first, last FROM placed) AS grouped ORDER BY first NULLS FIRST`;
 
-/** Whether the database does not support a statement. Citus reports this for some statements that PostgreSQL runs. */
+/** Whether an error means that the database does not support the statement. Citus does not support some statements of PostgreSQL. */
 export const isNotOnCitus = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '0A000';
 
 /**
- * Runs a statement directly on shards, as a superuser could. If a parameter of the statement is a tenant's id, the statement runs on the
- * shards of this tenant, otherwise on all shards. On shards, joins need no `tenant_id`, and UPDATE may use functions such as now().
+ * Runs a statement directly on shards, as a superuser could, and returns the rows of all of them. If the statement compares or inserts
+ * `tenant_id` with a parameter, it runs on the shards of this tenant, otherwise on all shards. On shards, joins need no `tenant_id`, and
+ * UPDATE may use functions such as now().
  */
 export async function runOnShards<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
@@ -57,8 +58,8 @@ export async function runOnShards<Row extends pg.QueryResultRow>(
 }
 
 /**
- * Disables or enables the triggers of a table's shards if a statement does so for the table. Citus changes only the table's own triggers,
- * and the triggers of a shard have other names.
+ * If a statement disables or enables a trigger of a distributed table, does the same for all triggers of the table's shards. Citus itself
+ * changes only the table's own trigger, and the triggers of a shard have other names.
  */
 export async function switchTriggersOfShards(pool: pg.Pool, text: string): Promise<void> {
   const [, table, verb] = /^ALTER TABLE (\S+) (DISABLE|ENABLE)(?: ALWAYS)? TRIGGER/.exec(text) ?? [];

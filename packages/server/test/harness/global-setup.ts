@@ -9,12 +9,12 @@ import type { CitusNode } from '../../../../scripts/citus/nodes.ts';
 import { isAlive } from '../../../embedded-database/test/harness/processes.ts';
 import { migrate } from '../../src/database/migrate.ts';
 
-/** The PostgreSQL of one test run, with a migrated template that each test file clones. */
+/** The PostgreSQL of one test run: settings for connecting to its migrated template database, which test files clone. */
 export interface TestCluster {
   superuser: ConnectionSettings;
   owner: ConnectionSettings;
   server: ConnectionSettings;
-  /** The nodes, if it is a cluster of Citus (test/citus/global-setup.ts). */
+  /** The nodes, if PostgreSQL is a Citus cluster (test/citus/global-setup.ts). */
   citus?: { coordinator: CitusNode; workers: readonly CitusNode[] };
 }
 
@@ -26,15 +26,15 @@ declare module 'vitest' {
 
 const bundle = fileURLToPath(new URL('../../scripts/test-bundle.js', import.meta.url));
 
-/** The bundles of all runs are in node_modules, because the embedded PostgreSQL is looked for from there. */
+/** The folder for the bundles of all runs. It is in node_modules, so that a bundle finds the npm package of the embedded PostgreSQL. */
 const bundles = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url));
 
-/** The bundle of a run. The name contains the pid of vitest, because two runs may use the same checkout. */
+/** The name of a bundle's folder. It contains the PID of vitest, because two runs may use the same checkout. */
 const BUNDLE_NAME = /^server-for-tests-(\d+)$/;
 
 /**
- * Starts PostgreSQL once for the whole run and stops it at the end. Bundles the server for tests that start it in a process of its own
- * (fixtures/server-process.ts). A run of only the tier `unit` needs neither.
+ * Starts PostgreSQL once for the whole run, migrates the template, and stops PostgreSQL at the end. Bundles the server for tests that start
+ * it in a separate process (fixtures/server-process.ts). Does nothing if only the tier `unit` runs.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (project.vitest.projects.every(({ name }) => name === 'unit')) return undefined;

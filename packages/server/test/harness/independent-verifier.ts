@@ -8,11 +8,11 @@ export const PYTHON = execFileSync('python3', ['-c', 'import sys; print(sys.exec
 const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
 
 /**
- * Runs the independent verifier, which shares no code with this project.
- * @param input its standard input.
+ * Runs the independent verifier, which shares no code with the packages. The status is -1 if it did not end within 60 seconds.
+ * @param input the standard input of the verifier.
  */
 export function runVerifier(args: readonly string[], input?: string | Uint8Array): CommandResult {
-  // -S: it needs only the standard library, and so starts faster.
+  // The verifier needs only the standard library. With -S, Python does not load other packages and starts faster.
   const { status, stdout, stderr } = spawnSync(PYTHON, ['-S', VERIFIER, ...args], {
     encoding: 'utf8',
     timeout: 60_000,

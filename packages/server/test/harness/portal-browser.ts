@@ -13,7 +13,7 @@ import type { TestResponse, TestServer } from './test-server.ts';
 export const PASSWORD = 'correct horse battery staple';
 let passwordHash: Promise<string> | undefined;
 
-/** A browser on the portal's pages. It keeps its cookie and sends Origin and Sec-Fetch-Site like browsers do. */
+/** A browser on the portal's pages. It stores its session cookie and sends Origin and Sec-Fetch-Site as browsers do. */
 export class Browser {
   readonly url: string;
   cookie: string | undefined;
@@ -24,8 +24,8 @@ export class Browser {
   }
 
   /**
-   * Calls the portal's API with a path after `/api/portal`. The given headers replace the browser's own headers; an empty value
-   * removes a header.
+   * Calls the portal's API with a path after `/api/portal`. A string is sent as the body unchanged, another body as JSON. The given headers
+   * replace the browser's own headers; an empty value removes a header.
    */
   async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<TestResponse> {
     const own: Record<string, string> = {
@@ -54,7 +54,10 @@ export interface Person {
   browser: Browser;
 }
 
-/** Creates a signed-in person with a role in each of the given workspaces. */
+/**
+ * Creates a signed-in person.
+ * @param roles the person's role in each workspace, by the ID of the workspace.
+ */
 export async function createPerson(
   server: TestServer,
   roles: Readonly<Record<string, Role>> = {},

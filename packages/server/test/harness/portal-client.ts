@@ -5,7 +5,7 @@ import { findIssues } from '../../src/http/validate-body.ts';
 import { type Browser, createPerson } from './portal-browser.ts';
 import type { TestResponse, TestServer } from './test-server.ts';
 
-/** The arguments of a call of a route. The workspace is the client's own unless it is among the parameters. */
+/** The arguments of a call of a route. The parameter `workspace` is the client's own workspace unless `params` has another one. */
 export interface CallArguments<N extends RouteName> {
   params?: Partial<ParametersOf<RouteOf<N>>>;
   query?: Record<string, string>;
@@ -15,14 +15,14 @@ export interface CallArguments<N extends RouteName> {
 /** A person who uses the pages of a workspace. */
 export interface PortalClient {
   id: string;
-  /** The workspace in use. */
+  /** The ID of the workspace. */
   workspace: string;
   browser: Browser;
   /** Calls a route by its name and returns the response. */
   callRoute<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<TestResponse>;
-  /** Calls a route and expects status 200 and a body that matches the route's schema. */
+  /** Calls a route of any method. Expects status 200 and a body that matches the route's schema, and returns the body. */
   get<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<ResponseOf<RouteOf<N>>>;
-  /** Downloads a file and returns its text. */
+  /** Downloads a file, expects status 200, and returns the text and the headers. */
   file<N extends RouteName>(name: N, args?: CallArguments<N>): Promise<{ text: string; headers: Headers }>;
 }
 

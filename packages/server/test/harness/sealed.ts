@@ -30,7 +30,8 @@ export const reseal = (pool: Pool, tenantId: string): Promise<void> =>
 const TABLES_OF_TENANTS = new Set(['memberships', 'decision_keys', 'idempotency_keys', 'retention_periods']);
 
 /**
- * Seals rows as they are. For tests that write by SQL what a server could have written: an expired link, an older hash.
+ * Seals rows as they are. For tests that write by SQL what a server could have written, such as an expired link or an older
+ * hash.
  * @param where an SQL condition for the rows; the alias of the table is `t`.
  */
 export async function resealRows<R>(

@@ -2,13 +2,13 @@ import { cloneDatabase, type TestDatabase } from './test-database.ts';
 
 /** A database with a clock that a test can shift. */
 export interface ShiftedDatabase extends TestDatabase {
-  /** Adds a PostgreSQL interval such as `20 years` to the real time that the server's statements read; `0` ends the shift. */
+  /** From now on, adds an interval such as `20 years` to the real time for statements that call `clock_timestamp()`. `0` ends this. */
   shiftClock(by: string): Promise<void>;
 }
 
 /**
  * Clones the template and puts another `clock_timestamp()` before PostgreSQL's on the search path. Column defaults still use
- * PostgreSQL's function.
+ * PostgreSQL's function, and so does `now()`.
  * Open the server's connections after this: a search path takes effect when a connection starts.
  */
 export async function databaseWithShiftedClock(): Promise<ShiftedDatabase> {

@@ -5,16 +5,18 @@ import { inject } from 'vitest';
 import { copyCitusDatabase, dropCitusDatabase } from '../../../../scripts/citus/databases.ts';
 import { isNotOnCitus, runOnShards, switchTriggersOfShards } from './citus-shards.ts';
 
-/** The database of one test file, cloned from the migrated template. */
+/** The database of one test file. */
 export interface TestDatabase {
+  /** The settings with which the server connects. */
   server: ConnectionSettings;
+  /** The settings with which the owner of the tables connects. */
   owner: ConnectionSettings;
   /** Runs SQL as the superuser, without row-level security: tests use it to read and tamper with stored data. */
   sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }
 
-/** Clones the template. PostgreSQL copies it only while no client is connected to it, so the harness never connects to it. */
+/** Clones the migrated template. PostgreSQL copies it only while no client is connected to it, so tests never connect to it. */
 export const cloneDatabase = (): Promise<TestDatabase> => createDatabase(inject('cluster').owner.database);
 
 /** Creates a database without tables. */

@@ -19,7 +19,7 @@ export interface TestResponse {
   body: any;
 }
 
-/** A real server on a free port with its own database. */
+/** A real server on a free port, with a database. */
 export interface TestServer {
   url: string;
   database: TestDatabase;
@@ -31,21 +31,22 @@ export interface TestServer {
   key(tenantId: string, scopes?: readonly Scope[]): Promise<string>;
   /** POSTs a body as JSON; a string or bytes are sent unchanged. */
   post(path: string, key: string | undefined, body: unknown, headers?: Record<string, string>): Promise<TestResponse>;
-  /** Compares the tables of every workspace with its evidence log now. */
+  /** Compares the tables of every workspace with its evidence log now, unless a comparison is in progress. */
   compareTables(): Promise<void>;
-  /** Verifies the logs of every workspace now. */
+  /** Verifies the logs of every workspace now, with the traces and other tables that must match them. */
   verifyLogs(): Promise<void>;
   /** Compares the schema of the database with that of the migrations now. */
   compareSchema(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Secrets shared by all servers of one test file, as servers on one database must. */
+/** The secrets of all servers of one test file. Servers on one database must have the same secrets. */
 const secrets = { masterSecret: new Uint8Array(randomBytes(32)), signingKey: generateKeyPairSync('ed25519').privateKey };
 
 /**
- * Starts a server for a test file and stops it after the last test.
- * @param settings overrides of the configuration, a database to share with another server, and a logger.
+ * Starts a server for a test file. After the last test, stops it and drops its database.
+ * @param settings overrides of the configuration, a logger, and options of `startServer`. `database` is the database of another server or
+ * test, which is not dropped. The default is a clone of the template.
  */
 export async function testServer(
   settings: Partial<Config> & { database?: TestDatabase; log?: Logger; options?: StartOptions } = {},
@@ -81,7 +82,7 @@ export async function testServer(
   return server;
 }
 
-/** Stores nothing, because tests restore older states. */
+/** Stores no heads. With stored heads, a server would reject the older states that tests restore. */
 const NO_STORED_HEADS: HeadStore = { latest: async () => undefined, write: async () => undefined };
 
 async function openTestDatabase(database: TestDatabase, config: Config): Promise<OpenDatabase> {

@@ -15,7 +15,7 @@ const keyOf = (prefix: string, tenantId: string, trailSize: number): KeyRecord =
   trailSize,
 });
 
-/** The pool and the name of each statement that was sent, in order. */
+/** The pool and the statement name of each query, in the order of sending. */
 let sent: string[];
 /** The responses of the coordinator and of the node, and whether the node is reachable. */
 interface Cluster {
@@ -25,7 +25,7 @@ interface Cluster {
   isReachable: boolean;
 }
 let cluster: Cluster;
-/** The tenants whose place was reported as wrong. */
+/** The tenants whose place was forgotten because it was wrong. */
 let forgotten: string[];
 
 function fail(code: string): never {
@@ -95,18 +95,18 @@ describe('the look-up of keys on nodes', () => {
     expect(await find(['b'])).toEqual([keyOf('b', 'tenant-2', 5)]);
   });
 
-  test.each<[string, Partial<Cluster> & { places?: string[] }]>([
-    ['the shards have moved', { nodeOfShards: () => 'worker-2:5432', places: ['tenant-1'] }],
-    ['the shards have several nodes', { nodeOfShards: () => `${HERE},worker-2:5432`, places: ['tenant-1'] }],
+  test.each<[string, Partial<Cluster> & { forgets?: string[] }]>([
+    ['the shards have moved', { nodeOfShards: () => 'worker-2:5432', forgets: ['tenant-1'] }],
+    ['the shards have several nodes', { nodeOfShards: () => `${HERE},worker-2:5432`, forgets: ['tenant-1'] }],
     ['the key is not on the node', { onNode: () => [] }],
     ['the key belongs to another tenant there', { onNode: () => [keyOf('a', 'tenant-2', 2)] }],
     ['the node is not reachable', { isReachable: false }],
     ['the shard was removed from the node', { onNode: () => fail('42P01') }],
-  ])('reads the key through the coordinator if %s, and forgets a wrong place', async (_, { places = [], ...changes }) => {
+  ])('reads the key through the coordinator if %s, and forgets a wrong place', async (_, { forgets = [], ...changes }) => {
     Object.assign(cluster, changes);
     expect(await find(['a'])).toEqual([keyOf('a', 'tenant-1', 1)]);
     expect(sent.at(-1)).toBe('coordinator find_keys');
-    expect(forgotten).toEqual(places);
+    expect(forgotten).toEqual(forgets);
   });
 
   test('reads the key through the coordinator if the connection to the node fails, and then does not use the node', async () => {
