@@ -9,7 +9,7 @@ const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
 /** A line of a tree: two spaces for each level, a path without spaces, and an optional description. */
 const LINE = /^( *)(\S+)(?: {2,}\S.*)?$/;
 
-/** The paths of a tree, each joined to its parents. A malformed line is returned unchanged, and fails the test of existence. */
+/** The paths of a tree, each joined to its parents. A malformed line is returned unchanged; no such path exists. */
 function pathsOf(tree: string): string[] {
   const parents: string[] = [];
   return tree.split('\n').flatMap((line) => {
@@ -26,7 +26,7 @@ function pathsOf(tree: string): string[] {
 const trees = [...page.matchAll(/^```tree\n(.*?)\n```$/gms)].map(([, tree]) => tree!);
 const listedPaths = trees.flatMap(pathsOf);
 
-/** Whether a path exists. Folders end with a slash, so a file in place of a folder does not count. */
+/** Whether a path exists as a folder, if it ends with a slash, or else as a file. */
 const exists = (path: string): boolean =>
   existsSync(join(root, path)) && statSync(join(root, path)).isDirectory() === path.endsWith('/');
 
@@ -40,14 +40,14 @@ describe('trees of ARCHITECTURE.md', () => {
     for (const paths of trees.map(pathsOf)) expect(paths.filter((path, index) => paths.indexOf(path) !== index)).toEqual([]);
   });
 
-  test('name every folder of the sources', () => {
+  test('name every folder with sources below the src of a package', () => {
     const files = globSync('packages/*/src/**/*.{ts,tsx,js,css}', { cwd: root });
     const folders = new Set(files.map((file) => file.replace(/[^/]*$/, '')));
     expect(folders.size).toBeGreaterThan(30);
     expect([...folders].filter((folder) => !listedPaths.includes(folder)).sort()).toEqual([]);
   });
 
-  test('have one path per line, in at most 100 characters', () => {
+  test('have no line over 100 characters', () => {
     expect(trees.flatMap((tree) => tree.split('\n')).filter((line) => line.length > 100)).toEqual([]);
   });
 });

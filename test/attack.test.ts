@@ -18,7 +18,7 @@ describe('npm run attack', () => {
     },
   );
 
-  test('refuses invalid options before it starts a server', () => {
+  test('refuses invalid options with exit code 2 and prints no table', () => {
     for (const [args, message] of [
       [['--host', '192.0.2.1'], 'only a loopback address'],
       [['--only', 'nothing'], '--only takes pipelined-flood'],
@@ -30,13 +30,13 @@ describe('npm run attack', () => {
     }
   });
 
-  test('prints a table row and exits with 0 when every promise holds', { timeout: 120_000 }, () => {
+  test('prints a table row and exits with 0 if every bound and promise of an attack holds', { timeout: 120_000 }, () => {
     const { status, stdout, stderr } = attack('--only', 'killed-processes', '--seconds', '1');
     expect({ status, broken: stderr.match(/broken:.*/g) }).toEqual({ status: 0, broken: null });
     expect(stdout).toMatch(/^\| `killed-processes` \| .* \| 0 \| holds \|$/m);
   });
 
-  test('generates the same requests from the same seed', () => {
+  test('generates the same requests from the same seed, and others from another seed', () => {
     const workspace = { tenantId: '00000000-0000-7000-8000-000000000000', key: 'key', cookie: 'countersign=x' };
     const subject = { ...workspace, readToken: 'token', spareCookies: ['countersign=y'], values: {} };
     const requests = (seed: number) => {

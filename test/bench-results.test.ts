@@ -36,7 +36,7 @@ const result = (date: string, given: Partial<KeptResult>): KeptResult => ({
 });
 
 describe('kept results', () => {
-  test('the newest row of the same class of machine counts', () => {
+  test('newestRows returns the newest row of each kind, and only from the same class of machine', () => {
     keepResult(folder, result('2026-11-20T10:00:00.000Z', { commit: 'ccccccc', rows: [keptRow(row({ ratio: 0.4 }))] }));
     keepResult(folder, result('2026-11-19T10:00:00.000Z', { rows: [keptRow(row({})), keptRow(row({ part: 'traces' }))] }));
     const other = { ...machineClass(), cores: 1000 };
@@ -46,16 +46,16 @@ describe('kept results', () => {
     expect(kept.get('traces | audit | tiny POST')).toMatchObject({ ratio: 0.5, commit: 'aaaaaaa' });
   });
 
-  test('an absent folder has none', () => {
+  test('newestRows returns nothing for an absent folder', () => {
     expect(newestRows(join(folder, 'absent'), machineClass())).toEqual(new Map());
   });
 
-  test('contain no name of the machine', () => {
+  test('the class of a machine has no host name', () => {
     expect(Object.keys(machineClass())).toEqual(['platform', 'processor', 'cores', 'gib', 'node']);
   });
 });
 
-test('a comparison shows each row beside the kept one, and rows without one', () => {
+test('a comparison shows each row with its kept row, or with "none" if there is no kept row', () => {
   keepResult(folder, result('2026-11-20T10:00:00.000Z', {}));
   const rows = [row({ rate: 800, ratio: 0.6 }), row({ part: 'traces' })];
   const [, , audit, traces] = comparison(rows, newestRows(folder, machineClass())).split('\n');
@@ -64,7 +64,7 @@ test('a comparison shows each row beside the kept one, and rows without one', ()
   expect(cells(traces).slice(4, -1)).toEqual(['none', '', '', '0.5', '']);
 });
 
-test('--against takes neither --keep nor --compare', () => {
+test('the benchmark refuses --against with --keep or --compare', () => {
   const command = fileURLToPath(new URL('../bench/run.ts', import.meta.url));
   for (const option of ['--keep', '--compare']) {
     const { status, stderr } = spawnSync(process.execPath, [command, '--against', '/nowhere', option], { encoding: 'utf8' });

@@ -11,7 +11,7 @@ describe.each([
   ['packages/client/bin/countersign.js', 'packages/client/src/cli/main.ts'],
   ['packages/server/bin/countersign-server.js', 'packages/server/src/main.ts'],
 ])('%s in a checkout, on an old Node', (command, source) => {
-  /** A checkout whose Node 24 is a script. */
+  /** A folder with the files of a checkout that the command needs. A shell script replaces Node 24. */
   let checkout: string;
 
   beforeAll(() => {
@@ -25,7 +25,7 @@ describe.each([
   });
   afterAll(() => rmSync(checkout, { recursive: true }));
 
-  /** How the command ends when its child process runs this script. */
+  /** Runs the command with a child process that runs `script`. Returns how the command ends. */
   function endOf(script: string): { status: number | null; signal: string | null } {
     writeFileSync(join(checkout, 'node_modules/node-test/bin/node'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     const args = ['--require', join(checkout, 'old.cjs'), join(checkout, command)];

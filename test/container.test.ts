@@ -27,13 +27,13 @@ test('the image runs as an unprivileged user, and a build can choose the base im
   expect(lines.findLast((line) => line.startsWith('USER '))).toBe('USER 10001:10001');
 });
 
-test.each(['Containerfile', 'compose.yaml', 'docs/container.md'])('%s sets only variables that the server reads', (path) => {
+test.each(['Containerfile', 'compose.yaml', 'docs/container.md'])('%s: the server reads its COUNTERSIGN_ variables', (path) => {
   const named = [...textOf(path).matchAll(/\bCOUNTERSIGN_[A-Z_]+/g)].map(([name]) => name);
   expect(named.filter((name) => !variables.has(name))).toEqual([]);
   expect(named.length).toBeGreaterThan(0);
 });
 
-test('compose.yaml runs the server with a read-only root, no capabilities and a loopback port', () => {
+test('compose.yaml runs the server with a read-only root, no capabilities and a loopback port, after its database is healthy', () => {
   const { server, database } = parse(textOf('compose.yaml')).services;
   expect(server).toMatchObject({ read_only: true, cap_drop: ['ALL'], ports: ['127.0.0.1:7300:7300'] });
   expect(server.depends_on.database.condition).toBe('service_healthy');
@@ -66,11 +66,11 @@ test('make-secrets.sh creates secrets once, readable only by their owner, and th
   checkSecrets(config);
   expect(config.unknownVariables).toEqual([]);
   expect(new URL(config.databaseUrl!).password).toBe(secrets.DATABASE_PASSWORD);
-  // The portal accepts requests of this origin only, and the start prints 127.0.0.1.
+  // The server prints its address with 127.0.0.1, and the portal accepts only requests with the origin of the public URL.
   expect(config.publicUrl).toBe('http://127.0.0.1:7300');
 });
 
-/** The exit code of the health check while a server responds with this status. Undefined: no server listens. */
+/** The exit code of the health check if `/readyz` responds with this status. Undefined: no server listens. */
 async function healthcheck(status: number | undefined): Promise<number> {
   const server = createServer((request, response) => {
     response.writeHead(request.url === '/readyz' ? status! : 404).end();

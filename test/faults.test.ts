@@ -15,7 +15,7 @@ const causeFaults = (...args: string[]) =>
 
 const READ_ONLY: [name: string, ...args: string[]] = ['read-only-folder', '--rounds', '1', '--servers', '1'];
 
-/** Short runs. docs/reliability.md has the figures of long ones. */
+/** Faults with options for short runs. docs/reliability.md has the results of long runs. */
 const SHORT: [name: string, ...args: string[]][] = [
   ['kills', '--rounds', '4', '--servers', '2'],
   ['several-servers', '--seconds', '6', '--servers', '2'],
@@ -25,7 +25,7 @@ const SHORT: [name: string, ...args: string[]][] = [
 ];
 
 describe('npm run faults', () => {
-  test('refuses invalid options before it starts a server', () => {
+  test('refuses invalid options with exit code 2 and prints no table', () => {
     for (const [args, message] of [
       [['--only', 'nothing'], '--only takes kills'],
       [['--citus', '--only', 'open-files'], '--only takes kills, several-servers, overload; got "open-files"'],
@@ -45,7 +45,7 @@ describe('npm run faults', () => {
   });
 });
 
-test('a load above the capacity of the queue is refused with Retry-After, and loses nothing', { timeout: 120_000 }, async () => {
+test('requests above the queue capacity get Retry-After, and no acknowledged record is lost', { timeout: 120_000 }, async () => {
   const cluster = await Cluster.start({ servers: 1, settings: { COUNTERSIGN_QUEUE_BYTES_MAX: '65536' } });
   const load = new Load({ servers: cluster.members, key: cluster.victim.key });
   try {
@@ -78,7 +78,7 @@ describe('the round-robin proxy', () => {
     return statuses;
   };
 
-  test('gives connections to the servers in turn, and skips one that is down', async () => {
+  test('connects clients to the servers in turn, and skips servers that are down', async () => {
     const [first, second] = [await startResponder(201), await startResponder(202)];
     const proxy = await RoundRobinProxy.start('127.0.0.1', [addressOf(first), addressOf(second)]);
     expect(await statusesOf(proxy, 4)).toEqual([201, 202, 201, 202]);

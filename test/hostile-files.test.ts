@@ -11,13 +11,13 @@ import { runCli } from '../packages/client/test/fixtures/run-cli.ts';
 import { digests, sha256, verifyEd25519 } from '../packages/server/src/crypto/digests.ts';
 import { runCommand } from '../packages/server/test/fixtures/run-command.ts';
 
-/** A file of the corpus, the options to verify it, and the expected verdict of every verifier (examples/verify/hostile/README.md). */
+/** A file of the corpus, the options to verify it, and the verdict that every verifier must return (examples/verify/hostile/README.md). */
 interface Case {
   name: string;
   kind: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | 'attestation' | 'decision';
   file: string;
   verdict: 'valid' | 'refused';
-  /** The row that the verifier must report. Null if the file has no rows or the fault is in none of them. */
+  /** The number of the row that the verifier must report. Null if it need not report one. */
   row: number | null;
   tenant?: string;
   head?: string;
@@ -26,7 +26,7 @@ interface Case {
   /** An export of the log `evidence`, from which the decisions are computed again. */
   replay?: string;
   key?: string;
-  /** Whether the output mentions the accepted restore that explains a missing head. */
+  /** Whether the output mentions the accepted restore that explains a head that does not match. Undefined: not checked. */
   remark?: boolean;
 }
 
@@ -61,14 +61,14 @@ function exportOptions(each: Case, tenantOption: string, keyOption: string): str
   ];
 }
 
-/** Status 0 means valid. Status 1 means refused, and so does 2, the status of a usage error. Others are failures of the command. */
+/** Status 0 means valid. Status 1 means refused, and so does 2, the status of a usage error. Any other status fails the test. */
 function verdictOf(status: number, out: string, rowIn: (answer: Record<string, never>) => number | undefined): Verdict {
   expect([0, 1, 2]).toContain(status);
   const row = status === 1 ? rowIn(JSON.parse(out)) : undefined;
   return { verdict: status === 0 ? 'valid' : 'refused', row: row ?? null };
 }
 
-/** Expects that the output mentions an accepted restore if the manifest says true, and none if it says false. */
+/** Expects the output to mention an accepted restore if `remark` is true, and not to mention one if it is false. */
 function expectRemark({ remark }: Case, out: string): void {
   if (remark !== undefined) expect(out.includes('ledger.restore_accepted')).toBe(remark);
 }
@@ -77,8 +77,8 @@ const expected = ({ verdict, row }: Case): Verdict => ({ verdict, row });
 /** Rows are compared only if the manifest has one. Otherwise a verifier may report any row or none. */
 const comparable = (each: Case, { verdict, row }: Verdict): Verdict => ({ verdict, row: each.row === null ? null : row });
 
-describe('every verifier returns the verdict of the manifest', () => {
-  test('the corpus is complete', () => {
+describe('each verifier in TypeScript returns the verdict of the manifest', () => {
+  test('the corpus has more than 120 exports and 60 other documents', () => {
     expect(logs.length).toBeGreaterThan(120);
     expect(documents.length).toBeGreaterThan(60);
   });

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../', import.meta.url));
 
 /**
- * A folder, and the folders, packages and Node modules that it must not import. `onlyFolders` are the folders of the server that it may
- * import. ARCHITECTURE.md shows the table.
+ * A folder, and what it must not import. In `never`, a string is the start of a path in this repository, and a pattern matches names of
+ * packages and Node modules. `onlyFolders` are the only folders of the server that it may import. ARCHITECTURE.md has this table too.
  */
 const TABLE: { folder: string; never: (RegExp | string)[]; onlyFolders?: string[] }[] = [
   { folder: 'packages/core/src/contract', never: ['packages/core/src/domain', 'packages/server', /^(?!typebox$)/] },
@@ -153,7 +153,7 @@ interface Import {
   typeOnly: boolean;
 }
 
-/** The imports of a file. Relative imports and imports of our packages become paths of the repository. */
+/** The imports of a file. Relative imports, and imports of core and the embedded database, become paths of the repository. */
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8');
   const found = text.matchAll(/^(?:import|export)\s+(type\s)?[^;'"]*?from\s+'([^']+)'|import\('([^']+)'\)|^import\s+'([^']+)'/gm);
@@ -199,7 +199,7 @@ function circularImports(folder: string): string[] {
 }
 
 describe('import rules of ARCHITECTURE.md', () => {
-  test.each(TABLE)('$folder imports nothing forbidden', ({ folder, never, onlyFolders }) => {
+  test.each(TABLE)('$folder imports nothing that the table forbids', ({ folder, never, onlyFolders }) => {
     const files = filesOf(folder);
     expect(files.length).toBeGreaterThan(0);
     const wrong = files
@@ -220,7 +220,7 @@ describe('import rules of ARCHITECTURE.md', () => {
     expect(wrong.map(({ file }) => file)).toEqual([]);
   });
 
-  test('packages/server/src contains only main.ts, and only cli imports app', () => {
+  test('the only file directly in packages/server/src is main.ts, and only cli and app import app', () => {
     expect(globSync('packages/server/src/*.ts', { cwd: root })).toEqual(['packages/server/src/main.ts']);
     const wrong = globSync('packages/server/src/*/**/*.ts', { cwd: root })
       .filter((file) => !/src\/(cli|app)\//.test(file))
@@ -236,27 +236,27 @@ describe('import rules of ARCHITECTURE.md', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('the pages import only types of the contract and the routes, so browsers load no schemas', () => {
+  test('the pages import the contract and the routes only for their types, so browsers load no schemas', () => {
     const wrong = filesOf('packages/portal/src')
       .flatMap(importsOf)
       .filter(({ target, typeOnly }) => /^packages\/core\/src\/(contract|portal)\//.test(target) && !typeOnly);
     expect(wrong.map(({ file, target }) => `${file} -> ${target}`)).toEqual([]);
   });
 
-  test('the client library, without its command and its importers, loads neither Node modules nor the schema library', () => {
+  test('the client library, without its command and its importers, loads no package except @noble/* and no Node module', () => {
     const library = filesOf('packages/client/src').filter((file) => !/src\/(cli|importers)\//.test(file));
     const wrong = library.flatMap((file) => loadedModules(file).filter((target) => !target.startsWith('@noble/')));
     expect(wrong).toEqual([]);
   });
 
-  test('core has no clock, no randomness and no environment', () => {
+  test('core uses no clock, no randomness and no environment', () => {
     const wrong = filesOf('packages/core/src').filter((file) =>
       /\bDate\.now\(|\bnew Date\(\)|Math\.random|process\.|randomUUID|randomBytes/.test(readFileSync(join(root, file), 'utf8')),
     );
     expect(wrong).toEqual([]);
   });
 
-  test('in cli, only main.ts and terminal.ts use the environment and the standard streams, and the library does not import cli', () => {
+  test('of cli, only main.ts and terminal.ts use process.env and standard streams; the library imports neither cli nor importers', () => {
     const usingProcess = filesOf('packages/client/src/cli').filter((file) =>
       /process\.(env|stdin|stdout|stderr)/.test(readFileSync(join(root, file), 'utf8')),
     );

@@ -40,7 +40,7 @@ const write = (name: string, text: string) => {
 };
 const node = async (path: string) => (await run(process.execPath, [path], { cwd: folder, env: environment })).stdout.trim();
 
-/** A host program in JavaScript that is valid in ES modules and CommonJS. */
+/** A program that uses the client, without its import. It is valid in ES modules and in CommonJS. */
 const HOST = `
 const countersign = new Countersign({ baseUrl: process.env.COUNTERSIGN_URL, apiKey: process.env.COUNTERSIGN_API_KEY });
 async function main() {
@@ -78,7 +78,7 @@ describe('packed client', () => {
     expect(readdirSync(join(folder, 'node_modules'))).toEqual(expect.not.arrayContaining(['typebox']));
   });
 
-  test('bundles the domain without the schema library or imports and stays small', () => {
+  test('has bundles without imports and schema library, of less than 225,000 characters each', () => {
     for (const format of ['esm', 'cjs']) {
       const text = readFileSync(join(installed, `dist/${format}/index.js`), 'utf8');
       expect(text).not.toMatch(/^import |\brequire\(|typebox|\$id/m);
@@ -158,7 +158,7 @@ describe('packed client', () => {
     }
   }, 60_000);
 
-  test('has types that compile with the oldest TypeScript in README and package.json', async () => {
+  test('has types that compile with the oldest TypeScript that README and package.json allow', async () => {
     const { version } = JSON.parse(readFileSync(join(root, 'node_modules/typescript-5-2/package.json'), 'utf8'));
     const [oldest] = /^\d+\.\d+/.exec(version)!;
     expect(JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).engines.typescript).toBe(`>=${oldest}`);
@@ -189,7 +189,7 @@ describe('packed client', () => {
   }, 60_000);
 });
 
-/** A host program that only checks types: valid uses and expected errors. */
+/** A program that is compiled and not run, with valid uses and expected type errors. */
 const PLAIN_HOST = `
 import { Countersign, receiptOf, type PromotionDecision, type TelemetryEvent } from '@countersign/client';
 await using countersign = new Countersign({ baseUrl: new URL('https://x.example'), apiKey: async () => 'k', fetch });
@@ -200,7 +200,7 @@ const rate: number | null | undefined = decision.evaluation.pass_rate;
 const name: string | undefined = decision.evaluation.id === undefined ? undefined : decision.evaluation.name;
 // @ts-expect-error there may be no evaluation
 const certain: string = decision.evaluation.name;
-// @ts-expect-error which agent?
+// @ts-expect-error the agent is required
 await countersign.governance.checkPromotion({});
 const id: string | undefined = receiptOf(decision)?.requestId;
 const nested: Promise<number> = countersign.traces.run({ agent_name: 'bot' }, async (run) => run.span({ kind: 'llm', name: 'x' }, () => 1));

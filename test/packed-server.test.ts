@@ -36,7 +36,7 @@ const operate = async (...args: string[]) =>
   (await run(process.execPath, [command, ...args], { cwd: folder, env: environment() })).stdout.trim();
 
 describe('packed server installed outside the repository', () => {
-  test('contains built JavaScript, the migrations and the license, and no TypeScript', () => {
+  test('contains built JavaScript, the migrations, the pages and the license, and no TypeScript', () => {
     const files = readdirSync(join(folder, 'node_modules/@countersign/server'), { recursive: true, encoding: 'utf8' });
     expect(files).toEqual(
       expect.arrayContaining([
@@ -52,7 +52,7 @@ describe('packed server installed outside the repository', () => {
     expect(files.filter((file) => file.endsWith('.ts') && !file.startsWith('node_modules'))).toEqual([]);
   });
 
-  test('creates a workspace and a key, answers requests and shuts down cleanly', async () => {
+  test('creates a workspace and a key, serves the API and the pages, verifies, writes a backup, and shuts down cleanly', async () => {
     expect(await operate('workspace', 'create', '--name', 'acme')).toMatch(/^[0-9a-f-]{36}$/);
     const key = await operate('keys', 'mint', '--workspace', 'acme', '--name', 'ci', '--scopes', 'audit');
     const server = spawn(process.execPath, [command, 'serve'], {
@@ -62,7 +62,7 @@ describe('packed server installed outside the repository', () => {
     });
     try {
       const url = await addressOf(server.stderr);
-      // The worker thread prepares the longer body.
+      // A worker thread parses the longer body.
       for (const padding of ['', ' '.repeat(70_000)]) {
         const response = await fetch(`${url}/api/public/audit`, {
           method: 'POST',

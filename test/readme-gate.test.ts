@@ -9,7 +9,7 @@ import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/serv
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** The shell blocks of README.md that follow a comment `<!-- gate: NAME -->`, in order, with their names. */
+/** The shell blocks of README.md that follow a comment `<!-- gate: NAME -->`, in the order of the page, each with its NAME. */
 const blocks = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/<!-- gate: ([^>]*?) -->\n```sh\n([\s\S]*?)```/g)].map(
   ([, name, script]) => ({ name: name!, script: script! }),
 );
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 describe('README: block a deploy in five minutes', () => {
-  test('all commands exit with the stated status when run in order', async () => {
+  test('each block of commands ends with the expected status when all blocks run in order', async () => {
     expect(blocks.map(({ name }) => name)).toEqual(['set up', 'ends with 1', 'record', 'ends with 0', 'ends with 4']);
     const workspace = join(dirname(data.path), 'deploy');
     mkdirSync(workspace);

@@ -17,7 +17,7 @@ describe('no command requests an unpublished package from a registry', () => {
   // npx looks up an uninstalled package in the registry, where anybody could register our names.
   const REQUESTS_FROM_REGISTRY = /npx (?![^\n]*--package=)(?!--no )[^\n]*(?:@countersign\/|countersign)/;
 
-  test('in any file of the repository', () => {
+  test('in the Markdown, YAML, TypeScript and shell files outside test/', () => {
     const violations = paths.flatMap((path) =>
       textOf(path)
         .split('\n')
@@ -54,7 +54,7 @@ describe('documentation', () => {
     expect(listed.sort()).toEqual(pages.sort());
   });
 
-  test('every relative link of README.md and docs points to a file', () => {
+  test('every relative link of README.md and docs/*.md points to an existing path', () => {
     const pages = paths.filter((path) => path === 'README.md' || /^docs\/[^/]+\.md$/.test(path));
     const broken = pages.flatMap((path) =>
       [...textOf(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]

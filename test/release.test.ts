@@ -16,7 +16,7 @@ const { version } = JSON.parse(textOf('packages/server/package.json')) as { vers
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Copies the files that the release scripts read, with this changelog. */
+/** Copies the scripts of a release and the version files that they read to a new folder, with this changelog. Returns the folder. */
 function checkout(name: string, changelog: string): string {
   const folder = join(scratch, name);
   const paths = ['scripts/release', chart, ...versionFiles, ...globSync('packages/*/package.json', { cwd: root })];
@@ -64,7 +64,7 @@ describe('release', () => {
     expect(run(checkout('notes', changelog), 'changes-of.sh', version).trim()).toBe('- this');
   });
 
-  test('runs the tests before it publishes, and gives each job only the rights it needs', () => {
+  test('runs the tests before it publishes, has read-only rights by default, and calls only scripts that exist', () => {
     const { permissions, jobs } = parse(textOf('.github/workflows/release.yml'));
     expect(permissions).toEqual({ contents: 'read' });
     expect(jobs.pack.needs).toBe('test');
@@ -90,7 +90,7 @@ describe('Helm chart', () => {
     expect(named.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test('uses only values that values.yaml describes', () => {
+  test('uses only values that values.yaml contains', () => {
     const values = parse(textOf(`${chart}/values.yaml`));
     const used = [...templates.matchAll(/\.Values\.([\w.]+)/g)].map(([, path]) => path!);
     expect(used.length).toBeGreaterThan(10);

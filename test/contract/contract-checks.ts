@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 
 /** The server to check, and keys for it. */
 export interface ContractTarget {
-  /** The address of the server, without a slash at the end. */
+  /** The URL of the server, without a slash at the end. */
   url: string;
   /** A key with every scope. */
   key: string;
@@ -19,7 +19,7 @@ export interface ContractCheck {
 
 type Json = Record<string, unknown>;
 
-/** An endpoint, as the document describes it. */
+/** An endpoint, as the OpenAPI document describes it. */
 interface Endpoint {
   path: string;
   scope: string;
@@ -36,8 +36,8 @@ interface Reply {
 }
 
 /**
- * Checks the public API from outside, against the OpenAPI document that the server itself serves. It needs only HTTP, so it also checks
- * servers in containers (scripts/container-checks.ts).
+ * Checks the POST endpoints of the public API with JSON bodies against the OpenAPI document that the server itself serves. It needs only
+ * HTTP, so it also checks servers in containers (scripts/container-checks.ts).
  */
 export async function checkContract(target: ContractTarget): Promise<ContractCheck[]> {
   const document = (await (await fetch(`${target.url}/openapi.json`)).json()) as Json;
@@ -73,7 +73,7 @@ function checksOf(target: ContractTarget, document: Json, endpoint: Endpoint): C
   ];
 }
 
-/** Requests without the right key, or with another method. */
+/** Requests without the right key, and a GET request. */
 function rejectedCallers(target: ContractTarget, { path, scope }: Endpoint, body: Json): Check[] {
   const asCaller = async (authorization: string, error: string) => {
     const reply = await post(target, path, body, { authorization });
@@ -116,7 +116,7 @@ function rejectedBodies(send: Send, example: Json): Check[] {
     ['an array is rejected', rejected('[]', 'validation_failed')],
     ['null is rejected', rejected('null', 'validation_failed')],
     ['text/plain is rejected', rejected(text, 'unsupported_media_type', { 'content-type': 'text/plain' })],
-    ['an unknown compression is rejected', rejected(text, 'unsupported_media_type', { 'content-encoding': 'br' })],
+    ['an unsupported compression is rejected', rejected(text, 'unsupported_media_type', { 'content-encoding': 'br' })],
   ];
 }
 
@@ -173,7 +173,7 @@ function repeatedRequests(send: Send, body: Json): Check[] {
   ];
 }
 
-/** Makes a body different from those of other checks: adds the suffix to its trace ID, name and action. */
+/** Makes a body different from those of other checks: adds the suffix to each `trace_id`, `name` and `action` in it. */
 const fresh = (body: Json, suffix: string): Json =>
   JSON.parse(JSON.stringify(body).replaceAll(/("(?:trace_id|name|action)":"[^"]*)"/g, `$1-${suffix}"`)) as Json;
 
