@@ -7,7 +7,7 @@ import { patternsOf, TEST_TIERS } from './scripts/test-tiers.ts';
 // Tests start hundreds of Node processes. Each takes half the time to start if its modules are in the compile cache.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
 
-/** The files that take longest. They start first: if one of them started last, the other worker would idle. */
+/** The files that take longest. They start first: if one of them started last, the other workers would idle. */
 const LONGEST = [
   'test/faults',
   'server/test/database/full-disk',
@@ -24,7 +24,7 @@ const LONGEST = [
 ];
 
 class LongestFirst extends BaseSequencer {
-  /** The longest files first, then the others by tier: files of one tier that follow each other can share a process. */
+  /** The longest files first, then the others by tier in reverse order: files of one tier that follow each other can share a process. */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification) => LONGEST.findIndex((name) => moduleId.endsWith(`/${name}.test.ts`));
     const tier = ({ project }: TestSpecification) => TEST_TIERS.findIndex(({ name }) => name === project.name);
@@ -50,7 +50,7 @@ export default defineConfig({
   test: {
     // One database cluster for all tiers of a run.
     globalSetup: ['packages/server/test/harness/global-setup.ts'],
-    // One more than there are cores, because many tests wait. Two workers leave a fifth of two cores idle.
+    // One more than there are cores, at most four. Many tests wait, so two workers would leave a fifth of two cores idle.
     maxWorkers: Math.min(4, availableParallelism() + 1),
     sequence: { sequencer: LongestFirst },
     projects: TEST_TIERS.map((tier) => ({ test: { ...shared, ...patternsOf(tier), name: tier.name, isolate: tier.isIsolated } })),

@@ -13,7 +13,7 @@ import { inTenantTransaction, sql, type Transaction } from '../packages/server/s
 import type { IngestReply } from '../packages/server/src/ingest/ingest-request.ts';
 import { evidenceStates } from '../packages/server/src/ledger/evidence-states.ts';
 
-/** Creates the table of bodies, which has only a primary key. */
+/** SQL that creates the table of bodies, and lets every role insert into it. */
 export const CREATE_BARE_TABLE = `
   CREATE TABLE IF NOT EXISTS public.bare (tenant_id uuid NOT NULL, seq bigint NOT NULL, document text NOT NULL, PRIMARY KEY (tenant_id, seq));
   GRANT USAGE ON SCHEMA public TO PUBLIC;

@@ -117,7 +117,7 @@ export const checkBodies = (): string[] => [PASSING_AGENT, FAILING_AGENT].map((a
 export const PASSING_AGENT = 'careful-bot';
 const FAILING_AGENT = 'hasty-bot';
 
-/** The evaluations that these decisions are based on. */
+/** The evaluations that the decisions of `checkBodies` are based on. */
 export const evaluationBodies = (): string[] => [
   JSON.stringify({ name: 'nightly-regression', agent_name: PASSING_AGENT, status: 'passing', pass_rate: 92.5 }),
   JSON.stringify({ name: 'nightly-regression', agent_name: FAILING_AGENT, status: 'passing', pass_rate: 42 }),

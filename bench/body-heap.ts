@@ -1,6 +1,6 @@
 /**
- * Measures the heap that the worker thread needs for the most expensive bodies within the bounds: `node bench/body-heap.ts`. Each limit
- * is tried in a separate process, because a thread that runs out of heap may end the whole process.
+ * `node bench/body-heap.ts [KIND [SHAPE]]` measures the heap that the worker thread needs for the most expensive bodies within BODY_BOUNDS.
+ * It tries each heap limit in a separate process, because a thread that runs out of heap may end the whole process.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -9,16 +9,16 @@ import { BODY_BOUNDS } from '../packages/server/src/http/body-bounds.ts';
 import { BodyWorkers } from '../packages/server/src/http/body-workers.ts';
 
 const LIMITS_MB = [64, 96, 128, 192, 256, 320, 384, 512, 768, 1024, 2048];
-/** Number of bodies sent one after another. Garbage of one body adds to the heap of the next. */
+/** The number of bodies that are prepared one after another. Garbage of one body adds to the heap of the next. */
 const REPEATS = 3;
-/** Slightly below the server's default limits. */
+/** The maximum bytes of a body, slightly below the server's default limits. */
 const BYTES_MAX = { report: 20_000_000, record: 1_000_000 };
 
 type Kind = keyof typeof BYTES_MAX;
 type Shape = (kind: Kind) => string;
 
 /**
- * A list of as many items as the bounds allow, in values and in bytes.
+ * A JSON list with almost as many items as `BODY_BOUNDS` and `BYTES_MAX` allow.
  * @param countedPerItem the number of values that the server counts for an item.
  */
 const listOfItems = (kind: Kind, countedPerItem: number, item: (index: number) => string): string => {
@@ -76,7 +76,7 @@ const bodyOf = (kind: Kind, shape: string): [OperationId, string] =>
     ? ['ingestTrace', `{"trace_id":"a","metadata":{"v":${shapes[shape]!(kind)}}}`]
     : ['appendAuditEntry', `{"actor":"a","action":"b","metadata":{"v":${shapes[shape]!(kind)}}}`];
 
-/** Runs in the child process: a worker with this heap limit prepares several bodies. Throws unless all have the same valid outcome. */
+/** Runs in the child process: a worker with this heap limit prepares several bodies. Throws unless all are accepted, or all too deep. */
 async function tryLimit(kind: Kind, shape: string, heapMb: number): Promise<void> {
   const workers = new BodyWorkers({ heapMb });
   const principal = { tenantId: 't', keyId: 'k', prefix: 'p', scopes: [] };
@@ -103,7 +103,7 @@ async function tryLimit(kind: Kind, shape: string, heapMb: number): Promise<void
 }
 
 /** Runs this program again with these arguments. Returns whether it succeeded, and what it printed. */
-function survives(...args: string[]): Promise<{ ok: boolean; output: string }> {
+function runInChildProcess(...args: string[]): Promise<{ ok: boolean; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...args], {
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -116,7 +116,7 @@ function survives(...args: string[]): Promise<{ ok: boolean; output: string }> {
 
 async function measure(kind: Kind, shape: string): Promise<void> {
   for (const heapMb of LIMITS_MB) {
-    const { ok, output } = await survives(kind, shape, String(heapMb));
+    const { ok, output } = await runInChildProcess(kind, shape, String(heapMb));
     if (ok) return console.log(`${kind} | ${shape} | ${heapMb} MB | ${output}`);
   }
   console.log(`${kind} | ${shape} | more than ${LIMITS_MB.at(-1)} MB`);

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:citus` compares two servers: one on a database that Citus distributes over a coordinator and its workers, and one on an
- * ordinary database in the coordinator's PostgreSQL. It prints a table: rates, their ratios in alternating rounds, and the processor time
- * of the coordinator per request. docs/scaling.md has results.
+ * ordinary database in the coordinator's PostgreSQL. Each round measures both. The command prints a table: rates, their ratios, and the
+ * processor time of the coordinator per request on Citus. docs/scaling.md has results.
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { availableParallelism, loadavg } from 'node:os';

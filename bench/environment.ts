@@ -12,15 +12,15 @@ import { evaluationBodies } from './bodies.ts';
 import { postRequest, sendAll } from './load.ts';
 import { startServer } from './measured-server.ts';
 
-/** A test environment: a separate server process with a new database, a workspace and a key. */
+/** A test environment: a separate server process with a new database, and a workspace with a key and two evaluations. */
 export interface BenchEnvironment {
   port: number;
   key: string;
   tenantId: string;
   database: OpenDatabase;
-  /** For actions that the product's roles may not do: COPY of files, and filling tables. */
+  /** A connection for statements that the product's roles may not run, such as COPY of files, CHECKPOINT and CREATE TABLE. */
   superuser: pg.Client;
-  /** The largest resident size of the server process since its start. */
+  /** As in `MeasuredServer`. */
   peakBytes(): Promise<number>;
   /** Ends the server and the database, and removes the data. */
   end(): Promise<void>;

@@ -15,7 +15,7 @@ export interface MachineClass {
 /** A row with the part of the table that it belongs to. */
 export type PartRow = Row & { part: string };
 
-/** The labels and figures of a row. */
+/** The labels and figures of a row that are committed. */
 export type KeptRow = Pick<PartRow, 'part' | 'work' | 'limit' | 'unit' | 'rate' | 'limitRate' | 'ratio'>;
 
 /** A result that is committed, to compare later runs with it. */
@@ -39,13 +39,13 @@ export const machineClass = (): MachineClass => ({
   node: `v${process.versions.node.split('.')[0]}`,
 });
 
-/** The labels and figures of a row. Rounds to four significant digits, because the figures vary by more than that between runs. */
+/** Selects the members to commit. Rounds figures to four significant digits, because they vary by more than that between runs. */
 export const keptRow = ({ part, work, limit, unit, rate, limitRate, ratio }: PartRow): KeptRow => {
   const rounded = (value: number) => Number(value.toPrecision(4));
   return { part, work, limit, unit, rate: rounded(rate), limitRate: rounded(limitRate), ratio: rounded(ratio) };
 };
 
-/** Writes a result into a folder. Returns the path of the file, whose name sorts by date. */
+/** Writes a result into a folder, which it creates if needed. Returns the path of the file. The names of the files sort by date. */
 export function keepResult(folder: string, result: KeptResult): string {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${result.date.slice(0, 16).replace(':', '')}-${result.commit}.json`);

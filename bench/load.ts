@@ -1,15 +1,15 @@
 import { connect, type Socket } from 'node:net';
 
-/** A complete HTTP request as bytes, with the positions of the ID. The ID is overwritten before the request is sent. */
+/** A complete HTTP request as bytes, and the offsets of its placeholders. A new ID overwrites them before each send. */
 export interface LoadRequest {
   request: Buffer;
   idAt: readonly number[];
 }
 
-/** Placeholder in a body for the ID of each request. It has the same length as an ID. */
+/** The placeholder in a body for the ID of a request. It is as long as an ID. */
 export const ID = '@@@@@@@@@@@@';
 
-/** A POST request that can be sent repeatedly. */
+/** A POST request that can be sent repeatedly. Each time, every `ID` in its body is replaced by a new ID. */
 export function postRequest(path: string, key: string, body: string | Buffer, mediaType = 'application/json'): LoadRequest {
   const head =
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n` +
@@ -31,21 +31,21 @@ export interface Load {
   port: number;
   connections: number;
   seconds: number;
-  /** The requests, sent in turn. Each connection starts with another one. */
+  /** The requests. Each connection sends them in turn. The first connection starts at the first request, the second at the second. */
   loadRequests: readonly LoadRequest[];
 }
 
-/** The responses received within the time. */
+/** The rate and the latencies of the responses received within the time. */
 export interface LoadResult {
   perSecond: number;
-  /** Milliseconds, in the order of the responses. */
+  /** Milliseconds. All latencies of one connection follow each other. */
   latencies: number[];
 }
 
 let lastId = 0;
 const EMPTY = Buffer.alloc(0);
 
-/** Sends the load. Throws if a response is not 200, because a rate must not include rejections. */
+/** Sends the load. Throws if a connection ends, or a response is not 200, because a rate must not include rejections. */
 export async function runLoad({ port, connections, seconds, loadRequests }: Load): Promise<LoadResult> {
   const clients = await Promise.all(
     Array.from({ length: connections }, (_, index) => Connection.open(port, loadRequests, index)),
@@ -61,7 +61,7 @@ export async function runLoad({ port, connections, seconds, loadRequests }: Load
   return { perSecond: latencies.length / seconds, latencies };
 }
 
-/** Sends each request once, one after another. Throws if a response is not 200. */
+/** Sends each request once, one after another. Throws if the connection ends or a response is not 200. */
 export async function sendAll(port: number, loadRequests: readonly LoadRequest[]): Promise<void> {
   const client = await Connection.open(port, loadRequests, 0);
   for (const _ of loadRequests) await client.sendOnce();

@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { BenchEnvironment } from './environment.ts';
 import { type MeasuredServer, startServer } from './measured-server.ts';
 
-/** Several servers on one database. Disposing ends those that were added. */
+/** Several servers on one database. Disposing stops the servers that `startMoreServers` started. */
 export interface Servers extends AsyncDisposable {
   ports: readonly number[];
 }
@@ -14,7 +14,7 @@ export interface Servers extends AsyncDisposable {
  */
 export async function startMoreServers(environment: BenchEnvironment, folder: string, count: number): Promise<Servers> {
   const result = await environment.superuser.query<{ data_directory: string }>('SHOW data_directory');
-  // PostgreSQL reports the folder, because the environment of another checkout may have no field for it.
+  // The folder comes from PostgreSQL, because BenchEnvironment has no field for it.
   const dataDir = dirname(result.rows[0]!.data_directory);
   const settings = { COUNTERSIGN_DATA_DIR: dataDir, COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
   const further: MeasuredServer[] = [];

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** Parts of the table, in order. */
+/** The parts that can be measured, in the order in which they run by default. */
 export const PARTS = [
   'traces',
   'otlp',
@@ -37,7 +37,7 @@ export interface Options {
   runs: string | undefined;
   /** Whether the measured server writes CPU profiles into bench/output. */
   profile: boolean;
-  /** Another checkout. Its server is the limit, instead of the limits of the table. */
+  /** The folder of another checkout. Its server replaces the limits of the table. */
   against: string | undefined;
   /** How many servers of each checkout share its database, with `against`. */
   servers: number;
@@ -50,8 +50,8 @@ export interface Options {
 export const HELP = `npm run bench -- [options]
   --only ${PARTS.join(',')}
                         what to measure (all)
-  --rounds N            rounds of each pair, work and limit in turn (5)
-  --seconds N           seconds of each side of a round (4)
+  --rounds N            rounds; each round measures the work once and its limit once (5)
+  --seconds N           seconds of each of these measurements (4)
   --rows N              rows stored beforehand for "stored" (1000000)
   --verify-rows N       rows of the ledger for "verify" and "proof" (1000000)
   --memory-seconds N    seconds of mixed load for "memory" (60)
@@ -59,12 +59,12 @@ export const HELP = `npm run bench -- [options]
   --against FOLDER      compare traces, otlp, telemetry, audit and promotion with the server of another checkout
                         whose packages are installed
   --servers N           with --against: how many servers of each checkout share its database (1)
-  --compare             print each row beside its newest result in bench/results of the same kind of machine
+  --compare             print each row beside its newest result in bench/results from the same kind of machine
   --keep                write the result into bench/results, to be committed
   --profile             write CPU profiles of the server into bench/output
 `;
 
-/** Reads the command line. Throws an error with one line that describes the problem. */
+/** Reads the command line. Returns `help` for --help. Throws an error with a message of one line if an option is wrong. */
 export function readOptions(args: string[]): Options | 'help' {
   const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
   const { values } = parseArgs({
@@ -87,8 +87,8 @@ export function readOptions(args: string[]): Options | 'help' {
   });
   if (values.help === true) return 'help';
   if (values.against !== undefined && (values.keep || values.compare))
-    throw new Error('--against compares two checkouts; it takes neither --keep nor --compare');
-  if (values.against === undefined && values.servers !== '1') throw new Error('--servers is for --against only');
+    throw new Error('--against cannot be combined with --keep or --compare');
+  if (values.against === undefined && values.servers !== '1') throw new Error('--servers works only with --against');
   return {
     only: values.only.split(',').map(part),
     rounds: positive('--rounds', values.rounds),

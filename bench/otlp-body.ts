@@ -21,7 +21,7 @@ const attribute = (key: string, value: string | number) => ({
  */
 export function otlpBody(): Buffer {
   const { spans } = JSON.parse(traceBody()) as { spans: BenchSpan[] };
-  // Sixteen bytes. Each request overwrites the placeholder, which is the first twelve.
+  // A trace ID has 16 bytes. Each request overwrites the placeholder, which is the first 12 bytes.
   const traceId = Buffer.from(`${ID}otlp`);
   const records = spans.map((span, index) => ({
     traceId,

@@ -18,7 +18,7 @@ import { type BenchEnvironment, createEnvironment } from './environment.ts';
  * Measures the response times of the portal's lists with 100,000 stored runs: each list without a filter and with each of its filters.
  * It uses HTTP with a session and row-level security, one request at a time. For each filter it prints the times of the slowest value,
  * over the first and the second page. It also measures the overview and the steps of a long trace. `--runs 1000000` sets another number of
- * runs. `--only runs.list` measures one list.
+ * runs. `--only runs.list` measures only this list.
  */
 const { runs, only } = parseArgs({ options: { runs: { type: 'string', default: '100000' }, only: { type: 'string' } } }).values;
 const MANY: RowCounts = {
@@ -43,7 +43,7 @@ interface Row {
   maxMs: number;
 }
 
-/** Values for each filter without an enum. Some filters have a common, a rare and an absent value. */
+/** The values to measure for each filter without an enum. Some filters have a common, a rare and an absent value. */
 async function valuesIn({ superuser }: BenchEnvironment, workspace: string): Promise<Record<string, string[]>> {
   const agents = [];
   for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID, [workspace, number]));
@@ -68,7 +68,7 @@ async function valuesIn({ superuser }: BenchEnvironment, workspace: string): Pro
   };
 }
 
-/** Signs in an admin of a workspace and returns the cookie. */
+/** Creates an admin of a workspace with a session, and returns the session cookie. */
 async function signIn({ database: { pool } }: BenchEnvironment, workspace: string): Promise<string> {
   const id = newId();
   const person = { id, email: `${id}@example.com`, name: 'bench', password: null };
@@ -85,7 +85,7 @@ interface Page {
   next?: string | null;
 }
 
-/** Sends one request and measures the time until the response is complete. */
+/** Sends one request and measures the time until the response is complete. Throws unless the status is 200. */
 async function fetchPage(url: string, cookie: string): Promise<{ ms: number; page: Page }> {
   const startedAt = performance.now();
   const response = await fetch(url, { headers: { cookie, 'sec-fetch-site': 'same-origin' } });
@@ -95,7 +95,7 @@ async function fetchPage(url: string, cookie: string): Promise<{ ms: number; pag
   return { ms, page: JSON.parse(text) as Page };
 }
 
-/** Measures the first and the second page of a list. */
+/** Measures a URL. If the response has a second page, the median and the maximum are over both pages. */
 async function measure(url: URL, cookie: string): Promise<{ p50Ms: number; maxMs: number }> {
   const { page } = await fetchPage(url.href, cookie);
   const urls = [url.href];
@@ -137,14 +137,14 @@ async function run(environment: BenchEnvironment): Promise<Row[]> {
   const values = await valuesIn(environment, workspace);
   const urlOf = (path: string) => new URL(path.replace(':workspace', workspace), `http://127.0.0.1:${environment.port}`);
   const rows: Row[] = [];
-  const note = async (list: string, filter: string, urls: [string, URL][]) => {
+  const addSlowest = async (list: string, filter: string, urls: [string, URL][]) => {
     const measured = [];
     for (const [value, url] of urls) measured.push({ list, filter, value, ...(await measure(url, cookie)) });
     rows.push(measured.reduce((slowest, each) => (each.p50Ms > slowest.p50Ms ? each : slowest)));
   };
   for (const [name, route] of Object.entries(PAGE_ROUTES) as [string, PortalRoute][]) {
     if (route.query?.properties.limit === undefined || (only !== undefined && only !== name)) continue;
-    await note(name, '', [['', urlOf(route.path)]]);
+    await addSlowest(name, '', [['', urlOf(route.path)]]);
     const filters = Object.entries(route.query.properties as Record<string, { enum?: string[] }>);
     for (const [filter, { enum: enumValues }] of filters.filter(([member]) => member !== 'cursor' && member !== 'limit')) {
       const urls = (enumValues ?? values[filter]!).map((value): [string, URL] => {
@@ -152,11 +152,12 @@ async function run(environment: BenchEnvironment): Promise<Row[]> {
         url.searchParams.set(filter, value);
         return [value, url];
       });
-      await note(name, filter, urls);
+      await addSlowest(name, filter, urls);
     }
   }
   if (only !== undefined) return rows;
-  for (const name of ['overview.read', 'overview.usage'] as const) await note(name, '', [['', urlOf(PAGE_ROUTES[name].path)]]);
+  for (const name of ['overview.read', 'overview.usage'] as const)
+    await addSlowest(name, '', [['', urlOf(PAGE_ROUTES[name].path)]]);
   const traceId = await sendLongTrace(environment, environment.key);
   const cookieForTrace = await signIn(environment, environment.tenantId);
   const spansUrl = new URL(

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Measure, median } from './rounds.ts';
 
-/** The length of a tick in /proc/PID/stat: 100 per second on Linux, whatever the kernel's own rate is. */
+/** The length of a tick in /proc/PID/stat. Linux reports 100 ticks per second there, whatever the rate of the kernel's timer is. */
 const TICK_MS = 10;
 
-/** The processor time of a process, its children and its ended children, in milliseconds. Linux only; NaN elsewhere. */
+/** The processor time of a process and its running children, and of the ended children of these, in milliseconds. NaN except on Linux. */
 export const processorMs = (pid: number): number => sumOf((each) => each.pid === pid || each.parent === pid);
 
-/** The processor time of all servers of a checkout, in milliseconds. Linux only; NaN elsewhere. */
+/** The processor time of all running servers of a checkout and of their ended children, in milliseconds. NaN except on Linux. */
 function serversMs(folder: string): number {
   const file = join(folder, 'bench/serve.ts');
   return sumOf(({ pid }) => commandOf(pid).includes(file));
@@ -47,8 +47,8 @@ function commandOf(pid: number): string[] {
 }
 
 /**
- * A measurement that also records the processor time of a checkout's servers per unit of work, which varies less than rates. The first
- * call warms up (`alternate`), so its time does not count.
+ * Extends a measurement: it also records the processor time of a checkout's servers per unit of work. This time varies less than rates.
+ * The first call warms up (`alternate`), so its time does not count.
  */
 export function withServerTime(measure: Measure, folder: string): { measure: Measure; medianUs: () => number } {
   const timesUs: number[] = [];

@@ -1,4 +1,4 @@
-/** `npm run bench` measures the table of docs/performance.md, each row and its limit in turn. */
+/** `npm run bench` measures the work in the tables of docs/performance.md, most of it in turn with a limit. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
@@ -26,9 +26,9 @@ import { trees } from './rows/trees.ts';
 import { verify } from './rows/verify.ts';
 import { table } from './table.ts';
 
-/** All data of each run, with its rounds and profiles. Git ignores it. */
+/** The folder for all data of each run, with its rounds and profiles. Git ignores it. */
 const OUTPUT = fileURLToPath(new URL('output/', import.meta.url));
-/** Results that are committed. */
+/** The folder of the results that are committed. */
 const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 
 type Measurement = (options: Options, environment: BenchEnvironment) => Promise<Row[]>;
@@ -55,6 +55,7 @@ const parts: Record<Part, Measurement> = {
   retention: (options, environment) => retention(environment, options.runs, options),
 };
 
+/** Measures in a new test environment and then ends it. Throws after a stop signal. */
 async function inEnvironment<T>(
   options: Options,
   measure: (environment: BenchEnvironment) => Promise<T>,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the packed server with its Node into a folder. Called by the Containerfile, in its build stage.
+# build-image.sh FOLDER: installs the packed server and Node into this folder. Called by the Containerfile, in its build stage.
 set -eu
 target=$1
 cd "$(dirname "$0")/.."

@@ -80,6 +80,7 @@ export async function checkFromOutside(run: RunInContainer): Promise<void> {
   check(`the contract: ${checks.length - failed.length} of ${checks.length} checks passed`, failed.length === 0);
 }
 
+/** Checks that `ledger verify` finds no broken log in the workspace of {@link checkEndpoints}. */
 export function checkLogs(run: RunInContainer): void {
   const verified = run('countersign-server', 'ledger', 'verify', '--workspace', 'acme', '--log', 'all');
   check('every log is valid', !verified.includes('broken'));

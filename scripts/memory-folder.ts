@@ -3,22 +3,22 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, wr
 import { join } from 'node:path';
 import { isAlive } from '../packages/embedded-database/test/harness/processes.ts';
 
-/** The file system in memory that Linux systems have. */
+/** The file system that Linux keeps in memory. */
 const MEMORY = '/dev/shm';
 
-/** The free space that is required, in the file system and of the memory. The tests use at most a third of it, 0.8 GiB on two cores. */
+/** The bytes that must be free, both in the file system and in memory. The tests use at most a third of them: 0.8 GiB on two cores. */
 const FREE_BYTES_MIN = 3 * 1024 ** 3;
 
-/** The name contains the pid of the process that created the folder. */
-const NAME = /^countersign-(\d+)$/;
+/** The name of a folder. It contains the pid of the process that created the folder. */
+const FOLDER_NAME = /^countersign-(\d+)$/;
 
 /** The file in the folder with the pid of the process that runs the tests. */
 const USER_FILE = 'user.pid';
 
 /**
  * Creates a folder in memory for the temporary files of the tests: they create and remove hundreds of databases of 300 files, which takes
- * four times the processor time on a disk. The caller removes it. Folders that a killed run has left are removed.
- * @returns undefined if there is not enough memory, or if programs cannot run from there.
+ * four times the processor time on a disk. The caller removes the folder. Also removes folders that killed runs have left.
+ * @returns undefined if there is no such file system, too little of it or of the memory is free, or programs cannot run there.
  */
 export function createMemoryFolder(): string | undefined {
   try {
@@ -36,14 +36,14 @@ export function createMemoryFolder(): string | undefined {
   return undefined;
 }
 
-/** Records the process that runs the tests. If its parent is killed, the folder is kept until this process ends too. */
+/** Records the process that runs the tests. Other runs then remove the folder only after both this process and its creator have ended. */
 export function recordUser(folder: string, pid: number): void {
   writeFileSync(join(folder, USER_FILE), String(pid));
 }
 
 function removeAbandoned(): void {
   for (const name of readdirSync(MEMORY)) {
-    const creator = NAME.exec(name)?.[1];
+    const creator = FOLDER_NAME.exec(name)?.[1];
     const folder = join(MEMORY, name);
     if (creator === undefined || [Number(creator), ...usersOf(folder)].some(isAlive)) continue;
     try {
@@ -62,7 +62,7 @@ function usersOf(folder: string): number[] {
   }
 }
 
-/** Containers often mount the file system with `noexec`, but some tests install programs. */
+/** Whether programs in the folder can run: some tests install programs, but containers often mount the file system with `noexec`. */
 function canRunPrograms(folder: string): boolean {
   const program = join(folder, 'program');
   writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });

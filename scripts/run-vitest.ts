@@ -12,13 +12,14 @@ const SIGNALS: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /** How a run of the tests ended. */
 export interface TestRun {
+  /** The exit code of vitest; null if a signal ended it. */
   status: number | null;
   counts: { passed: number; failed: number };
 }
 
 /**
- * Runs vitest in the root of the repository with its output on the terminal, and counts the tests. Their temporary files are in memory if
- * it is large enough and TMPDIR is not set. After a signal, vitest ends first, then its files are removed.
+ * Runs vitest in the root of the repository with its output on the terminal, and counts the tests. If TMPDIR is not set, the temporary
+ * files of the tests are in memory where possible (createMemoryFolder). After a signal, vitest ends first, then its files are removed.
  */
 export async function runVitest(args: readonly string[]): Promise<TestRun> {
   const inMemory = process.env.TMPDIR === undefined ? createMemoryFolder() : undefined;
@@ -56,11 +57,14 @@ function removeFolder(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   } catch {
-    // The next run removes what is left.
+    // The next run removes what is left in memory.
   }
 }
 
-/** The counts that vitest wrote. A test file that cannot be loaded counts as one failure, and so does a run that wrote no results. */
+/**
+ * The counts that vitest wrote. A test file that cannot be loaded counts as one failure. So does a run that wrote no results, or whose
+ * only failures are outside of tests.
+ */
 function countsOf(path: string): { passed: number; failed: number } {
   try {
     const { numPassedTests, numFailedTests, numFailedTestSuites, testResults } = JSON.parse(readFileSync(path, 'utf8'));

@@ -13,7 +13,7 @@ export interface TestTier {
 
 const ALL_TESTS = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'];
 
-/** The tiers, in the order of matching. The last one takes every remaining file, so no test file is left out. */
+/** The tiers, in the order of matching. The last one contains every remaining file, so no test file is left out. */
 export const TEST_TIERS: readonly TestTier[] = [
   {
     name: 'unit',

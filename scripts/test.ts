@@ -15,7 +15,7 @@ const PREREQUISITES = [
   {
     command: 'python3',
     args: ['--version'],
-    remedy: 'Python 3.9 or later runs the independent verifier (Debian: apt-get install python3)',
+    remedy: 'Install Python 3.9 or later, which runs the independent verifier (Debian: apt-get install python3)',
   },
 ];
 

@@ -14,7 +14,7 @@ const KINDS = ['traces', 'otlp', 'telemetry', 'audit', 'promotion'] as const;
  * Compares this checkout's server with the server of another checkout, such as the commit before a change. Each has its own database.
  * Both receive the same requests, in turn.
  * @param folder the other checkout, with its packages installed.
- * @param servers the number of servers of each checkout. They share its database and the connections.
+ * @param servers the number of servers of each checkout. They share its database, and the 64 connections are divided among them.
  */
 export async function against(
   environment: BenchEnvironment,
@@ -34,7 +34,10 @@ export async function against(
       const own = withServerTime(ownMeasures[kind], ROOT);
       const other = withServerTime(otherMeasures[kind], resolve(folder));
       const row = await alternate(title, options, own.measure, other.measure);
-      rows.push({ ...row, note: `processor time of the server: ${timeText(own.medianUs(), other.medianUs())}` });
+      rows.push({
+        ...row,
+        note: `processor time of the servers per unit of work: ${timeText(own.medianUs(), other.medianUs())}`,
+      });
     }
     return rows;
   } finally {
@@ -56,4 +59,4 @@ type CreateEnvironment = typeof createEnvironment;
 
 /** Two times per unit of work, and their ratio. */
 const timeText = (own: number, other: number): string =>
-  `${own.toFixed(1)} µs and ${other.toFixed(1)} µs, ratio ${(own / other).toFixed(2)}`;
+  `${own.toFixed(1)} µs here, ${other.toFixed(1)} µs in the other checkout, ratio ${(own / other).toFixed(2)}`;

@@ -4,8 +4,8 @@ import { alternate, type RoundOptions, type Row } from '../rounds.ts';
 import { loadRequestsOf, measuresOf, requestRate } from './requests.ts';
 
 /**
- * Compares storing a bare body with a tiny POST that stores nothing, and the product with storing a bare body. The first and the third
- * row only explain the others.
+ * Compares audit appends and promotion checks with storing only the body (bare-storage.ts), and this in turn with a tiny POST that stores
+ * nothing. The rows about the tiny POST only explain the other two.
  */
 export async function bare(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   await environment.superuser.query(CREATE_BARE_TABLE);

@@ -16,7 +16,7 @@ const WARM_UP_RUNS = 3;
 /** The maximum time of a gate in milliseconds, including the start of Node. */
 const BUDGET_MS = 400;
 
-/** The command `countersign gate` as a CI job runs it: one process from start to end, which verifies a signature with the public key. */
+/** Measures `countersign gate` as a CI job runs it: a process from start to end, which verifies a signature with the public key. */
 export async function gate({ port, key }: BenchEnvironment): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-gate-'));
   try {
@@ -48,7 +48,7 @@ export async function gate({ port, key }: BenchEnvironment): Promise<Row[]> {
   }
 }
 
-/** The command in one file, as in the package. */
+/** Bundles the command into one file, as in the package. Returns its path. */
 async function bundleCommand(folder: string): Promise<string> {
   const entry = fileURLToPath(new URL('../../packages/client/src/cli/main.ts', import.meta.url));
   const outfile = join(folder, 'main.mjs');
@@ -56,7 +56,7 @@ async function bundleCommand(folder: string): Promise<string> {
   return outfile;
 }
 
-/** The milliseconds of a Node process from its start to its end. */
+/** Runs Node and returns the milliseconds from its start to its end. Throws unless it exits with 0. */
 async function timeRun(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });

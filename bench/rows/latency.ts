@@ -3,7 +3,10 @@ import { runLoad } from '../load.ts';
 import { percentile, type RoundOptions, type Row, rowOf } from '../rounds.ts';
 import { loadRequestsOf } from './requests.ts';
 
-/** Promotion checks from one caller, compared with the least that a durable request costs: an INSERT of one row with its own commit. */
+/**
+ * Compares the latency of promotion checks over one connection with the minimum time of durable work: an INSERT of one row with its own
+ * commit.
+ */
 export async function latency(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const loadRequests = loadRequestsOf(environment).promotion;
   const checks = () => runLoad({ port: environment.port, connections: 1, seconds: options.seconds, loadRequests });
@@ -36,7 +39,7 @@ const TARGETS = {
 
 let lastNumber = 0;
 
-/** The times of INSERTs, one after another, each committed with fsync. */
+/** Runs INSERTs one after another, each committed with fsync. Returns their times in milliseconds. */
 async function insertRows({ superuser }: BenchEnvironment, seconds: number): Promise<number[]> {
   const latencies: number[] = [];
   const endsAt = performance.now() + seconds * 1000;

@@ -5,7 +5,10 @@ import { loadRequestsOf } from './requests.ts';
 
 const MB = 1_000_000;
 
-/** The server's largest memory size under all kinds of load at once, from 64 connections. */
+/**
+ * The server's largest memory size under four kinds of load at once: traces, telemetry, audit appends and promotion checks, each over 16
+ * connections.
+ */
 export async function memory(environment: BenchEnvironment, seconds: number): Promise<Row[]> {
   const { traces, telemetry, audit, promotion } = loadRequestsOf(environment);
   const parts = [traces, telemetry, audit, promotion];

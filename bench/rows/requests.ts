@@ -6,7 +6,7 @@ import { type LoadRequest, postRequest, runLoad } from '../load.ts';
 import { otlpBody } from '../otlp-body.ts';
 import type { Measure } from '../rounds.ts';
 
-/** The requests of the table, for one test environment. */
+/** The requests of each kind of load, with the key of a test environment. */
 export const loadRequestsOf = ({ key }: Pick<BenchEnvironment, 'key'>) => ({
   traces: [postRequest(operations.ingestTrace.path, key, traceBody())],
   otlp: [postRequest('/v1/traces', key, otlpBody(), 'application/x-protobuf')],
@@ -20,9 +20,10 @@ export const loadRequestsOf = ({ key }: Pick<BenchEnvironment, 'key'>) => ({
   tiny: [postRequest(LIMIT_PATHS.tiny, key, '{"ok":true}')],
 });
 
+/** The number of connections of a load that measures a rate. */
 export const CONNECTIONS = 64;
 
-/** Returns a measurement of requests per second over 64 connections. Several ports share the connections. */
+/** Returns a measurement of requests per second over 64 connections. They are divided among the ports. */
 export const requestRate = (
   { port, ports = [port] }: Pick<BenchEnvironment, 'port'> & { ports?: readonly number[] },
   loadRequests: readonly LoadRequest[],

@@ -4,12 +4,12 @@ import { runLoad } from '../load.ts';
 import { alternate, type Measure, type RoundOptions, type Row } from '../rounds.ts';
 import { CONNECTIONS, loadRequestsOf, measuresOf } from './requests.ts';
 
-/** Number of events in one COPY. */
+/** The maximum number of events in one COPY. */
 const COPIED_EVENTS = 20_000;
 
 /**
- * Compares telemetry with a COPY in PostgreSQL of the same events from a server-side file. The target table has the columns, constraints
- * and indexes of telemetry_events, and each event's document. The COPY needs no network, JSON or HTTP.
+ * Compares telemetry over HTTP with a COPY of the same events, which PostgreSQL reads from a file on its machine. The target table has the
+ * columns, constraints and indexes of telemetry_events, and each event's document. The COPY needs no network, JSON or HTTP.
  */
 export async function telemetry(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const work = measuresOf(environment).telemetry;

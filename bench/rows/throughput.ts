@@ -2,7 +2,7 @@ import type { BenchEnvironment } from '../environment.ts';
 import { alternate, type RoundOptions, type Row } from '../rounds.ts';
 import { loadRequestsOf, measuresOf, requestRate } from './requests.ts';
 
-/** Compares traces of 10 spans and 16 KB with the same server when it reads and validates the body and stores nothing. */
+/** Compares traces of 10 spans and 16 KB with a route of the same server that only reads and validates the body. */
 export const traces = async (environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> => [
   await alternate(
     { work: 'traces', limit: 'read and validated, not stored', unit: 'traces/s', target: { required: 0.28, stretch: 0.4 } },
@@ -12,7 +12,7 @@ export const traces = async (environment: BenchEnvironment, options: RoundOption
   ),
 ];
 
-/** Compares audit appends to one ledger with a tiny POST that stores nothing (target: bare.ts), and with one append per transaction. */
+/** Compares audit appends to one ledger with a tiny POST that stores nothing (target in bare.ts), and with one append per transaction. */
 export async function audit(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const { tiny, auditSingly } = loadRequestsOf(environment);
   return [
@@ -36,7 +36,7 @@ export async function audit(environment: BenchEnvironment, options: RoundOptions
   ];
 }
 
-/** Compares promotion checks with a tiny POST that stores nothing (target: bare.ts). Every second check is blocked. */
+/** Compares promotion checks with a tiny POST that stores nothing (target in bare.ts). Every second check is blocked. */
 export const promotion = async (environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> => [
   await alternate(
     { work: 'promotion checks', limit: 'tiny POST, nothing stored', unit: 'checks/s' },

@@ -5,10 +5,10 @@ import { postRequest } from '../load.ts';
 import { alternate, type RoundOptions, type Row } from '../rounds.ts';
 import { requestRate } from './requests.ts';
 
-/** Each round is divided into this number of short ones. */
+/** Each round is divided into this number of short rounds. */
 const SHORT_ROUNDS = 4;
 
-/** Compares appends to a ledger with a tree and checkpoints with appends to a ledger without them, in turn. Each has its own server. */
+/** Compares appends to two ledgers, in turn: one with a tree and checkpoints, the other without. Each has its own server. */
 export async function trees(withTree: BenchEnvironment, withoutTree: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const title = {
     work: 'audit, with tree and checkpoints',
@@ -18,7 +18,7 @@ export async function trees(withTree: BenchEnvironment, withoutTree: BenchEnviro
   };
   const appends = (environment: BenchEnvironment, path: string) =>
     requestRate(environment, [postRequest(path, environment.key, auditBody())]);
-  // A difference of a few percent is visible only in short rounds that follow each other, and only in many of them.
+  // A difference of a few percent is visible only with many short rounds.
   const short = { rounds: options.rounds * SHORT_ROUNDS, seconds: options.seconds / SHORT_ROUNDS };
   return [
     await alternate(

@@ -1,6 +1,8 @@
-/** Tests of the server's suite that do not run on Citus: files by a pattern, or tests by a part of their names. */
+/** Tests of the server that do not run on Citus: all files that match a pattern, or all tests whose names contain a text. */
 export interface SkippedTest {
+  /** A glob pattern. */
   readonly files?: string;
+  /** The text that the names contain. */
   readonly test?: string;
   readonly reason: string;
 }
@@ -49,7 +51,7 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
   },
   {
     test: 'no query without its tenant filter reads anything',
-    reason: 'removes the tenant from statements, which Citus does not plan; test/citus/isolation.citus.ts is the counterpart',
+    reason: 'removes the tenant filter, but Citus cannot plan such statements; test/citus/isolation.citus.ts is the counterpart',
   },
   {
     test: 'without row-level security each of these queries would',

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Fails unless a tag vX.Y.Z is the version of every package, of the programs and of the Helm chart, and has a section in CHANGELOG.md.
+# check-version.sh vX.Y.Z: fails unless the packages, the programs and the Helm chart have this version, and CHANGELOG.md has a
+# section for it.
 set -eu
 cd "$(dirname "$0")/../.."
 version=${1#v}

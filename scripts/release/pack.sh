@@ -1,5 +1,5 @@
 #!/bin/sh
-# Packs the published packages into a folder. Adds a bill of materials (CycloneDX) for each, and SHA-256 checksums.
+# pack.sh FOLDER: packs the packages that are published. Adds a bill of materials (CycloneDX) for each, and SHA-256 checksums.
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p "$1"
