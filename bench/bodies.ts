@@ -114,6 +114,7 @@ export const auditBody = (): string =>
 /** Two promotion checks: the first gives an allowed decision, the second a blocked one. */
 export const checkBodies = (): string[] => [PASSING_AGENT, FAILING_AGENT].map((agent_name) => JSON.stringify({ agent_name }));
 
+/** The agent whose promotion checks give an allowed decision. */
 export const PASSING_AGENT = 'careful-bot';
 const FAILING_AGENT = 'hasty-bot';
 

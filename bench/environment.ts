@@ -15,7 +15,9 @@ import { startServer } from './measured-server.ts';
 /** A test environment: a separate server process with a new database, and a workspace with a key and two evaluations. */
 export interface BenchEnvironment {
   port: number;
+  /** An ingestion key of the workspace with all scopes. */
   key: string;
+  /** The ID of the workspace. */
   tenantId: string;
   database: OpenDatabase;
   /** A connection for statements that the product's roles may not run, such as COPY of files, CHECKPOINT and CREATE TABLE. */

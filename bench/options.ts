@@ -25,7 +25,9 @@ export type Part = (typeof PARTS)[number];
 /** The options of the command. */
 export interface Options {
   only: readonly Part[];
+  /** The number of rounds of a measurement. */
   rounds: number;
+  /** The duration of each side of a round: the work and its limit. */
   seconds: number;
   /** The number of rows in the largest tables before the part `stored` is measured. */
   rows: number;

@@ -15,8 +15,7 @@ import { type Measure, type Row, rowOf } from '../rounds.ts';
 
 /**
  * Compares the verification of a chain (in memory, from an export file, from the database) with SHA-256 over the canonical texts of its
- * rows, each with its prefix. These texts are already in memory and are hashed row by row. The limit is measured on the last rows, before
- * and after each verification.
+ * rows, each with its prefix. These texts are already in memory and are hashed row by row. They are those of the last 10,000 rows.
  */
 export async function verify({ database: { pool } }: BenchEnvironment, rows: number): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-export-'));
@@ -51,6 +50,7 @@ export async function verify({ database: { pool } }: BenchEnvironment, rows: num
   }
 }
 
+/** Measures the hashing for one second before and after the other rate, and returns the row with the mean. */
 async function compareWithHashing(hashing: Measure, work: string, measureRate: () => Promise<number>): Promise<Row> {
   const before = await hashing(1);
   const rate = await measureRate();

@@ -27,7 +27,7 @@ def pre_authentication_encoding(payload_type, payload):
 
 
 def statement(response):
-    """The in-toto statement of a decision, as the service returned it."""
+    """The in-toto statement of a decision. `response` is the response of the promotion check."""
     return {
         '_type': STATEMENT_TYPE,
         'subject': [{'name': f'decision:{response["decision_id"]}', 'digest': {'sha256': response['response_sha256']}}],
@@ -37,7 +37,10 @@ def statement(response):
 
 
 def verify(data, keys):
-    """Returns the decision in an envelope, and the given keys that signed it before they were retired. Raises Invalid if there are none."""
+    """Returns the decision in an envelope, and those of the keys that signed it and were not retired before it was made.
+
+    Raises Invalid if there are no such keys, or if the envelope or its payload is invalid.
+    """
     try:
         envelope = jcs.read(text_of(data))
         payload, signatures = _opened_envelope(envelope)
@@ -46,7 +49,7 @@ def verify(data, keys):
         response = _decision_in(payload)
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
-    # The envelope has no time, so the time of the decision counts: it must not be after the key was retired. Such times compare as text.
+    # The envelope has no time, so the time of the decision counts: it must not be after the key was retired. The times compare as text.
     decided_at = response['timestamp']
     in_time = [key for key in signers if key.retired_at is None or forms.is_instant(decided_at) and decided_at <= key.retired_at]
     if not in_time:
@@ -64,7 +67,7 @@ def _opened_envelope(envelope):
     if payload is None:
         raise Invalid([('bad_envelope', 'payload is not base64')])
     if not isinstance(signatures, list) or not 0 < len(signatures) <= MOST_SIGNATURES:
-        raise Invalid([('bad_envelope', f'signatures is not an array of 1 to {MOST_SIGNATURES}')])
+        raise Invalid([('bad_envelope', f'signatures is not an array of 1 to {MOST_SIGNATURES} signatures')])
     for signature in signatures:
         if not isinstance(signature, dict) or not isinstance(signature.get('keyid', ''), str) or _bytes_of(signature.get('sig')) is None:
             raise Invalid([('bad_envelope', 'a signature is not an object with a base64 sig and an optional string keyid')])

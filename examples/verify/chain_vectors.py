@@ -10,8 +10,8 @@ from decision_vectors import BLOCKED, decision_response
 from vector_values import AGENT, KEY_WRITER, ORIGIN, TENANT
 
 
-# One string per JSON text, because the tests need its spelling: the sender chooses member order, escapes and number forms, and
-# they must not change the hash. chain_vectors() adds prev_hash and row_hash.
+# What each entry tests, and its JSON as text. The tests need the spelling: a sender chooses the order of members, escapes and forms of
+# numbers, and these must not change the hash. chain_vectors() adds prev_hash and row_hash.
 ENTRIES = [
     (
         'all that may be null is null',

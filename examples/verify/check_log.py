@@ -13,7 +13,7 @@ import ndjson
 import note
 import trace_events
 import tree_heads
-from verdict import BROKEN, WHOLE, Invalid, Unusable, Verdict, count, document, invalid, opened, problems_of
+from verdict import BROKEN, VALID, Invalid, Unusable, Verdict, count, document, invalid, opened, problems_of
 
 
 def check_ledger(arguments):
@@ -21,7 +21,7 @@ def check_ledger(arguments):
 
 
 def check_other(log):
-    """The check of a log other than the audit ledger, by its name."""
+    """Returns the check of a log other than the audit ledger. `log` is its name."""
 
     def check(arguments):
         verify, summarize = _OTHERS[log]
@@ -81,7 +81,7 @@ def _check(arguments, log, verify, summarize, audit=None):
         message = '; '.join(message for _, message in problems[:3])
         return Verdict(BROKEN, f'broken: every line is valid, but {message}{rest}', facts)
     unchecked = '' if times_checked else '; times were not checked: give --audit'
-    return Verdict(WHOLE, f'valid: {line}{_summary_of_kept(heads, root, result.entries)}{unchecked}', facts)
+    return Verdict(VALID, f'valid: {line}{_summary_of_kept(heads, root, result.entries)}{unchecked}', facts)
 
 
 def _summary_of_ledger(chain):

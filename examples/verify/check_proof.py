@@ -14,7 +14,7 @@ import merkle
 import ndjson
 import note
 import trace_events
-from verdict import WHOLE, Invalid, Unusable, Verdict, document, invalid, shown
+from verdict import VALID, Invalid, Unusable, Verdict, document, invalid, shown
 
 
 def check_inclusion(arguments):
@@ -33,11 +33,14 @@ def check_inclusion(arguments):
         return invalid(error)
     facts = {'seq': proof.index + 1, 'leaf_data': data.hex(), **_facts_of(checkpoint)}
     line = f'valid: {data.hex()} is row {proof.index + 1} of {_shown_checkpoint(checkpoint)}'
-    return Verdict(WHOLE, line, facts)
+    return Verdict(VALID, line, facts)
 
 
 def _leaf_data_of_entry(path, proof):
-    """The leaf data of the entry in a file, by the kind of log of the proof. Its seq and tenant must match those of the proof."""
+    """The leaf data of the entry in a file, which is read as an entry of the log of the proof.
+
+    Raises Invalid if the entry has another seq or tenant than the proof. A decision without seq has none; its tenant is not compared.
+    """
     tenant_id, log = log_proof.log_of(proof.checkpoint.origin)
     if log is None:
         origin = shown(proof.checkpoint.origin)
@@ -110,7 +113,7 @@ def check_consistency(arguments):
     facts = {'first': proof.first, 'second': proof.second, **_facts_of(checkpoint)}
     whole = f'the {proof.second} rows of {_shown_checkpoint(checkpoint)}'
     line = f'valid: the {proof.first} rows of {first.source} are the first {proof.first} of {whole}'
-    return Verdict(WHOLE, line, facts)
+    return Verdict(VALID, line, facts)
 
 
 def _prove_growth(first, proof):
@@ -134,7 +137,7 @@ def check_attestation(arguments):
     facts['signed_by'] = [note.facts_of_key(key) for key in attested.signers]
     outcome = 'ALLOWED' if response['allowed'] else 'BLOCKED'
     details = ' '.join(f'{name} {ascii(response[name][:80])[1:-1]}' for name in ('reason', 'timestamp', 'decision_id'))
-    return Verdict(WHOLE, f'valid: the service decided {outcome}, {details}, signed by {note.line_of_keys(attested.signers)}', facts)
+    return Verdict(VALID, f'valid: the service decided {outcome}, {details}, signed by {note.line_of_keys(attested.signers)}', facts)
 
 
 def _facts_of(checkpoint):

@@ -60,7 +60,10 @@ def signature(key, digest):
 
 
 def checked_digest(response):
-    """The digest of the members of a decision. Raises Invalid unless its response_sha256 is the same."""
+    """Computes the digest of a decision. Raises Invalid if the decision is malformed or its response_sha256 differs.
+
+    Raises JcsError if it has no canonical form.
+    """
     _check_shape(response)
     computed = response_sha256(response)
     problems = _digest_problems(response, computed)
@@ -70,7 +73,7 @@ def checked_digest(response):
 
 
 def verify(data, key):
-    """Reads a decision and verifies its digest and signature. Raises Invalid if one is wrong."""
+    """Reads a decision and verifies its digest and signature. Raises Invalid if it is malformed or one of them is wrong."""
     text = text_of(data)
     try:
         response = jcs.read(text)
@@ -79,7 +82,7 @@ def verify(data, key):
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     problems = _digest_problems(response, computed)
-    # The signature over the computed digest, not over that in the response: a valid signature of another response proves nothing here.
+    # Uses the computed digest, not that in the response: a valid signature of another response proves nothing here.
     if not hmac.compare_digest(signature(key, computed), response['signature']):
         problems.append(('signature_mismatch', 'signature does not match: the key is another one, or the response was changed'))
     if problems:

@@ -13,7 +13,7 @@ MEMBERS = {'seq': (forms.is_seq, 'a whole number of at least 1'), 'decision': (f
 
 
 class DecisionsLog:
-    """The log, up to the last line read. Its leaves are the computed digests of the decisions."""
+    """The decisions log, up to the last line read. The leaf data are the computed digests of the decisions."""
 
     def __init__(self, tree=None, steps=None, tenant_id=None, replay=None):
         self._replay = replay
@@ -26,7 +26,7 @@ class DecisionsLog:
         self.allowed = 0
 
     def append(self, line):
-        """Appends the next line. If it raises Broken, the log is unchanged."""
+        """Appends the next line. If it raises Broken, `entries` and `tree` are unchanged."""
         ndjson.check_members(line, MEMBERS, 'a line of this export')
         seq, response = line['seq'], line['decision']
         try:

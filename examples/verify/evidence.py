@@ -24,7 +24,10 @@ _CLOCK_TOLERANCE_MICROS = 5_000_000
 
 
 def check(response, data):
-    """Reads an evidence document. Raises Invalid unless it belongs to the decision and gives its verdict."""
+    """Reads an evidence document and ignores a line feed at its end.
+
+    Raises Invalid unless the document belongs to the decision and gives its verdict.
+    """
     stated_digest, data = response.get('evidence_sha256'), data[:-1] if data.endswith(b'\n') else data
     if stated_digest is None:
         raise Invalid([('no_evidence_named', 'the decision names no evidence')])

@@ -26,6 +26,8 @@ class State:
 
 
 class Agent:
+    """An agent with its current evidence. The methods that apply events have the names of their actions, with _ instead of the dot."""
+
     def __init__(self, agent):
         self.agent = agent
         self.latest = None

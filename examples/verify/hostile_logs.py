@@ -120,7 +120,7 @@ def _nested(depth):
 
 
 def _numbers_and_texts():
-    """The metadata of the second row is {"n": 0}. Each replacement has the same hash for a lenient reader, or no hash at all."""
+    """The metadata of the second row is {"n": 0}. For a lenient reader, most replacements have the same value and thus the same hash."""
     whole = _second(metadata={'n': 0})
     for name, written in {
         'minus-zero': '{"n": -0}',
@@ -163,7 +163,7 @@ def _lines():
     yield _case('audit', 'last-newline-missing', whole[:-1], 'valid')
     yield _case('audit', 'carriage-returns', whole.replace('\n', '\r\n'), 'valid')
     yield _case('audit', 'spaces-around', ''.join(f' \t{line[:-1]} \n' for line in lines), 'valid')
-    # An empty file alone proves nothing: the client's command rejects it, the others report no entries.
+    # The client's command rejects an empty file without a kept head, and the other verifiers accept it. So this case has a head.
     none = note.to_base64(merkle.EMPTY_ROOT)
     yield _case('audit', 'empty-and-kept-as-empty', '', 'valid', head=f'audit;size=0;root=:{none}:')
     yield _case('audit', 'empty-line-at-end', whole + '\n', row=4)
@@ -217,7 +217,7 @@ def _kept_heads():
 
 
 def _restores():
-    """A log that an operator restored: three rows remain, the head of six is abandoned. The entry only explains mismatched heads."""
+    """A log that an operator restored: three rows remain, and a head of six rows is abandoned. The entry only explains mismatched heads."""
 
     def header(log, size, root):
         return f'{log};size={size};root=:{note.to_base64(root)}:'

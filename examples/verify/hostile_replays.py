@@ -19,7 +19,10 @@ def events():
 
 
 def decision(number, size, timestamp='2026-11-20T12:05:00.000Z', harness=None, agent=vector_values.AGENT, threshold=80, **changed):
-    """The decision by the rules after the first `size` events. The `changed` members replace computed ones before signing."""
+    """The decision by the rules after the first `size` events. The `changed` members replace computed ones before signing.
+
+    A member with the value '(absent)' is left out.
+    """
     log = evidence_events.EvidenceLog()
     for event in events()[:size]:
         log.append(event)

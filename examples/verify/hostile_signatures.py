@@ -131,7 +131,7 @@ def _payloads():
 
 
 def _curve():
-    """Signatures over a valid payload on which libraries disagree. A verifier must compute R without the cofactor and compare bytes."""
+    """Signatures of a valid payload that some libraries accept. A verifier must compute R without the cofactor and compare bytes."""
     payload = jcs.canonicalize(_statement())
     whole = _sealed(payload)
     message = attestation.pre_authentication_encoding(attestation.PAYLOAD_TYPE, payload)
@@ -148,7 +148,7 @@ def _curve():
 
 
 def _with_small_order_part(message):
-    """R has a component of order 8, so the equation holds only if both sides are multiplied by the cofactor."""
+    """A signature whose R has a component of order 8: its equation holds only if both sides are multiplied by the cofactor."""
     scalar, key = proof_vectors._expanded(FIRST)[0], proof_vectors.public_key(FIRST)
     nonce = int.from_bytes(hashlib.sha512(b'hostile' + message).digest(), 'little') % ed25519.ORDER
     mixed = ed25519.add(ed25519.sum_of_multiples(nonce, ed25519.BASE, 0, ed25519.IDENTITY), ed25519.decode(ORDER_8))

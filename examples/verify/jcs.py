@@ -11,7 +11,7 @@ DEEPEST_NESTING = 200
 
 
 class JcsError(ValueError):
-    """A value without a canonical form, a text that is not JSON, or a text that differs from what would be hashed."""
+    """Raised for a value without a canonical form, for text that is not JSON, and for JSON that differs from what would be hashed."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -47,7 +47,7 @@ _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 
 
 def _depth(text):
-    """The deepest nesting of objects and arrays in a text, before it is parsed."""
+    """The deepest nesting of objects and arrays in a text, before it is parsed. 0 if the text has too few brackets to exceed the limit."""
     if text.count('[') + text.count('{') <= DEEPEST_NESTING:
         return 0
     depth = deepest = 0
@@ -105,7 +105,7 @@ def _is_exact(token, written):
 
 
 def _decimal(token):
-    """(sign, digits without zeros at either end, power of ten): equal for equal decimal values in any spelling. None if out of range."""
+    """(sign, digits without zeros at either end, power of ten), which are the same for every spelling of a value. None if out of range."""
     match = _NUMBER.fullmatch(token)
     if match is None:
         return None  # repr returned inf
@@ -125,7 +125,7 @@ def _decimal(token):
 
 
 def canonicalize(value):
-    """The canonical bytes of a value made of None, bool, int, float, str, list and dict."""
+    """The canonical bytes of a value made of None, bool, int, float, str, list and dict. Raises JcsError if it has no canonical form."""
     parts = []
     try:
         _write(value, parts.append)

@@ -47,7 +47,7 @@ class EventLog:
         self.entries = 0
 
     def append(self, event):
-        """Appends the next event. If it raises Broken, the log is unchanged."""
+        """Appends the next event. If it raises Broken, `entries` and `tree` are unchanged."""
         self.check_members(event)
         try:
             data = self.leaf_data(event)
@@ -71,7 +71,7 @@ class EventLog:
         self.tree.append(data)
 
     def conflicts(self, event):
-        """How the event contradicts the earlier ones, as a list of (code, message)."""
+        """How the event contradicts the earlier ones, as a list of (code, message). A subclass may record the event if nothing does."""
         return []
 
 
@@ -83,7 +83,7 @@ class KeyTrail(EventLog):
         self._keys = {}
 
     def conflicts(self, event):
-        known = self._keys.get(event['prefix'], '')  # None: revoked
+        known = self._keys.get(event['prefix'], '')  # the key's ID; '' if it was never minted, None if it was revoked
         follows = known == '' if event['action'] == 'minted' else known == event['key_id']
         if follows:
             self._keys[event['prefix']] = None if event['action'] == 'revoked' else event['key_id']

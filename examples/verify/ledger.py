@@ -40,7 +40,8 @@ def row_hash(entry):
 
 
 class Chain:
-    """One tenant's chain, up to the last row read. It stores only facts about the last row, never the rows.
+    """One tenant's chain, up to the last row read. It stores facts about the last row, and only those rows that record
+    corrected times or accepted restores.
 
     `tree` receives the row hashes as leaves: a merkle.Tree, or a kept.Comparison.
     """

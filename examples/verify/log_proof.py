@@ -12,7 +12,7 @@ import note
 from verdict import Invalid, shown, text_of
 
 FIRST_LINE = 'c2sp.org/tlog-proof@v1'
-MOST_HASHES = 128  # a tree of 2^53 leaves needs 53 and 54
+MOST_HASHES = 128  # with 2^53 leaves, an inclusion proof needs 53 and a consistency proof at most 54
 
 # The names of a tenant's logs in headers and proofs, with the ends of their origins.
 LOGS = {'audit': '', 'decisions': '/decisions', 'evidence': '/evidence', 'keys': '/keys', 'traces': '/traces'}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the golden vectors for the tests of the service. This verifier alone makes them, so that the two implementations check
-each other. Both were written from docs/formats.md, and they share no code.
+"""Writes the golden vectors for the tests of the service. Only this verifier makes them, so it and the service check each other.
+Both were written from docs/formats.md, and they share no code.
 
 `make_vectors.py` writes the files. `make_vectors.py --check` compares them with what it would write.
 The output depends on neither clock nor random numbers. Each kind of vector has its own module. The published vectors in the same

@@ -29,7 +29,7 @@ def read_into(log, stream):
 
 
 def lines(stream):
-    """Yields (line number, bytes) of a binary stream. The length of a line is limited."""
+    """Yields (line number, bytes) of each line of a binary stream. Raises Broken if a line is longer than LONGEST_LINE_BYTES."""
     number = 0
     while True:
         line = stream.readline(LONGEST_LINE_BYTES + 1)
@@ -56,7 +56,10 @@ def read_line(line):
 
 
 def check_members(value, members, what):
-    """Raises Broken unless value is an object with exactly these members, each in its form. `members`: name to (fits, wanted)."""
+    """Raises Broken unless value is an object with exactly these members, each in its form.
+
+    `members` maps each name to (fits, wanted): a predicate on the member, and the form in words.
+    """
     if not isinstance(value, dict):
         raise Broken([('not_an_object', 'the line is not a JSON object')])
     seq = value.get('seq') if type(value.get('seq')) is int else None

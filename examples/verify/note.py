@@ -43,7 +43,7 @@ def to_base64(data):
 
 
 def to_base64url(data):
-    """Without padding, as in JSON Web Keys."""
+    """Encodes as base64url without padding, as in JSON Web Keys."""
     return base64.urlsafe_b64encode(data).rstrip(b'=').decode('ascii')
 
 
@@ -80,7 +80,7 @@ def read_verifier_key(text):
 
 
 def read_keys(data):
-    """The Keys of a file: a JWKS, a trust file, or verifier keys, one per line."""
+    """The Keys of a file: a JWKS, a trust file, or verifier keys, one per line. Raises Invalid if it has none, or one is invalid."""
     text = text_of(data)
     if text.lstrip()[:1] != '{':
         return [read_verifier_key(line) for line in text.split('\n') if line.strip()] or _no_keys()
@@ -125,7 +125,7 @@ def _sound(key):
 
 
 def _no_keys():
-    raise Invalid([('bad_key', 'it contains no Ed25519 key')])
+    raise Invalid([('bad_key', 'the file contains no Ed25519 key')])
 
 
 def _is_key_name(name):
@@ -204,7 +204,7 @@ SIZE = re.compile('0|[1-9][0-9]{0,15}')
 
 
 def read_checkpoint(data, keys=None):
-    """Reads a checkpoint that at least one of the keys signed. If keys is None, its signatures are not checked."""
+    """Reads a checkpoint. Raises Invalid if it is malformed or none of the keys signed it. If keys is None, signatures are not checked."""
     note = read_note(data)
     signers = [] if keys is None else verify_note(note, keys)
     lines = note.text.split('\n')

@@ -1,6 +1,6 @@
 """The golden vectors of trees, checkpoints, proofs and attestations; written to files by make_vectors.py.
 
-Only this file signs. It uses seeds that RFC 8032 publishes, so it does not protect secrets.
+The seeds of its Ed25519 keys are published in RFC 8032, so this file protects no secrets.
 """
 
 import hashlib

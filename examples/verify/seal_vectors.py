@@ -1,4 +1,4 @@
-"""Vectors of sealed heads and rows (docs/formats.md). Made from that page; shares no code with the service."""
+"""The golden vectors of sealed heads and rows; written to files by make_vectors.py."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Signing keys that sign their successors (docs/formats.md, "Succession of signing keys"), and trust files, which follow them."""
+"""Signing keys that sign their successors (docs/formats.md, "Succession of signing keys"), and trust files, which list successors."""
 
 import re
 
@@ -17,7 +17,7 @@ def message(instance_id, predecessor, successor):
 
 
 def fault(jwk, key, predecessor):
-    """Why the JWK has no valid signature of `predecessor` over `key`, or None if it has one. Both are Keys with a name."""
+    """Why the JWK of `key` has no valid signature by `predecessor`, or None if it has one. Both are Keys; `predecessor` has a name."""
     own, signer = note.thumbprint(key.public_key), note.thumbprint(predecessor.public_key)
     if jwk.get('predecessor') != signer:
         return f'the key {own} does not name {signer} as its predecessor'
@@ -44,7 +44,10 @@ def check_listed(listed):
 
 
 def follow(known, listed):
-    """The keys of the list that a chain of signatures from known keys proves, and the reason against each of the others."""
+    """Follows signatures from the known keys to the listed (JWK, Key).
+
+    Returns the listed keys that are proven, and for each other unknown key the reason why it is not.
+    """
     accepted = {note.thumbprint(key.public_key): key for key in known}
     waiting = [(jwk, key) for jwk, key in listed if note.thumbprint(key.public_key) not in accepted]
     proven, refused = [], []
@@ -65,7 +68,7 @@ def follow(known, listed):
 
 
 def keys_of_trust_file(value):
-    """The Keys of a trust file, including those of `successors`. Raises Invalid if a successor is not proven."""
+    """The Keys of a trust file, including those of `successors`. Raises Invalid if it is malformed or a successor is not proven."""
     if value.get('version') != 1 or isinstance(value['version'], bool):
         raise Invalid([('bad_key', f'the trust file has version {shown(value.get("version"))}, not 1')])
     workspace = value.get('workspace')

@@ -75,7 +75,7 @@ RFC_8032 = [
     ),
 ]
 
-# The eight points of small order, and encodings of them that are not canonical.
+# The eight points of small order, and encodings that are not canonical.
 SMALL_ORDER = [
     '0100000000000000000000000000000000000000000000000000000000000000',
     'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
@@ -131,7 +131,7 @@ class AlteredSignatures(unittest.TestCase):
         _, _, public_key, message, signature = RFC_8032[2]
         self.key, self.message, self.signature = (bytes.fromhex(part) for part in (public_key, message, signature))
 
-    def test_a_change_of_any_bit_is_detected(self):
+    def test_a_changed_bit_is_detected(self):
         for bit in range(0, 512, 7):
             altered = bytearray(self.signature)
             altered[bit // 8] ^= 1 << bit % 8

@@ -1,4 +1,4 @@
-"""Tests that docs/formats.md is correct, and that the golden vectors are what the generator writes."""
+"""Tests that the examples of docs/formats.md are correct, and that the golden vectors are what the generator writes."""
 
 import sys
 

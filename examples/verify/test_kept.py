@@ -254,13 +254,13 @@ class KeptOfDecisions(VerifierTest):
     def test_reordered_decisions_are_detected(self):
         self.expect_broken([self.responses[1], self.responses[0], self.responses[2]], 'checkpoint_not_met')
 
-    def test_the_log_of_another_tenant(self):
+    def test_the_log_of_another_tenant_matches_only_its_own_checkpoint(self):
         theirs = self.file(checkpoint(f'countersign/{OTHER_TENANT}/decisions', decision_data(self.responses[1:])))
         export = self.file(decisions_export(self.responses[1:]))
         self.good('decisions', export, '--checkpoint', theirs, '--key', self.KEY)
         self.bad('other_origin', 'decisions', export, '--checkpoint', theirs, '--checkpoint', self.kept, '--key', self.KEY)
 
-    def test_lines_that_are_no_decisions(self):
+    def test_lines_that_are_not_decisions_are_rejected(self):
         line = json.loads(decisions_export(self.responses[:1]))
         good = line['decision']
         for changed, code in (
@@ -320,13 +320,13 @@ class Memory(unittest.TestCase):
             """An export that is generated while it is read."""
 
             def __init__(self, rows):
-                self.left, self.seq, self.prev_hash, self.buffer = rows, 0, None, b''
+                self.rows, self.seq, self.prev_hash, self.buffer = rows, 0, None, b''
 
             def readable(self):
                 return True
 
             def readinto(self, buffer):
-                while len(self.buffer) < len(buffer) and self.seq < self.left:
+                while len(self.buffer) < len(buffer) and self.seq < self.rows:
                     self.seq += 1
                     row = {**template, 'seq': self.seq, 'prev_hash': self.prev_hash}
                     self.prev_hash = ledger.row_hash(row)

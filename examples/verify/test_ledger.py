@@ -1,4 +1,4 @@
-"""Tests of the audit chain: valid ledgers, and every attack that the chain alone reveals."""
+"""Tests of the audit chain: valid ledgers, and attacks that the chain alone reveals."""
 
 import sys
 

@@ -6,14 +6,17 @@ import merkle
 import note
 from verdict import Invalid, shown
 
-# RFC 8941: a list of tokens with parameters. Only the bare items that tree heads, or a later version of them, can contain.
+# RFC 8941: a list of tokens with parameters. The patterns accept only the bare items that tree heads, or a later version, can contain.
 _BARE = r'(?:-?[0-9]{1,15}(?:\.[0-9]{1,3})?|:[A-Za-z0-9+/=]*:|\?[01]|"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"|[A-Za-z*][!#$%&\'*+\-.^_`|~:/0-9A-Za-z]*)'
 _PARAMETER = rf';[ ]*([a-z*][a-z0-9_\-.*]*)(?:=({_BARE}))?'
 _MEMBER = re.compile(rf'([A-Za-z*][!#$%&\'*+\-.^_`|~:/0-9A-Za-z]*)((?:{_PARAMETER})*)')
 
 
 def read_heads(text):
-    """Maps log names to (size, root), from the value of a Countersign-Checkpoint header. The header's name may precede the value."""
+    """Reads the value of a Countersign-Checkpoint header, which the header's name may precede. Maps log names to (size, root).
+
+    Raises Invalid if it is not a list of tree heads.
+    """
     value = re.sub(r'(?i)\A\s*countersign-checkpoint:', '', text).strip(' \t\r\n')
     heads, at = {}, 0
     while True:

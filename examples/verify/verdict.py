@@ -5,7 +5,7 @@ import os
 import sys
 from collections import namedtuple
 
-WHOLE, BROKEN, UNUSABLE = 0, 1, 2  # the exit codes
+VALID, BROKEN, UNUSABLE = 0, 1, 2  # the exit codes
 
 LARGEST_DOCUMENT_BYTES = 1024 * 1024
 
@@ -48,6 +48,7 @@ def count(number, one, many=None):
 
 
 def opened(path):
+    """Opens a file for reading bytes; - is standard input. Raises Unusable if it cannot be opened."""
     if path == '-':
         if sys.stdin is None:
             raise Unusable('standard input is closed')
@@ -65,7 +66,7 @@ def bounded(stream, limit):
 
 
 def document(path):
-    """The bytes of a file with one signed or proved document."""
+    """The bytes of a file with one signed or proved document. Raises Invalid if it is longer than LARGEST_DOCUMENT_BYTES."""
     with opened(path) as stream:
         data = bounded(stream, LARGEST_DOCUMENT_BYTES)
     if data is None:
@@ -74,6 +75,7 @@ def document(path):
 
 
 def text_of(data):
+    """Decodes UTF-8. Raises Invalid if the bytes are not UTF-8."""
     try:
         return data.decode('utf-8')
     except UnicodeDecodeError as error:

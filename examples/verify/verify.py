@@ -19,7 +19,7 @@ import check_log
 import check_proof
 import decision
 import evidence
-from verdict import BROKEN, UNUSABLE, WHOLE, Invalid, Unusable, Verdict
+from verdict import BROKEN, UNUSABLE, VALID, Invalid, Unusable, Verdict
 from verdict import bounded, document, invalid, opened, unusable
 
 LARGEST_SECRET_FILE_BYTES = 4096
@@ -56,7 +56,7 @@ def check_decision(arguments):
     outcome = 'ALLOWED' if response['allowed'] else 'BLOCKED'
     details = ' '.join(f'{name} {ascii(response[name][:80])[1:-1]}' for name in ('reason', 'timestamp', 'decision_id', 'key_id'))
     about_evidence = '' if arguments.evidence is None else '; the evidence gives this verdict'
-    return Verdict(WHOLE, f'valid: the service decided {outcome}, {details}{about_evidence}', facts)
+    return Verdict(VALID, f'valid: the service decided {outcome}, {details}{about_evidence}', facts)
 
 
 def derive_decision_key(arguments):
@@ -75,7 +75,7 @@ def derive_decision_key(arguments):
         key = decision.decision_key(secret, tenant_id, arguments.key_id).hex()
     except UnicodeEncodeError:
         raise Unusable('--key-id is not UTF-8') from None
-    return Verdict(WHOLE, key, {'tenant_id': tenant_id, 'key_id': arguments.key_id, 'decision_key': key})
+    return Verdict(VALID, key, {'tenant_id': tenant_id, 'key_id': arguments.key_id, 'decision_key': key})
 
 
 # --- Arguments and output ---------------------------------------------------------------------------------------------
@@ -113,11 +113,11 @@ def _parser():
             command.add_argument('--replay', metavar='FILE', help='the export of the evidence log; recompute every decision from it')
         _signing_key(command, required=False)
 
-    command = add_command('proof', check_proof.check_inclusion, 'Check that a row, decision or key event is in the log.')
+    command = add_command('proof', check_proof.check_inclusion, 'Check that a row, decision or event is in its log.')
     command.add_argument('file', metavar='FILE', help='the inclusion proof (tlog-proof); - for standard input')
     proved = command.add_mutually_exclusive_group(required=True)
-    proved.add_argument('--row-hash', metavar='HEX64', help='row_hash of a row, or response_sha256 of a decision')
-    proved.add_argument('--entry', metavar='F', help='the row, decision or key event itself, as JSON')
+    proved.add_argument('--row-hash', metavar='HEX64', help='row_hash of a row, response_sha256 of a decision, or leaf data of an event')
+    proved.add_argument('--entry', metavar='F', help='the row, decision or event itself, as JSON')
     command.add_argument('--origin', metavar='O', help='the expected log, such as countersign/<tenant id>')
     _signing_key(command)
 
@@ -164,7 +164,7 @@ def _read_decision_key(arguments):
 
 
 def _print_verdict(verdict, as_json):
-    result = {WHOLE: 'ok', BROKEN: 'broken', UNUSABLE: 'unusable'}[verdict.exit_code]
+    result = {VALID: 'ok', BROKEN: 'broken', UNUSABLE: 'unusable'}[verdict.exit_code]
     try:
         if as_json:
             print(json.dumps({'result': result, **verdict.facts}))
@@ -173,8 +173,8 @@ def _print_verdict(verdict, as_json):
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError:
-        # The reader is gone, or the disk is full. The exit code still gives the result. Without this, the interpreter would print
-        # an error at exit.
+        # The reader is gone, or the disk is full. The exit code still gives the result. Output to /dev/null prevents that the
+        # interpreter prints an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return verdict.exit_code
 
