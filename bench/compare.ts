@@ -2,8 +2,8 @@ import { keyOf, type newestRows, type PartRow } from './kept-results.ts';
 import { figure, markdownTable } from './table.ts';
 
 /**
- * A Markdown table of the rows and their newest kept results. The last column is the ratio to the limit now, divided by the kept ratio.
- * On a slower machine the limit is slower too, so this value hardly changes. It does change for rows with an absolute limit, such as 1 ms.
+ * A Markdown table of the rows and their newest kept results. The last column is the current ratio divided by the kept ratio. On a slower
+ * machine the limit is slower too, so this value hardly changes. For a row with an absolute limit, such as 1 ms, it does change.
  */
 export function comparison(rows: readonly PartRow[], kept: ReturnType<typeof newestRows>): string {
   const head = ['part', 'work', 'limit', 'kept', 'rate now / kept', 'ratio kept', 'ratio now', 'now / kept'];

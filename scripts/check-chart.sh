@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lints the Helm chart and renders it with every optional part on and off. Needs helm; nothing is sent to a cluster.
+# Lints the Helm chart and renders it: with its default values, with every optional part, and without them. Needs helm, no cluster.
 set -eu
 cd "$(dirname "$0")/.."
 chart=deploy/helm/countersign

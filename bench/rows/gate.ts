@@ -13,7 +13,7 @@ import { median, percentile, type Row, rowOf } from '../rounds.ts';
 const RUNS = 40;
 /** The number of processes that run first, to warm up the file cache. */
 const WARM_UP_RUNS = 3;
-/** The maximum time of a gate in milliseconds, including the start of Node. */
+/** The required maximum of the median time of a gate in milliseconds, including the start of Node. */
 const BUDGET_MS = 400;
 
 /** Measures `countersign gate` as a CI job runs it: a process from start to end, which verifies a signature with the public key. */
