@@ -59,7 +59,9 @@ test('a person who is not a member of a workspace sees that the workspace was no
     await page.getByText('You are not a member of this workspace, or it does not exist.').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
   }
-  expect(await page.getByRole('navigation', { name: 'Workspaces' }).getByRole('link').allInnerTexts()).toEqual([`← ${workspace.name}`]);
+  expect(await page.getByRole('navigation', { name: 'Workspaces' }).getByRole('link').allInnerTexts()).toEqual([
+    `← ${workspace.name}`,
+  ]);
   await page.getByRole('link', { name: 'Go to your workspaces' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   expect(pageErrors).toEqual([]);
