@@ -1,6 +1,6 @@
 import type { Target } from './target.ts';
 
-/** Limits on the requests of other senders and on the memory of the server during an attack. An absent limit does not apply. */
+/** Limits on the latencies of the other senders and on the memory of the server during an attack. An absent limit does not apply. */
 export interface Bounds {
   victimP99Ms?: number;
   victimSlowestMs?: number;
@@ -19,7 +19,7 @@ export interface AttackOptions {
 
 /** What an attack observed. */
 export interface AttackResult {
-  /** Requests and connections that were refused. */
+  /** The number of refused requests and connections. Some attacks also count requests without a response. */
   refused: number;
   /** A short summary for the table. */
   note: string;
@@ -41,7 +41,10 @@ export interface Attack {
   run(target: Target, options: AttackOptions): Promise<AttackResult>;
 }
 
-/** A percentile of the values; 0 if there are none. A share of 1 gives the maximum. */
+/**
+ * A percentile of the values; 0 if there are none.
+ * @param share from 0 to 1: 0.99 gives the 99th percentile, and 1 the maximum.
+ */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

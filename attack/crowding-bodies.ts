@@ -18,7 +18,7 @@ const bodyOf = (id: string): string => {
 };
 
 /**
- * Sends traces from all senders. Returns the rate of stored traces, and the number of requests that got another status or no response.
+ * Sends traces from all senders. Returns the rate of stored traces, and the number of requests that did not get status 200.
  * @param honorsRetryAfter whether a refused sender waits as long as Retry-After says, at least 1 s. Otherwise it waits 1 ms.
  */
 async function send(target: Target, seconds: number, honorsRetryAfter: boolean): Promise<{ perSecond: number; refused: number }> {

@@ -12,7 +12,7 @@ const PAGES = ['ledger/entries', 'runs', 'overview', 'agents', 'ledger/export?lo
 const pageRequest = ({ tenantId, cookie }: Workspace, page: string): string =>
   httpText('GET', `/api/portal/workspaces/${tenantId}/${page}`, { Cookie: cookie });
 
-/** Stores entries of almost one megabyte. A page of the list of entries reads at most about 2 MiB of documents, so only a few of them. */
+/** Stores entries of almost one megabyte. A page of the list ends after about 2 MiB of documents, so it has only a few of them. */
 async function fill(target: Target): Promise<void> {
   const caller = new Caller(target);
   for (let index = 0; index < ENTRIES; index += 1) {

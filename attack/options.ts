@@ -17,15 +17,15 @@ export const HELP = `npm run attack -- [options]
   Starts a server on this machine, attacks it, and reports whether each bound in docs/reliability.md holds.
   --only NAME,NAME   attacks to run (default: all): ${NAMES.join(', ')}
   --seconds N        duration of an attack, at most ${SECONDS_MAX} (default: 10); crowding-bodies takes twice as long, long-trace up to
-                     three times as long; killed-processes makes at least 4 kills
+                     three times as long, unread-documents up to 60 s longer; killed-processes makes at least 4 kills
   --seed N           seed of the fuzzed requests (default: 1)
-  --requests N       number of fuzzed requests, instead of --seconds (default: as many as the seconds allow)
+  --requests N       number of fuzzed requests, at most ${REQUESTS_MAX}, instead of --seconds (default: as many as the seconds allow)
   --host ADDRESS     a loopback address to listen on; any other is refused (default: 127.0.0.1)
 Exits with 1 if a bound or promise does not hold. Exits with 2 for invalid options, and if an attack cannot run, takes too long or is
 interrupted.
 `;
 
-/** Reads the command line. Throws an error with a message of one line if it is invalid. */
+/** Reads the command line. Throws an error for people if it is invalid. */
 export function readOptions(args: string[]): Options | 'help' {
   const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
   const { values } = parseArgs({
@@ -56,7 +56,7 @@ function nameOf(given: string): AttackName {
   return found;
 }
 
-/** Reads a whole number from 1 to a maximum. */
+/** Reads a whole number from 1 to `max`. Throws an error that names the option if the text is anything else. */
 export function wholeNumber(name: string, text: string, max: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= 1 && number <= max) return number;

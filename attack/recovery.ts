@@ -5,7 +5,7 @@ import { Caller, postRequest } from './requests.ts';
 /** The promised time until a record is acknowledged again. */
 export const RECOVERY_SECONDS_MAX = 30;
 
-/** Waits until a record is acknowledged again. Returns the seconds this took, or undefined if it took longer than the limit. */
+/** Waits until a record is acknowledged again. Returns the seconds this took, or undefined if it took longer than promised. */
 export async function waitForRecovery(address: Address, key: string): Promise<number | undefined> {
   const startedAt = performance.now();
   const caller = new Caller(address);

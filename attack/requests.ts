@@ -17,7 +17,7 @@ export const postRequest = (path: string, key: string, body: string | Buffer, he
 export interface CallResult {
   /** 0 if the connection ended, or the time was up, before the head of a response. */
   status: number;
-  /** 0 without this header. */
+  /** The value of Retry-After; 0 without this header. */
   retryAfterSeconds: number;
   /** Milliseconds until the response was complete, the connection ended or the time was up. */
   ms: number;

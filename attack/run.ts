@@ -11,9 +11,9 @@ import { KINDS, Victim, type VictimReport } from './victim.ts';
 
 const MIB = 1024 * 1024;
 
-/** Additional time for preparation and checks. Starting and stopping the server are not included. */
+/** Additional time for preparation, fixed waits and checks. Starting and stopping the server are not included. */
 const OVERTIME_SECONDS = 240;
-/** The longest attack takes this many times the given seconds. */
+/** Apart from fixed waits, an attack takes at most this many times the given seconds. */
 const SECONDS_FACTOR_MAX = 3;
 /** The lowest expected rate of fuzzed requests. With --requests, the timeout depends on it. */
 const FUZZED_PER_SECOND_MIN = 40;
@@ -91,7 +91,7 @@ function boundViolations(
   ];
 }
 
-/** Violations of the promises that hold during every attack. */
+/** Violations of the promises of every attack. */
 async function generalViolations(target: Target, report: VictimReport, lost: number): Promise<string[]> {
   return [
     ...(target.isAlive ? [] : ['the server process ended']),

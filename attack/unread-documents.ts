@@ -8,9 +8,12 @@ const MIB = 1024 * 1024;
 const SOCKETS = 300;
 const SEND_TIMEOUT_SECONDS = 5;
 
-/** Several send timeouts, because a request that waits in a queue gets its response later, with a timeout of its own. */
+/**
+ * How long responses may stay in memory after the attack. This is longer than one send timeout, because a queued request gets its response
+ * later, with a timeout of its own.
+ */
 const HELD_SECONDS_MAX = 60;
-/** The metric of the bytes of responses in memory. */
+/** The metric that counts the bytes of responses in memory. */
 const HELD_BYTES = 'countersign_answering_bytes';
 
 /** The path of the stored document of about 19 MB, by target. */
@@ -34,7 +37,7 @@ async function storeDocument(target: Target): Promise<void> {
   documents.set(target, `/api/portal/workspaces/${target.attacker.tenantId}/runs/traces/${trace!.id}/submissions/1`);
 }
 
-/** In an earlier version, 300 clients that requested a large document and never read it held 6.5 GB indefinitely. */
+/** In an earlier version, 300 clients that never read the document they requested made the server keep 6.5 GB in memory. */
 export const unreadDocuments: Attack = {
   what: '300 connections that request a document of 19 MB in the portal and do not read it',
   bounds: { victimP99Ms: 300, memoryMiB: 1024 },

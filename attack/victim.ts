@@ -10,13 +10,13 @@ export interface VictimOptions extends Address {
   key: string;
   senders: number;
   kinds: readonly Kind[];
-  /** Pause between two requests of a sender. */
+  /** The pause of a sender after each response. */
   pauseMs: number;
 }
 
 /** What the victim observed. */
 export interface VictimReport {
-  /** Milliseconds of each acknowledged request. */
+  /** The latency of each acknowledged request, in milliseconds. */
   latencies: number[];
   /** Markers of the records that were acknowledged with 200. */
   acknowledged: { kind: Kind; marker: string }[];

@@ -10,6 +10,7 @@ import type { TestServer } from '../packages/server/test/harness/test-server.ts'
 /** A workspace of the server under test. */
 export interface Workspace {
   tenantId: string;
+  /** An ingestion key with all scopes. */
   key: string;
   /** The cookie of an admin's portal session. */
   cookie: string;

@@ -8,7 +8,7 @@ import type { Cluster } from './cluster.ts';
 const REQUEST_TIMEOUT_MS = 20_000;
 const PAUSE_MS = 100;
 
-/** Statuses that say nothing about access: 0 while the server is being killed, and 503 while it cannot reach its database. */
+/** Statuses that show neither access nor its absence: 0 while the server is being killed, and 503 while it cannot reach its database. */
 const UNDECIDED = new Set([0, 503]);
 
 /**

@@ -47,7 +47,9 @@ export class CitusDatabase {
     return onNode(this.#nodes.coordinator, NAME, async (client) => (await client.query<Row>(text, values)).rows);
   }
 
-  /** Kills all processes of one node and starts it again. Successive calls take each worker and then the coordinator. */
+  /**
+   * Kills all processes of one node and starts it again: in turn each worker, and then the coordinator. Rejects for nodes of CITUS_NODES.
+   */
   async crash(): Promise<void> {
     const { coordinator, workers } = this.#nodes;
     const nodes = [...workers, coordinator];

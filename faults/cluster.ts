@@ -96,7 +96,7 @@ export class Cluster {
     return [...this.#earlierErrorLogLines, ...this.members.flatMap(({ process }) => process?.errorLogLines ?? [])];
   }
 
-  /** The resident memory of the running server that uses most. */
+  /** The resident memory of the running server that uses the most, in bytes; 0 if none is running. */
   residentBytes(): number {
     return Math.max(0, ...this.running.map(({ process }) => residentBytes(process!.pid)));
   }
@@ -144,7 +144,7 @@ export class Cluster {
     return this.#citus?.query<Row>(text, values) ?? queryFolder<Row>(this.folder, text, values);
   }
 
-  /** Stops everything and deletes the data. */
+  /** Stops all processes. Deletes the data, except in a `dataDir` of the caller. */
   async end(): Promise<void> {
     this.proxy?.close();
     await Promise.all(

@@ -7,7 +7,7 @@ import { checkRecords, type Fault, startSenders } from './fault.ts';
 
 const SENDERS = 8;
 const OUTAGE_MS = 4_000;
-/** /readyz must report an outage within this time. */
+/** /readyz must report within this time that the database hangs or refuses connections. */
 const NOTICED_MS_MAX = 3_000;
 
 /** The outages, one per round in this order. Each function starts one and returns a function that ends it. */

@@ -13,7 +13,7 @@ export interface LoadPhase {
   /** Requests per second, sent whether or not earlier ones have responses. Undefined: every connection sends without pause. */
   perSecond: number | undefined;
   seconds: number;
-  /** The largest number of connections. Requests that find none free are not sent. */
+  /** The largest number of connections. If all are in use, a request is not sent. */
   connectionsMax: number;
 }
 
@@ -34,7 +34,7 @@ export interface LoadReport {
   withoutResponse: number;
   /** Requests that were not sent because no connection was free. */
   notSent: number;
-  /** Responses that must not occur: other statuses, and refusals without Retry-After. */
+  /** Responses that must not occur: any status except 200, 503 and 429, and refusals without Retry-After. */
   unexpectedResponses: string[];
 }
 

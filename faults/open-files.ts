@@ -13,7 +13,7 @@ const RECOVERY_SECONDS_MAX = 10;
 
 /** More connections than a server may have open files. */
 export const openFiles: Fault = {
-  what: `${CONNECTIONS} idle connections, opened and closed repeatedly, to servers that may have ${OPEN_FILES_MAX} open files, while 8 senders write; PostgreSQL is killed meanwhile in every second round`,
+  what: `${CONNECTIONS} idle connections to each server, which may have ${OPEN_FILES_MAX} open files, opened and closed in each round while 8 senders write; in every second round, PostgreSQL is killed meanwhile`,
   promise: `no server ends, and every server acknowledges records at most ${RECOVERY_SECONDS_MAX} s after the connections are closed`,
   run: async ({ rounds, servers }) => {
     const cluster = await Cluster.start({ servers, openFilesMax: OPEN_FILES_MAX });
@@ -39,7 +39,7 @@ export const openFiles: Fault = {
         }
       }
       const report = await senders.stop();
-      // The servers log that they cannot write checkpoints to files, and write them again later.
+      // The servers log that they cannot write checkpoints to files, and write the checkpoints later.
       const checked = await checkRecords(cluster, report, /EMFILE/);
       const measured = [
         `${rounds} rounds on ${servers} servers, ${recoveryText(recoveries)}`,

@@ -12,15 +12,15 @@ const SERVERS_MAX = 4;
 
 export const HELP = `npm run faults -- [options]
   Starts servers on this machine, causes failures while senders write, and checks every acknowledged record afterwards.
-  --only NAME,NAME   faults to cause (all): ${NAMES.join(', ')}
-  --rounds N         rounds of kills and outages, at most ${ROUNDS_MAX} (12)
-  --seconds N        duration of several-servers and of the steady load of overload, at most ${SECONDS_MAX} (60)
-  --servers N        servers on one database, 1 to ${SERVERS_MAX} (2); several-servers runs with 2 and more, up to N
-  --citus            on a coordinator and two workers of Citus: ${ON_CITUS.join(', ')}; see docs/scaling.md
-Exits with 1 when a promise does not hold, and with 2 when a fault could not be caused.
+  --only NAME,NAME   faults to cause (default: all): ${NAMES.join(', ')}
+  --rounds N         rounds of each fault except several-servers and overload, at most ${ROUNDS_MAX} (default: 12)
+  --seconds N        duration of several-servers and of the steady load of overload, at most ${SECONDS_MAX} (default: 60)
+  --servers N        servers on one database, 1 to ${SERVERS_MAX} (default: 2); several-servers runs with 2 servers, then with 3, up to N
+  --citus            use Citus instead of the embedded database (docs/scaling.md); only for ${ON_CITUS.join(', ')}
+Exits with 1 if a promise does not hold. Exits with 2 for invalid options, and if a fault could not be caused or was interrupted.
 `;
 
-/** Reads the command line. Throws an error of one line when it is invalid. */
+/** Reads the command line. Throws an error for people if it is invalid. */
 export function readOptions(args: string[]): (FaultOptions & { only: readonly FaultName[] }) | 'help' {
   const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
   const { values } = parseArgs({

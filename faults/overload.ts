@@ -19,7 +19,7 @@ const MEMORY_MIB_MAX = 768;
 /** p99 is normal if it is at most this multiple of its median in the steady load, or at most this time. */
 const [NORMAL_FACTOR, NORMAL_MS] = [2, 50];
 
-/** A load below and above the capacity of the servers. */
+/** A load below the capacity of the servers, and then one above it. */
 export const overload: Fault = {
   what: [
     `mixed records at ${STEADY_SHARE * 100} % of the capacity`,
@@ -97,7 +97,7 @@ function unansweredText(reports: readonly LoadReport[]): string {
   return `${unanswered} requests without a response, ${unsent} not sent because no connection was free`;
 }
 
-/** Runs a phase and samples the memory of the servers every second. */
+/** Runs a phase. Every second, samples the memory of the server that uses the most, in bytes. */
 async function withMemory(cluster: Cluster, load: Load, phase: LoadPhase): Promise<{ report: LoadReport; memory: number[] }> {
   const memory: number[] = [];
   const sampling = setInterval(() => memory.push(cluster.residentBytes()), 1_000);
@@ -105,7 +105,7 @@ async function withMemory(cluster: Cluster, load: Load, phase: LoadPhase): Promi
   return { report, memory };
 }
 
-/** The memory in the last quarter of the samples, as a multiple of that in the second quarter. */
+/** The median memory in the last quarter of the samples, as a multiple of the median in the second quarter. */
 function growthOf(memory: readonly number[]): number {
   const quarter = (index: number) => {
     const samples = memory.slice(Math.floor((index * memory.length) / 4), Math.ceil(((index + 1) * memory.length) / 4));

@@ -1,7 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { type Address, requireLoopback } from '../attack/loopback.ts';
 
-/** A TCP proxy on loopback. It gives each connection to the next server that accepts it, and closes it when none does. */
+/** A TCP proxy on loopback. It forwards each connection to the next server that can be reached, and closes it if there is none. */
 export class RoundRobinProxy implements Address {
   readonly host: string;
   readonly #servers: readonly Address[];

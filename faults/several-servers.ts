@@ -4,12 +4,12 @@ import { Cluster } from './cluster.ts';
 import { checkRecords, type Fault, type FaultResult, startSenders } from './fault.ts';
 
 const SENDERS = 8;
-/** How long all servers run before one is killed, and how long it stays away. */
-const [UP_MS, AWAY_MS] = [1_500, 1_000];
+/** How long all servers run before one is killed, and how long that one stays stopped. */
+const [UP_MS, DOWN_MS] = [1_500, 1_000];
 
 /** Servers on one database behind a proxy, killed one by one and started again. */
 export const severalServers: Fault = {
-  what: 'Servers on one database behind a round-robin proxy, killed one by one and started again, while 8 senders write',
+  what: 'servers on one database behind a round-robin proxy, killed one by one and started again, while 8 senders write',
   promise: 'sign-in, sign-out, new keys, revoked keys and removed members take effect on every server at the next request',
   onCitus: true,
   run: async ({ seconds, servers, citus }) => {
@@ -50,7 +50,7 @@ async function runServers(servers: number, seconds: number, citus: boolean): Pro
   }
 }
 
-/** Kills every server at least once. Returns the number of kills. */
+/** Kills the servers in turn and starts them again, each at least once, until the time is up. Returns the number of kills. */
 async function killInTurn(cluster: Cluster, seconds: number): Promise<number> {
   const endsAt = performance.now() + seconds * 1000;
   let kills = 0;
@@ -58,7 +58,7 @@ async function killInTurn(cluster: Cluster, seconds: number): Promise<number> {
     await sleep(UP_MS);
     const member = cluster.members[kills % cluster.members.length]!;
     await cluster.kill([member]);
-    await sleep(AWAY_MS);
+    await sleep(DOWN_MS);
     await cluster.startServer(member);
   }
   return kills;

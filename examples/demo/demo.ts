@@ -48,7 +48,7 @@ function printIntroduction(url: URL, own: boolean): void {
 /** Whether a server that the tour started keeps running: on a terminal, where the user can stop it, or with `--keep`. */
 function keepsServer(args: readonly string[]): boolean {
   const unknown = args.find((arg) => arg !== '--keep');
-  if (unknown !== undefined) throw new TourImpossibleError(`the tour has only the option --keep, got ${unknown}`);
+  if (unknown !== undefined) throw new TourImpossibleError(`unknown option ${unknown}: the tour has only --keep and --help`);
   return args.length > 0 || (process.stdin.isTTY === true && process.stdout.isTTY === true);
 }
 

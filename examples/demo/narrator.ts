@@ -5,7 +5,7 @@ export class CheckFailedError extends Error {
   override name = 'CheckFailedError';
 }
 
-/** The tour cannot start or continue, for a reason outside Countersign. The message says what to do. */
+/** The tour cannot start or continue, although no check has failed. The message says why. */
 export class TourImpossibleError extends Error {
   override name = 'TourImpossibleError';
 }
@@ -34,34 +34,34 @@ export class Narrator {
     this.#write('\n');
   }
 
-  /** A paragraph. */
+  /** Prints a paragraph. */
   say(text: string): void {
     this.#write(wrap(text, INDENT));
   }
 
-  /** A paragraph that introduces the next step of a chapter. */
+  /** Prints a paragraph that introduces the next step of a chapter. */
   next(text: string): void {
     this.#write('\n');
     this.say(text);
   }
 
-  /** The next action: a command, or a request with its key. */
+  /** Prints the next action: a command, or a request with its key. */
   act(text: string, note = ''): void {
     this.#write(this.#styled('cyan', wrap(text, INDENT, '      ').trimEnd()));
     this.#write(note === '' ? '\n' : this.#styled('dim', `   [${note}]`) + '\n');
   }
 
-  /** The output of a command, or a response. */
+  /** Prints the output of a command, or a response. */
   output(text: string, style?: Style): void {
     this.#write(this.#styled(style, wrap(text, `${INDENT}  `, `${INDENT}    `).trimEnd()) + '\n');
   }
 
-  /** One sentence that says why the chapter matters. */
+  /** Prints why the chapter matters. */
   why(text: string): void {
     this.#write('\n' + this.#styled('italic', wrap(`Why: ${text}`, INDENT).trimEnd()) + '\n');
   }
 
-  /** Checks a promise of the product. Ends the tour if it is not true. */
+  /** Checks a promise of the product, and prints it. Throws a CheckFailedError if the two values differ. */
   check(promise: string, expected: unknown, actual: unknown): void {
     if (inline(expected) !== inline(actual))
       throw new CheckFailedError(`${promise}: expected ${inline(expected)}, got ${inline(actual)}`);

@@ -5,7 +5,7 @@ import { CheckFailedError, type Narrator } from './narrator.ts';
 /** The command `countersign-server` of this checkout. */
 export const COMMAND = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url));
 
-/** How a process ended. */
+/** The exit code and the output of a process. */
 export interface ProcessResult {
   code: number | null;
   stdout: string;
@@ -28,7 +28,7 @@ export class Operator {
     this.#narrator = narrator;
   }
 
-  /** Runs and prints one command. Returns its standard output without the final newline. */
+  /** Runs and prints one command. Returns its standard output without the final newline. Throws if it ends with another exit code. */
   async run(args: string[], { show, code = 0 }: RunOptions = {}): Promise<string> {
     this.#narrator.act(`$ bin/countersign-server ${args.map(quote).join(' ')}`);
     const result = await run(process.execPath, [COMMAND, ...args]);

@@ -20,7 +20,7 @@ const READY_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 15_000;
 const RESPONSE_TIMEOUT_MS = 5_000;
 
-/** The address that the tour uses: COUNTERSIGN_URL, or the address at which a server with this environment listens. */
+/** The address that the tour uses: COUNTERSIGN_URL, or http://127.0.0.1 at COUNTERSIGN_PORT or 7300. Throws if it cannot be used. */
 export function addressOf(environment: NodeJS.ProcessEnv): URL {
   const text = environment.COUNTERSIGN_URL || `http://127.0.0.1:${environment.COUNTERSIGN_PORT || 7300}`;
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
@@ -41,7 +41,7 @@ export async function findOrStartServer(url: URL, onStarting: (server: Server) =
   return startServer(url, onStarting);
 }
 
-/** Whether a Countersign server responds and is ready. False if nothing listens. Throws if another program responds, or it is not ready. */
+/** Whether a Countersign server responds. False if nothing listens. Throws if another program responds, or the server is not ready. */
 async function isCountersign(url: URL): Promise<boolean> {
   const contract = await get(url, '/openapi.json');
   if (contract === undefined) return false;
@@ -64,7 +64,7 @@ function titleOf(document: string): string | undefined {
   }
 }
 
-/** The response to a GET request, or undefined if no server listens. */
+/** The response to a GET request, or undefined if nothing listens. Throws if the program there does not respond with HTTP. */
 async function get(url: URL, path: string): Promise<{ status: number; text: string } | undefined> {
   try {
     const response = await fetch(new URL(path, url), { signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS) });

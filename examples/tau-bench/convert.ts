@@ -3,7 +3,7 @@ import type { Message } from '@countersign/core/contract/message';
 import type { Span, Trace } from '@countersign/core/contract/trace';
 import { InvalidRunsError, type PublishedMessage, type PublishedRun, type PublishedToolCall } from './published-runs.ts';
 
-/** The name of the agent in all runs of a file with this model. */
+/** The name of the agent that uses this model. */
 export const agentNameOf = (model: string): string => `tau-airline-${model}`;
 
 /** The trace ID of a run. It is the same in every import, so a second import finds the traces of the first one. */
@@ -11,7 +11,7 @@ export const traceIdOf = ({ task_id, trial }: PublishedRun, model: string): stri
   `tau-bench-airline-${model}-task-${task_id}-trial-${trial}`;
 
 /**
- * A published run as a trace. The file has no times, token counts or costs, so the trace has none either. No message is lost: the
+ * Converts a published run to a trace. The file has no times, token counts or costs, so the trace has none either. No message is lost: the
  * `messages` of the llm spans in order, followed by `closing_messages`, are `traj`.
  */
 export function toTrace(run: PublishedRun, model: string): Trace {
@@ -34,8 +34,8 @@ export function toTrace(run: PublishedRun, model: string): Trace {
 }
 
 /**
- * Each assistant message as an llm span, followed by a tool span for each of its calls. `closing` contains the messages after the last
- * assistant message.
+ * Converts each assistant message to an llm span, followed by a tool span for each of its calls. `closing` contains the messages after the
+ * last assistant message. Throws an InvalidRunsError if a call has no result.
  */
 function toSpans(run: PublishedRun, model: string): { spans: Span[]; closing: Message[] } {
   const spans: Span[] = [];
@@ -53,8 +53,8 @@ function toSpans(run: PublishedRun, model: string): { spans: Span[]; closing: Me
 }
 
 /**
- * One call of the model. It has the messages that are new to the model (of the system, the customer and tools), then the model's own
- * message. If each span had the whole context of its call, every span would repeat the conversation.
+ * The span of one call of the model. It has the messages that are new to the model (of the system, the customer and tools), then the
+ * model's own message. If each span had the whole context of its call, every span would repeat the conversation.
  */
 const llmSpan = (position: number, messages: PublishedMessage[], model: string): Span => ({
   span_id: `message-${position}`,

@@ -127,10 +127,12 @@ try {
     say(`${message}\n\n${USAGE}`);
     process.exitCode = 2;
   } else if (error instanceof InvalidRunsError) {
-    say(`not a file of τ-bench runs: ${message}`);
+    say(`the runs cannot be imported: ${message}`);
     process.exitCode = 3;
   } else if (error instanceof IngestError) {
-    say(`${message}\nFix this and run the same command again. Records that are already stored are not stored twice.`);
+    say(
+      `${message}\nFix this and run the same command again within 24 hours. Records that are already stored are then not stored twice.`,
+    );
     process.exitCode = 4;
   } else throw error;
 }

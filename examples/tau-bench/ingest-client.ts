@@ -16,7 +16,7 @@ export interface IngestResult {
 const ATTEMPTS = 6;
 const PAUSE_MS_MAX = 30_000;
 
-/** Sends JSON to one server with one key. A request that is sent twice within 24 hours is stored once. */
+/** Sends JSON to one server with one key. Because of its Idempotency-Key, a record that is sent twice within 24 hours is stored once. */
 export class IngestClient {
   readonly #base: URL;
   readonly #key: string;

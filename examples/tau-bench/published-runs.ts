@@ -25,14 +25,17 @@ export interface PublishedRun {
   traj: PublishedMessage[];
 }
 
-/** The text is not a file of published runs. The message says where it differs. */
+/** The file cannot be read, or is not in the format of the published runs. The message says why. */
 export class InvalidRunsError extends Error {
   override name = 'InvalidRunsError';
 }
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
 
-/** Reads the published file and checks its structure, so that a wrong file is rejected before anything is sent. */
+/**
+ * Parses the text of a published file and checks its structure, so that a wrong file is rejected before anything is sent.
+ * @throws InvalidRunsError if it is not JSON or has another structure.
+ */
 export function readPublishedRuns(json: string): PublishedRun[] {
   const runs = parse(json);
   if (!Array.isArray(runs) || runs.length === 0)

@@ -3,7 +3,7 @@ import type { Api } from '../api.ts';
 import { inline, type Narrator } from '../narrator.ts';
 import { answeredRun, escalatedRun, inBrief, summaries } from '../support-bot-runs.ts';
 
-/** Reports runs as the agent's runtime does: traces with each step, and summaries in a batch. */
+/** Reports runs as an agent's runtime does: as traces with each step, and as summaries in a batch. */
 export async function reportRuns(narrator: Narrator, api: Api): Promise<void> {
   narrator.chapter(
     'Evidence: what the agent does',

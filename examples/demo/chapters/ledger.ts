@@ -88,7 +88,7 @@ async function verify(narrator: Narrator, args: string[]): Promise<void> {
 
 /** Makes a blocked decision look like an allowed one in a copy of the export. The verifier must find the altered row. */
 async function tamper(narrator: Narrator, operator: Operator, folder: string, file: string): Promise<void> {
-  narrator.next('An attacker edits one word in a copy, to make a blocked decision look allowed:');
+  narrator.next('An attacker edits one value in a copy, to make a blocked decision look allowed:');
   const copy = join(folder, 'edited.ndjson');
   await writeFile(copy, (await readFile(file, 'utf8')).replace('"action":"evaluation.failed"', '"action":"promotion.allowed"'));
   const output = await operator.run(['ledger', 'verify', '--file', copy], { code: 1 });
