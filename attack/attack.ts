@@ -38,6 +38,7 @@ export interface Attack {
   settings?: Record<string, string>;
   /** Creates what the attack needs, before the measurement starts. */
   prepare?: (target: Target) => Promise<void>;
+  /** Runs the attack while the other senders write. Rejects if the attack cannot run. */
   run(target: Target, options: AttackOptions): Promise<AttackResult>;
 }
 

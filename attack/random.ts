@@ -20,6 +20,7 @@ export class Random {
     return this.next() < probability;
   }
 
+  /** One of the values. There must be at least one. */
   pick<T>(values: readonly T[]): T {
     return values[Math.floor(this.next() * values.length)]!;
   }

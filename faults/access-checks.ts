@@ -30,6 +30,7 @@ export class AccessChecks {
     this.#running = this.#repeat();
   }
 
+  /** Starts the checks. They repeat until `stop` is called. */
   static async start(cluster: Cluster): Promise<AccessChecks> {
     return new AccessChecks(cluster, await openDatabase(readConfig(cluster.environment), () => undefined, 'use'));
   }

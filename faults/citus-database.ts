@@ -20,6 +20,7 @@ export class CitusDatabase {
     this.#nodes = nodes;
   }
 
+  /** Opens the nodes, and creates the roles and the distributed tables. */
   static async start(): Promise<CitusDatabase> {
     const nodes = await openCitusNodes();
     try {

@@ -35,6 +35,7 @@ export interface Fault {
   onCitus?: true;
   /** Why this machine cannot cause the fault; undefined if it can. */
   skipReason?: () => string | undefined;
+  /** Starts a cluster, causes the fault, checks the promises and ends the cluster. */
   run(options: FaultOptions): Promise<FaultResult>;
 }
 

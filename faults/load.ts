@@ -12,6 +12,7 @@ export interface LoadTarget {
 export interface LoadPhase {
   /** Requests per second, sent whether or not earlier ones have responses. Undefined: every connection sends without pause. */
   perSecond: number | undefined;
+  /** A whole number. */
   seconds: number;
   /** The largest number of connections. If all are in use, a request is not sent. */
   connectionsMax: number;
@@ -29,6 +30,7 @@ export interface LoadSecond {
 /** What was observed in a phase. */
 export interface LoadReport {
   seconds: LoadSecond[];
+  /** Markers of the records that were acknowledged with 200. */
   acknowledged: { kind: Kind; marker: string }[];
   /** Requests without a response. Whether their records are stored is unknown. */
   withoutResponse: number;

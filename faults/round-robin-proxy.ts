@@ -15,6 +15,7 @@ export class RoundRobinProxy implements Address {
     this.#listener = createServer((client) => this.#forward(client, this.#servers.length));
   }
 
+  /** Listens on a free port of the host. Throws unless the host and all servers are loopback addresses. */
   static async start(host: string, servers: readonly Address[]): Promise<RoundRobinProxy> {
     for (const address of [host, ...servers.map((server) => server.host)]) requireLoopback(address);
     const proxy = new RoundRobinProxy(host, servers);
@@ -26,6 +27,7 @@ export class RoundRobinProxy implements Address {
     return (this.#listener.address() as { port: number }).port;
   }
 
+  /** Stops listening and closes all connections. */
   close(): void {
     this.#listener.close();
     for (const socket of this.#sockets) socket.destroy();
