@@ -13,8 +13,12 @@ const clientOf = (options: Partial<ClientOptions>) =>
 describe('options', () => {
   test.each<[string, Partial<ClientOptions>, RegExp]>([
     ['an address without a protocol', { baseUrl: 'countersign.example' }, /baseUrl must be an address/],
-    ['another protocol', { baseUrl: 'ftp://countersign.example' }, /baseUrl must be an address/],
-    ['a key in the address', { baseUrl: 'https://user:secret@countersign.example' }, /must not contain a user, password/],
+    ['the protocol ftp', { baseUrl: 'ftp://countersign.example' }, /baseUrl must be an address/],
+    [
+      'a user and a password in the address',
+      { baseUrl: 'https://user:secret@countersign.example' },
+      /must not contain a user, password/,
+    ],
     ['plain http to another machine', { baseUrl: 'http://countersign.example' }, /unencrypted/],
     ['no key', { apiKey: undefined as never }, /apiKey must be/],
     ['an empty key', { apiKey: '' }, /apiKey must be/],
@@ -33,7 +37,7 @@ describe('options', () => {
     ],
     ['an unknown option of traces', { traces: { onunsent: () => undefined } as never }, /unknown option traces\.onunsent/],
     ['0 attempts', { retries: { attemptsMax: 0 } }, /retries.attemptsMax/],
-  ])('reject %s with the reason and without the key', (_, options, message) => {
+  ])('with %s are rejected; the message names the reason and contains no key', (_, options, message) => {
     const make = () => clientOf(options);
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(message);
@@ -92,7 +96,7 @@ describe('environment variables', () => {
     expect(() => new Countersign()).not.toThrow();
   });
 
-  test('appear in the error when the address or the key is missing', () => {
+  test('are named in the error when the address or the key is missing', () => {
     vi.stubEnv('COUNTERSIGN_URL', '');
     vi.stubEnv('COUNTERSIGN_API_KEY', '');
     expect(() => new Countersign()).toThrow(/baseUrl.*COUNTERSIGN_URL/);
@@ -106,7 +110,9 @@ describe('environment variables', () => {
     ['Deno without permission', { Deno: { env: { get: () => JSON.parse('{') } } }, undefined],
     ['an edge runtime', {}, undefined],
     ['a web page with a bundled process object', { process: { env: { X: 'page' } } }, undefined],
-  ])('are read correctly on %s', (_, runtime, expected) => expect(environmentVariable('X', runtime)).toBe(expected));
+  ])('are read only on Node, Bun and Deno: %s', (_, runtime, expected) =>
+    expect(environmentVariable('X', runtime)).toBe(expected),
+  );
 });
 
 describe('logger', () => {
@@ -120,7 +126,7 @@ describe('logger', () => {
       headers: { 'content-type': 'application/json', 'x-request-id': 'req-1' },
     });
 
-  test('receives attempts, queued and lost records, and never a key or a body', async () => {
+  test('receives lines about attempts, queued records and lost records, without a key or a body', async () => {
     lines.length = 0;
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
     const rejected = clientOf({ logger, fetch: rejecting });
@@ -152,7 +158,7 @@ describe('logger', () => {
     warn.mockRestore();
   });
 
-  test('can fail without an effect on the client', async () => {
+  test('can throw or reject without an error in the client', async () => {
     const failing = { debug: () => Promise.reject(new Error('disk full')), error: () => JSON.parse('{') };
     const client = clientOf({ logger: failing, fetch: rejecting });
     expect(await client.traces.start().end()).toBeUndefined();
@@ -170,7 +176,7 @@ describe('browser guard', () => {
     ['Deno', { Deno: {}, document: undefined }, false],
     ['Bun', { Bun: {} }, false],
     ['an edge runtime', {}, false],
-  ])('treats %s as a browser: %s', (_, runtime, expected) => {
+  ])('detects only web pages and web workers: %s', (_, runtime, expected) => {
     expect(isBrowser(runtime)).toBe(expected);
     if (expected) expect(() => refuseBrowser(runtime)).toThrow(ConfigurationError);
   });

@@ -12,8 +12,8 @@ beforeAll(async () => {
   client = new Countersign({ baseUrl: server.url, apiKey });
 });
 
-describe('records on the real server', () => {
-  test('records an evaluation on which a promotion check decides', async () => {
+describe('a client of the real server', () => {
+  test('records an evaluation whose pass rate decides a promotion check', async () => {
     const { id } = await client.evaluations.record({ name: 'nightly', agent_name: 'support-bot', pass_rate: 92.5 });
     const decision = await client.governance.checkPromotion({ agent_name: 'support-bot', min_pass_rate: 90 });
     expect(decision).toMatchObject({ allowed: true, evaluation_id: id, actual_threshold: 92.5 });
@@ -21,7 +21,7 @@ describe('records on the real server', () => {
     expect(blocked).toMatchObject({ allowed: false, reason: 'pass_rate_below_threshold' });
   });
 
-  test('appends an audit entry with a receipt that contains its number and the response text', async () => {
+  test('appends an audit entry; the receipt contains the number of its row and the text of the response', async () => {
     const appended = await client.audit.append({ actor: 'ci:deploy', action: 'agent.promoted', subject: 'support-bot' });
     expect(appended.row_hash).toMatch(/^[0-9a-f]{64}$/);
     const receipt = receiptOf(appended);
@@ -30,7 +30,7 @@ describe('records on the real server', () => {
     expect(JSON.parse(receipt!.text)).toEqual(appended);
   });
 
-  test('stores a trace with its spans', async () => {
+  test('sends a trace with its spans; the response counts spans and tokens', async () => {
     const spans = [{ span_id: 's1', kind: 'llm', name: 'plan', prompt_tokens: 8, completion_tokens: 2 } as const];
     expect(await client.traces.send({ trace_id: 'run-1', agent_name: 'support-bot', spans })).toMatchObject({
       trace_id: 'run-1',
@@ -39,7 +39,7 @@ describe('records on the real server', () => {
     });
   });
 
-  test('stores once for the same idempotency key, and the receipt marks the replay', async () => {
+  test('receives the first response again for the same idempotency key, and the receipt marks the replay', async () => {
     const entry = { actor: 'ci:deploy', action: 'agent.retried' };
     const first = await client.audit.append(entry, { idempotencyKey: 'retried-1' });
     const second = await client.audit.append(entry, { idempotencyKey: 'retried-1' });
@@ -55,7 +55,7 @@ describe('records on the real server', () => {
     expect((error as ValidationError).issues.map(({ path }) => path)).toEqual(['/name', '/pass_rate']);
   });
 
-  test('throws an AuthenticationError without the key for an unknown key and a missing scope', async () => {
+  test('throws an AuthenticationError that names a missing scope, but does not contain an unknown key', async () => {
     const unknownClient = new Countersign({ baseUrl: server.url, apiKey: `aa_live_000000000000.secretsecret${'x'.repeat(31)}` });
     const unknown = await unknownClient.audit.append({ actor: 'a', action: 'b.c' }).catch((error: unknown) => error);
     expect(unknown).toBeInstanceOf(AuthenticationError);
@@ -72,7 +72,7 @@ describe('records on the real server', () => {
     });
   });
 
-  test('uses a rotated key without a restart, because an apiKey function is called before every request', async () => {
+  test('uses a rotated key without a restart, because the apiKey function is called before every request', async () => {
     let current = `aa_live_000000000000.${'r'.repeat(43)}`;
     const rotating = new Countersign({ baseUrl: server.url, apiKey: async () => current });
     await expect(rotating.audit.append({ actor: 'a', action: 'b.c' })).rejects.toThrow(AuthenticationError);

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
-/** Node 20 if it is on the PATH, because that version counts the listeners of an AbortSignal. Otherwise the current Node. */
+/** The path of a Node 20 on the PATH, because that version counts the listeners of an AbortSignal. Otherwise that of the current Node. */
 function oldNode(): string {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     try {
@@ -22,7 +22,7 @@ function oldNode(): string {
   return process.execPath;
 }
 
-test('100,000 events with 16 concurrent requests cause no warning of Node', async () => {
+test('100,000 events with up to 16 concurrent requests cause no warning of Node', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-listeners-'));
   const server = createServer((request, response) => {
     request.resume().on('end', () => {

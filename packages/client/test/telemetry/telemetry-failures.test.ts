@@ -11,8 +11,8 @@ beforeAll(async () => {
   server = await failingServer();
 });
 
-/** A client with few and fast retries, and what its callbacks received. */
-function clientAndServer(telemetry: TelemetryOptions = {}, options = {}) {
+/** A client with few and fast retries, a function that emits events, and what the callbacks received. */
+function clientWithCallbacks(telemetry: TelemetryOptions = {}, options = {}) {
   const unsent: SendFailure[] = [];
   const dropped: DroppedEvents[] = [];
   const client = new Countersign({
@@ -26,12 +26,13 @@ function clientAndServer(telemetry: TelemetryOptions = {}, options = {}) {
   return { client, emit, unsent, dropped };
 }
 
+/** The trace IDs in each received request, separated by commas. */
 const receivedIds = () =>
   server.received.map(({ body }) => body.events.map(({ trace_id }: { trace_id: string }) => trace_id).join());
 
 describe('telemetry while the service is unreachable', () => {
   test('stays queued, calls onUnsent and is sent later as the same batch with the same Idempotency-Key', async () => {
-    const { client, emit, unsent, dropped } = clientAndServer({ requestsMax: 1 });
+    const { client, emit, unsent, dropped } = clientWithCallbacks({ requestsMax: 1 });
     server.setHandlers(respond.drop, respond.reset, respond.refuse(503, 'unavailable'), respond.drop, respond.good());
     emit('a', 'b');
     await client.telemetry.flush();
@@ -49,8 +50,8 @@ describe('telemetry while the service is unreachable', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('is retried automatically after a pause', async () => {
-    const { client, emit } = clientAndServer({ flushIntervalMs: 10 });
+  test('is retried without a call of flush', async () => {
+    const { client, emit } = clientWithCallbacks({ flushIntervalMs: 10 });
     vi.spyOn(Math, 'random').mockReturnValue(0);
     server.setHandlers(respond.drop, respond.drop, respond.good());
     emit('alone');
@@ -58,8 +59,8 @@ describe('telemetry while the service is unreachable', () => {
     vi.restoreAllMocks();
   });
 
-  test('is not retried with all batches: a round sends only the current requests', async () => {
-    const { client, emit } = clientAndServer({ batchEventsMax: 1, requestsMax: 2 });
+  test('is retried only with the active requests, not with all queued batches', async () => {
+    const { client, emit } = clientWithCallbacks({ batchEventsMax: 1, requestsMax: 2 });
     server.setHandlers(respond.refuse(503, 'unavailable'));
     emit(...Array.from({ length: 50 }, (_, index) => index));
     await client.telemetry.flush();
@@ -69,7 +70,7 @@ describe('telemetry while the service is unreachable', () => {
   });
 
   test('stays queued when the key is rejected, because the key may be rotated', async () => {
-    const { client, emit, unsent } = clientAndServer();
+    const { client, emit, unsent } = clientWithCallbacks();
     server.setHandlers(respond.refuse(401, 'unauthorized'), respond.good());
     emit('a');
     await client.telemetry.flush();
@@ -79,7 +80,7 @@ describe('telemetry while the service is unreachable', () => {
   });
 
   test('drops a batch after three internal errors and sends the next one', async () => {
-    const { client, emit, dropped } = clientAndServer({ requestsMax: 1 });
+    const { client, emit, dropped } = clientWithCallbacks({ requestsMax: 1 });
     server.setHandlers(...Array(3).fill(respond.refuse(500, 'internal_error')), respond.good());
     emit('poison');
     await client.telemetry.flush();
@@ -92,7 +93,7 @@ describe('telemetry while the service is unreachable', () => {
   });
 
   test('is dropped by close at its deadline, and close does not reject', async () => {
-    const { client, emit, dropped } = clientAndServer({}, { timeoutMs: 10_000 });
+    const { client, emit, dropped } = clientWithCallbacks({}, { timeoutMs: 10_000 });
     server.setHandlers(respond.silence);
     emit('a', 'b', 'c');
     const startedAt = performance.now();
@@ -102,9 +103,9 @@ describe('telemetry while the service is unreachable', () => {
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 0, rejected: 0, dropped: 3 });
   });
 
-  test('is reported by one warning of each kind without callbacks', async () => {
+  test('without callbacks, is reported by one warning for queued events and one for dropped events', async () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
-    const { client, emit } = clientAndServer({ onUnsent: undefined, onDropped: undefined });
+    const { client, emit } = clientWithCallbacks({ onUnsent: undefined, onDropped: undefined });
     server.setHandlers(respond.drop);
     for (let round = 0; round < 3; round += 1) {
       emit('a');
@@ -135,7 +136,7 @@ describe('a process that exits', () => {
     expect(receivedIds()).toEqual(['0,1,2', '0,1,2', '0,1,2']);
   });
 
-  test('sends a run that was not ended, with its steps', async () => {
+  test('sends a run that was not ended as a failure, with its steps', async () => {
     server.setHandlers(respond.good());
     await end('0', '10000', 'forgotten');
     expect(server.received.map(({ body }) => body)).toMatchObject([
@@ -143,13 +144,13 @@ describe('a process that exits', () => {
     ]);
   });
 
-  test('is not delayed by a client without queued events', async () => {
+  test('exits without a request if no events are queued', async () => {
     server.setHandlers(respond.good());
     await end('0');
     expect(server.received).toEqual([]);
   });
 
-  test('exits when events cannot be sent and reports how many are lost', async () => {
+  test('exits although events cannot be sent, and reports how many are lost', async () => {
     server.setHandlers(respond.silence);
     const { stderr } = await end('2', '100');
     expect(stderr).toContain('2 telemetry events were dropped: unsent');

@@ -15,8 +15,8 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-/** A client in its own workspace, with its requests and the stored events. */
-async function clientAndServer(telemetry: TelemetryOptions = {}) {
+/** A client in its own workspace, its requests, and a function that reads the trace IDs of the stored events. */
+async function clientOfNewWorkspace(telemetry: TelemetryOptions = {}) {
   const tenantId = await server.workspace();
   const { fetch, sent } = countingFetch();
   const client = new Countersign({ baseUrl: server.url, apiKey: await server.key(tenantId), fetch, telemetry });
@@ -39,7 +39,7 @@ const ids = (count: number) => Array.from({ length: count }, (_, index) => `run-
 
 describe('telemetry on the real server', () => {
   test('sends events in batches of 200, and flush sends the rest', async () => {
-    const { client, sent, stored } = await clientAndServer();
+    const { client, sent, stored } = await clientOfNewWorkspace();
     for (let index = 0; index < 450; index += 1) expect(client.telemetry.emit(event(index))).toBe(true);
     await client.telemetry.flush();
     expect(await stored()).toEqual(ids(450));
@@ -48,13 +48,13 @@ describe('telemetry on the real server', () => {
   });
 
   test('sends an incomplete batch after the interval', async () => {
-    const { client, stored } = await clientAndServer({ flushIntervalMs: 20 });
+    const { client, stored } = await clientOfNewWorkspace({ flushIntervalMs: 20 });
     client.telemetry.emit(event('late'));
     await expect.poll(stored).toEqual(['run-late']);
   });
 
   test('sends an event as it was when it was emitted, despite later changes', async () => {
-    const { client, sent } = await clientAndServer();
+    const { client, sent } = await clientOfNewWorkspace();
     const messages = [{ role: 'user', content: 'first' } as const];
     const reused = event('kept', { messages });
     client.telemetry.emit(reused);
@@ -64,9 +64,9 @@ describe('telemetry on the real server', () => {
     expect(sent[0]?.body.events).toEqual([event('kept', { messages: [{ role: 'user', content: 'first' }] })]);
   });
 
-  test('reports an invalid event by its path and stores the rest of its batch', async () => {
+  test('reports an invalid event with the paths of its errors and stores the rest of its batch', async () => {
     const rejected: RejectedEvent[] = [];
-    const { client, stored, sent } = await clientAndServer({ onRejected: (each) => rejected.push(each) });
+    const { client, stored, sent } = await clientOfNewWorkspace({ onRejected: (each) => rejected.push(each) });
     for (let index = 0; index < 30; index += 1)
       client.telemetry.emit(index === 17 ? event(index, { latency_ms: -1, external_user_id: 'a@b.example' }) : event(index));
     await client.telemetry.flush();
@@ -86,9 +86,9 @@ describe('telemetry on the real server', () => {
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 29, rejected: 1, dropped: 0 });
   });
 
-  test('finds all invalid events, even more than one response lists', async () => {
+  test('finds all invalid events, even if they are more than one response lists', async () => {
     const rejected: unknown[] = [];
-    const { client, stored } = await clientAndServer({ onRejected: (each) => rejected.push(each.event) });
+    const { client, stored } = await clientOfNewWorkspace({ onRejected: (each) => rejected.push(each.event) });
     for (let index = 0; index < 200; index += 1)
       client.telemetry.emit(index % 4 === 0 ? event(index) : event(index, { outcome: '' }));
     await client.telemetry.flush();
@@ -96,11 +96,11 @@ describe('telemetry on the real server', () => {
     expect(rejected.length).toBe(150);
   });
 
-  test('finds an invalid event by halving when the response names no path', async () => {
+  test('finds an invalid event even if the response names no path', async () => {
     const rejected: { event: unknown; codes: string[] }[] = [];
     const onRejected = ({ event: bad, issues }: RejectedEvent) =>
       rejected.push({ event: bad, codes: issues.map(({ code }) => code) });
-    const { client, stored } = await clientAndServer({ onRejected });
+    const { client, stored } = await clientOfNewWorkspace({ onRejected });
     let deep: unknown[] = [];
     for (let level = 0; level < 1200; level += 1) deep = [deep];
     for (let index = 0; index < 20; index += 1)
@@ -110,8 +110,8 @@ describe('telemetry on the real server', () => {
     expect(rejected).toEqual([{ event: event(11, { input: deep }), codes: ['too_deep'] }]);
   });
 
-  test('limits requests to 1 MB of any script and sends a larger event alone', async () => {
-    const { client, sent, stored } = await clientAndServer();
+  test('limits requests to 1 MB of UTF-8 and sends a larger event alone', async () => {
+    const { client, sent, stored } = await clientOfNewWorkspace();
     for (let index = 0; index < 20; index += 1) client.telemetry.emit(event(index, { output: '語'.repeat(100_000) }));
     client.telemetry.emit(event(20, { output: 'x'.repeat(2_000_000) }));
     await client.telemetry.flush();
@@ -120,9 +120,9 @@ describe('telemetry on the real server', () => {
     expect(Math.max(...sent.map(({ body }) => body.events.length))).toBeGreaterThan(1);
   });
 
-  test('rejects an event too large for any request and stores the others', async () => {
+  test('reports an event that is too large for any request as rejected, and stores the others', async () => {
     const codes: string[] = [];
-    const { client, stored } = await clientAndServer({
+    const { client, stored } = await clientOfNewWorkspace({
       batchBytesMax: 60_000_000,
       queueCharactersMax: 60_000_000,
       onRejected: ({ issues }) => codes.push(...issues.map(({ code }) => code)),
@@ -133,9 +133,9 @@ describe('telemetry on the real server', () => {
     expect(codes).toEqual(['size_limit']);
   });
 
-  test('close and await using send queued events and accept no more', async () => {
+  test('the end of `await using` sends queued events, and later events are dropped', async () => {
     const dropped: DroppedEvents[] = [];
-    const { client, stored } = await clientAndServer({ onDropped: (each) => dropped.push(each) });
+    const { client, stored } = await clientOfNewWorkspace({ onDropped: (each) => dropped.push(each) });
     {
       await using closing = client;
       closing.telemetry.emit(event('last'));
@@ -146,8 +146,8 @@ describe('telemetry on the real server', () => {
     expect(dropped).toEqual([{ count: 1, reason: 'closed' }]);
   });
 
-  test('send returns the response and throws a typed error', async () => {
-    const { client, stored } = await clientAndServer();
+  test('send returns the response, or throws a ValidationError for an invalid event', async () => {
+    const { client, stored } = await clientOfNewWorkspace();
     expect(await client.telemetry.send(event('one'))).toEqual({ ok: true, ingested: 1 });
     expect(await client.telemetry.send([event('two'), event('three')])).toEqual({ ok: true, ingested: 2 });
     await expect(client.telemetry.send({ ...event('x'), outcome: '' })).rejects.toMatchObject({ name: 'ValidationError' });
@@ -156,9 +156,9 @@ describe('telemetry on the real server', () => {
 });
 
 describe('telemetry queue', () => {
-  test('drops and counts events beyond the limit of the queue and reports each burst once', async () => {
+  test('drops and counts events beyond its limit, and reports those of one burst together', async () => {
     const dropped: DroppedEvents[] = [];
-    const { client, stored } = await clientAndServer({ queueEventsMax: 10, onDropped: (each) => dropped.push(each) });
+    const { client, stored } = await clientOfNewWorkspace({ queueEventsMax: 10, onDropped: (each) => dropped.push(each) });
     const queued = ids(25).map((id) => client.telemetry.emit({ trace_id: id, outcome: 'success' }));
     expect(queued.filter((isQueued) => isQueued).length).toBe(10);
     await client.telemetry.flush();
@@ -168,7 +168,7 @@ describe('telemetry queue', () => {
   });
 
   test('also has a limit in characters', async () => {
-    const { client } = await clientAndServer({ queueCharactersMax: 1000, onDropped: () => undefined });
+    const { client } = await clientOfNewWorkspace({ queueCharactersMax: 1000, onDropped: () => undefined });
     expect(client.telemetry.emit(event('a', { detail: 'x'.repeat(800) }))).toBe(true);
     expect(client.telemetry.emit(event('b', { detail: 'x'.repeat(800) }))).toBe(false);
     await client.telemetry.flush();
@@ -176,7 +176,7 @@ describe('telemetry queue', () => {
     await client.close();
   });
 
-  test('never throws to the host: it drops unserializable events and ignores failing callbacks', async () => {
+  test('never throws: it drops events that are not JSON objects, and ignores failing callbacks', async () => {
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     const reported: DroppedEvents[] = [];
@@ -184,7 +184,7 @@ describe('telemetry queue', () => {
       reported.push(each);
       throw new Error('the host is broken');
     };
-    const { client, stored } = await clientAndServer({
+    const { client, stored } = await clientOfNewWorkspace({
       onDropped,
       onRejected: (async () => Promise.reject(new Error('so too'))) as never,
     });

@@ -2,12 +2,12 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Countersign, CountersignError, type DroppedRun, type SendFailure, type TracingOptions } from '../../src/index.ts';
 import { type FailingServer, failingServer, respond } from '../fixtures/failing-server.ts';
 
-/** Each test has its own server, because an abandoned request may arrive after the end of its test. */
+/** Each test starts its own server, because an abandoned request may arrive after the end of its test. */
 let server: FailingServer;
 afterEach(() => vi.restoreAllMocks());
 
-/** A client with few and fast retries, and what its callbacks received. */
-function clientAndServer(traces: TracingOptions = {}, options = {}) {
+/** A client with few and fast retries, a function that sends a run, and what the callbacks received. */
+function clientWithCallbacks(traces: TracingOptions = {}, options = {}) {
   const unsent: SendFailure[] = [];
   const dropped: DroppedRun[] = [];
   const client = new Countersign({
@@ -26,7 +26,7 @@ const receivedIds = () => server.received.map(({ body }) => body.trace_id);
 describe('runs while the service is unreachable', () => {
   test('stay queued, call onUnsent and are sent later, each with its own Idempotency-Key', async () => {
     server = await failingServer();
-    const { client, end, unsent, dropped } = clientAndServer();
+    const { client, end, unsent, dropped } = clientWithCallbacks();
     vi.spyOn(Math, 'random').mockReturnValue(0);
     server.setHandlers(...Array.from({ length: 8 }, () => respond.drop), accepted);
     const ended = [end('a'), end('b')];
@@ -37,9 +37,9 @@ describe('runs while the service is unreachable', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('stay queued after the deadline of end', async () => {
+  test('stay queued after the deadline of end, and flush sends them', async () => {
     server = await failingServer();
-    const { client, end } = clientAndServer({}, { deadlineMs: 60 });
+    const { client, end } = clientWithCallbacks({}, { deadlineMs: 60 });
     server.setHandlers(respond.drop);
     expect(await end('patient')).toBeUndefined();
     expect(client.traces.stats).toMatchObject({ queued: 1, dropped: 0 });
@@ -51,7 +51,7 @@ describe('runs while the service is unreachable', () => {
 
   test('are limited by queueBytesMax: further runs are dropped and reported, and send throws', async () => {
     server = await failingServer();
-    const { client, end, dropped } = clientAndServer({ queueBytesMax: 30_000 });
+    const { client, end, dropped } = clientWithCallbacks({ queueBytesMax: 30_000 });
     server.setHandlers(respond.silence);
     void end('first', 'x'.repeat(10_000));
     expect(await end('second', 'y'.repeat(10_000))).toBeUndefined();
@@ -63,14 +63,14 @@ describe('runs while the service is unreachable', () => {
 
   test('are sent by close until its deadline and then dropped, and later runs are dropped too', async () => {
     server = await failingServer();
-    const recovering = clientAndServer();
+    const recovering = clientWithCallbacks();
     server.setHandlers(respond.drop, respond.drop, accepted);
     void recovering.end('kept');
     await expect.poll(() => recovering.unsent.length).toBe(1);
     await recovering.client.close();
     expect(recovering.client.traces.stats).toMatchObject({ queued: 0, sent: 1 });
     server = await failingServer();
-    const { client, end, dropped } = clientAndServer();
+    const { client, end, dropped } = clientWithCallbacks();
     server.setHandlers(respond.silence);
     const lost = end('lost');
     await client.close({ deadlineMs: 50 });
@@ -82,9 +82,9 @@ describe('runs while the service is unreachable', () => {
     ]);
   });
 
-  test('send retries a trace until its deadline, and close waits for it', async () => {
+  test('send retries a trace after each of nine failures, and close waits for it', async () => {
     server = await failingServer();
-    const { client } = clientAndServer({}, { retries: { pauseMs: 2 } });
+    const { client } = clientWithCallbacks({}, { retries: { pauseMs: 2 } });
     vi.spyOn(Math, 'random').mockReturnValue(0);
     server.setHandlers(...Array.from({ length: 9 }, () => respond.drop), accepted);
     const sending = client.traces.send({ trace_id: 'sent' });
@@ -93,9 +93,9 @@ describe('runs while the service is unreachable', () => {
     expect(await sending).toMatchObject({ ok: true });
   });
 
-  test('a run is dropped after three internal errors, and the runs after it are sent', async () => {
+  test('a run is dropped after three internal errors, and the run after it is sent', async () => {
     server = await failingServer();
-    const { client, end, dropped } = clientAndServer({ requestsMax: 1 });
+    const { client, end, dropped } = clientWithCallbacks({ requestsMax: 1 });
     vi.spyOn(Math, 'random').mockReturnValue(0);
     const fault = respond.refuse(500, 'internal_error');
     server.setHandlers(fault, fault, fault, accepted);

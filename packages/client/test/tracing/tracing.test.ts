@@ -20,7 +20,8 @@ beforeAll(async () => {
   server = await testServer();
 });
 
-async function clientAndServer(options: Partial<ClientOptions> = {}) {
+/** A client in its own workspace, its requests, and what the callbacks received. */
+async function clientOfNewWorkspace(options: Partial<ClientOptions> = {}) {
   const tenantId = await server.workspace();
   const { fetch, sent } = countingFetch();
   const rejected: RejectedRun[] = [];
@@ -40,9 +41,9 @@ const namesWithParents = ({ spans }: Trace) =>
   spans!.map((span) => [span.name, spans!.find(({ span_id }) => span_id === span.parent_span_id)?.name]);
 const llm = (name: string) => ({ kind: 'llm', name }) as const;
 
-describe('a live run', () => {
-  test('is sent in one request, and the service sums the usage of its spans', async () => {
-    const { client, sent } = await clientAndServer();
+describe('a run', () => {
+  test('is sent with the times and contents of its spans, and the service sums their tokens', async () => {
+    const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'support-bot', session_id: 'session-7' });
     const plan = run.startSpan({ ...llm('plan'), model: 'gpt-4o', provider: 'openai' });
     plan.messages([{ role: 'user', content: 'Where is my order?' }]).usage({ prompt_tokens: 812, completion_tokens: 64 });
@@ -65,7 +66,7 @@ describe('a live run', () => {
   });
 
   test('nests spans explicitly and through AsyncLocalStorage', async () => {
-    const { client, sent } = await clientAndServer();
+    const { client, sent } = await clientOfNewWorkspace();
     const callModel = (name: string) => client.traces.span(llm(name), async () => sleep(1));
     await client.traces.run({ agent_name: 'bot' }, async (run) => {
       await callModel('at the top');
@@ -88,8 +89,8 @@ describe('a live run', () => {
     ]);
   });
 
-  test('does not mix with concurrent runs', async () => {
-    const { client, sent } = await clientAndServer();
+  test('does not mix its spans with those of concurrent runs', async () => {
+    const { client, sent } = await clientOfNewWorkspace();
     const one = (name: string) =>
       client.traces.run({ agent_name: name }, async () => {
         for (let step = 0; step < 3; step += 1) await client.traces.span(llm(`${name}-${step}`), () => sleep(Math.random() * 5));
@@ -101,8 +102,8 @@ describe('a live run', () => {
     expect(sent.length).toBe(3);
   });
 
-  test('can continue in another process below a span of the first', async () => {
-    const { client, sent } = await clientAndServer();
+  test('can be continued by its ID below one of its spans, as from another process', async () => {
+    const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const caller = run.startSpan({ kind: 'agent', name: 'caller' });
     const continued = client.traces.start({ agent_name: 'bot', trace_id: run.traceId, parent_span_id: caller.id });
@@ -113,8 +114,8 @@ describe('a live run', () => {
     expect(sent[0]!.body.spans[0].parent_span_id).toBe(caller.id);
   });
 
-  test('records an exception of a step or run and rethrows it', async () => {
-    const { client, sent } = await clientAndServer();
+  test('records an exception of a step in the step and in the run, and rethrows it', async () => {
+    const { client, sent } = await clientOfNewWorkspace();
     const thrown = new TypeError('no such order');
     const run = client.traces.run({ agent_name: 'bot' }, () =>
       client.traces.span({ kind: 'tool', name: 'find_order' }, async () => {
@@ -136,8 +137,8 @@ describe('a live run', () => {
     });
   });
 
-  test('keeps the last values that were set, also a custom outcome', async () => {
-    const { client, sent } = await clientAndServer();
+  test('is sent with the fields of its start and of set, also with a custom outcome', async () => {
+    const { client, sent } = await clientOfNewWorkspace();
     await client.traces.run({ agent_name: 'bot', metadata: { release: 1 } }, async (run) => {
       run.set({ outcome: 'escalated', detail: 'a person took over' });
     });
@@ -151,7 +152,7 @@ describe('a live run', () => {
   });
 
   test('records a step as it was at its end, despite later changes', async () => {
-    const { client, sent } = await clientAndServer();
+    const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const messages = [{ role: 'user', content: 'first' }];
     const input = { messages };
@@ -164,8 +165,8 @@ describe('a live run', () => {
 });
 
 describe('a run that is used incorrectly', () => {
-  test('is sent once when ended twice, and a step keeps its first end', async () => {
-    const { client, sent } = await clientAndServer();
+  test('is sent once when it is ended twice; a step keeps its first end, and a later step is not recorded', async () => {
+    const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     const span = run.startSpan(llm('plan'));
     span.end({ output: 'first' });
@@ -177,7 +178,7 @@ describe('a run that is used incorrectly', () => {
   });
 
   test('sends steps that were not ended as unfinished, without an end time', async () => {
-    const { client, sent } = await clientAndServer();
+    const { client, sent } = await clientOfNewWorkspace();
     const run = client.traces.start({ agent_name: 'bot' });
     run.startSpan(llm('forgotten'));
     await run.end();
@@ -187,14 +188,14 @@ describe('a run that is used incorrectly', () => {
   });
 
   test('is sent as a failure on close when it was not ended', async () => {
-    const { client, sent } = await clientAndServer();
+    const { client, sent } = await clientOfNewWorkspace();
     client.traces.start({ agent_name: 'bot', trace_id: 'never-ended' }).span(llm('plan'), () => undefined);
     await client.close();
     expect(sent[0]!.body).toMatchObject({ trace_id: 'never-ended', outcome: 'failure', error: 'the run was not ended' });
   });
 
-  test('omits values that are not JSON or too long and records their names', async () => {
-    const { client, sent } = await clientAndServer({ traces: { spanCharactersMax: 2000 } });
+  test('omits values that are not JSON or too long, and records their names and the reasons', async () => {
+    const { client, sent } = await clientOfNewWorkspace({ traces: { spanCharactersMax: 2000 } });
     const circle: Record<string, unknown> = {};
     circle.self = circle;
     const run = client.traces.start({ agent_name: 'bot', metadata: { big: 1n } });
@@ -218,7 +219,7 @@ describe('a run that is used incorrectly', () => {
   });
 
   test('runs all steps but records only the first spansMax and the number of the others', async () => {
-    const { client, sent } = await clientAndServer({ traces: { spansMax: 3 } });
+    const { client, sent } = await clientOfNewWorkspace({ traces: { spansMax: 3 } });
     const run = client.traces.start({ agent_name: 'bot' });
     let executed = 0;
     for (let step = 0; step < 5; step += 1) run.span(llm(`${step}`), () => (executed += 1));
@@ -228,8 +229,8 @@ describe('a run that is used incorrectly', () => {
     expect(sent[0]!.body.metadata).toEqual({ countersign_spans_left_out: 2 });
   });
 
-  test('does not reject when the service rejects it, but calls onRejected with the run', async () => {
-    const { client, rejected, dropped } = await clientAndServer();
+  test('does not throw when the service rejects it: it calls onRejected, or warns once without that callback', async () => {
+    const { client, rejected, dropped } = await clientOfNewWorkspace();
     const wrong = client.traces.start({ agent_name: 'bot', external_user_id: 'someone@example.com' });
     wrong.span(llm('plan'), () => undefined);
     expect(await wrong.end()).toBeUndefined();
@@ -241,10 +242,10 @@ describe('a run that is used incorrectly', () => {
       },
     ]);
     expect([client.traces.stats, dropped]).toEqual([{ queued: 0, sent: 0, rejected: 1, dropped: 0 }, []]);
-    const failing = await clientAndServer({ traces: { onRejected: () => JSON.parse('{') } });
+    const failing = await clientOfNewWorkspace({ traces: { onRejected: () => JSON.parse('{') } });
     expect(await failing.client.traces.start({ external_user_id: 'someone@example.com' }).end()).toBeUndefined();
     const warn = vi.spyOn(console, 'warn').mockReturnValue();
-    const silent = await clientAndServer({ traces: { onRejected: undefined } });
+    const silent = await clientOfNewWorkspace({ traces: { onRejected: undefined } });
     for (let run = 0; run < 3; run += 1)
       await silent.client.traces.start({ trace_id: `${run}`, external_user_id: 'someone@example.com' }).end();
     expect(warn.mock.calls).toEqual([[expect.stringMatching(/^countersign: a run was rejected: 422 .*traces\.onRejected/)]]);
@@ -252,7 +253,7 @@ describe('a run that is used incorrectly', () => {
   });
 });
 
-describe('a trace larger than a request', () => {
+describe('a trace that is sent in several requests', () => {
   const spans = (count: number, more: Partial<Span> = {}) =>
     Array.from(
       { length: count },
@@ -260,7 +261,7 @@ describe('a trace larger than a request', () => {
     );
 
   test('is split by number of spans and size, and the service merges the parts', async () => {
-    const { client, sent } = await clientAndServer();
+    const { client, sent } = await clientOfNewWorkspace();
     const many = await client.traces.send({ trace_id: 'many', agent_name: 'bot', outcome: 'blocked', spans: spans(1200) });
     expect(many).toMatchObject({ trace_id: 'many', spans_ingested: 1200, tokens: 1200 });
     expect(sent.map(({ body }) => [body.spans.length, body.outcome, body.agent_name])).toEqual([
@@ -273,7 +274,7 @@ describe('a trace larger than a request', () => {
   });
 
   test('is rejected with the indexes of the spans in the whole trace', async () => {
-    const { client } = await clientAndServer();
+    const { client } = await clientOfNewWorkspace();
     const wrong = spans(700);
     wrong[650] = { ...wrong[650]!, latency_ms: -1 };
     const error = await client.traces.send({ trace_id: 'wrong', spans: wrong }).catch((caught: unknown) => caught);
@@ -281,8 +282,8 @@ describe('a trace larger than a request', () => {
     expect((error as ValidationError).issues).toMatchObject([{ path: '/spans/650/latency_ms' }]);
   });
 
-  test('keeps its stored spans when a later part has none', async () => {
-    const { client } = await clientAndServer();
+  test('keeps its stored spans when a later request has none', async () => {
+    const { client } = await clientOfNewWorkspace();
     await client.traces.send({ trace_id: 'kept', spans: spans(2) });
     expect(await client.traces.send({ trace_id: 'kept', outcome: 'failure' })).toMatchObject({ spans_ingested: 0, tokens: 2 });
     expect(await client.traces.send({ trace_id: 'kept', spans: [] })).toMatchObject({ spans_ingested: 0, tokens: 2 });
@@ -305,13 +306,13 @@ describe('token usage', () => {
     ['Vercel AI', { inputTokens: 8, outputTokens: 2, totalTokens: 10 }, [8, 2, 10]],
     ['Vercel AI 4', { promptTokens: 8, completionTokens: 2 }, [8, 2, undefined]],
     ['invalid counts', { prompt_tokens: Number.NaN, completion_tokens: '2', totalTokens: -1 }, [undefined, undefined, undefined]],
-    ['a missing usage', undefined, [undefined, undefined, undefined]],
-  ])('is read from %s', (_, usage, [prompt, completion, total]) => {
+    ['undefined', undefined, [undefined, undefined, undefined]],
+  ])('is read from %s; missing and invalid counts are left out', (_, usage, [prompt, completion, total]) => {
     expect(tokenUsage(usage)).toEqual({ prompt_tokens: prompt, completion_tokens: completion, total_tokens: total });
   });
 });
 
-test('without AsyncLocalStorage the current span is known only until the first await', async () => {
+test('without AsyncLocalStorage the current span is available only until the first await', async () => {
   const storage = synchronousStorage();
   const span = {} as never;
   const afterAwait = storage.run(span, async () => {

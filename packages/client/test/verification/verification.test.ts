@@ -42,7 +42,7 @@ const json = async (path: string) => JSON.parse(await get(path));
 const OTHER_KEY = 'ab'.repeat(32);
 
 describe('a decision', () => {
-  test('verifies with the key of the workspace, as an object and as text', () => {
+  test('verifies as an object and as text, with the decision key in hex or as bytes', () => {
     expect(client.governance.verifyDecision(decision, { decisionKey })).toEqual({ ok: true });
     expect(verifyDecision(receiptOf(decision)!.text, { decisionKey })).toEqual({ ok: true });
     expect(verifyDecision(decision, { decisionKey: Buffer.from(decisionKey, 'hex') })).toEqual({ ok: true });
@@ -59,12 +59,12 @@ describe('a decision', () => {
   test.each([
     ['a changed member', () => ({ ...decision, allowed: false }), /altered/],
     ['an additional member', () => ({ ...decision, comment: 'fine' }), /altered/],
-    ['a missing member', () => ({ ...decision, message: undefined }), /no canonical form/],
+    ['an undefined member', () => ({ ...decision, message: undefined }), /no canonical form/],
     ['another algorithm', () => ({ ...decision, signature_alg: 'none' }), /signature_alg/],
     ['truncated JSON', () => '{"allowed":true', /not JSON/],
-    ['a list', () => [decision], /not a decision/],
+    ['a list instead of an object', () => [decision], /not a decision/],
     ['a repeated member', () => JSON.stringify(decision).replace('{', '{"allowed":true,'), /twice|already/],
-  ])('with %s is rejected', (_, altered, fault) => {
+  ])('is rejected: %s', (_, altered, fault) => {
     expect(verifyDecision(altered(), { decisionKey })).toEqual({ ok: false, fault: expect.stringMatching(fault) });
   });
 
@@ -75,7 +75,7 @@ describe('a decision', () => {
 });
 
 describe('a decision with an attestation', () => {
-  test('verifies with public keys, and not after any change', async () => {
+  test('verifies with public keys, but not after a change or with a malformed or different attestation', async () => {
     const attested = await client.governance.checkPromotion({ agent_name: 'bot' }, { attestation: true });
     const attestation = receiptOf(attested)!.headers['countersign-attestation']!;
     const publicKeys = await json('/.well-known/jwks.json');
@@ -97,7 +97,7 @@ describe('a decision with an attestation', () => {
 });
 
 describe('an attestation', () => {
-  test('verifies with the public keys of the instance and contains the decision', async () => {
+  test('verifies with the public keys of the instance and contains the decision; after a change it is rejected', async () => {
     const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
     const keys = await json('/.well-known/jwks.json');
     expect(client.governance.verifyAttestation(envelope, keys)).toEqual({ ok: true, decision, keyId: keys.keys[0].kid });
@@ -110,7 +110,7 @@ describe('an attestation', () => {
     expect(verifyAttestation('{', keys)).toMatchObject({ ok: false });
   });
 
-  test('verifies from the header Countersign-Attestation only together with its decision', async () => {
+  test('in the header Countersign-Attestation verifies only together with its decision', async () => {
     const attested = await client.governance.checkPromotion({ agent_name: 'bot' }, { attestation: true });
     const { headers, text } = receiptOf(attested)!;
     const header = headers['countersign-attestation']!;
@@ -127,7 +127,7 @@ describe('an attestation', () => {
     expect(verifyAttestation(`${header}, x`, keys, attested)).toMatchObject({ ok: false });
   });
 
-  test('is rejected if every key that signed it was retired before the decision', async () => {
+  test('is rejected if its key was retired before the decision, or if the time of the retirement is invalid', async () => {
     const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
     const { keys } = await json('/.well-known/jwks.json');
     const retired = (end: unknown) => ({ keys: [{ ...keys[0], retired_at: end }] });
@@ -141,7 +141,7 @@ describe('an attestation', () => {
     expect(verifyAttestation(envelope, { keys: [foreignKey, ...keys] })).toMatchObject({ ok: true });
   });
 
-  test('is rejected with a key of another service, even with the same key id', async () => {
+  test('is rejected with a key of another service, even if the key IDs are equal; without an Ed25519 key, an error is thrown', async () => {
     const envelope = await json(`/api/ledger/decisions/${decision.decision_id}/attestation`);
     const { keys } = await json('/.well-known/jwks.json');
     const foreignKey = { ...keys[0], x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
@@ -151,7 +151,7 @@ describe('an attestation', () => {
 });
 
 describe('an export of a ledger', () => {
-  test('verifies from text and from a stream with any chunks', async () => {
+  test('verifies as a text, in chunks of 7 bytes and as the body of a response', async () => {
     const text = await get('/api/ledger/audit/entries');
     const whole = {
       ok: true,
@@ -171,7 +171,7 @@ describe('an export of a ledger', () => {
     expect(await verifyLedger(response.body!)).toEqual(whole);
   });
 
-  test('without rows is rejected, because it looks like a truncated export', async () => {
+  test('without rows is rejected, unless a kept head shows that the log is empty', async () => {
     for (const nothing of ['', [], new Response('').body ?? []])
       expect(await verifyLedger(nothing)).toEqual({
         ok: false,
@@ -185,7 +185,7 @@ describe('an export of a ledger', () => {
     expect(await verifyLedger('', empty)).toMatchObject({ ok: true, entries: 0 });
   });
 
-  test('is rejected with the first row that is altered, missing or of another workspace', async () => {
+  test('is rejected, with the number of the first row that is altered, missing or of another workspace', async () => {
     const text = await get('/api/ledger/audit/entries');
     const altered = text.replace('"place":2', '"place":7');
     expect(await verifyLedger(altered)).toMatchObject({
@@ -199,7 +199,7 @@ describe('an export of a ledger', () => {
     expect(await verifyLedger(text, { tenantId: decision.decision_id })).toMatchObject({ ok: false, seq: 1 });
   });
 
-  test('with a missing tail contradicts a kept checkpoint and head', async () => {
+  test('without its last row verifies alone, but not with a kept checkpoint and head; a forged checkpoint is rejected', async () => {
     const text = await get('/api/ledger/audit/entries');
     const checkpoint = await get('/api/ledger/audit/checkpoint');
     const publicKeys = await get('/.well-known/jwks.json');
@@ -231,14 +231,14 @@ describe('cryptography of the client', () => {
     }
   });
 
-  test('accepts and rejects the same signatures as the server', () => {
+  test('accepts a valid signature, rejects a wrong one, and agrees with the server on the identity point as key', () => {
     const { publicKey: object, privateKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(object.export({ format: 'der', type: 'spki' }).subarray(-32));
     const signed = Buffer.from('signed');
     expect(verifyEd25519(raw, signed, sign(null, signed, privateKey))).toBe(true);
     expect(verifyEd25519(raw, Buffer.from('other'), sign(null, signed, privateKey))).toBe(false);
     const [publicKey, message, signature] = [new Uint8Array(32), new Uint8Array(3), new Uint8Array(64)];
-    // With the identity point as key and as R, and S = 0, a permissive verifier accepts the signature. Here the result must be Node's.
+    // The identity point is the key and R, and S is 0. Permissive verifiers accept this signature; the result must be that of the server.
     publicKey[0] = signature[0] = 1;
     expect(verifyEd25519(publicKey, message, signature)).toBe(nodeVerify(publicKey, message, signature));
     expect(verifyEd25519(new Uint8Array(5), message, signature)).toBe(false);
