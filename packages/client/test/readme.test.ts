@@ -28,7 +28,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const fakePath = (name: string) => join(folder, `${name.replaceAll(/\W/g, '-')}.ts`);
 
-/** Runs a snippet of the README with only its import paths replaced. The first snippet precedes it, unless it creates its own client. */
+/**
+ * Runs a snippet of the README after the first snippet, which creates the client, unless it creates its own. Import paths are replaced, and
+ * the client is closed at the end.
+ */
 async function run(code: string) {
   const program = code.includes('new Countersign(') ? code : `${prelude!.code}\n${code}`;
   const linked = program.replaceAll(/ from '([^']+)'/g, (_, name) => {
@@ -50,14 +53,14 @@ const snippetUnder = (heading: string, index = 0) => blocks.filter((block) => bl
 const modelCall = { kind: 'llm', status: 'success', total_tokens: 12 };
 
 describe('snippets of the README', () => {
-  test('record an evaluation, an audit entry and a promotion check', async () => {
+  test('record an evaluation, check a promotion and append an audit entry', async () => {
     const log = vi.spyOn(console, 'log').mockReturnValue();
     await run(snippetUnder('Evaluations, audit entries, promotion checks'));
     expect(log.mock.calls).toEqual([[expect.stringMatching(/^[0-9a-f]{64}$/)]]);
     log.mockRestore();
   });
 
-  test('handle errors', async () => {
+  test('handle a validation error', async () => {
     const error = vi.spyOn(console, 'error').mockReturnValue();
     await run(snippetUnder('Evaluations, audit entries, promotion checks', 1));
     expect(error.mock.calls).toEqual([['/pass_rate', expect.stringContaining('between 0 and 100')]]);
@@ -107,7 +110,7 @@ describe('snippets of the README', () => {
     await expect(run(code)).rejects.toThrow(/^row 1: .*altered/);
   });
 
-  test('all run in this file', () => {
+  test('are ten besides the first one, as many as the tests above run', () => {
     expect(blocks.length).toBe(10);
   });
 });

@@ -24,7 +24,7 @@ const countersign = (args: string[], key = '') =>
 const evaluate = (on: TestServer, key: string) =>
   on.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 95, status: 'passing' });
 
-/** Appends an audit entry, an allowed decision, an evaluation, a key or a trace to one log of a workspace. */
+/** Appends one record to a log of a workspace: an audit entry, a decision, an evaluation, a key or a trace. */
 async function append(on: TestServer, { tenantId, key }: Workspace, log: Log): Promise<void> {
   if (log === 'keys') await on.key(tenantId);
   else if (log === 'evidence') expect((await evaluate(on, key)).status).toBe(200);
@@ -49,7 +49,7 @@ async function workspaceOf(on: TestServer, name: string): Promise<Workspace> {
   return { tenantId, key };
 }
 
-/** Runs work with a server that starts while its clock and the database's clock are ahead. It cannot notice a jump before its start. */
+/** Runs work with a server that starts while both its clock and that of the database are ahead, so it cannot notice that they jumped. */
 async function whileAhead(work: (ahead: TestServer) => Promise<void>): Promise<void> {
   const now = Date.now;
   const spy = vi.spyOn(Date, 'now').mockImplementation(() => now() + JUMP_MS);
@@ -64,7 +64,7 @@ async function whileAhead(work: (ahead: TestServer) => Promise<void>): Promise<v
   }
 }
 
-/** Exports all logs of a workspace. */
+/** Exports all logs of a workspace to files. */
 async function exportLogs(name: string): Promise<void> {
   for (const log of LOGS) {
     const { status, err } = await operate(
@@ -81,7 +81,7 @@ async function exportLogs(name: string): Promise<void> {
   }
 }
 
-/** Verifies a log of a workspace with each verifier. */
+/** Verifies a log of a workspace: the server in the database and in a file, the client, and the verifier in Python. */
 async function verifyWithAll(name: string, log: Log): Promise<CommandResult[]> {
   const [file, audit] = [at(`${name}-${log}`), log === 'audit' ? [] : ['--audit', at(`${name}-audit`)]];
   const which = log === 'audit' ? 'ledger' : log;
@@ -168,7 +168,7 @@ describe('after a server was started with a clock that was ahead', () => {
   });
 
   test.each(['decisions', 'evidence', 'keys', 'traces'] as const)(
-    'without the audit ledger, every verifier reports that the times of the %s export were not checked',
+    'without the audit ledger, every verifier of files reports that the times of the %s export were not checked',
     { timeout: 120_000 },
     async (log) => {
       const file = at(`acme-${log}`);

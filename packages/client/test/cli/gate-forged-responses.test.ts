@@ -62,7 +62,7 @@ const alteredDecision = (change: (decision: Record<string, unknown>) => void): R
 const gate = (args: readonly string[], overrides: TerminalOverrides = {}) =>
   runCli(['gate', ...args], { environment, ...overrides });
 
-/** Expects the gate to end as undecided, in both output formats. */
+/** Expects the gate to end as undecided, as text with this reason and as JSON. */
 async function expectUndecided(
   respond: ResponseHandler,
   why: string | RegExp,
@@ -144,7 +144,7 @@ describe('gate with forged responses', () => {
       ['--agent', 'poor'],
     ));
 
-  test('rejects a decision about another agent when the request has an agent ID', () =>
+  test('rejects a decision about another agent if the request has only an agent ID', () =>
     expectUndecided(
       forward(
         (text) => text,
@@ -154,7 +154,7 @@ describe('gate with forged responses', () => {
       ['--agent-id', '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f'],
     ));
 
-  test('rejects a decision about a lower threshold, an older evaluation or another harness', async () => {
+  test('rejects a decision about a lower threshold, an older evaluation or no harness', async () => {
     await expectUndecided(
       forward(
         (text) => text,
@@ -247,8 +247,8 @@ describe('gate with a server that sends no decision', () => {
       /not from Countersign/,
     ],
     ['a web page labelled as JSON', (...call) => respondWith('<html>allowed</html>')(...call), /cut off|did not respond/],
-    ['a redirect', (...call) => respondWith('', 307, { location: 'http://127.0.0.1:9/' })(...call), /redirects/],
-    ['a redirect after a POST', (...call) => respondWith('', 302, { location: '/login' })(...call), /redirects/],
+    ['a redirect with 307', (...call) => respondWith('', 307, { location: 'http://127.0.0.1:9/' })(...call), /redirects/],
+    ['a redirect with 302', (...call) => respondWith('', 302, { location: '/login' })(...call), /redirects/],
     ['204', (_request, _body, response) => void response.writeHead(204).end(), /204/],
     ['401', (...call) => respondWith('{"error":"unauthorized","issues":[]}', 401)(...call), /401 unauthorized/],
     ['403', (...call) => respondWith('forbidden', 403, { 'content-type': 'text/plain' })(...call), /403/],
@@ -286,7 +286,7 @@ describe('gate with a server that sends no decision', () => {
   });
 });
 
-describe('gate never prints the key', () => {
+describe('gate never prints the ingestion key', () => {
   const secret = () => key.split('.')[1]!;
 
   test.each<[string, (body: string) => ResponseHandler]>([

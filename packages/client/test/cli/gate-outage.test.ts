@@ -55,7 +55,7 @@ async function lateServer(): Promise<{ url: string; open(): Promise<void>; close
 }
 
 describe('gate with an unreachable service', () => {
-  test('retries until --timeout, not only five times', async () => {
+  test('retries more than five times within --timeout', async () => {
     const late = await lateServer();
     vi.spyOn(Math, 'random').mockReturnValue(0); // no pauses between the attempts
     let attempts = 0;
@@ -70,7 +70,7 @@ describe('gate with an unreachable service', () => {
     expect([status, attempts, out]).toEqual([0, 12, expect.stringContaining('ALLOWED: good')]);
   });
 
-  test('retries until --wait and then waits for the approval', async () => {
+  test('with --wait retries until the service responds, and then waits for the approval', async () => {
     const late = await lateServer();
     const environment = { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key };
     let pauses = 0;
@@ -127,7 +127,7 @@ describe('approval link of the gate', () => {
     return { approveAt: approve_at, page: `/w/${tenantId}/approvals/${decision.evaluation_id}` };
   };
 
-  test('opens the page of the evaluation in the portal', async () => {
+  test('is the address of the evaluation in the portal', async () => {
     const { approveAt, page } = await pending();
     expect(approveAt).toBe(server.url + page);
   });

@@ -96,7 +96,7 @@ test('a trust file follows rotations by their signatures and does not follow a r
   changeKeyList((listed) => listed.reverse());
   expect(await gate(old, stub.url)).toEqual([0, expect.anything()]);
 
-  // The same offline, with `successors` in the trust file.
+  // Successors in the trust file are checked in the same way. The stub server lists no keys.
   const file = JSON.parse(await operate('trust', 'show', '--workspace', 'shop'));
   const withSuccessors = { ...file, keys: [{ ...file.keys[0], retired_at: undefined }], successors: file.keys.slice(1) };
   changeKeyList(() => []);
@@ -107,7 +107,7 @@ test('a trust file follows rotations by their signatures and does not follow a r
     expect.stringMatching(/has a successor that is not proven: the signature over the key/),
   ]);
 
-  // The server does not start without a lost key and does not replace it by itself.
+  // Only a lost key can be reset, and only with --yes. Until then, commands that need the key fail.
   const present = await trustShow('present.json');
   const secret = join(data.path, 'secrets', 'signing-key.pem');
   const lost = keys[2].kid;

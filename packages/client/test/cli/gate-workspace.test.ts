@@ -22,7 +22,7 @@ beforeAll(async () => {
   [tenantId, foreignId] = [await server.workspace('shop'), await server.workspace('other')];
   [key, foreignKey] = [await server.key(tenantId), await server.key(foreignId)];
   folder = mkdtempSync(join(tmpdir(), 'countersign-c-gate-'));
-  // The agent of this workspace fails. An agent of another workspace has the same name and passes.
+  // The agent `bot` of this workspace fails. An agent of another workspace has the same name and passes.
   await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'bot', pass_rate: 12, status: 'failing' });
   await server.post(paths.evaluations, key, { name: 'nightly', agent_name: 'good', pass_rate: 92.5 });
   await server.post(paths.evaluations, foreignKey, { name: 'nightly', agent_name: 'bot', pass_rate: 99 });
@@ -50,7 +50,7 @@ const trustWith = (change: (file: any) => void): string => {
 };
 const readTrust = () => readFileSync(trust, 'utf8');
 
-describe('attack I: the key of another workspace with an agent of the same name', () => {
+describe('attack I of docs/threat-model.md: the key of another workspace with an agent of the same name', () => {
   test.each<[string, () => string[]]>([
     ['a trust file', () => ['--trust', trust]],
     ['the public key and --workspace', () => ['--verify-key', vkey, '--workspace', tenantId]],
@@ -66,13 +66,13 @@ describe('attack I: the key of another workspace with an agent of the same name'
     expect((await gate(['--agent', 'good', ...args()])).status).toBe(0);
   });
 
-  test('refuses a public key without a workspace before any request, because all workspaces share it', async () => {
+  test('refuses a public key without a workspace, because all workspaces share the key', async () => {
     const { status, out, err } = await gate(['--agent', 'bot', '--verify-key', vkey], foreignKey);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(/a public key is the same for every workspace.*--trust.*countersign-server trust show --workspace/s);
   });
 
-  test('a decision key identifies its workspace', async () => {
+  test('is rejected with a decision key, because each workspace has its own', async () => {
     const decisionKey = inFile('decision.key', await operate('decision-key', 'show', '--workspace', 'shop'));
     expect((await gate(['--agent', 'bot', '--verify-key', decisionKey], foreignKey)).status).toBe(3);
     expect((await gate(['--agent', 'good', '--verify-key', decisionKey])).status).toBe(0);
@@ -95,7 +95,7 @@ describe('attack I: the key of another workspace with an agent of the same name'
   });
 });
 
-describe('attack J: replaying a decision', () => {
+describe('attack J of docs/threat-model.md: replaying a decision', () => {
   /** Makes the stub server repeat its first response for all later requests. */
   const startReplay = () => {
     let first: { text: string; headers: Record<string, string> } | undefined;
@@ -140,7 +140,7 @@ describe('attack J: replaying a decision', () => {
     expect([status, out]).toEqual([3, expect.stringContaining('nonce')]);
   });
 
-  test('rejects a response without the nonce and suggests to update the server', async () => {
+  test('rejects a response without the nonce and suggests an update of the server', async () => {
     stub.respond = async ({ headers }, body, response) => {
       const { 'countersign-nonce': _, ...older } = headers as Record<string, string>;
       const { text, headers: responseHeaders } = await responseTo(older, body);
@@ -161,7 +161,7 @@ describe('attack J: replaying a decision', () => {
 });
 
 describe('trust file', () => {
-  test('contains the workspace, the public keys and the URL as a hint', async () => {
+  test('contains the workspace, the public keys and the URL of the service', async () => {
     expect(JSON.parse(readTrust())).toEqual({
       version: 1,
       workspace: { id: tenantId, name: 'shop' },
@@ -178,7 +178,7 @@ describe('trust file', () => {
     ['another JSON value', () => inFile('e', '[]'), /is not a trust file/],
     ['a later version', () => trustWith((file) => (file.version = 2)), /version 2.*newer/],
     ['without a workspace', () => trustWith((file) => delete file.workspace), /workspace/],
-    ['with a malformed workspace id', () => trustWith((file) => (file.workspace.id = 'shop')), /workspace/],
+    ['with a malformed workspace ID', () => trustWith((file) => (file.workspace.id = 'shop')), /workspace/],
     ['with a malformed key', () => trustWith((file) => (file.keys[0].x = 'AAAA')), /key/],
     ['without keys', () => trustWith((file) => (file.keys = [])), /no key/],
     [
@@ -187,7 +187,7 @@ describe('trust file', () => {
       /no live key.*retired.*trust show/,
     ],
     ['missing', () => join(folder, 'nosuch.json'), /cannot read/],
-  ])('that is %s is refused with 2 before any request', async (_what, file, why) => {
+  ])('is refused with 2 before any request: %s', async (_what, file, why) => {
     const noFetch = (() => {
       throw new Error('something was sent');
     }) as typeof fetch;
@@ -195,7 +195,7 @@ describe('trust file', () => {
     expect([status, out, err]).toEqual([2, '', expect.stringMatching(why)]);
   });
 
-  test('is refused as --verify-key and may contain unknown members', async () => {
+  test('is refused as --verify-key, and may contain an empty list of successors', async () => {
     const wrong = await gate(['--agent', 'good', '--verify-key', trust]);
     expect([wrong.status, wrong.err]).toEqual([2, expect.stringContaining('is a trust file; give it as --trust')]);
     const later = trustWith((file) => (file.successors = []));
@@ -211,7 +211,7 @@ describe('trust file', () => {
   });
 
   test('with a retired key makes the gate exit with 3 and suggest a new trust file', async () => {
-    // The service lists the key of the file as retired, and another key of the same instance signs.
+    // The stub server lists the key of the file as retired, and its attestation is not signed by that key.
     stub.respond = async ({ url }, _body, response) => {
       const keys = JSON.parse(readTrust()).keys;
       if (url === '/.well-known/jwks.json')
@@ -251,7 +251,7 @@ describe('trust file', () => {
 describe('trust file in other commands', () => {
   const environment = () => ({ COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: key });
 
-  test('verify decision checks the workspace of an attestation and the evidence', async () => {
+  test('is used by verify decision to check the workspace of an attestation, also with its evidence', async () => {
     const [attestation, decision] = [join(folder, 'attestation.json'), join(folder, 'decision.json')];
     expect((await gate(['--agent', 'good', '--trust', trust, '--attestation', attestation, '--output', decision])).status).toBe(
       0,
@@ -276,7 +276,7 @@ describe('trust file in other commands', () => {
     expect([fault.status, fault.out]).toEqual([1, expect.stringContaining('the evidence hashes to')]);
   });
 
-  test('verify ledger and doctor accept it', async () => {
+  test('is accepted by doctor and by verify ledger, which rejects that of another workspace', async () => {
     const rows = inFile('shop.ndjson', await operate('ledger', 'export', '--workspace', 'shop').then((text) => `${text}\n`));
     expect((await runCli(['verify', 'ledger', rows, '--trust', trust])).status).toBe(0);
     const other = inFile('other-2.json', await operate('trust', 'show', '--workspace', 'other'));

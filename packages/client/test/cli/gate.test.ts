@@ -64,7 +64,7 @@ describe('gate with the real server', () => {
     expect(JSON.parse(json.out)).toMatchObject({ exit_code: status, decision: { allowed: status === 0 }, verified_by: null });
   });
 
-  test('writes an attestation of the written decision that the public key verifies', async () => {
+  test('writes the decision and its attestation, which the public key verifies', async () => {
     const vkey = inFile('instance.vkey', await operate('signing-key', 'show', '--vkey'));
     const [decision, attestation] = [join(folder, 'kept.json'), join(folder, 'attestation.json')];
     for (const withKey of [['--verify-key', vkey, '--workspace', tenantId], []]) {
@@ -92,7 +92,7 @@ describe('gate with the real server', () => {
     expect(out + err).not.toContain('abab');
   });
 
-  test('verifies with the public key of the instance, as a verifier key, in a file and as a JWKS', async () => {
+  test('verifies with the public key of the instance (verifier key, file or JWKS), and not with a retired or another key', async () => {
     const vkey = await operate('signing-key', 'show', '--vkey');
     const jwks = inFile('jwks.json', await (await fetch(`${server.url}/.well-known/jwks.json`)).text());
     for (const given of [vkey, inFile('instance.vkey', `${vkey}\n`), jwks]) {
@@ -144,13 +144,13 @@ describe('gate with the real server', () => {
     expect(written).toBe(row!.document);
   });
 
-  test('--agent-id selects the agent and is undecided with the name of another agent', async () => {
+  test('--agent-id is accepted with the name of its agent; with another name the gate is undecided', async () => {
     const { decision } = JSON.parse((await gate(['--agent', 'good', '--json'])).out);
     expect((await gate(['--agent', 'good', '--agent-id', decision.agent_id])).status).toBe(0);
     expect((await gate(['--agent', 'poor', '--agent-id', decision.agent_id])).status).toBe(3);
   });
 
-  test('--harness takes the name that was used for recording', async () => {
+  test('--harness uses only evaluations that were recorded with the same name', async () => {
     const record = ['evaluate', 'record', '--agent', 'harnessed', '--name', 'nightly'];
     expect((await runCli([...record, '--pass-rate', '99', '--harness', 'ours'], { environment })).status).toBe(0);
     expect((await runCli([...record, '--pass-rate', '10', '--harness', 'theirs'], { environment })).status).toBe(0);
@@ -169,12 +169,12 @@ describe('gate with the real server', () => {
 });
 
 describe('gate --wait', () => {
-  const approve = async (agent: string, verb: 'approve' | 'reject') => {
+  const review = async (agent: string, verb: 'approve' | 'reject') => {
     const { decision } = JSON.parse((await gate(['--agent', agent, '--json'])).out);
     await operate('approvals', verb, '--workspace', 'acme', '--evaluation', decision.evaluation_id, '--rationale', 'test');
   };
 
-  /** A terminal whose sleep returns at once and records its pauses. */
+  /** A terminal whose sleep records the pause, runs `atPause` and does not wait. */
   const fastClock = (atPause: (pauses: number[]) => Promise<void>): TerminalOverrides & { pauses: number[] } => {
     const pauses: number[] = [];
     return {
@@ -190,7 +190,7 @@ describe('gate --wait', () => {
     await evaluate({ agent_name: 'patient', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'patient', 'high');
     const overrides = fastClock(async (pauses) => {
-      if (pauses.length === 3) await approve('patient', 'approve');
+      if (pauses.length === 3) await review('patient', 'approve');
     });
     const { status, out, err } = await gate(
       ['--agent', 'patient', '--wait', '30m', '--portal-url', 'https://portal.example.test/w/acme'],
@@ -202,12 +202,12 @@ describe('gate --wait', () => {
     expect(err).toContain(`https://portal.example.test/w/${tenantId}/approvals/`);
   });
 
-  test('ends as blocked when the agent is rejected while the gate waits', async () => {
+  test('ends as blocked when the evaluation is rejected while the gate waits', async () => {
     await evaluate({ agent_name: 'rejected', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'rejected', 'high');
     const { status } = await gate(
       ['--agent', 'rejected', '--wait', '30m'],
-      fastClock(() => approve('rejected', 'reject')),
+      fastClock(() => review('rejected', 'reject')),
     );
     expect(status).toBe(1);
   });

@@ -90,7 +90,7 @@ describe('action.yml', () => {
     ['pending', { agent: 'risky' }, 4],
     ['undecided', { agent: 'good', 'api-key': 'aa_live_000000000000.AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8' }, 3],
   ])(
-    'fails the step when %s, with an error line and the reason in the summary',
+    'fails the step when %s, with an error line and the outcome in the summary',
     async (outcome, inputs, code) => {
       const { status, stderr, outputs, summary } = await runAction(inputs as Record<string, string>);
       expect(status).toBe(code);
@@ -161,13 +161,13 @@ describe('action.yml', () => {
     expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
   }, 60_000);
 
-  test('refuses an empty package with 2 without a request to the registry', async () => {
+  test('refuses an empty package with 2', async () => {
     const { status, stdout } = await runAction({ agent: 'good', package: '' });
     expect(status).toBe(2);
     expect(stdout).toContain('the input package is empty');
   }, 60_000);
 
-  test('requires the package, because none is published, and interpolates no input into its script', () => {
+  test('requires the package, interpolates no input into its script, and its examples name the current version', () => {
     expect(action.inputs.package).toMatchObject({ required: true });
     expect(action.inputs.package).not.toHaveProperty('default');
     expect(step.run).not.toContain('${{');
@@ -178,7 +178,7 @@ describe('action.yml', () => {
     expect(new Set(pinned)).toEqual(new Set([`@countersign/client@${VERSION}`]));
   });
 
-  test('the example workflow uses only inputs that the action has, and all required ones', () => {
+  test('the example workflow sets only inputs that the action has, and all required ones', () => {
     const steps = Object.values(
       parse(textOf('examples/ci/github.yml')).jobs as Record<string, { steps: { uses?: string; with?: object }[] }>,
     ).flatMap((job) => job.steps);

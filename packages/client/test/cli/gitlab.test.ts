@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 let jobs = 4000;
 
-/** Runs a job as the runner does, with the variables of all its levels and both scripts in one shell with -e. */
+/** Runs a job as the runner does: with the variables of all levels, and with before_script and script in one shell with -e. */
 async function job(
   name: string,
   variables: Record<string, string>,
@@ -45,7 +45,7 @@ describe('GitLab template', () => {
     ['deepeval', 'deepeval.json'],
     ['junit', 'junit.xml'],
   ])(
-    'records the results of %s and then passes the gate with its artifacts',
+    'records the results of %s; the gate then allows the agent and writes its artifacts',
     async (tool, file) => {
       const variables = { COUNTERSIGN_AGENT: `from ${tool}`, COUNTERSIGN_TOOL: tool, COUNTERSIGN_RESULTS: file };
       const recorded = await record(variables, { [file]: results(file) });
@@ -71,13 +71,13 @@ describe('GitLab template', () => {
     60_000,
   );
 
-  test('exits with 2 for a missing package and with 3 for one that cannot be installed', async () => {
+  test('exits with 2 without a package and with 3 for one that cannot be installed', async () => {
     const variables = { COUNTERSIGN_AGENT: 'good' };
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: '' })).status).toBe(2);
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.newWorkspace(), 'missing.tgz') })).status).toBe(3);
   }, 60_000);
 
-  test('a repeated job records nothing twice', async () => {
+  test('a second run with the same job ID records nothing twice', async () => {
     const again = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
     const files = { 'report.xml': results('junit.xml') };
     const first = await record(again, files);

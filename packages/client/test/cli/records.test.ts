@@ -29,7 +29,7 @@ const stored = async (id: string) =>
   (await server.database.sql<Record<string, unknown>>('SELECT * FROM countersign.evaluations WHERE id = $1', [id]))[0];
 
 describe('a request that the service rejects', () => {
-  test('exits with 2; a 422 web page of a proxy exits with 3', async () => {
+  test('exits with 2; a 422 without an error code, as from a proxy, exits with 3', async () => {
     const append = ['audit', 'append', '--actor', 'ci', '--action', 'x', '--retention-until', 'soon'];
     const refused = await run(append);
     expect([refused.status, refused.err]).toEqual([2, expect.stringMatching(/422 .*retention_until/)]);
@@ -54,7 +54,7 @@ describe('evaluate record', () => {
     expect(await stored(out.trim())).toMatchObject({ ...expected, status: 'passing', harness_id: harnessIdOf(harness) });
   });
 
-  test('records a new agent with a name similar to a known one and prints a warning', async () => {
+  test('prints a warning for a new agent with a name similar to a known one, and rejects an invisible character', async () => {
     const recordFor = (agent: string) => run(['evaluate', 'record', '--agent', agent, '--name', 'n', '--pass-rate', '90']);
     expect((await recordFor('warned-bot')).err).not.toContain('warning');
     const [capital, cyrillic] = [await recordFor('Warned-Bot'), await recordFor('warned-b\u043et')];
@@ -71,7 +71,7 @@ describe('evaluate record', () => {
     ]);
   });
 
-  test('accepts the time, suite and artifact of a run as options', async () => {
+  test('accepts time, suite, artifact and URL of a run as options, and rejects an unclear time or artifact', async () => {
     const commit = `gitCommit:${'a'.repeat(40)}`;
     const details = ['--suite', 'safety', '--artifact', commit, '--run-url', 'https://ci.example.com/7', '--partial'];
     const { status, out } = await record(
@@ -98,7 +98,7 @@ describe('evaluate record', () => {
     expect([tag.status, tag.err]).toEqual([2, expect.stringContaining('tags and branches can be moved')]);
   });
 
-  test('options override the values of the file, and notes precede those of the file', async () => {
+  test('options override name, category and harness of the file, and notes precede those of the file', async () => {
     const more = ['--name', 'release', '--category', 'smoke', '--harness', 'nightly-rig', '--notes', 'run by hand', '--json'];
     const { out, err } = await record('--junit', results('junit.xml'), ...more);
     const { id, notes } = JSON.parse(out);
@@ -139,7 +139,7 @@ describe('evaluate record', () => {
 });
 
 describe('audit append', () => {
-  test('prints the row_hash of the ledger and the number of the row', async () => {
+  test('appends an entry from options and a file, and prints the number of its row', async () => {
     const metadata = inFile('metadata.json', '{"release":"2026.47","commit":"abc"}');
     const args = [
       '--actor',
@@ -198,7 +198,7 @@ describe('trace send', () => {
 
   test.each([
     ['an empty file', ''],
-    ['no traces', '[]'],
+    ['an empty array', '[]'],
     ['another document', '{"events":[]}'],
     ['a truncated line', '{"trace_id":"a"}\n{"trace'],
   ])('exits with 2 for %s', async (_what, text) => {

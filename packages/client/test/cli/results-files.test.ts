@@ -61,7 +61,7 @@ describe('evaluate record with a results file', () => {
     expect((await stored(out)).sent).toMatchObject(expected);
   });
 
-  test('reports that skipped cases were excluded', async () => {
+  test('records that skipped cases were excluded from the pass rate', async () => {
     const { out } = await record(['--junit', results('vitest.xml'), '--ignore-skipped', '--json']);
     const { id, pass_rate } = JSON.parse(out);
     expect(pass_rate).toBeCloseTo(66.6666, 3);
@@ -80,9 +80,9 @@ describe('evaluate record with a results file', () => {
       'https://gitlab.example/j/7',
     ],
     ['a GitLab pipeline', { CI_PIPELINE_URL: 'https://gitlab.example/p/3' }, 'https://gitlab.example/p/3'],
-    ['no http URL', { CI_JOB_URL: 'javascript:alert(1)' }, undefined],
+    ['a javascript: URL', { CI_JOB_URL: 'javascript:alert(1)' }, undefined],
     ['a URL with a password', { CI_JOB_URL: 'https://user:secret@gitlab.example/j/7' }, undefined],
-  ])('takes the URL of the run from %s', async (_where, variables, url) => {
+  ])('records the URL of the CI run if it is http and has no password: %s', async (_where, variables, url) => {
     const { status, out } = await record(['--junit', results('vitest.xml')], variables);
     expect(status).toBe(0);
     expect((await stored(out)).sent.run_url).toBe(url);
@@ -102,7 +102,7 @@ describe('age of a results file', () => {
     expect([gate.status, gate.out]).toEqual([1, expect.stringContaining('old')]);
   });
 
-  test('--evaluated-at can make a run older but not younger than its file', async () => {
+  test('--evaluated-at can make a run older but not newer than its file says', async () => {
     const file = dated('2026-01-05T10:00:00.000Z');
     const younger = await record(['--promptfoo', file, '--evaluated-at', '2026-02-05T10:00:00Z']);
     expect([younger.status, younger.err]).toEqual([2, expect.stringContaining('according to the file, before --evaluated-at')]);
@@ -111,20 +111,20 @@ describe('age of a results file', () => {
   });
 });
 
-describe('a rejected results file', () => {
+describe('errors of evaluate record', () => {
   test.each([
-    ['of a partial run', '--inspect', () => results('inspect-limit.json'), /--allow-partial/],
-    ['of several scorers', '--inspect', () => results('inspect-scorers.json'), /match\/accuracy, lenient\/accuracy/],
-    ['of a file that is not there', '--junit', () => join(folder, 'missing.xml'), /cannot read/],
-    ['of a file without cases', '--junit', () => inFile('none.xml', '<testsuites/>'), /has no cases/],
+    ['a partial run', '--inspect', () => results('inspect-limit.json'), /--allow-partial/],
+    ['several scorers', '--inspect', () => results('inspect-scorers.json'), /match\/accuracy, lenient\/accuracy/],
+    ['a missing file', '--junit', () => join(folder, 'missing.xml'), /cannot read/],
+    ['a file without cases', '--junit', () => inFile('none.xml', '<testsuites/>'), /has no cases/],
     [
-      'of a run in the future',
+      'a run in the future',
       '--junit',
       () => inFile('future.xml', '<testsuite timestamp="2999-01-01T00:00:00Z"><testcase/></testsuite>'),
       /evaluated_at/,
     ],
   ])(
-    '%s reports that nothing was recorded, which evaluation counts and how to record a failure',
+    'for %s say that nothing was recorded, which evaluation counts and how to record a failure',
     async (_what, option, file, why) => {
       const before = await count();
       const { status, out, err } = await record([option, file()]);
@@ -136,19 +136,19 @@ describe('a rejected results file', () => {
     },
   );
 
-  test('of a partial run is accepted with --allow-partial, which is recorded', async () => {
+  test('do not occur for a partial run with --allow-partial, which is recorded as partial', async () => {
     const { status, out } = await record(['--inspect', results('inspect-limit.json'), '--allow-partial']);
     expect(status).toBe(0);
     expect((await stored(out)).sent.completeness).toBe('partial');
   });
 
-  test('the suggested command for a failure works', async () => {
+  test('suggest a command that records a failure', async () => {
     const { status, out } = await record(['--name', 'nightly', '--status', 'failing']);
     expect(status).toBe(0);
     expect(await stored(out)).toMatchObject({ status: 'failing', pass_rate: null });
   });
 
-  test('reports a server without the endpoint and does not claim a record', async () => {
+  test('name a missing endpoint of the server, and no ID is printed', async () => {
     const stub = await stubServer();
     stub.respond = respondWith('{"error":"not_found","issues":[]}', 404);
     const { status, out, err } = await record(['--junit', results('vitest.xml'), '--url', stub.url]);

@@ -56,7 +56,7 @@ describe('verify decision', () => {
     }
   });
 
-  test('exits with 1 for an altered decision, another key and a retired key', async () => {
+  test('rejects an altered decision, another key and a retired key', async () => {
     writeFileSync(at('altered.json'), readFileSync(at('blocked.json'), 'utf8').replace('"allowed":false', '"allowed":true'));
     const altered = await verify('decision', at('altered.json'), ...byKey, at('workspace.key'));
     expect([altered.status, altered.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*altered/)]);
@@ -86,7 +86,7 @@ describe('verify ledger', () => {
     expect(text.out).toMatch(/, matches the kept head\n$/);
   });
 
-  test('exits with 1 for a changed row and for a missing tail, and names the row', async () => {
+  test('exits with 1 for a changed row, whose number it prints, and for an export without rows', async () => {
     const lines = readFileSync(at('acme.ndjson'), 'utf8').split('\n');
     writeFileSync(
       at('changed.ndjson'),
@@ -110,7 +110,7 @@ describe('verify ledger', () => {
     expect((await verify('ledger', at('acme.ndjson'), '--head', header)).status).toBe(1);
   });
 
-  test('exits with 2 for a missing file, another log, and a malformed or foreign checkpoint', async () => {
+  test('exits with 2 for a missing file, an export of another log, and a checkpoint that is malformed or of another log', async () => {
     expect((await verify('ledger', at('none.ndjson'))).status).toBe(2);
     await runCommand(
       environmentOf(server),

@@ -23,19 +23,19 @@ const inFile = (name: string, text: string) => {
 };
 const agent = ['gate', '--agent', 'a'];
 
-describe('a usage error exits with 2, sends no request and names the remedy', () => {
+describe('a usage error exits with 2, sends no request and names the cause', () => {
   test.each<[string, string[], RegExp]>([
     ['no command', [], /a command is missing/],
     ['an unknown command', ['promote'], /unknown command "promote"/],
-    ['half a command', ['evaluate', '--agent', 'a'], /"evaluate" needs a second word: evaluate record/],
-    ['half of two commands', ['verify', 'desicion'], /needs a second word: verify decision, verify ledger/],
+    ['the first word of a command', ['evaluate', '--agent', 'a'], /"evaluate" needs a second word: evaluate record/],
+    ['a misspelled second word', ['verify', 'desicion'], /needs a second word: verify decision, verify ledger/],
     ['an unknown option', [...agent, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
     ['an extra argument', [...agent, 'b'], /takes no argument "b"/],
     ['a repeated option', [...agent, '--agent', 'b'], /--agent is given twice/],
     ['no agent', ['gate'], /no agent given/],
     ['an empty agent', ['gate', '--agent', ''], /--agent is empty/],
     ['a line break in a name', ['gate', '--agent', 'a\nb'], /line break/],
-    ['a percentage with a sign', [...agent, '--min-pass-rate', '90%'], /--min-pass-rate takes a number/],
+    ['a percentage with a percent sign', [...agent, '--min-pass-rate', '90%'], /--min-pass-rate takes a number/],
     ['a percentage above 100', [...agent, '--min-pass-rate', '900'], /from 0 to 100/],
     ['a negative percentage', [...agent, '--min-pass-rate=-1'], /from 0 to 100/],
     ['an age of 0', [...agent, '--max-age-hours', '0'], /from 1 to 8760/],
@@ -114,7 +114,7 @@ describe('help', () => {
     for (const { status: code } of Object.values(EXIT_CODES)) expect(out).toMatch(new RegExp(`^  ${code} `, 'm'));
   });
 
-  test.each(['verify', 'audit', 'trace', 'evaluate'])('%s --help lists the commands of that group', async (word) => {
+  test.each(['verify', 'audit', 'trace', 'evaluate'])('%s --help lists only the commands of that group', async (word) => {
     for (const flag of ['--help', '-h']) {
       const { status, out, err } = await run([word, flag], {});
       expect([status, err]).toEqual([0, '']);

@@ -42,7 +42,7 @@ const failure = async (promise: Promise<unknown>) => {
   expect(error).toBeInstanceOf(CountersignError);
   return error as CountersignError;
 };
-/** The number of attempts of one request. All must have the same Idempotency-Key and body. */
+/** The number of received requests. Also checks that all of them have the same Idempotency-Key and body. */
 const attempts = () => {
   expect(new Set(server.received.map(({ key, body }) => `${key} ${JSON.stringify(body)}`)).size).toBe(1);
   expect(server.received[0]!.key).toMatch(/^[\x20-\x7e]{1,255}$/);
@@ -102,7 +102,7 @@ describe('a request is retried with one Idempotency-Key', () => {
     expect(await failure(record({ deadlineMs: 5000 }))).toMatchObject({ retryAfterMs: 3_600_000, attempts: 1 });
   });
 
-  test('but not after a client error or an internal error of the service', async () => {
+  test('but not after 400, 401, 404, 405, 413, 415, 422, 431 or 500', async () => {
     for (const status of [400, 401, 404, 405, 413, 415, 422, 431, 500]) {
       server.setHandlers(respond.refuse(status, 'some_code'));
       expect(await failure(record())).toMatchObject({ status, attempts: 1 });
@@ -110,7 +110,7 @@ describe('a request is retried with one Idempotency-Key', () => {
     }
   });
 
-  test('with pauses of full jitter', async () => {
+  test('after a random pause, which can be 0', async () => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0);
     server.setHandlers(respond.drop);
     const startedAt = performance.now();
@@ -122,11 +122,11 @@ describe('a request is retried with one Idempotency-Key', () => {
 });
 
 describe('a call', () => {
-  test('retries until its deadline', async () => {
+  test('retries many times within its deadline, and shortens a pause that would reach it', async () => {
     const random = vi.spyOn(Math, 'random').mockReturnValue(0);
     server.setHandlers(...Array.from({ length: 9 }, () => respond.drop), respond.good());
     expect(receiptOf(await record({ deadlineMs: 60_000 }))?.attempts).toBe(10);
-    // A pause longer than the remaining time is shortened.
+    // A pause that would reach the deadline is shortened. If too little time is left, there is no further attempt.
     random.mockReturnValue(0.5);
     const pace = { attemptsMax: 9, pauseMs: 40, pauseMsMax: 60_000 };
     const pauses = [400, 120, 79].map((leftMs) => pauseAfter(4, new ConnectionError('unreachable'), leftMs, pace));
@@ -143,7 +143,7 @@ describe('a call', () => {
     expect(other.received.length).toBeGreaterThan(1);
   });
 
-  test('ends with the reason of its signal, during an attempt and between two', async () => {
+  test('ends with the reason of its signal: before, during and between attempts', async () => {
     const reason = new Error('the host has other plans');
     server.setHandlers(respond.silence);
     await expect(record({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -159,7 +159,7 @@ describe('a call', () => {
     }
   });
 
-  test('ends even when fetch ignores its signal', async () => {
+  test('times out even if fetch ignores its signal', async () => {
     const ignoringFetch = () => new Promise<never>(() => undefined);
     expect(
       await failure(record({ fetch: ignoringFetch, timeoutMs: 20, retries: { attemptsMax: 2, pauseMs: 1 } })),
@@ -167,7 +167,7 @@ describe('a call', () => {
   });
 });
 
-test('a failing apiKey function throws a ConnectionError with the reason', async () => {
+test('a call throws a ConnectionError with the reason if the apiKey function fails', async () => {
   const apiKey = async () => Promise.reject(new Error('the vault is sealed'));
   const error = await failure(record({ apiKey, retries: { attemptsMax: 1 } }));
   expect(error).toBeInstanceOf(ConnectionError);
@@ -207,7 +207,7 @@ describe('a response that is not from the service is rejected', () => {
 
 describe('errors', () => {
   test('have an exported class for every status of the service', () => {
-    // Only the pages of the portal receive the errors of the portal.
+    // Errors of the portal's API never reach this client.
     const publicErrors = Object.values(ERRORS).filter(({ when }) => !when.startsWith('Portal:'));
     const statuses = new Set<number>([...publicErrors.map(({ status }) => status), 502, 504]);
     const classes = [...statuses].map((status) =>

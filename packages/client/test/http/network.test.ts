@@ -36,7 +36,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A typical corporate proxy: absolute URLs for http, tunnels for http and https. */
+/** A forward proxy. It accepts requests with absolute URLs, and opens tunnels (CONNECT). */
 function forwarding(): Server {
   const server = createServer((incoming, outgoing) => {
     proxied.push(new URL(incoming.url!).host);
@@ -59,7 +59,7 @@ function forwarding(): Server {
   });
 }
 
-/** The output of a process with this environment that calls the service. */
+/** Appends an audit entry at this URL in a process with these variables. Returns the output of the process. */
 const callWith = async (url: string, environment: Record<string, string>): Promise<string> => {
   proxied = [];
   const options = { env: processEnvironment(environment) };
@@ -67,12 +67,12 @@ const callWith = async (url: string, environment: Record<string, string>): Promi
 };
 
 describe('network settings of Node', () => {
-  test('a private certificate authority is trusted only with NODE_EXTRA_CA_CERTS', async () => {
+  test('a self-signed certificate is trusted only with NODE_EXTRA_CA_CERTS', async () => {
     expect(await callWith(secure, {})).toMatch(/^ConnectionError: .*self-signed certificate/);
     expect(await callWith(secure, { NODE_EXTRA_CA_CERTS: certificate })).toBe('reached');
   });
 
-  test('NODE_USE_ENV_PROXY sends http and https through the proxy, except to NO_PROXY', async () => {
+  test('NODE_USE_ENV_PROXY sends http and https through the proxy, except to hosts in NO_PROXY', async () => {
     const environment = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NODE_EXTRA_CA_CERTS: certificate };
     for (const url of [plain, secure]) {
       expect(await callWith(url, environment)).toBe('reached');

@@ -57,7 +57,7 @@ describe('Inspect AI', () => {
     expect(importInspect(changed((value) => (value.invalidated = true)))).toMatchObject({ status: 'failing' });
   });
 
-  test('uses another metric that is given by its name, with or without its scorer', () => {
+  test('with several metrics, requires the name of one, with or without its scorer', () => {
     const graded = changed(({ results }) => {
       results.scores.push({
         name: 'judge',
@@ -72,7 +72,7 @@ describe('Inspect AI', () => {
     expect(faultOf(() => importInspect(graded, { metric: 'recall' }))).toBe('ambiguous');
   });
 
-  test('rejects a metric that is not a fraction or is NaN', () => {
+  test('rejects a metric that is above 1 or NaN', () => {
     const beyond = changed(({ results }) => (results.scores[0].metrics.accuracy.value = 7.5));
     expect(faultOf(() => importInspect(beyond))).toBe('ambiguous');
     const notComputed = Buffer.from(Buffer.from(log).toString().replace('"value": 0.75', '"value": NaN'));
@@ -107,12 +107,12 @@ describe('.eval archive of Inspect AI', () => {
     expect(importInspect(archive)).toEqual(importInspect(log));
   });
 
-  test('without a header is an unfinished run', () => {
+  test('without a header is rejected, because the run may not be finished', () => {
     const archive = zipOf([{ name: '_journal/start.json', method: 0, data: Buffer.from('{}') }]);
     expect(() => importInspect(archive)).toThrow('the run is not finished');
   });
 
-  test('is read from Zstandard even without the decompressor of newer Node versions', () => {
+  test('can be decompressed from Zstandard in JavaScript, which rejects truncated and too large data', () => {
     const compressed = zstdCompressSync(Buffer.from(header));
     const inJavaScript = (data: Uint8Array, bytesMax = 1_000_000) => decompressZstd(data, bytesMax, null);
     expect(Buffer.from(inJavaScript(compressed)).equals(Buffer.from(header))).toBe(true);
@@ -121,7 +121,7 @@ describe('.eval archive of Inspect AI', () => {
     expect(() => inJavaScript(zstdCompressSync(Buffer.alloc(2_000_000)))).toThrow('more memory');
   });
 
-  test('is rejected when truncated, damaged or a decompression bomb', () => {
+  test('is rejected if it is truncated, a decompression bomb, or compressed by an unknown method', () => {
     const archive = zipOf([{ name: 'header.json', method: 8, data: deflateRawSync(header) }]);
     for (let end = 4; end < archive.length; end += 7)
       expect(faultOf(() => importInspect(archive.subarray(0, end)))).toBe('not_this_format');

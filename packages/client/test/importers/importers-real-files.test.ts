@@ -5,11 +5,11 @@ import { importJUnit } from '../../src/importers/junit.ts';
 import { importPromptfoo } from '../../src/importers/promptfoo.ts';
 import { changedResultsFile, faultOf, resultsFile } from '../fixtures/results/import.ts';
 
-// The files are output of the real tools. fixtures/results/make contains their versions and creates the files again.
+// Real tools wrote the files. fixtures/results/make/README.md lists the versions and describes how to make the files again.
 
 const junit = (name: string) => importJUnit(resultsFile(name));
 
-describe('a report that contradicts its totals counts the worse result', () => {
+describe('if a report contradicts its totals, the worse value counts', () => {
   test('jest-junit with test.todo: 2 cases counted, 11 listed, 1 passed', () => {
     const { cases, pass_rate, notes } = junit('jest-todo.xml');
     expect(cases).toEqual({ total: 11, passed: 1, failed: 1, errored: 9, skipped: 0 });
@@ -27,7 +27,7 @@ describe('a report that contradicts its totals counts the worse result', () => {
     expect(junit('pytest8-closing.xml').cases).toEqual({ total: 3, passed: 1, failed: 0, errored: 2, skipped: 0 });
   });
 
-  test('node:test: failing parents of passed cases appear only in its last lines', () => {
+  test('node:test: a failing parent of passed cases appears only in the last lines', () => {
     const { cases, notes } = junit('node-test-parents.xml');
     expect(cases).toEqual({ total: 6, passed: 3, failed: 0, errored: 1, skipped: 2 });
     expect(notes).toContain('the report counts 6 cases with 3 passed, and lists 5 with 3 passed');
@@ -39,7 +39,7 @@ describe('a report that contradicts its totals counts the worse result', () => {
   });
 });
 
-describe('a consistent report is imported unchanged', () => {
+describe('a consistent report keeps its counts', () => {
   test.each([
     ['jest-tools.xml', { total: 3, passed: 3, failed: 0, errored: 0, skipped: 0 }],
     ['vitest.xml', { total: 5, passed: 2, failed: 1, errored: 0, skipped: 2 }],
@@ -53,7 +53,7 @@ describe('a consistent report is imported unchanged', () => {
     expect(report.completeness).toBe('unknown');
   });
 
-  test('only for node:test, a nested describe that counts as one test is no contradiction', () => {
+  test('a nested describe that counts as one test is a contradiction, except in a report of node:test', () => {
     const text = Buffer.from(resultsFile('node-test-nested.xml')).toString();
     const withoutComments = importJUnit(Buffer.from(text.replaceAll(/<!--.*?-->/g, '')));
     expect(withoutComments.cases).toMatchObject({ total: 5, passed: 2, errored: 3 });
@@ -71,11 +71,11 @@ describe('time of the run', () => {
     ['vitest.xml', /^2026-11-22T\d\d:\d\d:\d\d\.\d{3}Z$/],
     ['node-test-nested.xml', /^2026-11-22T\d\d:\d\d:\d\d\.\d{3}Z$/],
     ['pytest-closing.xml', /^2026-11-22T(1[89]|2\d):\d\d:\d\d\.\d{3}Z$/],
-  ])('%s contains the time', (name, at) => {
+  ])('is read from %s', (name, at) => {
     expect(junit(name).evaluated_at).toMatch(at);
   });
 
-  test('a time without a zone is used only from jest-junit, and otherwise the notes suggest --evaluated-at', () => {
+  test('without a zone is used only from jest-junit; otherwise the notes suggest --evaluated-at', () => {
     const stamped = (attributes: string) => importJUnit(Buffer.from(`<testsuite ${attributes}><testcase/></testsuite>`));
     const fromAnotherTool = stamped('name="s" tests="1" timestamp="2026-11-20T09:30:00"');
     expect(fromAnotherTool).not.toHaveProperty('evaluated_at');
@@ -84,13 +84,13 @@ describe('time of the run', () => {
     expect(stamped(jestAttributes).evaluated_at).toBe('2026-11-20T09:30:00.000Z');
   });
 
-  test('uses the time of the earliest suite', () => {
+  test('is that of the earliest suite', () => {
     const suite = (at: string) => `<testsuite timestamp="${at}"><testcase/></testsuite>`;
     const report = `<testsuites>${suite('2026-11-20T09:30:00+01:00')}${suite('2026-11-20T09:00:00.5Z')}</testsuites>`;
     expect(importJUnit(Buffer.from(report)).evaluated_at).toBe('2026-11-20T08:30:00.000Z');
   });
 
-  test('promptfoo and Inspect report the time, DeepEval does not', () => {
+  test('is read from files of promptfoo and Inspect; those of DeepEval contain none', () => {
     expect(importPromptfoo(resultsFile('promptfoo-whole.json')).evaluated_at).toMatch(/^2026-11-22T/);
     expect(importInspect(resultsFile('inspect-whole.eval')).evaluated_at).toMatch(/^2026-11-22T/);
     const run = importDeepEval(resultsFile('deepeval-run.json'));
@@ -163,7 +163,7 @@ describe('Inspect AI', () => {
     ['several scorers', 'inspect-scorers.json', 'match/accuracy, lenient/accuracy', 'match/accuracy', 66.6666],
     ['a scorer of several values', 'inspect-dictionary.json', 'safety/accuracy, tone/mean', 'tone/mean', 50],
     ['a metric other than accuracy', 'inspect-mean.json', '--metric graded/mean', 'graded/mean', 75],
-  ])('%s requires a choice that offers no standard error', (_what, name, listed, metric, rate) => {
+  ])('%s requires a choice of a metric, and the error does not offer standard errors', (_what, name, listed, metric, rate) => {
     expect(faultOf(() => importInspect(resultsFile(name)))).toBe('ambiguous');
     expect(() => importInspect(resultsFile(name))).toThrow(listed);
     expect(() => importInspect(resultsFile(name))).not.toThrow('stderr');

@@ -69,7 +69,7 @@ describe('promptfoo', () => {
     expect(faultOf(() => importPromptfoo(bytes))).toBe(fault);
   });
 
-  test('converts a description that is not a valid label', () => {
+  test('removes control characters from a description and cuts it to 512 code points', () => {
     const long = changedResultsFile('promptfoo.json', ({ config }) => {
       config.description = `line\nbreak \u0000 ${'é😀'.repeat(400)}`;
     });
@@ -80,7 +80,7 @@ describe('promptfoo', () => {
 });
 
 describe('DeepEval', () => {
-  test('counts both kinds of cases and lists the metrics', () => {
+  test('counts cases and conversational cases, and lists the metrics in the notes', () => {
     expect(importDeepEval(resultsFile('deepeval.json'))).toEqual({
       tool: 'deepeval',
       name: 'orders nightly',
@@ -110,14 +110,14 @@ describe('DeepEval', () => {
     expect(importDeepEval(worse).cases).toMatchObject({ total: 3, passed: 0 });
   });
 
-  test('imports the wrapped run of the hidden folder', () => {
+  test('imports a run that is the member testRunData, as in the folder .deepeval', () => {
     const wrapped = Buffer.from(
       `{"testRunData":${Buffer.from(resultsFile('deepeval.json')).toString()},"testRunLink":"https://example.test"}`,
     );
     expect(importDeepEval(wrapped)).toEqual(importDeepEval(resultsFile('deepeval.json')));
   });
 
-  test('reads NaN from Python as a missing value, but not in strings', () => {
+  test('accepts NaN as Python writes it, and strings that contain NaN', () => {
     const text = Buffer.from(resultsFile('deepeval.json'))
       .toString()
       .replace('"score": 0.91', '"score": NaN')
@@ -135,8 +135,8 @@ describe('DeepEval', () => {
   });
 });
 
-describe('harness id', () => {
-  test('is a version 5 UUID of the name, and a UUID stays unchanged in lower case', () => {
+describe('ID of a harness', () => {
+  test('is a UUID of version 5 made from the name; a name that is a UUID becomes lower case', () => {
     expect(harnessIdOf('promptfoo')).toBe(harnessIdOf('promptfoo'));
     expect(harnessIdOf('promptfoo')).not.toBe(harnessIdOf('deepeval'));
     expect(harnessIdOf('promptfoo')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);

@@ -11,7 +11,7 @@ import { apiError } from '../../src/http/errors.ts';
 import { isRetryable } from '../../src/http/retry-pace.ts';
 import type * as wire from '../../src/index.ts';
 
-/** Removes undefined from all members, because optional members of the client may also be undefined. */
+/** Removes undefined from all members, because optional members of the client's types may also be undefined. */
 type Sendable<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
 
 test('the types of the client match the contract for requests and responses', () => {

@@ -48,7 +48,7 @@ function attempt(read: () => void): void {
   }
 }
 
-/** The number of inputs of each test. COUNTERSIGN_FUZZ_RUNS sets another number. */
+/** The number of random inputs of each test. COUNTERSIGN_FUZZ_RUNS sets another number. */
 const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 20_000);
 
 describe('OTLP decoders', () => {
@@ -75,7 +75,7 @@ describe('OTLP decoders', () => {
     );
   });
 
-  test('decode any JSON or throw MalformedExportError', { timeout: 3_600_000 }, () => {
+  test('decode random JSON or throw MalformedExportError', { timeout: 3_600_000 }, () => {
     fc.assert(
       fc.property(otlpLikeJson, (body) => {
         attempt(() => mapTraces(readJsonSpans(body)));

@@ -11,7 +11,7 @@ const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 1000);
 const { ExportTraceServiceRequest } = opentelemetry.proto.collector.trace.v1;
 const { ExportLogsServiceRequest } = opentelemetry.proto.collector.logs.v1;
 
-/** The JSON form of a request. Numbers, IDs and bytes get other values, because only the structure is counted. */
+/** The JSON form of a request. Numbers of 64 bits become 7 and IDs become Base64, because only the structure is counted. */
 function jsonOf(content: unknown): unknown {
   if (content instanceof Uint8Array) return Buffer.from(content).toString('base64');
   if (Array.isArray(content)) return content.map(jsonOf);
@@ -20,7 +20,7 @@ function jsonOf(content: unknown): unknown {
   return Object.fromEntries(Object.entries(content).map(([name, value]) => [name, jsonOf(value)]));
 }
 
-/** Adds what the readers of protobuf and JSON count in a request to these counts. */
+/** Two functions for a request: they add the counts by the reader of protobuf, and by that of JSON, to the given counts. */
 type Count = (request: object) => [(counts: ExportCounts) => void, (counts: ExportCounts) => void];
 
 const TRACES: Count = (request) => {
@@ -32,7 +32,7 @@ const LOGS: Count = (request) => {
   return [(counts) => void countProtobuf('logs', bytes, counts), (counts) => void readJsonLogs(json, counts)];
 };
 
-/** What a reader counts. Checks that it accepts as many values as the limit, and not one more. */
+/** The counts by a reader. Also checks that the reader accepts as many values as the limit, and not one more. */
 function countsOf(count: (counts: ExportCounts) => void): ExportCounts {
   const counts = noCounts();
   count(counts);

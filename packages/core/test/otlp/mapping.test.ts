@@ -38,7 +38,7 @@ describe('kind of a step', () => {
     ['retrieval', { 'llm.request.type': 'rerank' }],
     ['other', { 'gen_ai.operation.name': 'embeddings' }],
     ['tool', { 'gen_ai.tool.name': 'search' }],
-    // The name of an operation outranks the presence of attributes of an agent.
+    // The name of an operation outranks attributes that describe an agent.
     ['llm', { 'gen_ai.operation.name': 'chat', 'gen_ai.agent.name': 'bot' }],
     ['guardrail', { 'openinference.span.kind': 'GUARDRAIL' }],
     ...['CHAIN', 'PROMPT', 'EVALUATOR', 'EMBEDDING'].map((kind): [string, Attributes] => [
@@ -94,7 +94,7 @@ describe('fields of a step', () => {
     expect(span.metadata).toMatchObject(attributes);
   });
 
-  test('cached and reasoning tokens are part of the input and output tokens and stay in metadata', () => {
+  test('cached and reasoning tokens are not added to the input and output tokens, and stay in metadata', () => {
     const parts = { 'gen_ai.usage.cache_read.input_tokens': 90, 'gen_ai.usage.reasoning.output_tokens': 5 };
     const span = mapped({ ...LLM, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 20, ...parts });
     expect(span).toMatchObject({ prompt_tokens: 100, completion_tokens: 20, metadata: parts });
@@ -106,12 +106,12 @@ describe('fields of a step', () => {
     expect(span.metadata).toMatchObject({ 'gen_ai.usage.input_tokens': 100 });
   });
 
-  test('an embedding keeps its tokens and cost', () => {
+  test('an embedding keeps its tokens and model', () => {
     const span = mapped({ 'openinference.span.kind': 'EMBEDDING', 'llm.token_count.prompt': 7, 'embedding.model_name': 'e' });
     expect(span).toMatchObject({ kind: 'other', prompt_tokens: 7, model: 'e' });
   });
 
-  test('times keep their nanoseconds, and the latency is their difference', () => {
+  test('times keep their nanoseconds, and the latency is their difference unless it is negative', () => {
     expect(mapped({})).toMatchObject({
       started_at: '2023-11-14T22:13:20.123456789Z',
       ended_at: '2023-11-14T22:13:21.623456789Z',
@@ -184,7 +184,7 @@ describe('retrieval step', () => {
   test.each([
     ['RETRIEVER', 'retrieval.documents'],
     ['RERANKER', 'reranker.output_documents'],
-  ])('of OpenInference, a %s, has the documents of %s if it has no output', (kind, prefix) => {
+  ])('of OpenInference (%s) has the documents in %s as its output, unless it has an output', (kind, prefix) => {
     const attributes = { 'openinference.span.kind': kind, 'input.value': 'refunds', ...listed(prefix) };
     const span = mapped(attributes);
     expect(span).toMatchObject({ kind: 'retrieval', input: 'refunds', output: DOCUMENTS });

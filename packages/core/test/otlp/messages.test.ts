@@ -11,7 +11,7 @@ const CONVERSATION = [
   { role: 'assistant', content: 'It rains.' },
 ];
 
-const parts = (...messages: object[]) => JSON.stringify(messages);
+const jsonOf = (...messages: object[]) => JSON.stringify(messages);
 
 describe('conversation', () => {
   test.each<[string, Record<string, Value>]>([
@@ -19,13 +19,13 @@ describe('conversation', () => {
       'of the GenAI conventions, as JSON text',
       {
         'gen_ai.operation.name': 'chat',
-        'gen_ai.system_instructions': parts({ type: 'text', content: 'Be brief.' }),
-        'gen_ai.input.messages': parts(
+        'gen_ai.system_instructions': jsonOf({ type: 'text', content: 'Be brief.' }),
+        'gen_ai.input.messages': jsonOf(
           { role: 'user', parts: [{ type: 'text', content: 'How is the weather?' }] },
           { role: 'assistant', parts: [{ type: 'tool_call', id: 'call-1', name: 'weather', arguments: { city: 'Bern' } }] },
           { role: 'tool', parts: [{ type: 'tool_call_response', id: 'call-1', result: 'rain' }] },
         ),
-        'gen_ai.output.messages': parts({
+        'gen_ai.output.messages': jsonOf({
           role: 'assistant',
           parts: [{ type: 'text', content: 'It rains.' }],
           finish_reason: 'stop',
@@ -87,7 +87,7 @@ describe('conversation', () => {
       'of the Vercel AI SDK',
       {
         'ai.operationId': 'ai.generateText.doGenerate',
-        'ai.prompt.messages': parts(
+        'ai.prompt.messages': jsonOf(
           { role: 'system', content: 'Be brief.' },
           { role: 'user', content: [{ type: 'text', text: 'How is the weather?' }] },
           {
@@ -110,7 +110,7 @@ describe('conversation', () => {
     const image = { type: 'uri', uri: 'https://example.com/cat.png' };
     const { messages } = mapped({
       'gen_ai.operation.name': 'chat',
-      'gen_ai.input.messages': parts({ role: 'user', parts: [{ type: 'text', content: 'This?' }, image] }),
+      'gen_ai.input.messages': jsonOf({ role: 'user', parts: [{ type: 'text', content: 'This?' }, image] }),
     });
     expect(messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'This?' }, image] }]);
   });
@@ -122,7 +122,7 @@ describe('conversation', () => {
 
   test('an unknown role is replaced by the role that its attribute implies', () => {
     const { messages } = mapped({
-      'gen_ai.input.messages': parts({ role: 'constructor', parts: [{ type: 'text', content: 'x' }] }),
+      'gen_ai.input.messages': jsonOf({ role: 'constructor', parts: [{ type: 'text', content: 'x' }] }),
     });
     expect(messages).toEqual([{ role: 'user', content: 'x' }]);
   });

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 
 /** A change of a body: a replaced, removed or inserted byte, or a truncated end. */
 export interface ByteChange {
-  /** Position as a share of the length. */
+  /** Position as a share of the length, from 0 to 1. */
   at: number;
   kind: 'set' | 'drop' | 'add' | 'cut';
+  /** The new byte of `set` and `add`. */
   byte: number;
 }
 
@@ -18,7 +19,7 @@ export const byteChanges: fc.Arbitrary<ByteChange[]> = fc.array(
   { minLength: 1, maxLength: 6 },
 );
 
-/** A body with these changes. */
+/** A copy of the body with these changes, applied in order. */
 export function mutatedBytes(body: Uint8Array, changes: readonly ByteChange[]): Uint8Array {
   let bytes = [...body];
   for (const { at, kind, byte } of changes) {

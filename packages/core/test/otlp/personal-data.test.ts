@@ -7,7 +7,7 @@ import { readProtobufSpans } from '../../src/otlp/read-protobuf.ts';
 const EMAIL = 'ada@example.com';
 const isPersonal = (text: string) => text.includes('@');
 
-/** A length-delimited field. `lengthBytes` writes the length with more bytes than it needs. */
+/** A length-delimited field. The length is written in `lengthBytes` bytes, which may be more than it needs. */
 function field(tag: number, content: Buffer, lengthBytes = 1): Buffer {
   const length = Array.from({ length: lengthBytes }, (_, place) => {
     const low = (content.length >> (7 * place)) & 0x7f;
@@ -25,10 +25,10 @@ const exportOf = (...attributes: Buffer[]) => {
 describe('user IDs that are personal data', () => {
   test.each<[string, Buffer]>([
     ['with a byte order mark', exportOf(userId(`\uFEFF${EMAIL}`))],
-    ['whose length has more bytes than it needs', exportOf(userId(EMAIL, 3))],
+    ['whose length is written in more bytes than it needs', exportOf(userId(EMAIL, 3))],
     ['that another attribute of the same name replaces', exportOf(userId(EMAIL), userId('u-7'))],
-    ['after one of the same name that is not', exportOf(userId('u-7'), userId(EMAIL))],
-  ])('are overwritten in protobuf: one %s', (_what, body) => {
+    ['that replaces another attribute of the same name', exportOf(userId('u-7'), userId(EMAIL))],
+  ])('are overwritten in protobuf: an ID %s', (_what, body) => {
     countProtobuf('traces', body);
     const records = readProtobufSpans(body);
     blankInProtobuf(body, removePersonalIds(records, isPersonal));
@@ -36,7 +36,7 @@ describe('user IDs that are personal data', () => {
     expect(JSON.stringify([...records[0]!.attributes])).not.toContain(EMAIL);
   });
 
-  test('are overwritten in JSON, also if another attribute of the same name replaces them', () => {
+  test('are overwritten in JSON, even if another attribute of the same name replaces them', () => {
     const attribute = (stringValue: string) => ({ key: 'user.id', value: { stringValue } });
     const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ attributes: [attribute(EMAIL), attribute('u-7')] }] }] }] };
     const records = readJsonSpans(body);

@@ -65,12 +65,12 @@ const logRecord = fc.record(
 );
 const group = fc.record({ resource: fc.record({ attributes }), scope: fc.record({ name, attributes }) }, { requiredKeys: [] });
 
-/** The content of random ExportTraceServiceRequests, as the generated code encodes it. */
+/** Random ExportTraceServiceRequests, in the form that the generated code encodes. */
 export const randomTraces = fc
   .record({ group, spans: some(span) })
   .map(({ group: { resource, scope }, spans }) => ({ resourceSpans: [{ resource, scopeSpans: [{ scope, spans }] }] }));
 
-/** The content of random ExportLogsServiceRequests, as the generated code encodes it. */
+/** Random ExportLogsServiceRequests, in the form that the generated code encodes. */
 export const randomLogs = fc
   .record({ group, logRecords: some(logRecord) })
   .map(({ group: { resource, scope }, logRecords }) => ({ resourceLogs: [{ resource, scopeLogs: [{ scope, logRecords }] }] }));

@@ -16,7 +16,7 @@ describe('the reader of OTLP/JSON', () => {
     expect(read({ traceId }).traceId).toBe('');
   });
 
-  test('reads integers of 64 bits as text or number', () => {
+  test('reads integers of 64 bits from text or numbers', () => {
     expect(read({ startTimeUnixNano: '1700000000000000001', endTimeUnixNano: 5 })).toMatchObject({
       start: 1_700_000_000_000_000_001n,
       end: 5n,
@@ -28,11 +28,11 @@ describe('the reader of OTLP/JSON', () => {
     ]).toEqual([12, 12, '9007199254740993']);
   });
 
-  test.each([true, [], {}, ' ', '0x', '12345678901234567890'])('rejects %j as an integer and names its place', (intValue) => {
+  test.each([true, [], {}, ' ', '0x', '12345678901234567890'])('rejects %j as an integer', (intValue) => {
     expect(() => attributeValue({ intValue })).toThrow(/must be a whole number of 64 bits/);
   });
 
-  test('reads enumerations as numbers', () => {
+  test('reads enumerations as numbers, and their names as 0', () => {
     expect(read({ kind: 3, status: { code: 2 } })).toMatchObject({ kind: 3, statusCode: 2 });
     expect(read({ kind: 'SPAN_KIND_CLIENT', status: { code: 'STATUS_CODE_ERROR' } })).toMatchObject({ kind: 0, statusCode: 0 });
   });
@@ -73,7 +73,7 @@ describe('the limits of OTLP/JSON', () => {
   const many = (count: number, each: object) => Array<object>(count).fill(each);
   const log = (record: object) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
   const metric = (gauge: object) => ({ resourceMetrics: [{ scopeMetrics: [{ metrics: [{ gauge }] }] }] });
-  /** Not `toThrow`, which prints the large result of a body that is read. */
+  /** The message of the error, or `none`. If nothing is thrown, `toThrow` would print the large result. */
   const faultOf = (readBody: () => unknown): string => {
     try {
       readBody();
@@ -107,7 +107,7 @@ describe('the limits of OTLP/JSON', () => {
     expect(faultOf(readBody)).toMatch(/more than 500000 attributes, list elements or bodies/);
   });
 
-  test('accept as many records and values', () => {
+  test('accept exactly 100,000 records and 500,000 values', () => {
     expect(read({ events: many(RECORDS_MAX - 1, {}) }).events).toHaveLength(RECORDS_MAX - 1);
     expect(attributeValue(list(VALUES_MAX - 1))).toHaveLength(VALUES_MAX - 1);
     expect(countJsonPoints(metric({ dataPoints: many(RECORDS_MAX, {}) }))).toBe(RECORDS_MAX);

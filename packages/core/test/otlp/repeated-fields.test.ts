@@ -47,7 +47,7 @@ describe('the reader of protobuf', () => {
     ['a list after an object', withValues(OBJECTS, LISTS), ['a', 'b', 'c']],
     ['an object after a list', withValues(LISTS, object(keyValue('x'))), { x: null }],
     ['a list after a text', withValues(LISTS, text('x'), list(text('d'))), ['d']],
-  ])('merges %s as protobufjs does', (_, body, value) => {
+  ])('reads %s as protobufjs does', (_, body, value) => {
     expect(valueOfA(body)).toEqual(value);
     expect(JSON.stringify(decodeSpans(body)[0]!.attributes.get('a'))).toBe(JSON.stringify(valueOfA(body)));
   });
@@ -71,7 +71,7 @@ describe('the reader of protobuf', () => {
     ['attributes without a value', exportOf(times(VALUES_MAX + 1, field(0x4a, text('key'))))],
     ['empty attributes', exportOf(times(VALUES_MAX + 1, field(0x4a)))],
     ['members without a value', withValues(object(times(VALUES_MAX, field(0x0a))))],
-  ])('rejects more than 500,000 %s', (_, body) => {
+  ])('rejects more than 500,000 values: %s', (_, body) => {
     expect(faultOf(body)).toMatch(/more than 500000 attributes, list elements or bodies/);
   });
 });

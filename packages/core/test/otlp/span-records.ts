@@ -21,5 +21,5 @@ export const record = (attributes: Record<string, Value>, members: Partial<SpanR
   attributes: new Map(Object.entries(attributes)),
 });
 
-/** The step that a span with these attributes is mapped to. */
+/** The step that mapSpan makes of a span with these attributes. */
 export const mapped = (attributes: Record<string, Value>, members?: Partial<SpanRecord>) => mapSpan(record(attributes, members));

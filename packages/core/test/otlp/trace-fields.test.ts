@@ -8,7 +8,7 @@ type Attributes = Record<string, Value>;
 const mapOne = (attributes: Attributes, members?: Partial<SpanRecord>) => mapTraces([record(attributes, members)])[0]!;
 
 describe('fields of a run', () => {
-  // In each row, the first attribute outranks the second one.
+  // In each row, an attribute outranks all that follow it.
   test.each<['agent_name' | 'session_id' | 'external_user_id', string[]]>([
     [
       'agent_name',
@@ -40,7 +40,7 @@ describe('fields of a run', () => {
     expect(mapped!.trace).toMatchObject({ session_id: 's-1', external_user_id: 'user-1' });
   });
 
-  test('the service is the agent only as a last resort, and never by its default name', () => {
+  test('the name of the service is that of the agent if there is no other, unless it is the default of an SDK', () => {
     const service = (name: string) => ({ resource: new Map([['service.name', name]]) });
     expect(mapOne({}, service('shop')).trace.agent_name).toBe('shop');
     expect(mapOne({ 'agent.name': 'bot' }, service('shop')).trace.agent_name).toBe('bot');
@@ -51,7 +51,7 @@ describe('fields of a run', () => {
     [0, 'success'],
     [1, 'success'],
     [2, 'failure'],
-  ])('the status %i of the root is the outcome %s', (statusCode, outcome) => {
+  ])('the status %i of the root span becomes the outcome %s; other spans set no outcome', (statusCode, outcome) => {
     expect(mapOne({}, { statusCode }).trace.outcome).toBe(outcome);
     expect(mapOne({}, { statusCode, parentSpanId: 'c'.repeat(16) }).trace).not.toHaveProperty('outcome');
   });
