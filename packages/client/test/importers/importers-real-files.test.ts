@@ -121,7 +121,7 @@ describe('promptfoo', () => {
     });
   });
 
-  test('a run with tests of another file is complete, and one with scenarios has unknown completeness', () => {
+  test('a run with tests from another file is complete, and one with scenarios has unknown completeness', () => {
     expect(importPromptfoo(resultsFile('promptfoo-elsewhere.json')).completeness).toBe('complete');
     expect(importPromptfoo(resultsFile('promptfoo-scenarios.json')).completeness).toBe('unknown');
   });

@@ -194,7 +194,7 @@ describe('a run that is used incorrectly', () => {
     expect(sent[0]!.body).toMatchObject({ trace_id: 'never-ended', outcome: 'failure', error: 'the run was not ended' });
   });
 
-  test('omits values that are not JSON or too long, and records their names and the reasons', async () => {
+  test('omits values that are not JSON or are too long, and records their names and the reasons', async () => {
     const { client, sent } = await clientOfNewWorkspace({ traces: { spanCharactersMax: 2000 } });
     const circle: Record<string, unknown> = {};
     circle.self = circle;

@@ -11,7 +11,7 @@ const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 1000);
 const { ExportTraceServiceRequest } = opentelemetry.proto.collector.trace.v1;
 const { ExportLogsServiceRequest } = opentelemetry.proto.collector.logs.v1;
 
-/** The JSON form of a request. Numbers of 64 bits become 7 and IDs become Base64, because only the structure is counted. */
+/** The JSON form of a request. Numbers of 64 bits become 7, and IDs and bytes Base64, because only the structure is counted. */
 function jsonOf(content: unknown): unknown {
   if (content instanceof Uint8Array) return Buffer.from(content).toString('base64');
   if (Array.isArray(content)) return content.map(jsonOf);
