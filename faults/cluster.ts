@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { type Address, freePort, requireLoopback } from '../attack/loopback.ts';
 import { createWorkspace, queryFolder, type Workspace } from '../attack/workspaces.ts';
-import { killAll, processesOf, until } from '../packages/embedded-database/test/harness/processes.ts';
+import { killAll, LIST_EVERY_MS, processesOf, until } from '../packages/embedded-database/test/harness/processes.ts';
 import type { Environment } from '../packages/server/test/fixtures/process-environment.ts';
 import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
 import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
@@ -131,7 +131,7 @@ export class Cluster {
     const servers = this.running.map(({ process }) => ({ pid: process!.pid }));
     killAll(...servers, ...keepers, ...postmasters, ...watchdogs, ...backends);
     await this.kill(this.running);
-    await until('nothing runs', () => this.folder.isAtRest());
+    await until('nothing runs', () => this.folder.isAtRest(), LIST_EVERY_MS);
   }
 
   /** Sends a signal to all processes of PostgreSQL. */

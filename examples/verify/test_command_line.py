@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 import vector_values
+from forked import run_forked
 from golden import golden_lines, golden_rows, vectors
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -30,14 +31,7 @@ class CommandLine(unittest.TestCase):
         return str(path)
 
     def run_verifier(self, *arguments, stdin=b''):
-        # -S: verify.py needs no installed packages, and the search for them takes a third of the time.
-        process = subprocess.run(
-            [sys.executable, '-S', str(HERE / 'verify.py'), *arguments],
-            input=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            timeout=120,
-        )
+        process = run_forked(arguments, stdin)
         for output in (process.stdout, process.stderr):
             self.assertNotIn(b'Traceback', output)
             output.decode('ascii')  # no control characters from a file reach the terminal

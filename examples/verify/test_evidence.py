@@ -8,16 +8,14 @@ import copy
 import hashlib
 import json
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
 import decision
 import evidence
+from forked import run_forked
 from golden import vectors
 from verdict import Invalid
-
-VERIFY = pathlib.Path(__file__).with_name('verify.py')
 
 
 class Evidence(unittest.TestCase):
@@ -72,7 +70,7 @@ class Evidence(unittest.TestCase):
             for text, code, part in ((case['evidence'], 0, 'gives this verdict'), ('{}', 1, 'hashes to')):
                 (path / 'evidence.json').write_text(text, 'utf-8')
                 arguments = ['decision', 'decision.json', '--evidence', 'evidence.json', '--key', self.golden['decision_key_hex']]
-                process = subprocess.run([sys.executable, str(VERIFY), *arguments], cwd=folder, stdout=subprocess.PIPE, check=False)
+                process = run_forked(arguments, folder=folder)
                 self.assertEqual((process.returncode, part in process.stdout.decode()), (code, True), process.stdout)
 
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { acquireEmbeddedDatabase } from '../src/embedded-database.ts';
-import { countProcesses, processesOf, until, untilNothingRuns } from './harness/processes.ts';
+import { countProcesses, LIST_EVERY_MS, processesOf, until, untilNothingRuns } from './harness/processes.ts';
 import { concurrent, expectStopped, query, silent, test } from './harness/test-folders.ts';
 
 test('the first start creates the database and its roles, and later starts find the data', concurrent, async ({ folders }) => {
@@ -63,7 +63,7 @@ test('a keeper that starts too late exits when the database is released', { time
   writeFileSync(slowNode, `#!/bin/sh\nsleep 2\nexec '${node}' "$@"\n`, { mode: 0o755 });
   process.execPath = slowNode;
   const acquired = acquireEmbeddedDatabase({ dataDir, notify: silent });
-  await until('a keeper runs', () => processesOf(dataDir).keepers.length > 0);
+  await until('a keeper runs', () => processesOf(dataDir).keepers.length > 0, LIST_EVERY_MS);
   process.execPath = node;
   const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { currentAccount, unprivilegedAccount } from '../src/database-account.ts';
 import { acquireEmbeddedDatabase } from '../src/embedded-database.ts';
-import { killAll, processesOf, until, untilNothingRuns } from './harness/processes.ts';
+import { killAll, LIST_EVERY_MS, processesOf, until, untilNothingRuns } from './harness/processes.ts';
 import { concurrent, expectStopped, isRoot, query, silent, test } from './harness/test-folders.ts';
 
 test('kill -9 of the only holder stops the database', concurrent, async ({ folders }) => {
@@ -45,7 +45,7 @@ test('restores the database on the same socket after kill -9 of the keeper', con
   killAll(...before.keepers);
   await until('the database is back', () => notices.includes('the embedded PostgreSQL is back'));
   expect(await query(database.owner, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
-  await until('the watchdog of the killed keeper has ended', () => processesOf(dataDir).watchdogs.length === 1);
+  await until('the watchdog of the killed keeper has ended', () => processesOf(dataDir).watchdogs.length === 1, LIST_EVERY_MS);
   const after = processesOf(dataDir);
   expect([after.keepers.length, after.postmasters.length]).toEqual([1, 1]);
   expect(after.keepers[0]?.pid).not.toBe(before.keepers[0]?.pid);
@@ -86,7 +86,7 @@ test('the next start stops a PostgreSQL that was left running and keeps committe
   await query(superuser!, "CREATE TABLE kept AS SELECT 'committed' AS value");
   const { keepers, postmasters, watchdogs } = processesOf(dataDir);
   killAll(holder, ...watchdogs, ...keepers);
-  await until('the keeper is dead', () => processesOf(dataDir).keepers.length === 0);
+  await until('the keeper is dead', () => processesOf(dataDir).keepers.length === 0, LIST_EVERY_MS);
   expect(processesOf(dataDir).postmasters).toEqual(postmasters);
   const notices: string[] = [];
   const next = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
@@ -148,7 +148,7 @@ test('starts despite a lock file with the pid of an unrelated process, and does 
 test('a keeper without holders exits', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
   const holder = folders.hold(dataDir);
-  await until('the keeper runs', () => processesOf(dataDir).keepers.length === 1);
+  await until('the keeper runs', () => processesOf(dataDir).keepers.length === 1, LIST_EVERY_MS);
   holder.child.kill('SIGKILL');
   await untilNothingRuns(dataDir);
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.endsWith('.sock'))).toEqual([]);

@@ -89,7 +89,7 @@ async function verifyWithAll(name: string, log: Log): Promise<CommandResult[]> {
     await operate('ledger', 'verify', '--workspace', name, '--log', log),
     await operate('ledger', 'verify', '--file', file, '--log', log, ...audit),
     await countersign(['verify', 'ledger', file, '--log', log, ...audit]),
-    runVerifier([which, file, ...audit]),
+    await runVerifier([which, file, ...audit]),
   ];
 }
 
@@ -175,7 +175,7 @@ describe('after a server was started with a clock that was ahead', () => {
       const runs = [
         await operate('ledger', 'verify', '--file', file, '--log', log),
         await countersign(['verify', 'ledger', file, '--log', log]),
-        runVerifier([log, file]),
+        await runVerifier([log, file]),
       ];
       for (const { status, out } of runs)
         expect([status, out]).toEqual([0, expect.stringMatching(/^valid: .*; times were not checked: give --audit\n$/)]);

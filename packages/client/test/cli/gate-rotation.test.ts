@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { LIST_EVERY_MS, until } from '../../../embedded-database/test/harness/processes.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../../../server/test/fixtures/server-process.ts';
 import { paths } from '../../../server/test/harness/test-server.ts';
 import { runCli } from '../fixtures/run-cli.ts';
@@ -121,7 +121,7 @@ test('a trust file follows rotations by their signatures and does not follow a r
     expect.stringMatching(/it is not lost; nothing was changed/),
   ]);
   await server!.end('SIGTERM');
-  await until('nothing runs', () => data.isAtRest());
+  await until('nothing runs', () => data.isAtRest(), LIST_EVERY_MS);
   rmSync(secret);
   expect(await refused('signing-key', 'show')).toEqual([7, '', expect.stringMatching(/is missing/)]);
   expect(await refused('signing-key', 'reset')).toEqual([0, '', expect.stringMatching(/nothing was changed/)]);

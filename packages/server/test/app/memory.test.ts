@@ -6,8 +6,9 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { Callers } from '../fixtures/callers.ts';
+import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
 import { peakWhile } from '../fixtures/process-memory.ts';
-import { DataFolder, newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey, ServerProcess } from '../fixtures/server-process.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -86,20 +87,18 @@ describe('a full queue', () => {
 });
 
 describe('64 bodies at once', () => {
-  let folder: DataFolder;
   let server: ServerProcess;
   let key: string;
 
   beforeAll(async () => {
-    folder = new DataFolder();
-    server = await ServerProcess.start(folder.environment);
-    ({ key } = await newKey(folder.environment, 'memory'));
+    const environment = await clonedDatabaseEnvironment();
+    server = await ServerProcess.start(environment);
+    ({ key } = await newKey(environment, 'memory'));
   });
 
   afterAll(async () => {
     expect(await server.end('SIGTERM')).toBe(0);
     expect(server.errorLogLines).toEqual([]);
-    await folder.clear();
   });
 
   /** Sends a body `count` times at once and measures the peak memory of the server. */

@@ -2,21 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { httpText, sendRaw } from '../bad-input/raw-socket.ts';
-import { DataFolder, newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
+import type { Environment } from '../fixtures/process-environment.ts';
+import { newKey, ServerProcess } from '../fixtures/server-process.ts';
 import { paths } from '../harness/test-server.ts';
 
-const folder = new DataFolder();
+let environment: Environment;
 let server: ServerProcess;
 let key: string;
 
 beforeAll(async () => {
-  server = await ServerProcess.start(folder.environment);
-  ({ key } = await newKey(folder.environment, 'refused'));
+  environment = await clonedDatabaseEnvironment();
+  server = await ServerProcess.start(environment);
+  ({ key } = await newKey(environment, 'refused'));
 });
 
 afterAll(async () => {
   if (!server.hasEnded) await server.end('SIGTERM');
-  await folder.clear();
 });
 
 /** The number of responses with a status, according to the server's metrics. */
@@ -124,7 +126,7 @@ describe('rejected requests in the log', () => {
 });
 
 test('at level debug, the server logs one line per rejected request', async () => {
-  const debugServer = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
+  const debugServer = await ServerProcess.start({ ...environment, COUNTERSIGN_LOG_LEVEL: 'debug' });
   for (let time = 0; time < 3; time += 1) await fetch(`${debugServer.url}/api/nothing`);
   const answeredLines = () =>
     debugServer.stdout.split('\n').filter((line) => line.includes('"answered"') && line.includes('not_found'));

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { acquireEmbeddedDatabase } from '@countersign/embedded-database';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { LIST_EVERY_MS, until } from '../../../embedded-database/test/harness/processes.ts';
 import { Callers } from '../fixtures/callers.ts';
 import { expectStored } from '../fixtures/records.ts';
 import { DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
@@ -44,7 +44,7 @@ async function expectCleanShutdown(stopping: ServerProcess, signalledAt = Date.n
   expect(await stopping.ended).toBe(0);
   expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
   expect(folder.hasDatabase()).toBe(false);
-  await until('its keeper has ended too', () => folder.isAtRest());
+  await until('its keeper has ended too', () => folder.isAtRest(), LIST_EVERY_MS);
   expect(stopping.errorLogLines).toEqual([]);
 }
 
@@ -134,7 +134,7 @@ describe('shutdown', () => {
     expect(await server.end('SIGTERM')).toBe(0);
     expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
     await callers.stop();
-    await until('the database is ended by force', () => folder.isAtRest());
+    await until('the database is ended by force', () => folder.isAtRest(), LIST_EVERY_MS);
     for (const pid of backends) process.kill(pid, 'SIGCONT');
   });
 

@@ -77,7 +77,7 @@ describe('a fork: two readers see different histories', () => {
         /forked: it and .*second-audit have the same size but different roots: the log was forked; both are signed/,
       ),
     });
-    expect(scenario.python('ledger', file, ...both)).toMatchObject({ status: 1, output: expect.stringMatching(/forked/) });
+    expect(await scenario.python('ledger', file, ...both)).toMatchObject({ status: 1, output: expect.stringMatching(/forked/) });
   });
 
   test('the forked ledger verifies by itself, but a checkpoint of the original history does not match it', async () => {

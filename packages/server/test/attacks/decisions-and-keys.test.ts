@@ -202,11 +202,11 @@ describe('an attestation', () => {
   test('the signature check rejects a replaced or edited payload', async () => {
     const { allowed, blocked } = await envelopes();
     expect(open(blocked)).toHaveProperty('decision.allowed', false);
-    expect(python(blocked).status).toBe(0);
+    expect((await python(blocked)).status).toBe(0);
     const forged = Buffer.from(blocked.payload, 'base64').toString().replace('"allowed":false', '"allowed":true');
     for (const payload of [allowed.payload, Buffer.from(forged).toString('base64')]) {
       expect(open({ ...blocked, payload })).toEqual({ fault: 'none of the known keys has signed it' });
-      expect(python({ ...blocked, payload }).status).toBe(1);
+      expect((await python({ ...blocked, payload })).status).toBe(1);
     }
   });
 
@@ -214,7 +214,7 @@ describe('an attestation', () => {
     const { allowed, blocked } = await envelopes();
     const signatures = [{ ...blocked.signatures[0]!, sig: allowed.signatures[0]!.sig }];
     expect(open({ ...blocked, signatures })).toHaveProperty('fault');
-    expect(python({ ...blocked, signatures }).status).toBe(1);
+    expect((await python({ ...blocked, signatures })).status).toBe(1);
     expect(publicJwk(scenario.server.open.signer.keys[0]!.publicKey, sha256).kid).toBe(blocked.signatures[0]!.keyid);
   });
 

@@ -168,13 +168,13 @@ export class LedgerUnderAttack {
       workspace,
       workspaceWithKept,
       file: await this.run(...verify, '--file', file, ...this.keptOptions(log)),
-      python: this.python(log === 'audit' ? 'ledger' : 'decisions', file, ...this.keptOptions(log)),
+      python: await this.python(log === 'audit' ? 'ledger' : 'decisions', file, ...this.keptOptions(log)),
     };
   }
 
   /** Runs a command of the independent verifier. */
-  python(command: string, file: string, ...options: string[]): Verdict {
-    const { status, out, err } = runVerifier([command, file, ...options]);
+  async python(command: string, file: string, ...options: string[]): Promise<Verdict> {
+    const { status, out, err } = await runVerifier([command, file, ...options]);
     return { status, output: out || err };
   }
 }

@@ -295,7 +295,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
       status: 1,
       output: expect.stringMatching(/^broken: the kept head of size 33\d: .*the log was rewritten/),
     });
-    expect(scenario.python('ledger', file, ...head)).toMatchObject({
+    expect(await scenario.python('ledger', file, ...head)).toMatchObject({
       status: 1,
       output: expect.stringMatching(/does not match/),
     });

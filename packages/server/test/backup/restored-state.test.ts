@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { LIST_EVERY_MS, until } from '../../../embedded-database/test/harness/processes.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 import { paths } from '../harness/test-server.ts';
 
@@ -34,7 +34,7 @@ const checkpoint = () => run(['ledger', 'checkpoint', '--workspace', 'acme'], fo
 async function stop(): Promise<void> {
   await server?.end('SIGTERM');
   server = undefined;
-  await until('nothing runs', () => folder.isAtRest());
+  await until('nothing runs', () => folder.isAtRest(), LIST_EVERY_MS);
 }
 
 async function restart(): Promise<void> {

@@ -95,7 +95,7 @@ describe('ledger correct-clock', () => {
     const folder = mkdtempSync(join(tmpdir(), 'e-correct-clock-'));
     try {
       writeFileSync(join(folder, 'audit.ndjson'), text);
-      const run = runVerifier(['ledger', join(folder, 'audit.ndjson')]);
+      const run = await runVerifier(['ledger', join(folder, 'audit.ndjson')]);
       expect([run.status, run.out]).toEqual([0, expect.stringMatching(/^valid: 3 entries/)]);
     } finally {
       rmSync(folder, { recursive: true });
@@ -246,7 +246,7 @@ describe('verifiers reject an export whose times go backwards', () => {
       seq: 2,
       reason: expect.stringMatching(/is earlier than that of the previous row/),
     });
-    const run = runVerifier(['ledger', '-'], bad);
+    const run = await runVerifier(['ledger', '-'], bad);
     expect([run.status, run.out]).toEqual([1, expect.stringMatching(/recorded_at goes backwards/)]);
   });
 });

@@ -7,7 +7,13 @@ import pg from 'pg';
 import { afterEach, expect, describe as group, onTestFinished } from 'vitest';
 import { logFile } from '../../../embedded-database/src/data-folder.ts';
 import { lastLines } from '../../../embedded-database/src/log-file.ts';
-import { killAll, processesOf, until, untilNothingRuns } from '../../../embedded-database/test/harness/processes.ts';
+import {
+  killAll,
+  LIST_EVERY_MS,
+  processesOf,
+  until,
+  untilNothingRuns,
+} from '../../../embedded-database/test/harness/processes.ts';
 import { expectStopped, query, test } from '../../../embedded-database/test/harness/test-folders.ts';
 import { Callers } from '../fixtures/callers.ts';
 import { expectStored } from '../fixtures/records.ts';
@@ -164,7 +170,11 @@ group.runIf(mayMount)('a full disk', () => {
     const ended = processesOf(disk.dataDir).postmasters;
     killAll(...ended);
     const pids = ended.map(({ pid }) => pid);
-    await until('PostgreSQL has died', () => !processesOf(disk.dataDir).postmasters.some(({ pid }) => pids.includes(pid)));
+    await until(
+      'PostgreSQL has died',
+      () => !processesOf(disk.dataDir).postmasters.some(({ pid }) => pids.includes(pid)),
+      LIST_EVERY_MS,
+    );
   }
 
   /** What a person needs to find out why the server has not recovered. */

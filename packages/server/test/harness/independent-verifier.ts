@@ -1,22 +1,50 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
+import { createInterface, type Interface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { CommandResult } from '../fixtures/run-command.ts';
 
 /** The path of the interpreter. The `python3` on the PATH may be the script of a version manager, which starts three times slower. */
 export const PYTHON = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim();
 
-const VERIFIER = fileURLToPath(new URL('../../../../examples/verify/verify.py', import.meta.url));
+const FORKED = fileURLToPath(new URL('../../../../examples/verify/forked.py', import.meta.url));
+
+/** The process that runs the verifier in forks of itself (examples/verify/forked.py). */
+class VerifierProcess {
+  readonly #child: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #lines: Interface;
+  /** The runs that wait for a response, in the order of their requests. */
+  readonly #waiting: { resolve: (result: CommandResult) => void; reject: (error: Error) => void }[] = [];
+
+  constructor() {
+    // The verifier needs only the standard library. With -S, Python does not load other packages and starts faster.
+    this.#child = spawn(PYTHON, ['-S', FORKED], { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#lines = createInterface({ input: this.#child.stdout });
+    this.#lines.on('line', (line) => this.#waiting.shift()?.resolve(JSON.parse(line)));
+    this.#child.once('exit', (code) => {
+      for (const { reject } of this.#waiting) reject(new Error(`the process of the verifier ended with ${code}`));
+    });
+    // It ends with its standard input, so it must not keep the process of the tests alive.
+    for (const handle of [this.#child, this.#child.stdin, this.#child.stdout])
+      (handle as unknown as { unref: () => void }).unref();
+  }
+
+  run(args: readonly string[], input: string | Uint8Array): Promise<CommandResult> {
+    const request = { arguments: args, stdin: Buffer.from(input).toString('base64') };
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#child.stdin.write(`${JSON.stringify(request)}\n`);
+    });
+  }
+}
+
+let verifier: VerifierProcess | undefined;
 
 /**
- * Runs the independent verifier, which shares no code with the packages. The status is -1 if it did not end within 60 seconds.
+ * Runs the independent verifier, which shares no code with the packages. The status is -14 if it did not end within 60 seconds.
  * @param input the standard input of the verifier.
  */
-export function runVerifier(args: readonly string[], input?: string | Uint8Array): CommandResult {
-  // The verifier needs only the standard library. With -S, Python does not load other packages and starts faster.
-  const { status, stdout, stderr } = spawnSync(PYTHON, ['-S', VERIFIER, ...args], {
-    encoding: 'utf8',
-    timeout: 60_000,
-    ...(input === undefined ? {} : { input }),
-  });
-  return { status: status ?? -1, out: stdout, err: stderr };
+export function runVerifier(args: readonly string[], input: string | Uint8Array = ''): Promise<CommandResult> {
+  verifier ??= new VerifierProcess();
+  return verifier.run(args, input);
 }

@@ -3,16 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BODY } from '../bad-input/http.ts';
 import { httpText, parseAnswers, sendRaw } from '../bad-input/raw-socket.ts';
-import { DataFolder, newKey, ServerProcess } from '../fixtures/server-process.ts';
+import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
+import { newKey, ServerProcess } from '../fixtures/server-process.ts';
 import { paths } from '../harness/test-server.ts';
 
-const folder = new DataFolder();
 let server: ServerProcess;
 let append: string;
 
 beforeAll(async () => {
-  server = await ServerProcess.start(folder.environment);
-  const { key } = await newKey(folder.environment, 'acme');
+  const environment = await clonedDatabaseEnvironment();
+  server = await ServerProcess.start(environment);
+  const { key } = await newKey(environment, 'acme');
   append = httpText(
     `POST ${paths.audit} HTTP/1.1`,
     ['Host: x', `Authorization: Bearer ${key}`, 'Content-Type: application/json', `Content-Length: ${BODY.length}`],
@@ -22,7 +23,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   expect(await server?.end('SIGTERM')).toBe(0);
-  await folder.clear();
 });
 
 const GET = httpText('GET /livez HTTP/1.1', ['Host: x']);

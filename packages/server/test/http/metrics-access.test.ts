@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { isPublic } from '../../src/config/public-address.ts';
 import { metricsAccess } from '../../src/http/metrics-endpoint.ts';
-import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
+import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
+import { ServerProcess } from '../fixtures/server-process.ts';
 import { testServer } from '../harness/test-server.ts';
 
 const TOKEN = 'scraper-token-0123456789';
@@ -77,9 +78,8 @@ test('with a token, /metrics answers 200 to requests that send it, for any host,
 });
 
 test('a separate metrics port serves only /metrics, also when the service has no free connection', async () => {
-  const folder = new DataFolder();
   const server = await ServerProcess.start({
-    ...folder.environment,
+    ...(await clonedDatabaseEnvironment()),
     COUNTERSIGN_METRICS_PORT: '0',
     COUNTERSIGN_METRICS_TOKEN: TOKEN,
     COUNTERSIGN_CONNECTIONS_MAX: '1',
@@ -95,7 +95,6 @@ test('a separate metrics port serves only /metrics, also when the service has no
   } finally {
     expect(await server.end('SIGTERM')).toBe(0);
     expect(server.output).not.toContain(TOKEN);
-    await folder.clear();
   }
 });
 

@@ -3,24 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { httpText } from '../bad-input/raw-socket.ts';
+import { clonedDatabaseEnvironment } from '../fixtures/cloned-database.ts';
 import { residentBytes } from '../fixtures/process-memory.ts';
-import { DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
+import { newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 import { paths } from '../harness/test-server.ts';
 
 const MIB = 1024 * 1024;
 
 describe('clients that send requests and never read', () => {
-  let folder: DataFolder;
   let server: ServerProcess;
   let key: string;
   let token: string;
   const sockets: Socket[] = [];
 
   beforeAll(async () => {
-    folder = new DataFolder();
-    server = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_SEND_TIMEOUT_SECONDS: '2' });
-    ({ key } = await newKey(folder.environment, 'unread'));
-    token = await run(['tokens', 'mint', '--workspace', 'unread', '--name', 'auditor'], folder.environment);
+    const environment = await clonedDatabaseEnvironment();
+    server = await ServerProcess.start({ ...environment, COUNTERSIGN_SEND_TIMEOUT_SECONDS: '2' });
+    ({ key } = await newKey(environment, 'unread'));
+    token = await run(['tokens', 'mint', '--workspace', 'unread', '--name', 'auditor'], environment);
     for (let entry = 0; entry < 24; entry += 1) expect((await append('x'.repeat(900_000))).status).toBe(200);
   });
 
@@ -28,7 +28,6 @@ describe('clients that send requests and never read', () => {
     for (const socket of sockets) socket.destroy();
     expect(await server.end('SIGTERM')).toBe(0);
     expect(server.errorLogLines).toEqual([]);
-    await folder.clear();
   });
 
   const append = (text: string) =>

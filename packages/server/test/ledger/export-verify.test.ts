@@ -31,7 +31,7 @@ async function bothVerdicts(bytes: Uint8Array): Promise<{ ours: unknown; theirs:
   const { firstBad, entries } = await verifyExport(chunksOf(bytes, 65_536), { digests, sha256 });
   const file = join(folder, 'export.ndjson');
   writeFileSync(file, bytes);
-  const { out, status } = runVerifier(['ledger', file, '--json']);
+  const { out, status } = await runVerifier(['ledger', file, '--json']);
   const verdict = JSON.parse(out);
   expect(status).toBe(verdict.result === 'ok' ? 0 : 1);
   return {

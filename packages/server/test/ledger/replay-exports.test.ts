@@ -55,7 +55,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** Exit code and output of the server's command and of the Python verifier. */
 const replayWithBoth = async (events: string): Promise<[number | null, string][]> => {
   const ours = await runCommand({}, 'ledger', 'verify', '--file', decisions, '--log', 'decisions', '--replay', events);
-  const theirs = runVerifier(['decisions', decisions, '--replay', events]);
+  const theirs = await runVerifier(['decisions', decisions, '--replay', events]);
   return [
     [ours.status, ours.out],
     [theirs.status, theirs.out],
