@@ -10,7 +10,6 @@ import { replyExport, replyExportError } from './otlp-reply.ts';
 import { prepareExport } from './prepare-body.ts';
 import type { PublicApi } from './public-api.ts';
 import { mediaTypeOf, readBody } from './read-body.ts';
-import { countPoints } from './read-export.ts';
 
 /** Registers the OpenTelemetry endpoints. Keys and limits are those of POST /api/public/traces. Errors have the form of OTLP. */
 export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
@@ -47,15 +46,8 @@ function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
   return OTLP_MEDIA_TYPES.find((each) => each === type);
 }
 
-/** The response to metrics, which many exporters send by default. They are not stored. The message says how to stop sending them. */
-const metricsResponse = (points: number): string =>
-  exportResponse('metrics', { rejected: points, reasons: points === 0 ? [] : [NO_METRICS] });
-
-const NO_METRICS = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.';
-
 /** Stores an export, but not metrics. A body that is not light is prepared on the worker thread, so that it delays no other request. */
 async function submit({ writers, workers }: PublicApi, request: ExportRequest): Promise<IngestReply> {
-  if (request.signal === 'metrics') return { json: metricsResponse(countPoints(request)), headers: {} };
   if (isLight(request.document)) return queue(writers, request, prepareExport(request));
   const { prepared, document } = await workers.prepareExport(request);
   return queue(writers, { ...request, document }, prepared);

@@ -3,8 +3,9 @@ import { endpoints } from '../ingest/endpoints.ts';
 import type { IngestRequest } from '../ingest/ingest-request.ts';
 import type { ExportRequest, PreparedExport } from '../otlp/export.ts';
 import { prepareLogExport } from '../otlp/prepare-logs.ts';
+import { prepareMetricsExport } from '../otlp/prepare-metrics.ts';
 import { prepareTraceExport } from '../otlp/prepare-traces.ts';
-import { readLogs, readSpans } from './read-export.ts';
+import { countPoints, readLogs, readSpans } from './read-export.ts';
 import { bodyReader } from './validate-body.ts';
 
 const readers = Object.fromEntries(
@@ -16,5 +17,13 @@ export const prepareBody = (id: OperationId, request: IngestRequest): unknown =>
   endpoints[id].prepare(request, readers[id](request.document));
 
 /** Decodes, maps and prepares an export: all steps before the database, on either thread. */
-export const prepareExport = (request: ExportRequest): PreparedExport =>
-  request.signal === 'logs' ? prepareLogExport(request, readLogs(request)) : prepareTraceExport(request, readSpans(request));
+export function prepareExport(request: ExportRequest): PreparedExport {
+  switch (request.signal) {
+    case 'traces':
+      return prepareTraceExport(request, readSpans(request));
+    case 'logs':
+      return prepareLogExport(request, readLogs(request));
+    case 'metrics':
+      return prepareMetricsExport(request, countPoints(request));
+  }
+}

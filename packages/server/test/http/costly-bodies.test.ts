@@ -164,6 +164,26 @@ describe('the worker thread for large bodies', () => {
     expect(await done()).toBe(before + 1);
   });
 
+  test('counts exports of metrics that are not light on the thread, with the same responses', async () => {
+    const before = await done();
+    const send = (contentType: string, body: Uint8Array | string) =>
+      fetch(`${server.url}/v1/metrics`, {
+        method: 'POST',
+        headers: { 'x-service-key': key, 'content-type': contentType },
+        body: body as NonNullable<RequestInit['body']>,
+      });
+    const dataPoints = (count: number) => [{ name: 'm', gauge: { dataPoints: Array.from({ length: count }, () => ({})) } }];
+    const metrics = (count: number) => JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics: dataPoints(count) }] }] });
+    const small = await send('application/json', metrics(3));
+    expect([small.status, await small.text()]).toEqual([200, expect.stringContaining('"rejectedDataPoints":"3"')]);
+    expect(await done()).toBe(before);
+    const large = await send('application/json', metrics(90_000));
+    expect([large.status, await large.text()]).toEqual([200, expect.stringContaining('"rejectedDataPoints":"90000"')]);
+    expect((await send('application/x-protobuf', new Uint8Array(300_000))).status).toBe(400);
+    expect((await send('application/json', metrics(100_001))).status).toBe(400);
+    expect(await done()).toBe(before + 3);
+  });
+
   test('each endpoint reports the same errors from the worker as from the main thread', async () => {
     const padding = ' '.repeat(300_000);
     const before = await done();

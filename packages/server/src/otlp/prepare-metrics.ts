@@ -1,0 +1,24 @@
+import { recordedByKey } from '../ingest/ingest-request.ts';
+import type { ExportRequest, PreparedExport } from './export.ts';
+
+const NOT_STORED = 'Metrics are not stored here; set OTEL_METRICS_EXPORTER=none.';
+
+/**
+ * Prepares an export of metrics, which many exporters send by default. Nothing of it is stored, and all data points count as rejected. The
+ * message to the sender says how to stop sending them.
+ */
+export const prepareMetricsExport = (
+  { signal, mediaType, principal, document }: ExportRequest,
+  points: number,
+): PreparedExport => ({
+  signal,
+  mediaType,
+  isRedacted: false,
+  recordedBy: recordedByKey(principal),
+  idempotency: undefined,
+  bytes: document.length,
+  foldKeys: [],
+  traces: [],
+  logs: [],
+  shortfall: { rejected: points, reasons: points === 0 ? [] : [NOT_STORED] },
+});
