@@ -6,8 +6,22 @@ const CONTAINS_EMAIL = /[^\s@<>]@[^\s@<>]+\.[^\s@<>]/;
 const TELEPHONE =
   /^\s*(?:tel:\s*)?\+(?:[\s().\-/\u2010-\u2015]*\d){6,}[\s().\-/,]*(?:;\s*[a-z-]+=.*|;?\s*(?:ext(?:ension|n)?|x|#)[\s.:=]*\d+\s*)?$/i;
 const ASCII = /^[\u0000-\u007f]*$/;
-/** Longer texts are not accepted as labels. On megabytes these expressions would run for hours or overflow the stack. */
+/** Longer texts are not accepted as labels, and are searched in pieces. On megabytes these expressions would run for hours or overflow the stack. */
 const UNITS_MAX = 2 * LABEL_LENGTH_MAX;
+
+/** The distance between the starts of two pieces. Pieces overlap, so that an address of up to this length is whole in one of them. */
+const PIECE_DISTANCE = UNITS_MAX / 2;
+
+/**
+ * Whether a user ID of any length is personal data. A text that is too long for a label is searched for e-mail addresses, in pieces that
+ * overlap.
+ */
+export function containsPersonalData(text: string): boolean {
+  for (let at = 0; ; at += PIECE_DISTANCE) {
+    if (isPersonal(text.slice(at, at + UNITS_MAX))) return true;
+    if (at + UNITS_MAX >= text.length) return false;
+  }
+}
 
 /** Whether a user ID contains an e-mail address or is a telephone number, also in full-width characters (Unicode's NFKC). */
 export function isPersonal(text: string): boolean {

@@ -8,7 +8,7 @@ import { ApiError } from '../errors/api-error.ts';
 import type { ExportRequest, ReadExport } from '../otlp/export.ts';
 import { BODY_BOUNDS } from './body-bounds.ts';
 import { parseJson } from './parse-json.ts';
-import { isPersonal } from './personal-data.ts';
+import { containsPersonalData } from './personal-data.ts';
 
 /** The functions that read the records of a body, one for each encoding. */
 interface Reader<Record> {
@@ -38,13 +38,13 @@ function readRecords<Record extends SpanRecord | LogRecord>(
 ): ReadExport<Record> {
   if (mediaType === 'application/x-protobuf') {
     const records = readOrReject(() => reader.protobuf(document));
-    const personal = removePersonalIds(records, isPersonal);
+    const personal = removePersonalIds(records, containsPersonalData);
     if (personal.size > 0) blankInProtobuf(document, personal);
     return { records, isRedacted: personal.size > 0 };
   }
   const body = readJsonBody(document);
   const records = readOrReject(() => reader.json(body));
-  const personal = removePersonalIds(records, isPersonal);
+  const personal = removePersonalIds(records, containsPersonalData);
   if (personal.size === 0) return { records, isRedacted: false };
   return { records, isRedacted: true, body: JSON.stringify(blankInJson(body, personal)) };
 }

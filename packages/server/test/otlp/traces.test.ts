@@ -141,6 +141,16 @@ describe('POST /v1/traces', () => {
     }
   });
 
+  test('overwrites an e-mail address in a user id that is longer than a label', async () => {
+    const userId = `${'x '.repeat(2000)}jane@example.org`;
+    const { status, bytes } = await sendJson(jsonExport([{ ...chatRun(newTrace())[1]!, attributes: { 'user.id': userId } }]));
+    expect([status, bytes.toString()]).toEqual([200, expect.stringContaining('A user id was an e-mail address')]);
+    for (const table of ['trace_submissions', 'otlp_exports'] as const) {
+      const documents = await storedDocuments(server.database.sql, table, workspace);
+      expect(documents.filter((document) => document.includes('example.org'))).toEqual([]);
+    }
+  });
+
   test('accepts the key as a bearer token instead of x-service-key', async () => {
     const { status } = await send(protobufExport(chatRun(newTrace())), {
       ...PROTOBUF,

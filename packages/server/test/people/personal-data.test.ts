@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPersonal } from '../../src/http/personal-data.ts';
+import { containsPersonalData, isPersonal } from '../../src/http/personal-data.ts';
 
 test.each([
   'user-42',
@@ -38,4 +38,17 @@ test('isPersonal returns for hard texts of up to 1,024 UTF-16 code units, and fa
     for (const whole of [text, `+${text}`, `a@${text}`.slice(0, 1024), `+123456${text}`.slice(0, 1024)])
       expect(typeof isPersonal(whole)).toBe('boolean');
   expect(isPersonal(`a@b.c${'x'.repeat(1024)}`)).toBe(false);
+});
+
+test('containsPersonalData finds an e-mail address anywhere in a text of any length', () => {
+  for (const length of [0, 500, 1_018, 1_023, 5_000])
+    for (const address of ['someone@mail.example', 'a@\uff42.c'])
+      expect(containsPersonalData(`${'x '.repeat(length)}${address}${' x'.repeat(length)}`)).toBe(true);
+  for (const text of ['user-42 '.repeat(1000), '@'.repeat(5000), 'a@ '.repeat(5000)])
+    expect(containsPersonalData(text)).toBe(false);
+});
+
+test('containsPersonalData reads hard texts of a megabyte', () => {
+  for (const piece of ['a@', '@a', '+1 ', '.', '\u0300\u0316', '\ufdfa'])
+    expect(typeof containsPersonalData(piece.repeat(1_000_000 / piece.length))).toBe('boolean');
 });
