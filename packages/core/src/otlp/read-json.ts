@@ -187,10 +187,15 @@ function text(value: unknown, at: string): string {
 
 const enumeration = (value: unknown): number => (Number.isInteger(value) ? (value as number) : 0);
 
+/** The characters of decimal numbers. The JSON form of protobuf allows a fraction of zeros and an exponent, but no hexadecimal digits. */
+const DECIMAL = /^[-+\d.e]+$/i;
+
+/** A whole number of 64 bits; as text if it is not a safe integer. */
 function wholeNumber(value: unknown, at: string): number | string {
-  const isNumeric = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '');
+  const isNumeric = typeof value === 'number' || (typeof value === 'string' && DECIMAL.test(value));
   if (isNumeric && Number.isSafeInteger(Number(value))) return Number(value);
-  if (isNumeric && /^-?\d{1,19}$/.test(String(value))) return String(value);
+  const digits = isNumeric && /^-?\d{1,19}$/.test(String(value)) ? String(value) : undefined;
+  if (digits !== undefined && BigInt.asIntN(64, BigInt(digits)) === BigInt(digits)) return digits;
   throw malformedError('must be a whole number of 64 bits, as a string or a number', at);
 }
 

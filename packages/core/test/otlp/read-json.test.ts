@@ -26,9 +26,15 @@ describe('the reader of OTLP/JSON', () => {
       attributeValue({ intValue: 12 }),
       attributeValue({ intValue: '9007199254740993' }),
     ]).toEqual([12, 12, '9007199254740993']);
+    for (const limit of ['9223372036854775807', '-9223372036854775808']) expect(attributeValue({ intValue: limit })).toBe(limit);
+    // The JSON form of protobuf allows exponents, also in text.
+    expect([attributeValue({ intValue: '1e3' }), attributeValue({ intValue: '-7' })]).toEqual([1000, -7]);
   });
 
-  test.each([true, [], {}, ' ', '0x', '12345678901234567890'])('rejects %j as an integer', (intValue) => {
+  test.each([
+    ...[true, [], {}, ' ', '0x', '0x10', '0b1', '1.5', 'e', 9.3e18],
+    ...['12345678901234567890', '9999999999999999999', '9223372036854775808', '-9223372036854775809'],
+  ])('rejects %j as an integer', (intValue) => {
     expect(() => attributeValue({ intValue })).toThrow(/must be a whole number of 64 bits/);
   });
 
