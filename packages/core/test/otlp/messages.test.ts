@@ -106,6 +106,23 @@ describe('conversation', () => {
     expect(left).toEqual([]);
   });
 
+  test.each<[string, Record<string, Value>, Record<string, Value>]>([
+    [
+      'of the GenAI conventions',
+      { 'gen_ai.operation.name': 'chat', 'gen_ai.output.messages': 'Hi.' },
+      { 'gen_ai.system_instructions': 7, 'gen_ai.input.messages': '{"text":"Hello"}' },
+    ],
+    [
+      'of the Vercel AI SDK',
+      { 'ai.operationId': 'ai.generateText.doGenerate', 'ai.response.text': 'Hi.' },
+      { 'ai.prompt.messages': 'Hello', 'ai.response.toolCalls': '{"toolName":"weather"}' },
+    ],
+  ])('an attribute %s that yields no message stays in metadata', (_, read, unread) => {
+    const { messages, metadata } = mapped({ ...read, ...unread });
+    expect(messages).toEqual([{ role: 'assistant', content: 'Hi.' }]);
+    expect(metadata).toMatchObject(unread);
+  });
+
   test('parts other than text stay unchanged', () => {
     const image = { type: 'uri', uri: 'https://example.com/cat.png' };
     const { messages } = mapped({

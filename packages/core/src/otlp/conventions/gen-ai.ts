@@ -55,10 +55,11 @@ export const genAi: Convention = {
 
 /** The conversation in `gen_ai.input.messages` and related attributes of a span, event or log record; undefined if there is none. */
 export function readGenAiMessages(attributes: Attributes): ReadMessages | undefined {
-  const messages = [
-    ...systemInstructions(attributes.get(SYSTEM)),
-    ...messagesOfParts(attributes.get(INPUT), 'user'),
-    ...messagesOfParts(attributes.get(OUTPUT), 'assistant'),
-  ];
-  return messages.length === 0 ? undefined : { messages, sourceNames: [SYSTEM, INPUT, OUTPUT] };
+  const read = [
+    { name: SYSTEM, messages: systemInstructions(attributes.get(SYSTEM)) },
+    { name: INPUT, messages: messagesOfParts(attributes.get(INPUT), 'user') },
+    { name: OUTPUT, messages: messagesOfParts(attributes.get(OUTPUT), 'assistant') },
+  ].filter(({ messages }) => messages.length > 0);
+  if (read.length === 0) return undefined;
+  return { messages: read.flatMap(({ messages }) => messages), sourceNames: read.map(({ name }) => name) };
 }

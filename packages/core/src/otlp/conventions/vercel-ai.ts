@@ -41,11 +41,14 @@ function readMessages(attributes: Attributes): ReadMessages | undefined {
   if (!attributes.has(PROMPT)) return undefined;
   const prompt = fromJson(attributes.get(PROMPT)!);
   const messages: Message[] = (Array.isArray(prompt) ? prompt : []).flatMap(messagesOf);
+  const sourceNames = messages.length > 0 ? [PROMPT] : [];
   const content = attributes.get(TEXT) ?? null;
   const calls = fromJson(attributes.get(CALLS) ?? null);
   const toolCalls = (Array.isArray(calls) ? calls : []).map(callOf);
+  if (content !== null) sourceNames.push(TEXT);
+  if (toolCalls.length > 0) sourceNames.push(CALLS);
   if (content !== null || toolCalls.length > 0) messages.push(plainMessage({ content, tool_calls: toolCalls }, 'assistant'));
-  return messages.length === 0 ? undefined : { messages, sourceNames: [PROMPT, TEXT, CALLS] };
+  return messages.length === 0 ? undefined : { messages, sourceNames };
 }
 
 /** The messages in one message of the SDK. Its content is text or a list of parts. Each result of a tool call becomes its own message. */
