@@ -121,12 +121,16 @@ function firstOf(field: 'session_id' | 'external_user_id', records: readonly Spa
   return found?.value as string | undefined;
 }
 
+/** The span that started first. Spans without a start time count as the last. */
 function earliest(records: readonly SpanRecord[]): SpanRecord | undefined {
   return records.reduce<SpanRecord | undefined>(
-    (first, each) => (first === undefined || (each.start ?? 0n) < (first.start ?? 0n) ? each : first),
+    (first, each) => (first === undefined || (each.start ?? TIME_MAX) < (first.start ?? TIME_MAX) ? each : first),
     undefined,
   );
 }
+
+/** A time after every time of OTLP, which has 64 bits. */
+const TIME_MAX = 2n ** 64n;
 
 const findingsOf = (record: SpanRecord): MappedTrace['findings'] =>
   record.events.flatMap((event) => {
