@@ -77,8 +77,14 @@ function completenessIssues({ partial, completeness }: Body): Issue[] {
 }
 
 function evaluatedAtIssues({ evaluated_at: at }: Body): Issue[] {
-  if (typeof at !== 'string' || !/^\d{4}-/.test(at) || at >= '1970') return [];
+  if (typeof at !== 'string' || !isBefore1970(at)) return [];
   return [{ path: '/evaluated_at', code: 'too_small', message: 'evaluated_at must be 1970 or later' }];
+}
+
+/** Whether a date-time is before 1970 in UTC; false if it is malformed. Date.parse rejects leap seconds, and takes local time by default. */
+function isBefore1970(dateTime: string): boolean {
+  const text = dateTime.toUpperCase().replace(':60', ':59');
+  return Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`) < 0;
 }
 
 const contradiction = (path: string, message: string): Issue => ({ path, code: 'contradiction', message });

@@ -94,6 +94,22 @@ describe('POST /api/v1/evaluations', () => {
     expect([decision.allowed, decision.actual_threshold]).toEqual([rate !== null, rate]);
   });
 
+  test.each([
+    ['1970-01-01T00:00:00Z', 200],
+    ['1970-01-01T00:00:00', 200],
+    ['1969-12-31T23:00:00-05:00', 200],
+    ['1969-12-31t23:59:59.999999999z', 422],
+    ['1969-12-31T23:59:59.5', 422],
+    ['1970-01-01T00:00:00+05:00', 422],
+    ['0001-01-01T00:00:00Z', 422],
+    ['1960-12-31T23:59:60Z', 422],
+  ])('compares evaluated_at %s with 1970 in UTC and answers %i', async (evaluated_at, expected) => {
+    const { status, body } = await record({ evaluated_at });
+    expect([status, body.issues?.map(({ path, code }: { path: string; code: string }) => [path, code])]).toEqual(
+      expected === 200 ? [200, undefined] : [422, [['/evaluated_at', 'too_small']]],
+    );
+  });
+
   test('requires the scope evaluations', async () => {
     const audit = await server.key(tenantId, ['audit']);
     const { status, body } = await server.post(paths.detailedEvaluations, audit, { name: 'n' });
