@@ -73,7 +73,8 @@ export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOp
   const walked = await walkLog(pool, tenantId, { log: 'traces', chained: true, read: readTraceEvents, check }, options);
   const report: ChainReport = dropped === undefined ? walked : { ...walked, dropped };
   // The rows cannot be compared with an invalid log.
-  if (report.firstBad !== undefined || report.contradiction !== undefined) return { ...report, findings };
+  if (report.firstBad !== undefined || report.contradiction !== undefined)
+    return { ...report, findings: findings.slice(0, FINDINGS_MAX) };
   if (findings.length < FINDINGS_MAX) findings.push(...(await addedRows(pool, tenantId, report.entries, logged)));
   if (findings.length < FINDINGS_MAX) await addColumnFindings(pool, tenantId, findings, options.rest);
   const shown = findings.slice(0, FINDINGS_MAX);

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { pino } from 'pino';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { verifyTraces } from '../../src/ledger/verify-traces.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
@@ -294,6 +295,16 @@ describe('the log `traces`', () => {
     await setTokens(12);
     expect(await observed()).toEqual(before);
     await watching.stop();
+  });
+
+  test('reports at most 20 findings, also if the log itself is not valid', async () => {
+    await Promise.all(Array.from({ length: 30 }, (_, place) => send(`run-${place}`)));
+    await sql('UPDATE countersign.trace_submissions SET recorded_by = $1 WHERE tenant_id = $2', ['operator', tenantId]);
+    expect((await verifyTraces(server.open.pool, tenantId)).findings).toHaveLength(20);
+    await sql(`UPDATE countersign.log_heads SET seq = seq + 1 WHERE tenant_id = $1 AND log = 'traces'`, [tenantId]);
+    const { findings, firstBad, contradiction } = await verifyTraces(server.open.pool, tenantId);
+    expect(firstBad ?? contradiction).toBeDefined();
+    expect(findings).toHaveLength(20);
   });
 
   test('`ledger verify` names a deleted submission and an added one', async () => {
