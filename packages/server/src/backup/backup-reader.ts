@@ -32,10 +32,11 @@ const SECRETS_BYTES_MAX = 64 * 1024;
 
 /** Opens a backup for reading: a folder, or one file. @throws ExitError if it does not exist, is damaged, or has an unknown version. */
 export async function openBackup(path: string): Promise<BackupReader> {
-  const found = await stat(path).catch((error: Error) => {
+  const unreadable = (error: Error): never => {
     throw new ExitError('wrong_use', `cannot read ${JSON.stringify(path)}: ${error.message}`);
-  });
-  const file = found.isDirectory() ? undefined : await open(path, 'r');
+  };
+  const found = await stat(path).catch(unreadable);
+  const file = found.isDirectory() ? undefined : await open(path, 'r').catch(unreadable);
   try {
     const readFile = file === undefined ? fromFolder(path) : await fromTar(file);
     const manifest = parseManifest((await readFile(MANIFEST_FILE, MANIFEST_BYTES_MAX)).toString('utf8'));
@@ -60,6 +61,10 @@ function checked(name: string, bytes: Buffer, sha256: string): Buffer {
   throw damaged(`the SHA-256 of ${name} is not the one in the manifest`);
 }
 
+/** The error for a file that is longer than the manifest says or, for the manifest and the secrets, than any that is read. */
+const tooLong = (name: string, bytes: number, bytesMax: number): ExitError =>
+  damaged(`${name} has ${bytes} bytes, but at most ${bytesMax} are allowed`);
+
 const fromFolder =
   (path: string): ReadFile =>
   async (name, bytesMax) => {
@@ -68,7 +73,7 @@ const fromFolder =
     });
     try {
       const { size } = await file.stat();
-      if (size > bytesMax) throw damaged(`${name} is longer than the manifest says`);
+      if (size > bytesMax) throw tooLong(name, size, bytesMax);
       return await file.readFile();
     } finally {
       await file.close();
@@ -80,7 +85,7 @@ async function fromTar(file: FileHandle): Promise<ReadFile> {
   return async (name, bytesMax) => {
     const place = places.get(name);
     if (place === undefined) throw damaged(`it has no ${name}; the file may be cut off`);
-    if (place.bytes > bytesMax) throw damaged(`${name} is longer than the manifest says`);
+    if (place.bytes > bytesMax) throw tooLong(name, place.bytes, bytesMax);
     const content = Buffer.allocUnsafe(place.bytes);
     const { bytesRead } = await file.read(content, 0, place.bytes, place.at);
     if (bytesRead !== place.bytes) throw damaged(`the file ends within ${name}`);

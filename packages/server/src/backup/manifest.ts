@@ -87,16 +87,20 @@ export function parseManifest(text: string): BackupManifest {
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 const isText = (value: unknown): boolean => typeof value === 'string';
 const areAll = (value: unknown, test: (each: never) => boolean): boolean => Array.isArray(value) && value.every(test as never);
+const areObjects = (value: unknown, test: (each: never) => boolean): boolean =>
+  areAll(value, (each: unknown) => typeof each === 'object' && each !== null && test(each as never));
 
 const isTable = ({ name, columns, rows, parts }: BackupTable): boolean =>
   NAME.test(name) &&
   areAll(columns, (column: string) => NAME.test(column)) &&
   isCount(rows) &&
-  areAll(parts, isPart) &&
+  areObjects(parts, isPart) &&
   parts.reduce((sum, part) => sum + part.rows, 0) === rows;
 
 const isPart = ({ file, rows, bytes, rawBytes, sha256 }: BackupPart): boolean =>
   PART_FILE.test(file) && [rows, bytes, rawBytes].every(isCount) && isText(sha256);
+
+const isSequence = ({ name, last }: BackupManifest['sequences'][number]): boolean => NAME.test(name) && isCount(last);
 
 const isWorkspace = ({ id, logs }: BackupWorkspace): boolean =>
   isText(id) && Object.values(logs ?? [undefined]).every((head) => isCount(head?.size) && isText(head?.root));
@@ -106,7 +110,7 @@ const MEMBERS: Partial<Record<keyof BackupManifest, (value: never) => boolean>> 
   migrations: (value) => areAll(value, isText),
   instance: (value: BackupManifest['instance'] | undefined) =>
     isText(value?.id) && isText(value?.masterFingerprint) && areAll(value?.liveSigningKeys, isText),
-  tables: (value) => areAll(value, isTable),
-  sequences: (value) => areAll(value, ({ name, last }: { name: string; last: number }) => NAME.test(name) && isCount(last)),
-  workspaces: (value) => areAll(value, isWorkspace),
+  tables: (value) => areObjects(value, isTable),
+  sequences: (value) => areObjects(value, isSequence),
+  workspaces: (value) => areObjects(value, isWorkspace),
 };

@@ -12,6 +12,8 @@ export interface BackupSecrets {
 /** scrypt with 128 MiB, so that guesses of a passphrase are expensive. */
 const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 };
 const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
 
 interface SealedSecrets {
   kdf: 'scrypt';
@@ -23,7 +25,7 @@ interface SealedSecrets {
 
 /** Encrypts the secrets with a passphrase. Returns the content of SECRETS_FILE, which opens only with the same instance ID. */
 export function sealSecrets(secrets: BackupSecrets, passphrase: string, instanceId: string): Buffer {
-  const [salt, nonce] = [randomBytes(16), randomBytes(12)];
+  const [salt, nonce] = [randomBytes(16), randomBytes(NONCE_BYTES)];
   const cipher = createCipheriv(CIPHER, keyOf(passphrase, salt), nonce).setAAD(Buffer.from(instanceId));
   const ciphertext = Buffer.concat([cipher.update(JSON.stringify(secrets)), cipher.final()]);
   const sealed: SealedSecrets = {
@@ -41,8 +43,7 @@ export function openSecrets(file: Uint8Array, passphrase: string, instanceId: st
   const { kdf, salt, nonce, ciphertext, tag } = parse(file);
   if (kdf !== 'scrypt') throw damaged(`${SECRETS_FILE} is encrypted in an unknown way`);
   const key = keyOf(passphrase, Buffer.from(salt, 'base64'));
-  const authTagLength = 16;
-  const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, 'base64'), { authTagLength })
+  const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, 'base64'), { authTagLength: TAG_BYTES })
     .setAAD(Buffer.from(instanceId))
     .setAuthTag(Buffer.from(tag, 'base64'));
   const opened = decipher.update(Buffer.from(ciphertext, 'base64'));
@@ -60,7 +61,8 @@ function parse(file: Uint8Array): SealedSecrets {
   try {
     const sealed = JSON.parse(Buffer.from(file).toString('utf8'));
     const isComplete = ['salt', 'nonce', 'ciphertext', 'tag'].every((member) => typeof sealed[member] === 'string');
-    if (isComplete && Buffer.from(sealed.tag, 'base64').length === 16) return sealed;
+    const bytesOf = (member: 'nonce' | 'tag') => Buffer.from(sealed[member], 'base64').length;
+    if (isComplete && bytesOf('nonce') === NONCE_BYTES && bytesOf('tag') === TAG_BYTES) return sealed;
   } catch {
     // Reported below.
   }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import zlib from 'node:zlib';
@@ -7,6 +9,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createBackup } from '../../src/backup/backup-writer.ts';
 import type { BackupManifest } from '../../src/backup/manifest.ts';
+import { openSecrets } from '../../src/backup/sealed-secrets.ts';
 import { writeBackup } from '../../src/backup/write-backup.ts';
 import { knownMigrations, migrate } from '../../src/database/migrate.ts';
 import { type CommandResult, environmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
@@ -112,6 +115,11 @@ test('restore refuses a truncated file, a file that is not a backup, and a missi
   writeFileSync(file, 'no archive');
   expect(await restore(file)).toMatchObject({ status: 1, err: expect.stringContaining('no manifest.json') });
   expect(await restore(join(scratch, 'missing'))).toMatchObject({ status: 2 });
+  // A socket cannot be opened, not even by the superuser.
+  const socket = createServer().listen(join(scratch, 'socket'));
+  await once(socket, 'listening');
+  expect(await restore(join(scratch, 'socket'))).toMatchObject({ status: 2, err: expect.stringContaining('cannot read') });
+  socket.close();
   expect(await countTables()).toBe(0);
 });
 
@@ -123,6 +131,16 @@ test('restore refuses a manifest with an invalid member, a file outside the back
   expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining('no valid member tables') });
   writeManifest(path, { ...manifest, workspaces: [{ id: tenantId }] });
   expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining('no valid member workspaces') });
+  const [{ parts, ...empty }, ...rest] = manifest.tables as [BackupManifest['tables'][0], ...BackupManifest['tables']];
+  for (const [member, value] of [
+    ['tables', [null, ...manifest.tables]],
+    ['tables', [{ ...empty, parts: [null, ...parts] }, ...rest]],
+    ['sequences', [null]],
+    ['workspaces', [null]],
+  ] as const) {
+    writeManifest(path, { ...manifest, [member]: value });
+    expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining(`no valid member ${member}`) });
+  }
   writeManifest(path, { ...manifest, tables: others });
   expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining('has no table') });
 });
@@ -219,6 +237,21 @@ test('restore requires the passphrase for the secrets and never overwrites other
   expect(await restore(bare, right, ...withSecrets)).toMatchObject({
     status: 7,
     err: expect.stringContaining('contains no secrets'),
+  });
+});
+
+test('restore refuses secrets that are malformed or too long', async () => {
+  const sealed = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8'));
+  for (const nonce of ['', Buffer.alloc(300).toString('base64')])
+    expect(() => openSecrets(Buffer.from(JSON.stringify({ ...sealed, nonce })), 'correct horse battery', 'id')).toThrow(
+      'secrets.json does not have the form of encrypted secrets',
+    );
+  const { path } = copyOfBackup('long-secrets');
+  truncateSync(join(path, 'secrets.json'), 65_537);
+  const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
+  expect(await restore(path, { ...none, ...right }, '--with-secrets', '--secrets-output', join(scratch, 'none'))).toMatchObject({
+    status: 1,
+    err: expect.stringContaining('secrets.json has 65537 bytes, but at most 65536 are allowed'),
   });
 });
 
