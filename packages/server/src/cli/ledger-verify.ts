@@ -97,9 +97,11 @@ export function addVerify(group: Command, session: Session): void {
 
 /** Verifies every log of a workspace, one after the other. */
 async function verifyAll(session: Session, options: VerifyOptions): Promise<void> {
-  const progress = progressOn(session, options.progress === true);
   const reports: [LogName, ChainReport][] = [];
-  for (const log of LOG_NAMES) reports.push([log, await reportOn(session, { ...options, log }, progress).finally(progress.done)]);
+  for (const log of LOG_NAMES) {
+    const progress = progressOn(session, options.progress === true);
+    reports.push([log, await reportOn(session, { ...options, log }, progress).finally(progress.done)]);
+  }
   const areValid = reports.every(([, report]) => isValid(report));
   session.ending = areValid ? 'ok' : 'broken';
   const verdicts = Object.fromEntries(reports.map(([log, report]) => [log, verdictOf(report, 0, true)]));

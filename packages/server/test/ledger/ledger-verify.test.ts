@@ -1,11 +1,12 @@
 import { rowHashOf } from '@countersign/core/domain/audit-chain';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { verifyExport } from '@countersign/core/domain/export-verifier';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { digests, sha256 } from '../../src/crypto/digests.ts';
 import { exportLog } from '../../src/ledger/export.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
 import { chunksOf, sixRows, tamper } from '../fixtures/altered-ledger.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -213,4 +214,24 @@ describe('verifyAuditLedger', () => {
       firstBad: undefined,
     });
   });
+});
+
+test('`ledger verify --log all` counts the progress of each log from its own start', async () => {
+  const tenantId = await server.workspace();
+  const key = await server.key(tenantId);
+  for (const [path, body] of [
+    [paths.audit, { actor: 'ci', action: 'build.done' }],
+    [paths.evaluations, { agent_name: 'bot', name: 'nightly' }],
+  ] as const) {
+    const answers = await Promise.all(Array.from({ length: 600 }, () => server.post(path, key, body)));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  }
+  // Each reading of the clock is two seconds after the one before, so that every report of progress is due.
+  let now = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 2_000));
+  const command = ['ledger', 'verify', '--workspace', tenantId, '--log', 'all', '--progress'];
+  const { status, err } = await runCommand(environmentOf(server), ...command).finally(() => clock.mockRestore());
+  expect(status).toBe(0);
+  // The log `evidence` has one row more: the registration of the agent.
+  expect(err.match(/^\d+ rows, \d+ rows\/s$/gm)?.map((line) => line.split(',')[0])).toEqual(['600 rows', '601 rows']);
 });
