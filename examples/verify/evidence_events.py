@@ -102,8 +102,11 @@ class EvidenceLog(EventLog):
         registers = event['action'] == 'agent.registered'
         if not registers and agent not in self.agents:
             return [('unknown_agent', f'agent {agent} is not registered')]
-        if registers and (agent in self.agents or event['agent_name'] in self.state.by_name):
+        if registers and agent in self.agents:
             return [('registered_twice', f'agent {agent} is registered twice')]
+        namesake = self.state.by_name.get(event['agent_name']) if registers else None
+        if namesake is not None:
+            return [('registered_twice', f"agent {agent} is registered with the name of agent {namesake.agent['id']}")]
         return []
 
     def append(self, event):

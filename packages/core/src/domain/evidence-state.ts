@@ -141,7 +141,9 @@ export class EvidenceState {
   }
 
   #register(id: string, name: string): void {
-    if (this.#agents.has(id) || this.#byName.has(name)) throw new EventConflictError(`agent ${id} is registered twice`);
+    if (this.#agents.has(id)) throw new EventConflictError(`agent ${id} is registered twice`);
+    const namesake = this.#byName.get(name);
+    if (namesake !== undefined) throw new EventConflictError(`agent ${id} is registered with the name of agent ${namesake.id}`);
     const agent: AgentState = {
       id,
       name,

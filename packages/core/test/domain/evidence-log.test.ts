@@ -87,7 +87,7 @@ describe('evidence state', () => {
     state.apply(events[0]!);
     expect(apply({ ...events[0]!, seq: 2 })).toThrow(/registered twice/);
     const sameName = { ...events[0]!, seq: 2, agent_id: events[4]!.agent_id };
-    expect(apply(sameName)).toThrow(/registered twice/);
+    expect(apply(sameName)).toThrow(`${sameName.agent_id} is registered with the name of agent ${events[0]!.agent_id}`);
     expect(state.size).toBe(1);
   });
 
