@@ -3,6 +3,8 @@ import { createServer } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 
+const PORT = 'COUNTERSIGN_PORT';
+
 /** Where a server listens, and the variable that sets its port (by default COUNTERSIGN_PORT). */
 interface Address extends Pick<Config, 'host' | 'port'> {
   variable?: string;
@@ -27,7 +29,7 @@ export async function checkAddress(address: Address): Promise<void> {
 }
 
 /** Returns the ExitError for an address that cannot be used. Returns any other error unchanged. */
-export function listenFailure(error: unknown, { host, port, variable = 'COUNTERSIGN_PORT' }: Address): unknown {
+export function listenFailure(error: unknown, { host, port, variable = PORT }: Address): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
       return new ExitError('port_in_use', `port ${port} on ${host} is in use; stop what listens there, or set ${variable}`);
@@ -35,8 +37,14 @@ export function listenFailure(error: unknown, { host, port, variable = 'COUNTERS
       return new ExitError('port_in_use', `this user may not listen on port ${port}; set ${variable}`);
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new ExitError('bad_configuration', `COUNTERSIGN_HOST ${host} is not an address of this machine`);
+      return new ExitError('bad_configuration', notAnAddress(host, variable));
     default:
       return error;
   }
 }
+
+/** Only COUNTERSIGN_PORT is a port of COUNTERSIGN_HOST. The host of other ports cannot be configured. */
+const notAnAddress = (host: string, variable: string): string =>
+  variable === PORT
+    ? `COUNTERSIGN_HOST ${host} is not an address of this machine`
+    : `${host} is not an address of this machine, so the port of ${variable} cannot be used`;

@@ -1,5 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
+import { listenFailure } from '../../src/app/listen-address.ts';
+import { metricsAddress } from '../../src/app/metrics-listener.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { isPublic } from '../../src/config/public-address.ts';
 import { metricsAccess } from '../../src/http/metrics-endpoint.ts';
@@ -104,6 +106,15 @@ test('a server does not start if its metrics port is in use, and the error names
   const { port } = occupant.address() as { port: number };
   await expect(testServer({ metricsPort: port })).rejects.toThrow(/port \d+ on 127\.0\.0\.1 is in use.*COUNTERSIGN_METRICS_PORT/);
   occupant.close();
+});
+
+test('the error for an address of another machine names COUNTERSIGN_HOST only if that variable sets the address', () => {
+  const unavailable = Object.assign(new Error(), { code: 'EADDRNOTAVAIL' });
+  const messageOf = (address: Parameters<typeof listenFailure>[1]) => (listenFailure(unavailable, address) as Error).message;
+  expect(messageOf({ host: '192.0.2.1', port: 1 })).toBe('COUNTERSIGN_HOST 192.0.2.1 is not an address of this machine');
+  expect(messageOf(metricsAddress(9300))).toBe(
+    '127.0.0.1 is not an address of this machine, so the port of COUNTERSIGN_METRICS_PORT cannot be used',
+  );
 });
 
 test('readConfig accepts a metrics token with a line break at its end, and rejects a short or empty one without printing it', () => {
