@@ -36,7 +36,7 @@ export function databaseReadiness({ lookupPool }: Pick<OpenDatabase, 'lookupPool
     try {
       const level = await schemaLevel(lookupPool);
       if (level === 'current') return undefined;
-      if (level === 'empty') return 'the database is empty';
+      if (level === 'empty') return 'the database has no tables of Countersign, or this role may not read them';
       if (level === 'unreleased') return 'the database is from a version before 0.1.0';
       return `the database's schema is ${level} than this server's`;
     } catch {

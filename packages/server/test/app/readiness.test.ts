@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
-import { Readiness } from '../../src/app/readiness.ts';
+import { databaseReadiness, Readiness } from '../../src/app/readiness.ts';
 import { DataFolder, ServerProcess } from '../fixtures/server-process.ts';
+import { cloneDatabase } from '../harness/test-database.ts';
 
 describe('Readiness', () => {
   test('shares one check among concurrent callers and starts the next after it ends', async () => {
@@ -23,6 +25,22 @@ describe('Readiness', () => {
     expect(checks).toBe(2);
     ends[1]!('the database is empty');
     expect(await next).toBe('the database is empty');
+  });
+});
+
+describe('databaseReadiness', () => {
+  test('is ready if the tables can be read, and otherwise says that they are missing or not readable', async () => {
+    const database = await cloneDatabase();
+    const lookupPool = new pg.Pool({ ...database.server, max: 1 });
+    const readiness = databaseReadiness({ lookupPool });
+    try {
+      expect(await readiness.reason()).toBeUndefined();
+      await database.sql(`REVOKE USAGE ON SCHEMA countersign FROM ${pg.escapeIdentifier(database.server.user)}`);
+      expect(await readiness.reason()).toBe('the database has no tables of Countersign, or this role may not read them');
+    } finally {
+      await lookupPool.end();
+      await database.drop();
+    }
   });
 });
 
