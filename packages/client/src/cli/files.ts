@@ -1,8 +1,20 @@
-import { accessSync, appendFileSync, constants, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  appendFileSync,
+  constants,
+  createReadStream,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { wrongUse } from './exit-codes.ts';
 
 /** The largest file that is read unless a caller sets a lower limit, in bytes. */
 export const FILE_BYTES_MAX = 256 * 1024 * 1024;
+
+const CHUNK_BYTES = 128 * 1024;
 
 /** Reads a file. Throws a CommandError if it cannot be read or is too large. */
 export function readFile(path: string, bytesMax = FILE_BYTES_MAX): Uint8Array {
@@ -11,6 +23,15 @@ export function readFile(path: string, bytesMax = FILE_BYTES_MAX): Uint8Array {
     if (size > bytesMax) throw wrongUse(`${JSON.stringify(path)} has ${size} bytes; the limit is ${bytesMax}`);
     return readFileSync(path);
   });
+}
+
+/** Reads a file of any size in chunks, and opens it when the first one is read. Throws a CommandError if that fails. */
+export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path, { highWaterMark: CHUNK_BYTES });
+  } catch (error) {
+    throw fileError('read', path, error);
+  }
 }
 
 /** Writes a file under a temporary name, then renames it, so that no process reads a partial file. A pipe is written directly. */
@@ -49,7 +70,12 @@ function withFileErrors<T>(verb: 'read' | 'write', path: string, work: () => T):
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof Error) || !('syscall' in error)) throw error;
-    throw wrongUse(`cannot ${verb} ${JSON.stringify(path)}: ${error.message}`, error);
+    throw fileError(verb, path, error);
   }
 }
+
+/** A CommandError with the path if the system reported the error; otherwise the error itself. */
+const fileError = (verb: 'read' | 'write', path: string, error: unknown): unknown =>
+  error instanceof Error && 'syscall' in error
+    ? wrongUse(`cannot ${verb} ${JSON.stringify(path)}: ${error.message}`, error)
+    : error;

@@ -1,9 +1,7 @@
-import { createReadStream } from 'node:fs';
-import { Readable } from 'node:stream';
 import { ConfigurationError, type LedgerVerdict, verifyLedger as verifyExport } from '../index.ts';
 import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
-import { readFile } from './files.ts';
+import { readChunks, readFile } from './files.ts';
 import type { Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { readOneOf } from './readings.ts';
@@ -62,8 +60,8 @@ export const verifyLedger = command({
     };
     const verdict = await verifyStream(session, path, {
       ...trust,
-      ...(values.audit === undefined ? {} : { audit: fileStream(values.audit) }),
-      ...(values.replay === undefined ? {} : { replay: fileStream(values.replay) }),
+      ...(values.audit === undefined ? {} : { audit: readChunks(values.audit) }),
+      ...(values.replay === undefined ? {} : { replay: readChunks(values.replay) }),
     });
     if (!verdict.ok && verdict.misfit) throw wrongUse(verdict.fault);
     session.writeResult(verdict.ok ? { whole: true, ...verdict, ok: undefined } : { whole: false, ...verdict, ok: undefined }, [
@@ -73,25 +71,14 @@ export const verifyLedger = command({
   },
 });
 
-/** A stream of a file. Without the empty listener, an early error would end the process. The reader still gets the error. */
-function fileStream(path: string) {
-  const stream = createReadStream(path, { highWaterMark: 128 * 1024 });
-  stream.on('error', () => undefined);
-  return stream;
-}
-
 async function verifyStream(session: Session, path: string, trust: Parameters<typeof verifyExport>[1]): Promise<LedgerVerdict> {
-  const stream = path === '-' ? Readable.from([await session.terminal.input()]) : fileStream(path);
+  const lines = path === '-' ? [await session.terminal.input()] : readChunks(path);
   try {
-    return await verifyExport(stream, trust);
+    return await verifyExport(lines, trust);
   } catch (error) {
     if (error instanceof ConfigurationError)
       throw wrongUse(error.message.replace('publicKeys', '--verify-key').replace('replay is', '--replay is'), error);
-    if (error instanceof Error && 'syscall' in error)
-      throw wrongUse(`cannot read ${JSON.stringify(path)}: ${error.message}`, error);
     throw error;
-  } finally {
-    stream.destroy();
   }
 }
 

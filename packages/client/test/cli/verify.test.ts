@@ -124,6 +124,8 @@ describe('verify ledger', () => {
     expect([keys.status, keys.out]).toEqual([0, expect.stringMatching(/^valid: \d+ entries, head/)]);
     const decisions = await verify('ledger', at('d.ndjson'));
     expect([decisions.status, decisions.out, decisions.err]).toEqual([2, '', expect.stringContaining('--log decisions')]);
+    const replayed = await verify('ledger', at('d.ndjson'), '--log', 'decisions', '--replay', folder);
+    expect([replayed.status, replayed.err]).toEqual([2, expect.stringContaining(`cannot read ${JSON.stringify(folder)}`)]);
     await runCommand(
       environmentOf(server),
       ...['ledger', 'checkpoint', '--workspace', 'acme', '--log', 'decisions', '--output', at('d.checkpoint')],

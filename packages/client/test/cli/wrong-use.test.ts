@@ -61,6 +61,11 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
     ['no trace file', ['trace', 'send'], /give one FILE/],
     ['no key to verify a decision', ['verify', 'decision', inFile('d.json', '{}')], /no key: give/],
     ['a checkpoint without its key', ['verify', 'ledger', inFile('l', ''), '--checkpoint', inFile('c', 'x')], /--verify-key/],
+    [
+      'an audit ledger that cannot be read',
+      ['verify', 'ledger', inFile('keys', ''), '--log', 'keys', '--audit', folder],
+      new RegExp(`cannot read "${folder}"`),
+    ],
     ['an unknown scope', ['doctor', '--scopes', 'all'], /--scopes takes a list of/],
   ])('%s', async (_what, args, why) => {
     const text = await run(args);
