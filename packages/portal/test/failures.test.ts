@@ -20,15 +20,16 @@ test('a page reports a lost connection, keeps the input and can submit it when t
   await page.getByRole('button', { name: /^Workspace acme of today/ }).waitFor();
 });
 
-test('a list shows a server error with its request ID, and its content after a retry', async () => {
+test.each([
+  ['a server error', { status: 500, json: { error: 'internal_error', issues: [] } }],
+  ['a successful response that is not JSON', { status: 200, contentType: 'text/html', body: '<!doctype html>' }],
+])('a list shows %s with its request ID, and its content after a retry', async (_what, response) => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page
     .context()
-    .route('**/api/portal/**/agents*', (route) =>
-      route.fulfill({ status: 500, headers: { 'x-request-id': 'req-7' }, json: { error: 'internal_error', issues: [] } }),
-    );
+    .route('**/api/portal/**/agents*', (route) => route.fulfill({ ...response, headers: { 'x-request-id': 'req-7' } }));
   await page.getByRole('link', { name: 'Agents' }).click();
   await page.getByText('The server could not complete the request.').waitFor();
   await page.getByText('req-7').waitFor();

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { connection } from '../src/api/connection.ts';
 import { readProblem, toProblem } from '../src/api/problem.ts';
+import { readBody } from '../src/api/read-body.ts';
 
 const limited = (seconds?: number) =>
   Response.json(
@@ -19,6 +21,23 @@ test.each([
 test('a problem contains the request ID of the response', async () => {
   const response = Response.json({ error: 'internal_error', issues: [] }, { status: 500, headers: { 'x-request-id': 'req-7' } });
   expect(await readProblem(response)).toMatchObject({ kind: 'server', requestId: 'req-7' });
+});
+
+test('a connection that breaks while a response is read is a lost connection', async () => {
+  const body = new ReadableStream({ start: (controller) => controller.error(new TypeError('network error')) });
+  await expect(readBody(new Response(body))).rejects.toMatchObject({ kind: 'lost', code: 'no_response' });
+  expect(connection.isLost()).toBe(true);
+});
+
+test('the end of a read that was aborted is not a lost connection', async () => {
+  const abortion = new DOMException('aborted', 'AbortError');
+  const body = new ReadableStream({ start: (controller) => controller.error(abortion) });
+  await expect(readBody(new Response(body), AbortSignal.abort())).rejects.toBe(abortion);
+});
+
+test('a successful response that is not JSON is a retryable problem of the server, with the request ID', async () => {
+  const page = new Response('<!doctype html>', { headers: { 'x-request-id': 'req-7' } });
+  await expect(readBody(page)).rejects.toMatchObject({ kind: 'server', code: 'unreadable', requestId: 'req-7', retryable: true });
 });
 
 test('an error of the page itself is not shown as a lost connection and offers no retry', () => {

@@ -3,6 +3,7 @@ import type { BodyOf, ParametersOf, PortalRoute, QueryOf, ResponseOf } from '@co
 import type { PORTAL_ROUTES } from '@countersign/core/portal/routes';
 import { recordConnection } from './connection.ts';
 import { Problem, readProblem } from './problem.ts';
+import { readBody } from './read-body.ts';
 
 type Routes = typeof PORTAL_ROUTES;
 /** The name of a route of the portal's API, such as `runs.list`. */
@@ -53,7 +54,7 @@ function displayedPersonHeader(): Record<string, string> {
 
 /**
  * Calls a route of the portal's API. Returns the JSON of the response, or undefined if its body is empty. Throws a Problem if the server
- * responds with an error or does not respond. Rethrows the error of an abort.
+ * responds with an error, does not respond, or its response cannot be read. Rethrows the error of an abort.
  */
 export async function call<N extends RouteName>(name: N, options: CallOptions<N>): Promise<ResponseBody<N>> {
   const { body, signal } = options as { body?: unknown; signal?: AbortSignal };
@@ -70,8 +71,7 @@ export async function call<N extends RouteName>(name: N, options: CallOptions<N>
     ...(signal === undefined ? {} : { signal }),
   });
   if (!response.ok) throw await readProblem(response);
-  const text = await response.text();
-  return (text === '' ? undefined : JSON.parse(text)) as ResponseBody<N>;
+  return (await readBody(response, signal)) as ResponseBody<N>;
 }
 
 /**

@@ -51,15 +51,20 @@ export class Problem extends Error {
 
 /** Reads the problem from an error response. Its code is `unreadable` if the body is not JSON. */
 export async function readProblem(response: Response): Promise<Problem> {
-  const requestId = response.headers.get('x-request-id');
   const waitSeconds = Number(response.headers.get('retry-after'));
-  const more = { ...(requestId === null ? {} : { requestId }), ...(waitSeconds > 0 ? { waitSeconds } : {}) };
+  const more = { ...requestIdOf(response), ...(waitSeconds > 0 ? { waitSeconds } : {}) };
   try {
     const { error, issues } = (await response.json()) as ErrorBody;
     return new Problem(response.status, String(error), Array.isArray(issues) ? issues : [], more);
   } catch {
     return new Problem(response.status, 'unreadable', [], more);
   }
+}
+
+/** The ID of the request that a response belongs to, if the response has one. */
+export function requestIdOf(response: Response): { requestId?: string } {
+  const requestId = response.headers.get('x-request-id');
+  return requestId === null ? {} : { requestId };
 }
 
 /** Converts any thrown value to a problem that can be shown. */
@@ -74,7 +79,8 @@ function kindOf(status: number, code: string): Problem['kind'] {
   if (status === 409) return 'conflict';
   if (status === 410) return 'gone';
   if (status === 429) return 'limited';
-  return status >= 500 ? 'server' : 'invalid';
+  // Below 400 the server reported success, but its response cannot be read.
+  return status >= 500 || status < 400 ? 'server' : 'invalid';
 }
 
 const MESSAGES: Record<Problem['kind'], string> = {
