@@ -23,6 +23,13 @@ test('a problem contains the request ID of the response', async () => {
   expect(await readProblem(response)).toMatchObject({ kind: 'server', requestId: 'req-7' });
 });
 
+test.each([{}, { error: 7 }, null])(
+  'an error response with the JSON %j, which has no error code, is unreadable',
+  async (body) => {
+    expect(await readProblem(Response.json(body, { status: 422 }))).toMatchObject({ kind: 'invalid', code: 'unreadable' });
+  },
+);
+
 test('a connection that breaks while a response is read is a lost connection', async () => {
   const body = new ReadableStream({ start: (controller) => controller.error(new TypeError('network error')) });
   await expect(readBody(new Response(body))).rejects.toMatchObject({ kind: 'lost', code: 'no_response' });

@@ -49,13 +49,14 @@ export class Problem extends Error {
   }
 }
 
-/** Reads the problem from an error response. Its code is `unreadable` if the body is not JSON. */
+/** Reads the problem from an error response. Its code is `unreadable` if the body is not JSON or has no code. */
 export async function readProblem(response: Response): Promise<Problem> {
   const waitSeconds = Number(response.headers.get('retry-after'));
   const more = { ...requestIdOf(response), ...(waitSeconds > 0 ? { waitSeconds } : {}) };
   try {
     const { error, issues } = (await response.json()) as ErrorBody;
-    return new Problem(response.status, String(error), Array.isArray(issues) ? issues : [], more);
+    const code = typeof error === 'string' ? error : 'unreadable';
+    return new Problem(response.status, code, Array.isArray(issues) ? issues : [], more);
   } catch {
     return new Problem(response.status, 'unreadable', [], more);
   }
