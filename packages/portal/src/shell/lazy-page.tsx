@@ -32,7 +32,6 @@ export function lazyPage<const N extends string>(load: () => Promise<Record<N, C
   };
   loaders.push(async () => {
     if (page === undefined) await preload();
-    if (page === undefined) throw new Error('the code of a page could not be loaded');
   });
   function LazyPage() {
     const [, render] = useReducer((count: number) => count + 1, 0);
@@ -62,15 +61,19 @@ function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded
   return <PageNotLoaded lost={lost} retrying={retrying} onRetry={() => void retry()} />;
 }
 
-/** Loads the code of all pages, so that they open while the server is down. After a failure, continues when the connection is restored. */
+/**
+ * Loads the code of all pages, so that they open while the server is down. Leaves out pages whose code cannot be loaded. If the connection
+ * is lost, starts again when it is restored.
+ */
 export async function preloadPages(): Promise<void> {
-  try {
-    for (const load of loaders) await load();
-  } catch {
+  for (const load of loaders) {
+    await load();
+    if (!connection.isLost()) continue;
     const stop = connection.subscribe(() => {
       if (connection.isLost()) return;
       stop();
       void preloadPages();
     });
+    return;
   }
 }
