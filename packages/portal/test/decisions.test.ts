@@ -4,6 +4,15 @@ import { expect, test } from 'vitest';
 import { sha256, verifyEd25519 } from '../../server/src/crypto/digests.ts';
 import { newWorkspace, paths } from './harness.ts';
 
+/** The results of all mutations that the page keeps in the cache of React Query, as JSON. */
+const KEPT_RESULTS = `(() => {
+  const root = document.getElementById('root');
+  let fiber = root[Object.keys(root).find((name) => name.startsWith('__reactContainer$'))].stateNode.current;
+  while (fiber.memoizedProps?.client === undefined) fiber = fiber.child;
+  const mutations = fiber.memoizedProps.client.getMutationCache().getAll();
+  return JSON.stringify(mutations.map(({ state }) => state.data ?? null));
+})()`;
+
 test('the page of a decision verifies hash, attestation, evidence and, with the key, HMAC, and rejects an altered copy', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.evaluations, { name: 'nightly', agent_name: 'support-bot', status: 'failing', pass_rate: 40 });
@@ -20,6 +29,8 @@ test('the page of a decision verifies hash, attestation, evidence and, with the 
   await page.getByRole('button', { name: 'Load key and verify' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Load key' }).click();
   await page.getByText('Signature (HMAC-SHA256): passed').waitFor();
+  // The page promises that the key is discarded after the person leaves it.
+  expect(await page.evaluate(KEPT_RESULTS)).not.toContain('decision_key');
   const shown = await workspace.server.database.sql(
     `SELECT 1 FROM countersign.audit_entries WHERE tenant_id = $1 AND action = 'decision_key.shown'`,
     [workspace.id],

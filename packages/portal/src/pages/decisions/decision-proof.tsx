@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call, type ResponseBody } from '../../api/call.ts';
 import { useHasRole, useWorkspace } from '../../api/session.ts';
@@ -67,13 +67,10 @@ function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => 
   const { workspace } = useWorkspace();
   const admin = useHasRole('admin');
   const [dialogOpen, setDialogOpen] = useState(false);
-  const load = useMutation({
-    mutationFn: () => call('decision_keys.show', { params: { workspace: workspace.id, key: keyId } }),
-    meta: { errorShownInForm: true },
-  });
   if (!admin) return <p>This check requires the decision key. Only an admin can load the key.</p>;
+  // Not a mutation of its own: React Query would keep its result, the key, for minutes after the person leaves the page.
   const act = async () => {
-    const { decision_key } = await load.mutateAsync();
+    const { decision_key } = await call('decision_keys.show', { params: { workspace: workspace.id, key: keyId } });
     const key = decisionKeyBytes(decision_key);
     if (key !== undefined) onKey(key);
   };
