@@ -73,5 +73,9 @@ test('the first steps need one key and pasted commands, show their completion wi
   await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
   await page.getByText('No active agents').waitFor();
   expect(await standings.count()).toBe(0);
+  await page.goto(`/w/${id}/agents`);
+  await page.getByRole('heading', { name: 'No active agents' }).waitFor();
+  await page.getByLabel('Archived').selectOption('only');
+  await page.getByRole('table', { name: 'Agents' }).getByText('example-agent').waitFor();
   expect(pageErrors).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call, type ListItem } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
@@ -61,19 +62,38 @@ export function AgentsPage() {
           filters={filters}
           columns={columnsOf(workspace.id)}
           keyOf={({ id }) => id}
-          empty={
-            <EmptyState title="No agents yet">
-              <p>Agents appear automatically with their first run or evaluation. You do not need to register them.</p>
-              <ExampleRequest
-                path="/api/public/telemetry"
-                body={{ trace_id: 'run-1', outcome: 'success', agent_name: EXAMPLE_AGENT }}
-                scope="telemetry"
-              />
-            </EmptyState>
-          }
+          empty={<NoAgents />}
         />
       </Panel>
     </>
+  );
+}
+
+/** Replaces the empty list. Its text depends on whether there are archived agents. */
+function NoAgents() {
+  const { workspace } = useWorkspace();
+  const archived = useQuery({
+    queryKey: ['agents', workspace.id, 'archived'],
+    queryFn: ({ signal }) =>
+      call('agents.list', { params: { workspace: workspace.id }, query: { archived: 'only', limit: '1' }, signal }),
+  });
+  if (archived.isPending) return null;
+  if (archived.data !== undefined && archived.data.items.length > 0) {
+    return (
+      <EmptyState title="No active agents">
+        <p>All agents are archived. To see them, use the filter above.</p>
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="No agents yet">
+      <p>Agents appear automatically with their first run or evaluation. You do not need to register them.</p>
+      <ExampleRequest
+        path="/api/public/telemetry"
+        body={{ trace_id: 'run-1', outcome: 'success', agent_name: EXAMPLE_AGENT }}
+        scope="telemetry"
+      />
+    </EmptyState>
   );
 }
 
