@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatDuration, formatPercent, formatShortDollars } from '../src/components/number-format.ts';
+import { formatAge, formatCountOf, formatDuration, formatPercent, formatShortDollars } from '../src/components/number-format.ts';
 import { formatRelativeTime } from '../src/components/time-format.ts';
 
 test.each([
@@ -42,3 +42,17 @@ test.each([
   [1_500, '$1.5K'],
   [20_000_000, '$20M'],
 ])('shows %j dollars as %j on the axis of a chart', (value, shown) => expect(formatShortDollars(value)).toBe(shown));
+
+test.each([
+  [-0.001, 'in the future'],
+  [0, 'less than a minute'],
+  [0.5, '30 min'],
+  [1.25, '1.3 hours'],
+  [60, '2.5 days'],
+])('shows an age of %j hours as %j', (hours, shown) => expect(formatAge(hours)).toBe(shown));
+
+test.each([
+  [0, '0 entries'],
+  [1, '1 entry'],
+  [12_480, '12,480 entries'],
+])('shows a count of %j with its noun as %j', (count, shown) => expect(formatCountOf(count, 'entry', 'entries')).toBe(shown));

@@ -4,6 +4,10 @@ const compact = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFra
 /** A count in full: `12,480`; a dash if it is unknown. */
 export const formatCount = (value: number | null | undefined): string => (value == null ? '–' : whole.format(value));
 
+/** A count with its noun: `1 entry`, `12,480 entries`. */
+export const formatCountOf = (value: number, singular: string, plural: string): string =>
+  `${formatCount(value)} ${value === 1 ? singular : plural}`;
+
 /** A short count: `9,999`, and `12.5K` from ten thousand on. */
 export const formatShortCount = (value: number): string => (value < 10_000 ? whole.format(value) : compact.format(value));
 
@@ -40,6 +44,14 @@ export function formatDuration(ms: number | null | undefined): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   const minutes = Math.round(seconds / 60);
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** An age in words: minutes if it is less than one hour, hours if it is less than two days, otherwise days. */
+export function formatAge(hours: number): string {
+  if (hours < 0) return 'in the future';
+  if (hours < 1 / 60) return 'less than a minute';
+  if (hours < 1) return `${Math.round(hours * 60)} min`;
+  return hours < 48 ? `${hours.toFixed(1)} hours` : `${(hours / 24).toFixed(1)} days`;
 }
 
 /** A number of bytes with a unit; 1 KB is 1,024 bytes. */

@@ -9,7 +9,7 @@ import { DownloadButton } from '../../components/download-button.tsx';
 import type { CheckedEvaluation } from '../../components/failed-conditions.ts';
 import { Identifier } from '../../components/identifier.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { formatPercent } from '../../components/number-format.ts';
+import { formatAge, formatPercent } from '../../components/number-format.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
@@ -85,13 +85,6 @@ export function DecisionPage() {
       }}
     </DetailPage>
   );
-}
-
-/** An age in words: minutes if it is less than one hour, hours if it is less than two days, otherwise days. */
-function formatAge(hours: number): string {
-  if (hours < 1 / 60) return 'less than a minute';
-  if (hours < 1) return `${Math.round(hours * 60)} min`;
-  return hours < 48 ? `${hours.toFixed(1)} hours` : `${(hours / 24).toFixed(1)} days`;
 }
 
 function Inputs({ decision: { decision, agent, asked_for } }: { decision: Decision }) {

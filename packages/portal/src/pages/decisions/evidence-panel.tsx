@@ -1,7 +1,7 @@
 import type { EvidenceDocument } from '@countersign/core/domain/evidence-document';
 import { readEvidence } from '@countersign/core/domain/evidence-verifier';
 import { Notice } from '../../components/notice.tsx';
-import { formatPercent } from '../../components/number-format.ts';
+import { formatCountOf, formatPercent } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -32,7 +32,7 @@ const propertiesOf = ({
   ['Read at', <RelativeTime key="read" at={evidence.read_at} />],
   ['Requested agent', asked.agent_name ?? asked.agent_id ?? '–'],
   ['Required pass rate', formatPercent(asked.min_pass_rate)],
-  ['Maximum age', `${asked.max_age_hours} hours`],
+  ['Maximum age', formatCountOf(asked.max_age_hours, 'hour', 'hours')],
   ['Harness', asked.harness_id ?? 'any'],
   ['Risk level', agent?.risk_level ?? 'unknown'],
   ['Evaluation recorded', evaluation === null ? 'none' : <RelativeTime key="recorded" at={evaluation.recorded_at} />],
