@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { setUpLink } from '../../server/src/people/one-time-links.ts';
-import { Browser, PASSWORD } from '../../server/test/harness/portal-browser.ts';
+import { setUpLink, workspaceSetUpLink } from '../../server/src/people/one-time-links.ts';
+import { Browser, createPerson, PASSWORD } from '../../server/test/harness/portal-browser.ts';
 import { testServer } from '../../server/test/harness/test-server.ts';
 import './harness.ts';
 import { openWindow } from './window.ts';
@@ -45,6 +45,24 @@ test('the set-up link creates a workspace and its admin, signs the admin in and 
   await other.page.evaluate(`location.href = ${JSON.stringify(link?.path)}`);
   await other.page.getByText(/was already used, has expired/).waitFor();
   expect([...pageErrors, ...other.pageErrors]).toEqual([]);
+});
+
+test('a person with an account becomes the admin of another workspace with the password of this account', async () => {
+  const server = await testServer();
+  const { email } = await createPerson(server, { [await server.workspace('acme')]: 'viewer' });
+  const link = await workspaceSetUpLink(server.open.pool, await server.workspace('beta'));
+  const { page, pageErrors } = await openWindow({ baseURL: server.url });
+  await page.goto(link.path);
+  await page.getByText('If you already have an account on this server, enter its email address and password.').waitFor();
+  await page.getByLabel('Your name').fill('Ada');
+  await page.getByLabel('Email address').fill(email);
+  await page.getByRole('textbox', { name: 'Password', exact: true }).fill('not the password at all');
+  await page.getByRole('button', { name: 'Become admin and sign in' }).click();
+  await page.getByText('Wrong email or password.').waitFor();
+  await page.getByRole('textbox', { name: 'Password', exact: true }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Become admin and sign in' }).click();
+  await page.getByRole('button', { name: 'Workspace beta admin' }).waitFor();
+  expect(pageErrors).toEqual([]);
 });
 
 test('the sign-in rejects a wrong password and returns to the page that required the sign-in', async () => {

@@ -14,10 +14,18 @@ export interface LinkFormProps {
 }
 
 const PASSWORD_HINT = 'At least 12 characters. Several uncommon words make a strong password.';
+const EXISTING_ACCOUNT_HINT = 'If you already have an account on this server, enter its email address and password.';
+const PASSWORD_FIELDS = {
+  new: { label: 'New password', description: PASSWORD_HINT, autoComplete: 'new-password' },
+  current: { label: 'Your password', autoComplete: 'current-password' },
+  either: { label: 'Password', description: `For a new account: ${PASSWORD_HINT}`, autoComplete: 'new-password' },
+} as const;
 
 /** The form that creates the first admin, either of a new workspace or of the link's workspace. */
 export function SetUp({ link, token, onSignedIn }: LinkFormProps) {
   const [values, setValues] = useState({ workspace_name: '', email: link.email ?? '', name: '', password: '' });
+  // The link of the instance works only while there are no accounts. For an existing account the server requires its password.
+  const mayHaveAccount = link.workspace !== null;
   const set = (member: keyof typeof values) => (value: string) => setValues({ ...values, [member]: value });
   const mutation = useMutation({
     mutationFn: () => {
@@ -34,14 +42,14 @@ export function SetUp({ link, token, onSignedIn }: LinkFormProps) {
       <p className="soft">
         {link.workspace === null
           ? 'Create the first workspace and its admin account. You can invite others afterwards.'
-          : `Become the first admin of ${link.workspace.name}.`}
+          : `Become the first admin of ${link.workspace.name}. ${EXISTING_ACCOUNT_HINT}`}
       </p>
       <Form
         onSubmit={() => mutation.mutate()}
         error={mutation.error}
         fields={['workspace_name', 'email', 'name', 'password']}
         pending={mutation.isPending}
-        submit="Create account and sign in"
+        submit={mayHaveAccount ? 'Become admin and sign in' : 'Create account and sign in'}
       >
         {link.workspace === null && (
           <TextField
@@ -66,7 +74,12 @@ export function SetUp({ link, token, onSignedIn }: LinkFormProps) {
           onChange={set('email')}
           error={fieldError(mutation.error, 'email')}
         />
-        <PasswordField isNew value={values.password} onChange={set('password')} error={fieldError(mutation.error, 'password')} />
+        <PasswordField
+          kind={mayHaveAccount ? 'either' : 'new'}
+          value={values.password}
+          onChange={set('password')}
+          error={fieldError(mutation.error, 'password')}
+        />
       </Form>
     </>
   );
@@ -105,7 +118,7 @@ export function AcceptInvitation({ link, token, onSignedIn }: LinkFormProps) {
           />
         )}
         <PasswordField
-          isNew={!link.has_account}
+          kind={link.has_account ? 'current' : 'new'}
           value={password}
           onChange={setPassword}
           error={fieldError(mutation.error, 'password')}
@@ -135,7 +148,7 @@ export function ResetPassword({ link, token, onSignedIn }: LinkFormProps) {
         pending={mutation.isPending}
         submit="Set password"
       >
-        <PasswordField isNew value={password} onChange={setPassword} error={fieldError(mutation.error, 'password')} />
+        <PasswordField kind="new" value={password} onChange={setPassword} error={fieldError(mutation.error, 'password')} />
       </Form>
     </>
   );
@@ -174,22 +187,21 @@ function TextField(props: {
   return <TextInput {...others} onChange={({ currentTarget }) => onChange(currentTarget.value)} />;
 }
 
+/** The field of a new password, of the password of an existing account, or of either, if the form does not know which. */
 function PasswordField({
-  isNew,
+  kind,
   value,
   onChange,
   error,
 }: {
-  isNew: boolean;
+  kind: keyof typeof PASSWORD_FIELDS;
   value: string;
   onChange: (value: string) => void;
   error: string | undefined;
 }) {
   return (
     <PasswordInput
-      label={isNew ? 'New password' : 'Your password'}
-      {...(isNew ? { description: PASSWORD_HINT } : {})}
-      autoComplete={isNew ? 'new-password' : 'current-password'}
+      {...PASSWORD_FIELDS[kind]}
       value={value}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
       error={error}
