@@ -59,3 +59,19 @@ test('the overview shows promotable agents, links to the agents that it omits, a
   await page.getByRole('link', { name: '2 more' }).click();
   await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
 });
+
+test('the overview links to the open re-certifications, and says when it stopped counting', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'bot' });
+  const { page } = await workspace.visit('viewer');
+  await page.context().route('**/api/portal/**/overview', async (route) => {
+    const response = await route.fetch();
+    const counts = { approvals_pending: 1_000, recertifications_open: 12 };
+    await route.fulfill({ response, json: { ...(await response.json()), ...counts } });
+  });
+  await page.reload();
+  await page.getByRole('link', { name: 'All pending approvals (1,000 or more)' }).waitFor();
+  await page.getByRole('link', { name: 'All 12 open re-certifications' }).click();
+  await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
+  expect(await page.getByLabel('Re-certification', { exact: true }).inputValue()).toBe('open');
+});

@@ -2,10 +2,13 @@ import { IconCircleCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import type { ResponseBody } from '../../api/call.ts';
 import { useWorkspace } from '../../api/session.ts';
-import { formatPercent } from '../../components/number-format.ts';
+import { formatCount, formatPercent } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import styles from './pending-list.module.css';
+
+/** The server counts pending approvals and open re-certifications only up to this number. */
+const COUNTED_MAX = 1_000;
 
 /** A panel with the oldest pending approvals, then the oldest open re-certifications. Both lists show the oldest first. */
 export function PendingList({ overview }: { overview: ResponseBody<'overview.read'> }) {
@@ -46,6 +49,7 @@ export function PendingList({ overview }: { overview: ResponseBody<'overview.rea
         shown={recertifications.length}
         all={recertifications_open}
         to="/w/$workspace/incidents"
+        search={{ recertification: 'open' }}
         label="open re-certifications"
       />
     </Panel>
@@ -56,19 +60,21 @@ function MoreLink({
   shown,
   all,
   to,
+  search = {},
   label,
 }: {
   shown: number;
   all: number;
   to: '/w/$workspace/approvals' | '/w/$workspace/incidents';
+  search?: { recertification?: 'open' };
   label: string;
 }) {
   const { workspace } = useWorkspace();
   if (all <= shown) return null;
   return (
     <div className={styles.more}>
-      <Link to={to} params={{ workspace: workspace.id }}>
-        All {all} {label}
+      <Link to={to} params={{ workspace: workspace.id }} search={search}>
+        {all < COUNTED_MAX ? `All ${all} ${label}` : `All ${label} (${formatCount(COUNTED_MAX)} or more)`}
       </Link>
     </div>
   );
