@@ -75,3 +75,18 @@ test('the overview links to the open re-certifications, and says when it stopped
   await page.getByRole('heading', { name: 'Incidents', level: 1 }).waitFor();
   expect(await page.getByLabel('Re-certification', { exact: true }).inputValue()).toBe('open');
 });
+
+test('the table of the runs by day shows both counts in the same format', async () => {
+  const workspace = await newWorkspace();
+  await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'failure', agent_name: 'bot' });
+  const { page } = await workspace.visit('viewer');
+  await page.context().route('**/overview/usage*', async (route) => {
+    const response = await route.fetch();
+    const { days } = (await response.json()) as { days: object[] };
+    await route.fulfill({ response, json: { days: days.map((day) => ({ ...day, runs: 23_456, failures: 12_345 })) } });
+  });
+  await page.reload();
+  await page.getByText('Show as table').first().click();
+  const cells = page.getByRole('table').filter({ hasText: 'not successful' }).locator('tbody tr').first().locator('td');
+  await expect.poll(async () => (await cells.allInnerTexts()).slice(1)).toEqual(['23.5K', '12.3K']);
+});

@@ -59,7 +59,7 @@ export function DayBars(props: {
                 <tr key={day}>
                   <td>{day}</td>
                   <td>{format(value)}</td>
-                  {badLabel !== undefined && <td>{failed ?? 0}</td>}
+                  {badLabel !== undefined && <td>{format(failed ?? 0)}</td>}
                 </tr>
               ))}
             </tbody>
