@@ -6,7 +6,6 @@ import styles from './plot.module.css';
 
 /** The colors of a chart in the current color scheme. */
 export interface Palette {
-  ink: string;
   faint: string;
   line: string;
   accent: string;
@@ -82,7 +81,6 @@ function paletteOf(element: Element): Palette {
   const style = getComputedStyle(element);
   const read = (name: string) => style.getPropertyValue(`--${name}`).trim();
   return {
-    ink: read('ink'),
     faint: read('ink-faint'),
     line: read('line'),
     accent: read('accent'),
