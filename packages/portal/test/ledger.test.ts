@@ -26,6 +26,20 @@ test('the browser verifies the chain and reports a row that was altered in the d
   expect(pageErrors).toEqual([]);
 });
 
+test('the browser reports that the ledger ends after one entry', async () => {
+  const workspace = await newWorkspace();
+  for (const action of ['agent.promoted', 'agent.retired']) await workspace.send(paths.audit, { actor: 'ci', action });
+  const { page } = await workspace.visit('viewer', 'ledger');
+  await page.context().route('**/ledger/export*', async (route) => {
+    const response = await route.fetch();
+    const [firstLine] = (await response.text()).split('\n');
+    await route.fulfill({ response, body: `${firstLine}\n` });
+  });
+  await page.getByRole('button', { name: 'Verify', exact: true }).click();
+  await page.getByText('The ledger is not valid').waitFor();
+  await page.getByText('1 entry forms a valid chain.', { exact: false }).waitFor();
+});
+
 test('the list of logs offers a checkpoint and reports a log whose head was changed in the database', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'bot', spans: [] });
@@ -53,7 +67,7 @@ test('a verification can be cancelled', async () => {
   // The export gets no response, so the verification runs until it is cancelled.
   await page.context().route('**/ledger/export*', () => undefined);
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
-  await page.getByText('0 of 1 entries').waitFor();
+  await page.getByText('0 of 1 entry').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByText('Canceled after 0 entries').waitFor();
 });

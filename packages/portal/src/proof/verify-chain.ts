@@ -5,6 +5,7 @@ import { Frontier } from '@countersign/core/domain/merkle-tree';
 import { sameBytes } from '@countersign/core/domain/signed-note';
 import { trustedKeys } from '@countersign/core/domain/trusted-keys';
 import { hexToBytes } from '@noble/hashes/utils.js';
+import { formatCountOf } from '../components/number-format.ts';
 import { digests, sha256, verifyEd25519 } from './browser-digests.ts';
 import type { VerificationResult } from './verification-messages.ts';
 
@@ -56,15 +57,17 @@ export async function verifyChain(
   }
   const { seq, rowHash } = verifier.head;
   if (seq < expected.entries)
-    return invalid(null, `the ledger should have ${expected.entries} entries but ends after entry ${seq}`);
+    return invalid(null, `the ledger should have ${entryCount(expected.entries)} but ends after entry ${seq}`);
   if ('fault' in note) return invalid(null, note.fault);
   if (note.head.origin !== originOf(expected.tenantId, 'audit'))
     return invalid(null, 'the checkpoint belongs to a different log');
   if (seq < note.head.size)
-    return invalid(null, `the signed checkpoint covers ${note.head.size} entries but the ledger ends after entry ${seq}`);
+    return invalid(null, `the signed checkpoint covers ${entryCount(note.head.size)} but the ledger ends after entry ${seq}`);
   if (!matchesCheckpoint && note.head.size > 0) return invalid(null, 'the ledger does not reach the signed checkpoint');
   return { kind: 'valid', checked: seq, head: rowHash, signer: note.key.name, elapsedMs: performance.now() - startedAt };
 }
+
+const entryCount = (count: number): string => formatCountOf(count, 'entry', 'entries');
 
 /** The row in a line, or the reason why the line is not JSON or is ambiguous JSON. */
 function parseLine(line: string): { row: unknown } | { reason: string } {

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { useWorkspace } from '../../api/session.ts';
 import { Identifier } from '../../components/identifier.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { formatCount, formatDuration } from '../../components/number-format.ts';
+import { formatCount, formatCountOf, formatDuration } from '../../components/number-format.ts';
 import { Panel } from '../../components/panel.tsx';
 import { ProblemNotice } from '../../components/problem-notice.tsx';
 import type { VerificationResult } from '../../proof/verification-messages.ts';
@@ -36,14 +36,14 @@ export function VerifyLedger() {
       <div aria-live="polite">
         {state.kind === 'idle' && <p className="soft">Not verified yet.</p>}
         {state.kind === 'canceled' && (
-          <p className="soft">Canceled after {formatCount(state.checked)} entries. No errors were found in these entries.</p>
+          <p className="soft">Canceled after {formatCountOf(state.checked, 'entry', 'entries')}. No errors were found so far.</p>
         )}
         {state.kind === 'error' && <ProblemNotice problem={state.problem} retry={start} />}
         {state.kind === 'running' && (
           <div className={styles.running}>
             <Progress value={state.entries === 0 ? 0 : (state.checked / state.entries) * 100} aria-label="Entries checked" />
             <p className="num">
-              {formatCount(state.checked)} of {formatCount(state.entries)} entries
+              {formatCount(state.checked)} of {formatCountOf(state.entries, 'entry', 'entries')}
             </p>
           </div>
         )}
@@ -56,7 +56,7 @@ export function VerifyLedger() {
 function Verdict({ verdict }: { verdict: VerificationResult }) {
   const { workspace } = useWorkspace();
   if (verdict.kind === 'valid') {
-    const entries = `${formatCount(verdict.checked)} ${verdict.checked === 1 ? 'entry' : 'entries'}`;
+    const entries = formatCountOf(verdict.checked, 'entry', 'entries');
     return (
       <Notice kind="good" title={`Ledger verified: ${entries} in ${formatDuration(verdict.elapsedMs)}`}>
         <div className="row">
@@ -77,7 +77,10 @@ function Verdict({ verdict }: { verdict: VerificationResult }) {
     return (
       <Notice kind="problem" title="The ledger is not valid" role="alert">
         <p>Reason: {verdict.reason}.</p>
-        <p>{formatCount(verdict.checked)} entries form a valid chain. Ask the operator of this server to investigate.</p>
+        <p>
+          {formatCountOf(verdict.checked, 'entry forms', 'entries form')} a valid chain. Ask the operator of this server to
+          investigate.
+        </p>
       </Notice>
     );
   }
@@ -85,9 +88,8 @@ function Verdict({ verdict }: { verdict: VerificationResult }) {
     <Notice kind="problem" title={`Entry ${verdict.seq} is not valid`} role="alert">
       <p>Reason: {verdict.reason}.</p>
       <p>
-        {formatCount(verdict.checked)} {verdict.checked === 1 ? 'entry' : 'entries'} before it{' '}
-        {verdict.checked === 1 ? 'is' : 'are'} valid. Later entries were not checked. Ask the operator of this server to
-        investigate.
+        {formatCountOf(verdict.checked, 'entry before it is', 'entries before it are')} valid. Later entries were not checked. Ask
+        the operator of this server to investigate.
       </p>
       <Link to="/w/$workspace/ledger/$seq" params={{ workspace: workspace.id, seq: String(verdict.seq) }}>
         View entry {verdict.seq}
