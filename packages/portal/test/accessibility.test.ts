@@ -67,7 +67,7 @@ beforeAll(async () => {
 });
 
 /** All rules, or only the rules that depend on the color scheme. */
-type Rules = 'all' | 'colours';
+type Rules = 'all' | 'colors';
 
 /** Waits until all CSS transitions have ended, because colors in transition have a wrong contrast. */
 async function waitForTransitions(page: Page): Promise<void> {
@@ -110,7 +110,7 @@ test('no page has a serious axe-core violation in light or dark, is wider than a
     const light = await violations(page);
     await page.emulateMedia({ colorScheme: 'dark' });
     await expect.poll(() => page.locator('html').getAttribute('data-mantine-color-scheme')).toBe('dark');
-    const dark = await violations(page, 'colours');
+    const dark = await violations(page, 'colors');
     await page.setViewportSize(PHONE);
     const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
     if (width > PHONE.width) found.push(`${name}: ${width} pixels wide on a phone`);

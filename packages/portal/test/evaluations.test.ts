@@ -25,7 +25,7 @@ async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Prom
   };
 }
 
-const SERIES_COLOURS = ['#0b5563', '#6b3fa0', '#9a5b00', '#1d5fa8', '#a03060'];
+const SERIES_COLORS = ['#0b5563', '#6b3fa0', '#9a5b00', '#1d5fa8', '#a03060'];
 
 test('the pass rate chart draws a line for each suite, up to five, and lists them in its legend', async () => {
   const workspace = await newWorkspace();
@@ -48,7 +48,7 @@ test('the pass rate chart draws a line for each suite, up to five, and lists the
   await legend.waitFor();
   const entries = async () => (await legend.getByRole('listitem').allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
   expect(await entries()).toEqual(['by hand 88 %', 'safety 20 %', 'regression 92 %']);
-  await expect.poll(async () => (await drawn.lines()).filter((each) => SERIES_COLOURS.includes(each))).toHaveLength(3);
+  await expect.poll(async () => (await drawn.lines()).filter((each) => SERIES_COLORS.includes(each))).toHaveLength(3);
 
   for (const suite of ['tone', 'latency', 'refunds', 'privacy']) await evaluate(suite, 85);
   await page.reload();

@@ -68,7 +68,7 @@ test('the color scheme can be chosen by keyboard and survives a reload', async (
   const { page } = await workspace.visit('viewer');
   const scheme = () => page.evaluate('document.documentElement.dataset.mantineColorScheme');
   expect(await scheme()).toBe('light');
-  await tabTo(page, page.getByRole('button', { name: /^Colour scheme/ }));
+  await tabTo(page, page.getByRole('button', { name: /^Color scheme/ }));
   await page.keyboard.press('Enter');
   await page.getByRole('menuitem', { name: 'Dark' }).focus();
   await page.keyboard.press('Enter');

@@ -1,6 +1,6 @@
 import type { PassRatePoint } from '@countersign/core/portal/agent-routes';
 import { expect, test } from 'vitest';
-import { labelledMoments, ratedPoints, seriesOf } from '../src/charts/pass-rate-series.ts';
+import { labeledMoments, ratedPoints, seriesOf } from '../src/charts/pass-rate-series.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-01-05T09:00:00Z');
@@ -48,6 +48,6 @@ test('points are sorted by time, even if a clock stepped back, and omitted witho
 test('only times of points are labeled, without duplicates and at least the given distance apart', () => {
   const day = (at: number) => new Date(at).toISOString().slice(0, 10);
   const moments = [0, 1, 2, 26, 27, 50, 51, 400].map((hour) => START + hour * HOUR_MS);
-  expect(labelledMoments(moments, 1, day).map(day)).toEqual(['2026-01-05', '2026-01-06', '2026-01-07', '2026-01-22']);
-  expect(labelledMoments(moments, 48 * HOUR_MS, day).map(day)).toEqual(['2026-01-05', '2026-01-07', '2026-01-22']);
+  expect(labeledMoments(moments, 1, day).map(day)).toEqual(['2026-01-05', '2026-01-06', '2026-01-07', '2026-01-22']);
+  expect(labeledMoments(moments, 48 * HOUR_MS, day).map(day)).toEqual(['2026-01-05', '2026-01-07', '2026-01-22']);
 });

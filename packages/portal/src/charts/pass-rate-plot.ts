@@ -1,6 +1,6 @@
 import type uPlot from 'uplot';
 import { formatLocalDay, formatTimeOfDay } from '../components/time-format.ts';
-import { labelledMoments, type RatedPoint, type RateSeriesSet } from './pass-rate-series.ts';
+import { labeledMoments, type RatedPoint, type RateSeriesSet } from './pass-rate-series.ts';
 import { AXIS_FONT, type Palette } from './plot.tsx';
 import { OTHER_MARK, SERIES_MARKS } from './series-mark.tsx';
 
@@ -37,7 +37,7 @@ export const passRatePlot =
           grid: { show: false },
           splits: (plot) => {
             const distance = ((range.to - range.from) * LABEL_DISTANCE_PX) / Math.max(plot.width, LABEL_DISTANCE_PX);
-            return labelledMoments(moments, distance, label).map((at) => at / 1000);
+            return labeledMoments(moments, distance, label).map((at) => at / 1000);
           },
           values: (_plot, splits) => splits.map((moment) => label(moment * 1000)),
         },

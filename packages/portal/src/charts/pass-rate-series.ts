@@ -52,11 +52,11 @@ export function seriesOf(points: readonly RatedPoint[], linesMax: number): RateS
  * Selects the times of points that an axis labels. `moments` are in ascending order, in milliseconds since 1970. Adjacent labels differ,
  * and their times are at least `distance` milliseconds apart.
  */
-export function labelledMoments(moments: readonly number[], distance: number, label: (at: number) => string): number[] {
-  const labelled: number[] = [];
+export function labeledMoments(moments: readonly number[], distance: number, label: (at: number) => string): number[] {
+  const labeled: number[] = [];
   for (const at of moments) {
-    const before = labelled.at(-1);
-    if (before === undefined || (at - before >= distance && label(at) !== label(before))) labelled.push(at);
+    const before = labeled.at(-1);
+    if (before === undefined || (at - before >= distance && label(at) !== label(before))) labeled.push(at);
   }
-  return labelled;
+  return labeled;
 }

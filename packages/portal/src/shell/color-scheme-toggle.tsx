@@ -14,7 +14,7 @@ export function ColorSchemeToggle() {
   return (
     <Menu position="top-start" width={180}>
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={`Colour scheme: ${current.label}`}>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={`Color scheme: ${current.label}`}>
           <current.Icon size={18} aria-hidden />
         </ActionIcon>
       </Menu.Target>
