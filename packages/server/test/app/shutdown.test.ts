@@ -85,7 +85,7 @@ describe('shutdown', () => {
     const signalledAt = Date.now();
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM', 'SIGINT'] as const) {
       server.child.kill(signal);
-      await sleep(15);
+      await sleep(5);
     }
     await expectCleanShutdown(server, signalledAt);
     await expectAllAnswered(callers);
