@@ -32,7 +32,11 @@ export const longTrace: Attack = {
     const last = percentile(latencies.slice(-SAMPLE_SIZE), 0.5);
     const note = `${latencies.length} submissions, ${first.toFixed(0)} ms first, ${last.toFixed(0)} ms last`;
     const slowdown = last / first;
-    if (latencies.length === 0) return { refused, note, violations: ['no submission was accepted'] };
+    // With fewer submissions, the first and the last would be the same ones.
+    if (latencies.length < 2 * SAMPLE_SIZE) {
+      const violation = `${latencies.length} submissions were accepted, and the comparison needs ${2 * SAMPLE_SIZE}; give more --seconds`;
+      return { refused, note, violations: [violation] };
+    }
     return {
       refused,
       note,

@@ -9,13 +9,13 @@ import type { appendEntries, NewEntry } from '../packages/server/src/ledger/appe
 import type { RememberedHeads } from '../packages/server/src/ledger/remembered-heads.ts';
 import { moveSealedHead } from '../packages/server/src/ledger/sealed-heads.ts';
 import { insertAuditEntries } from '../packages/server/src/storage/ledger.ts';
-import { type LockedHead, lockHeads } from '../packages/server/src/storage/log-heads.ts';
+import { type HeadToMove, lockHeads } from '../packages/server/src/storage/log-heads.ts';
 import { newId } from '../packages/server/src/storage/new-id.ts';
 
 /** Appends entries after a head. */
 type Append = (
   tx: Transaction,
-  head: LockedHead,
+  head: HeadToMove,
   entries: readonly NewEntry[],
 ) => Pick<ReturnType<typeof appendEntries>, 'rows' | 'moved'>;
 
@@ -28,7 +28,7 @@ export const auditWriter =
   (append: Append, heads: RememberedHeads) =>
   async (tx: Transaction, items: readonly PreparedAudit[]): Promise<Outcome[]> => {
     const head = heads.get(tx.tenantId) ?? (await lockHeads(tx, ['audit'])).get('audit')!;
-    let newHead: LockedHead | undefined;
+    let newHead: HeadToMove | undefined;
     const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (newItems) => {
       const { rows, moved } = append(
         tx,
@@ -49,7 +49,7 @@ export const appendWithoutTree: Append = (tx, head, entries) => {
   const unlinked = entries.map((entry) => ({ ...entry, tenant_id: tx.tenantId, id: newId(), recorded_at: head.now }));
   const rows = linkEntries(head, unlinked, digests);
   const { seq } = rows.at(-1)!.entry;
-  const moved: LockedHead = { ...head, seq, rowHash: rows.at(-1)!.rowHash };
+  const moved: HeadToMove = { ...head, seq, rowHash: rows.at(-1)!.rowHash };
   moveSealedHead(tx, 'audit', moved);
   insertAuditEntries(tx, rows);
   return { rows, moved };

@@ -1,6 +1,9 @@
 import { ID } from './load.ts';
 
-/** Text of this size: a few words in an order that depends on the seed. It compresses well, so rows/disk.ts sends recorded runs. */
+/**
+ * Text of this size: a few words in an order that depends on the seed. It compresses better than real text, so rows/disk.ts sends recorded
+ * runs instead.
+ */
 function words(bytes: number, seed: number): string {
   const vocabulary = [
     'order',

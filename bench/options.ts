@@ -39,7 +39,7 @@ export interface Options {
   runs: string | undefined;
   /** Whether the measured server writes CPU profiles into bench/output. */
   profile: boolean;
-  /** The folder of another checkout. Its server replaces the limits of the table. */
+  /** The folder of another checkout. Each row then compares this checkout with the server of that one, instead of with a limit. */
   against: string | undefined;
   /** How many servers of each checkout share its database, with `against`. */
   servers: number;
@@ -66,7 +66,7 @@ export const HELP = `npm run bench -- [options]
   --profile             write CPU profiles of the server into bench/output
 `;
 
-/** Reads the command line. Returns `help` for --help. Throws an error with a message of one line if an option is wrong. */
+/** Reads the command line. Returns `help` for --help. Throws an error if an option is wrong. */
 export function readOptions(args: string[]): Options | 'help' {
   const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
   const { values } = parseArgs({

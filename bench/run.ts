@@ -108,8 +108,18 @@ async function run(options: Options): Promise<void> {
   if (rows.some((row) => targetStatus(row) === 'missed')) process.exitCode = 1;
 }
 
+/** Returns the options. If one is wrong, prints the message of the error and ends the process. */
+function optionsOrExit(): Options | 'help' {
+  try {
+    return readOptions(process.argv.slice(2));
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exit(2);
+  }
+}
+
+const options = optionsOrExit();
 try {
-  const options = readOptions(process.argv.slice(2));
   if (options === 'help') process.stdout.write(HELP);
   else await run(options);
 } catch (error) {

@@ -9,9 +9,9 @@ import { PASSING_AGENT } from '../bodies.ts';
 import type { BenchEnvironment } from '../environment.ts';
 import { median, percentile, type Row, rowOf } from '../rounds.ts';
 
-/** The number of measured processes. */
+/** The number of measured runs. Each starts the gate, then Node alone. */
 const RUNS = 40;
-/** The number of processes that run first, to warm up the file cache. */
+/** The number of runs before them, to warm up the file cache. */
 const WARM_UP_RUNS = 3;
 /** The required maximum of the median time of a gate in milliseconds, including the start of Node. */
 const BUDGET_MS = 400;

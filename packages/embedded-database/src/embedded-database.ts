@@ -28,7 +28,7 @@ export interface EmbeddedDatabase {
   /**
    * Releases the lease. The release of the last lease shuts PostgreSQL down, and the promise resolves when PostgreSQL has stopped, or after
    * nine seconds. While other processes have leases, PostgreSQL keeps running, and the promise resolves at once. If this process started a
-   * keeper that still runs, the promise waits about five seconds more for the end of that keeper.
+   * keeper that still runs, the promise also waits for the end of that keeper, at most about five seconds.
    */
   release(): Promise<void>;
 }

@@ -30,14 +30,14 @@ const unneededKeeperTimeoutMs = 5_000;
 
 /**
  * Connects to the keeper of the folder, or starts one. Resolves when PostgreSQL accepts connections.
- * @param cancelled ends the wait; the promise then rejects
+ * @param canceled ends the wait; the promise then rejects
  * @throws EmbeddedDatabaseError if the keeper reports a failure, or too many keepers failed
  */
 export async function acquireLease(
   folder: DataFolder,
   configuration: Omit<KeeperConfiguration, 'dataDir' | 'account'>,
   notify: (line: string) => void,
-  cancelled: AbortSignal = new AbortController().signal,
+  canceled: AbortSignal = new AbortController().signal,
 ): Promise<Lease> {
   let failures = 0;
   let starting: Promise<void> | undefined;
@@ -58,9 +58,9 @@ export async function acquireLease(
   async function connectOrStart(): Promise<Lease> {
     for (;;) {
       const socket = await connectToKeeper(folder.dataDir);
-      const lease = socket === undefined ? undefined : await openLease(socket, notify, cancelled);
+      const lease = socket === undefined ? undefined : await openLease(socket, notify, canceled);
       if (lease !== undefined) return lease;
-      cancelled.throwIfAborted();
+      canceled.throwIfAborted();
       if (failures >= startAttemptsMax) {
         const log = logFile(folder.dataDir);
         throw new EmbeddedDatabaseError(
@@ -104,16 +104,16 @@ async function connectToKeeper(dataDir: string): Promise<Socket | undefined> {
  * Waits until the keeper is ready. Resolves with undefined if the connection closed first: the keeper ended, or the wait was canceled.
  * Rejects if the keeper reports that it failed.
  */
-function openLease(socket: Socket, notify: (line: string) => void, cancelled: AbortSignal): Promise<Lease | undefined> {
+function openLease(socket: Socket, notify: (line: string) => void, canceled: AbortSignal): Promise<Lease | undefined> {
   return new Promise((resolve, reject) => {
     const lost = new Promise<void>((gone) => socket.once('close', () => gone()));
     const cancel = () => void release();
     void lost.then(() => {
-      cancelled.removeEventListener('abort', cancel);
+      canceled.removeEventListener('abort', cancel);
       resolve(undefined);
     });
-    if (cancelled.aborted) cancel();
-    else cancelled.addEventListener('abort', cancel);
+    if (canceled.aborted) cancel();
+    else canceled.addEventListener('abort', cancel);
     socket.on('error', () => {});
     onKeeperMessage(socket, (message) => {
       if (message.kind === 'say') notify(message.line);
@@ -122,8 +122,8 @@ function openLease(socket: Socket, notify: (line: string) => void, cancelled: Ab
         reject(new EmbeddedDatabaseError(message.code, message.message));
       } else {
         // From here on, the owner of the lease releases it. A lease must not keep an idle process alive.
-        cancelled.removeEventListener('abort', cancel);
-        if (!cancelled.aborted) socket.unref();
+        canceled.removeEventListener('abort', cancel);
+        if (!canceled.aborted) socket.unref();
         resolve({ host: message.host, port: message.port, lost, release });
       }
     });

@@ -87,7 +87,7 @@ const isCount: Form = (value) => Number.isSafeInteger(value) && (value as number
 
 const isNonEmpty: Form = (value) => Array.isArray(value) && value.length > 0;
 
-const PLACE = {
+const EVENT_HEADER = {
   version: (value) => value === 1,
   tenant_id: isUuid,
   seq: isCount,
@@ -95,14 +95,14 @@ const PLACE = {
 } satisfies Record<string, Form>;
 
 const RECORDED: Readonly<Record<keyof TraceEvent, Form>> = {
-  ...PLACE,
+  ...EVENT_HEADER,
   received_at: isInstant,
   action: (value) => value === 'traces.recorded',
   submissions: isNonEmpty,
 };
 
 const DROPPED: Readonly<Record<keyof TraceDropEvent, Form>> = {
-  ...PLACE,
+  ...EVENT_HEADER,
   action: (value) => value === 'traces.dropped',
   reason: (value) => value === 'retention' || value === 'erasure',
   traces: isNonEmpty,
@@ -139,7 +139,7 @@ function elementFault(elements: unknown, forms: Readonly<Record<string, Form>>, 
   return undefined;
 }
 
-/** The fault of an object's members; undefined if they are those of `forms`, in these forms. */
+/** Returns the fault of the first unknown, missing or malformed member; undefined if all members match `forms`. */
 function memberFault(
   object: Readonly<Record<string, unknown>>,
   forms: Readonly<Record<string, Form>>,

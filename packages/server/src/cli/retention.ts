@@ -84,7 +84,10 @@ function addSet(group: Command, session: Session): void {
 function addRun(group: Command, session: Session): void {
   group
     .command('run')
-    .description('Drop the runs whose period is over. A server does this daily if its database role may delete runs.')
+    .description(
+      'Drop the runs whose period is over. A server does this daily if its database role, or that of COUNTERSIGN_MIGRATE_DATABASE_URL, ' +
+        'may delete runs.',
+    )
     .option('--workspace <name>', 'ID of one workspace, or its name if it is unique (default: all workspaces)')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('retention run', 'retention run --workspace acme') + OWNER_NOTE)
@@ -120,7 +123,7 @@ const jsonRow = ({ isBusy: busy, ...dropped }: DroppedRecords & { workspace: str
 /** Rethrows an error. The message about a short period also names the option that confirms it. */
 const withOption = (error: unknown): never => {
   if (!(error instanceof ShortPeriodError)) throw error;
-  throw new RuleViolationError(`${error.message}; add --confirm-short if they do not apply`);
+  throw new RuleViolationError(`${error.message}; if these articles do not apply to you, add --confirm-short`);
 };
 
 const shownDays = (days: number | null): string => {
@@ -143,6 +146,7 @@ the tables.
 `;
 
 const NOTE = `
-A run is kept if an evaluation, an incident, or an audit entry whose retention date has not passed names it. The logs keep the digests of
-dropped records. See docs/operating.md, "Retention and erasure".
+A run is kept while one of these names it: an evaluation, an audit entry \`incident.created\` from a sender, or an audit entry whose
+retention date has not passed. The log \`traces\` keeps the digests of dropped traces. For telemetry, the audit ledger keeps only the
+counts. See docs/operating.md, "Retention and erasure".
 `;

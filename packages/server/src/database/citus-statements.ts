@@ -6,8 +6,9 @@
 /** An INSERT of rows from parameters, with the tenant as the first column. */
 const INSERT_OF_ROWS = /^(INSERT INTO countersign\.\w+ \(tenant_id,[^)]*\)\s+SELECT )\$1(,.*?\sFROM )unnest\(/s;
 
-/** SQL for a row that every tenant has from its creation on. No other SQL uses the names `of_row` and `row_of_tenant`. */
-const ROW_OF_TENANT = `(SELECT tenant_id AS of_row FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'audit') AS row_of_tenant`;
+/** SQL for a row that every tenant has from its creation on. No other SQL uses the names `stored_tenant_id` and `tenant_row`. */
+const ROW_OF_TENANT = `(SELECT tenant_id AS stored_tenant_id FROM countersign.log_heads
+  WHERE tenant_id = $1 AND log = 'audit') AS tenant_row`;
 
 const forms = new Map<string, string>();
 
@@ -21,7 +22,7 @@ export function onCitus(text: string): string {
   if (known !== undefined) return known;
   const form = text.replace(
     INSERT_OF_ROWS,
-    `$1row_of_tenant.of_row$2${ROW_OF_TENANT.replaceAll('$', '$$$$')} CROSS JOIN unnest(`,
+    `$1tenant_row.stored_tenant_id$2${ROW_OF_TENANT.replaceAll('$', '$$$$')} CROSS JOIN unnest(`,
   );
   forms.set(text, form);
   return form;
@@ -30,5 +31,8 @@ export function onCitus(text: string): string {
 /** Whether this form of a statement reads the tenant from a stored row (`onCitus`). If that row is missing, it inserts nothing. */
 export const needsRowOfTenant = (form: string): boolean => form.includes(ROW_OF_TENANT);
 
-/** Fails with a division by zero if the tenant $1 lacks that row. A transaction with such a statement sends this before COMMIT. */
+/**
+ * SQL that fails with a division by zero if the tenant $1 has no row in ROW_OF_TENANT. A transaction sends it before COMMIT if one of its
+ * statements contains ROW_OF_TENANT.
+ */
 export const REQUIRE_ROW_OF_TENANT = `SELECT 1 / count(*) AS found FROM countersign.log_heads WHERE tenant_id = $1 AND log = 'audit'`;

@@ -6,7 +6,7 @@ import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
 import { appendEvidence } from '../ledger/evidence-log.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
 import { type Agent, findAgents, insertAgents } from '../storage/agents.ts';
-import type { LockedHead } from '../storage/log-heads.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
 import {
   FILLED_MAX,
   fillSkeletons,
@@ -29,7 +29,7 @@ export interface NewAgent {
 /** The result of registering the agents of a batch. */
 export interface Registration {
   /** The head of the log `evidence` after the new agents; undefined without new agents. */
-  head?: LockedHead;
+  head?: HeadToMove;
   /** Returns the outcome of a record that registers these agents, with the header about similar names if there are any. */
   warn(outcome: Outcome, registered: readonly NewAgent[]): Outcome;
 }
@@ -47,10 +47,10 @@ const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
 export const registerAgents = (
   tx: Transaction,
   agents: readonly NewAgent[],
-  lockedHead?: LockedHead,
+  lockedHead?: HeadToMove,
 ): Registration | Promise<Registration> => (agents.length === 0 ? NO_REGISTRATION : register(tx, agents, lockedHead));
 
-async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead: LockedHead | undefined): Promise<Registration> {
+async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead: HeadToMove | undefined): Promise<Registration> {
   const head = lockedHead ?? (await lockLogs(tx, ['evidence'])).evidence;
   await requireTableMatchesLog(tx, head, agents);
   const digests = agents.slice(0, FILLED_MAX).map(({ name }) => skeletonDigests(name));
@@ -88,7 +88,7 @@ async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead
  * Throws EvidenceBrokenError if one of these agents is only in the table or only in the log. If it is in both, a concurrent batch has
  * registered it. Then the unique index rejects the insert, and the batch is retried.
  */
-async function requireTableMatchesLog(tx: Transaction, head: LockedHead, agents: readonly NewAgent[]): Promise<void> {
+async function requireTableMatchesLog(tx: Transaction, head: HeadToMove, agents: readonly NewAgent[]): Promise<void> {
   const rows = await findAgents(
     tx,
     agents.map(({ id }) => id),

@@ -9,7 +9,7 @@ import { appendEntries } from '../ledger/append.ts';
 import { isShared } from '../ledger/head-memory.ts';
 import type { RememberedHeads } from '../ledger/remembered-heads.ts';
 import { findAgents } from '../storage/agents.ts';
-import type { LockedHead } from '../storage/log-heads.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
 import { AgentBook } from './agent-book.ts';
 import { ingestReply } from './ingest-request.ts';
 import { commitWithReplays, type Outcome, type Replayable } from './replays.ts';
@@ -45,7 +45,7 @@ export async function writeAudit(
   const known = awaited ?? (guessed === undefined ? undefined : { audit: guessed });
   const locked = known === undefined ? ignoreRejection(lockLogs(tx, ['audit'])) : Promise.resolve(known);
   const agents = ignoreRejection(findAgents(tx, ...claimedAgents(items.map(({ claim }) => claim))));
-  let lastHead: LockedHead | undefined;
+  let lastHead: HeadToMove | undefined;
   const outcomes = await commitWithReplays(tx, operations.appendAuditEntry.path, items, async (fresh) => {
     const { moved, outcomes } = await store(tx, locked, agents, fresh);
     lastHead = moved;
@@ -61,10 +61,10 @@ const readsNothing = ({ claim, idempotency }: PreparedAudit): boolean =>
 
 async function store(
   tx: Transaction,
-  locked: Promise<{ audit: LockedHead }>,
+  locked: Promise<{ audit: HeadToMove }>,
   agents: ReturnType<typeof findAgents>,
   items: readonly PreparedAudit[],
-): Promise<{ outcomes: Outcome[]; moved: LockedHead }> {
+): Promise<{ outcomes: Outcome[]; moved: HeadToMove }> {
   const { audit: head } = await locked;
   const book = new AgentBook(await agents, 'leave it out, and name the agent in subject or metadata');
   const refusals = items.map(({ claim, entry }) => {

@@ -13,7 +13,7 @@ import { isShared } from '../ledger/head-memory.ts';
 import { requestApprovals } from '../storage/approvals.ts';
 import { findSigningKeyId } from '../storage/decision-keys.ts';
 import { type DecisionRow, insertDecisions } from '../storage/decisions.ts';
-import type { LockedHead } from '../storage/log-heads.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
 import { newId } from '../storage/new-id.ts';
 import type { IngestReply } from './ingest-request.ts';
 import { DistinctQuestions, type Verdict } from './verdicts.ts';
@@ -78,7 +78,7 @@ export async function writeDecisions(
 function withSameTime({
   audit,
   decisions,
-}: Record<'audit' | 'decisions', LockedHead>): Record<'audit' | 'decisions', LockedHead> {
+}: Record<'audit' | 'decisions', HeadToMove>): Record<'audit' | 'decisions', HeadToMove> {
   const now = audit.now > decisions.now ? audit.now : decisions.now;
   return { audit: { ...audit, now }, decisions: { ...decisions, now } };
 }
@@ -91,7 +91,7 @@ function withSameTime({
  */
 async function storeDecisions(
   tx: Transaction,
-  heads: Record<'audit' | 'decisions', LockedHead>,
+  heads: Record<'audit' | 'decisions', HeadToMove>,
   now: string,
   decided: readonly SignedDecision[],
 ): Promise<Record<string, string>> {

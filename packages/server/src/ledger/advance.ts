@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CLOCK_DIFFERENCE_MAX_MS, type ClockReading } from '@countersign/core/domain/clock-guard';
 import { clockBehindLog } from '../database/clock.ts';
 import type { Transaction } from '../database/transaction.ts';
-import type { LockedHead, LogName, ReadHead } from '../storage/log-heads.ts';
+import type { HeadToMove, LogName, ReadHead } from '../storage/log-heads.ts';
 import { insertTreeNodes } from '../storage/tree.ts';
 import { type GrownTree, growTree } from './log-tree.ts';
 import { lockAndReadSealedHeads, lockSealedHeads, moveSealedHead } from './sealed-heads.ts';
@@ -17,7 +17,7 @@ export async function lockLogs<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
   sendAfterLocks?: () => void,
-): Promise<Record<L, LockedHead>> {
+): Promise<Record<L, HeadToMove>> {
   const before = tx.clock.read();
   const heads = await lockSealedHeads(tx, logs, sendAfterLocks);
   await awaitUsableClock(tx, before, heads);
@@ -29,7 +29,7 @@ export async function lockLogsAndRead<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
   other: LogName,
-): Promise<{ locked: Record<L, LockedHead>; read: ReadHead }> {
+): Promise<{ locked: Record<L, HeadToMove>; read: ReadHead }> {
   const before = tx.clock.read();
   const heads = await lockAndReadSealedHeads(tx, logs, other);
   await awaitUsableClock(tx, before, heads.locked);
@@ -43,7 +43,7 @@ export async function lockLogsAndRead<L extends LogName>(
 async function awaitUsableClock(
   tx: Transaction,
   before: ClockReading,
-  heads: Readonly<Record<string, LockedHead>>,
+  heads: Readonly<Record<string, HeadToMove>>,
 ): Promise<void> {
   let leadMs = 0;
   for (const [log, { clock, now }] of Object.entries(heads)) {
@@ -58,7 +58,7 @@ async function awaitUsableClock(
 /** The next state of a log's head, and its tree. */
 export interface NextHead {
   tree: GrownTree;
-  moved: LockedHead;
+  moved: HeadToMove;
 }
 
 /**
@@ -69,7 +69,7 @@ export interface NextHead {
 export function advance(
   tx: Transaction,
   log: LogName,
-  head: LockedHead,
+  head: HeadToMove,
   leafData: readonly Uint8Array[],
   rowHash: string | null,
 ): NextHead {
@@ -79,7 +79,7 @@ export function advance(
 }
 
 /** Computes the head after rows with this leaf data. Sends no statement. */
-export function nextHead(head: LockedHead, leafData: readonly Uint8Array[], rowHash: string | null): NextHead {
+export function nextHead(head: HeadToMove, leafData: readonly Uint8Array[], rowHash: string | null): NextHead {
   const tree = growTree(head.tree, leafData);
   if (leafData.length === 0) return { tree, moved: head };
   return { tree, moved: { ...head, seq: tree.size, rowHash, tree: { size: tree.size, frontier: tree.frontier } } };

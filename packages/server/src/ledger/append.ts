@@ -2,7 +2,7 @@ import { type ChainedRow, linkEntries, type UnlinkedEntry } from '@countersign/c
 import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { insertAuditEntries } from '../storage/ledger.ts';
-import type { LockedHead } from '../storage/log-heads.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
 import { newId } from '../storage/new-id.ts';
 import { advance } from './advance.ts';
 import type { GrownTree } from './log-tree.ts';
@@ -39,9 +39,9 @@ export const entryOf = <A extends ServiceAction>({
  */
 export function appendEntries(
   tx: Transaction,
-  head: LockedHead,
+  head: HeadToMove,
   entries: readonly NewEntry[],
-): { rows: ChainedRow[]; tree: GrownTree; moved: LockedHead } {
+): { rows: ChainedRow[]; tree: GrownTree; moved: HeadToMove } {
   const unlinked = entries.map(
     (entry): UnlinkedEntry => ({ ...entry, tenant_id: tx.tenantId, id: newId(), recorded_at: head.now }),
   );

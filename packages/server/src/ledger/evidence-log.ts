@@ -2,7 +2,7 @@ import { type EvidenceEvent, type EvidenceFact, hashEvidenceEvent } from '@count
 import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { insertEvidenceEvents } from '../storage/evidence-events.ts';
-import type { LockedHead } from '../storage/log-heads.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
 import { advance } from './advance.ts';
 import { evidenceStates } from './evidence-states.ts';
 
@@ -14,7 +14,7 @@ export type NewFact = EvidenceFact & { recorded_by: string };
  * Nothing else appends to this log.
  * @returns the head after these events.
  */
-export function appendEvidence(tx: Transaction, head: LockedHead, facts: readonly NewFact[]): LockedHead {
+export function appendEvidence(tx: Transaction, head: HeadToMove, facts: readonly NewFact[]): HeadToMove {
   const events = facts.map(
     (fact, index) =>
       ({ ...fact, version: 1, tenant_id: tx.tenantId, seq: head.seq + 1 + index, recorded_at: head.now }) as EvidenceEvent,

@@ -5,7 +5,7 @@ import { sameBytes } from '@countersign/core/domain/signed-note';
 import { sha256 } from '../crypto/digests.ts';
 import type { Seals } from '../database/seals.ts';
 import type { Transaction } from '../database/transaction.ts';
-import type { LockedHead, LogName, ReadHead, StoredHead } from '../storage/log-heads.ts';
+import type { HeadToMove, LogName, ReadHead, StoredHead } from '../storage/log-heads.ts';
 import { noteHeadState } from './head-memory.ts';
 import { LogRewrittenError } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
@@ -77,7 +77,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   }
 
   /** Reads the state at a locked head, which no other transaction can move. Throws LogRewrittenError as `read` does. */
-  async atHead(tx: Transaction, head: LockedHead): Promise<State> {
+  async atHead(tx: Transaction, head: HeadToMove): Promise<State> {
     return this.#verified(tx, await this.#readUpTo(tx, head), head);
   }
 
@@ -89,7 +89,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   }
 
   /** Applies events that this process has appended and committed, if the cached state covers all events before them. */
-  applyCommitted(tx: Transaction, before: LockedHead, events: readonly Event[], leafData: readonly Uint8Array[]): void {
+  applyCommitted(tx: Transaction, before: HeadToMove, events: readonly Event[], leafData: readonly Uint8Array[]): void {
     const fold = this.#foldOf(tx);
     if (fold === undefined || fold.state.size !== before.seq) return;
     events.forEach((event, index) => {

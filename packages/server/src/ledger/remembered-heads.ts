@@ -1,4 +1,4 @@
-import type { LockedHead } from '../storage/log-heads.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
 
 /** After this time, the head is read again. Then the offsets of the database's clock and of the wall clock are measured again too. */
 const REMEMBERED_MS = 60_000;
@@ -13,7 +13,7 @@ const SHARED_MS = 1_000;
 const TENANTS_MAX = 10_000;
 
 interface Memory {
-  head: LockedHead | undefined;
+  head: HeadToMove | undefined;
   /** The database's clock minus our monotonic clock, in milliseconds. */
   clockAhead: number;
   /**
@@ -51,7 +51,7 @@ export class RememberedHeads {
    * The remembered head with the estimated current time of the database; undefined if the head must be read. After moving the head, the
    * caller passes the next one to `remember`.
    */
-  get(tenantId: string): LockedHead | undefined {
+  get(tenantId: string): HeadToMove | undefined {
     const memory = this.#memories.get(tenantId);
     if (memory === undefined) return undefined;
     const now = this.#clock();
@@ -82,7 +82,7 @@ export class RememberedHeads {
   }
 
   /** Remembers a head that this process has moved. */
-  remember(tenantId: string, { guessed, ...head }: LockedHead): void {
+  remember(tenantId: string, { guessed, ...head }: HeadToMove): void {
     const now = this.#clock();
     const known = this.#memories.get(tenantId);
     if (guessed !== undefined) {

@@ -3,7 +3,7 @@ import type { Transaction } from '../database/transaction.ts';
 import {
   insertHead,
   LOG_NAMES,
-  type LockedHead,
+  type HeadToMove,
   type LogName,
   lockHeads,
   type MovedHead,
@@ -39,7 +39,7 @@ export async function lockSealedHeads<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
   sendAfterLocks?: () => void,
-): Promise<Record<L, LockedHead>> {
+): Promise<Record<L, HeadToMove>> {
   const found = seenOf(tx, logs);
   const seen = found instanceof Map ? found : await found;
   const locking = lockHeads(tx, logs);
@@ -53,7 +53,7 @@ export async function lockAndReadSealedHeads<L extends LogName>(
   tx: Transaction,
   logs: readonly L[],
   other: LogName,
-): Promise<{ locked: Record<L, LockedHead>; read: ReadHead }> {
+): Promise<{ locked: Record<L, HeadToMove>; read: ReadHead }> {
   const found = seenOf(tx, [...logs, other]);
   const seen = found instanceof Map ? found : await found;
   const reading = Promise.all([lockHeads(tx, logs), readHead(tx, other)]);
@@ -87,8 +87,8 @@ async function verifyLocked<L extends LogName>(
   seen: SeenHeads,
   growths: Growths,
   stored: Awaited<ReturnType<typeof lockHeads>>,
-): Promise<Record<L, LockedHead>> {
-  const locked = {} as Record<L, LockedHead>;
+): Promise<Record<L, HeadToMove>> {
+  const locked = {} as Record<L, HeadToMove>;
   for (const log of logs) {
     const head = stored.get(log);
     const { seq, rowHash, tree } = await verifyHead(tx, log, seen.get(log), head, growths.get(log));
@@ -106,7 +106,7 @@ export async function readSealedHead(tx: Transaction, log: LogName): Promise<Rea
 }
 
 /** Moves a locked or guessed head to its next state, with a seal. */
-export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & Pick<LockedHead, 'guessed'>): void {
+export function moveSealedHead(tx: Transaction, log: LogName, head: MovedHead & Pick<HeadToMove, 'guessed'>): void {
   const seal = tx.seals.ofHead({ ...sealedOf(tx, log, head), lastMoment: head.now.replace('Z', '000Z') });
   tx.afterCommit(() => rememberSeen(tx, log, head.tree));
   if (head.guessed === undefined) moveHead(tx, log, head, seal);

@@ -2,7 +2,7 @@ import { hashTraceEvent, type TraceDropEvent, type TraceSubmission } from '@coun
 import { digests } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { readClock } from '../storage/clock.ts';
-import type { LockedHead } from '../storage/log-heads.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
 import { insertTraceEvent } from '../storage/trace-events.ts';
 import { awaitTurn, holdTurn } from '../storage/turns.ts';
 import { lockLogs, moveLog, type NextHead, nextHead } from './advance.ts';
@@ -64,7 +64,7 @@ interface PreparedEvent {
 
 function nextEvent(
   tx: Transaction,
-  head: LockedHead,
+  head: HeadToMove,
   receivedAt: string,
   submissions: readonly TraceSubmission[],
 ): PreparedEvent {
@@ -91,7 +91,7 @@ function send(tx: Transaction, { canonical, hash, next }: PreparedEvent): void {
 /** Appends an event for dropped traces at the locked head of the log `traces`. Returns the number of the event. */
 export function appendDropEvent(
   tx: Transaction,
-  head: LockedHead,
+  head: HeadToMove,
   dropped: Pick<TraceDropEvent, 'reason' | 'traces' | 'exports'>,
 ): number {
   const event: TraceDropEvent = {

@@ -8,10 +8,11 @@ export interface SameOrigin {
 }
 
 /**
- * Changes must come from a page of this origin. Browsers send the page's origin in Origin with every request except GET and HEAD, and how
- * it relates to the target in Sec-Fetch-Site if they support it. Pages can set neither header. A request without Origin is rejected too.
+ * Changes must come from a page of this origin. Browsers send the origin of the page in `Origin`, except with GET and HEAD. Most also send
+ * `Sec-Fetch-Site`, which says whether page and target have the same origin. Pages can set neither header. A request without `Origin` is
+ * rejected too.
  * @param secure whether pages use TLS. @param behindProxy whether a proxy may have kept the host in X-Forwarded-Host.
- * @param publicUrl the configured public origin; a proxy may request another host.
+ * @param publicUrl the configured public origin. It is accepted even if a proxy changed the Host header.
  */
 export function sameOrigin({
   secure,

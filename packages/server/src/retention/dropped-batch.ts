@@ -2,7 +2,7 @@ import type { DueRange } from '@countersign/core/domain/retention';
 import type { Transaction } from '../database/transaction.ts';
 import { appendEntries, entryOf } from '../ledger/append.ts';
 import type { ServiceMetadata } from '../ledger/service-actions.ts';
-import type { LockedHead } from '../storage/log-heads.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
 
 /** The result of one transaction that drops records. */
 export interface DroppedBatch {
@@ -23,7 +23,7 @@ export interface DroppedBatch {
 type DropCounts = Exclude<ServiceMetadata<'retention.dropped'>, null>;
 
 /** Appends the entry of the audit ledger for a batch. */
-export function recordDrop(tx: Transaction, head: LockedHead, { from, before, days }: DueRange, dropped: DropCounts): void {
+export function recordDrop(tx: Transaction, head: HeadToMove, { from, before, days }: DueRange, dropped: DropCounts): void {
   const metadata = { ...dropped, days, received_from: from, received_before: before };
   appendEntries(tx, head, [
     entryOf({ recorded_by: 'system:retention', actor: 'retention', action: 'retention.dropped', metadata }),

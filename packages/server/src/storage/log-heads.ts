@@ -30,10 +30,13 @@ interface ReadClock {
   clock: string;
 }
 
-/** A locked (or guessed) head with a valid seal, and the time for appended rows. */
-export interface LockedHead extends ChainHead, ReadClock {
+/** A head with a valid seal that an append moves, and the time for appended rows. It is locked unless `guessed` is set. */
+export interface HeadToMove extends ChainHead, ReadClock {
   tree: StoredTree;
-  /** Set if the head is guessed and not locked: the head that must be stored when it is moved (ledger/remembered-heads.ts). */
+  /**
+   * Set if the head is a guess and is not locked: the move fails unless the database still holds this head
+   * (ledger/remembered-heads.ts).
+   */
   guessed?: ChainHead;
 }
 
@@ -71,7 +74,8 @@ const LOCK = sql<HeadRow & ReadClock & { log: LogName }>(
 );
 
 /**
- * Locks the heads of a tenant's logs by name, and returns them. An append calls it before it numbers rows, unless it guesses the head.
+ * Locks these heads of a tenant in the order of their names, and returns them. An append calls it before it numbers rows, unless it
+ * guesses the head.
  * A lock on the last row (ORDER BY seq DESC ... FOR UPDATE) would serialize nothing: two appends would link to the same row.
  */
 export async function lockHeads(tx: Transaction, logs: readonly LogName[]): Promise<Map<LogName, StoredHead & ReadClock>> {
@@ -85,7 +89,10 @@ const READ = sql<HeadRow & { read_at: string }>(
      FROM countersign.log_heads AS head WHERE head.tenant_id = $1 AND head.log = $2`,
 );
 
-/** A head, and the database's time when it was read, UTC with microseconds. The log has no later time, unless a clock was wrong. */
+/**
+ * A head, and the database's time when it was read, UTC with microseconds. No row of the log has a time after `readAt`, unless a clock was
+ * wrong.
+ */
 export type ReadHead = StoredHead & { readAt: string };
 
 /** Reads a log's head without a lock; undefined if its row is missing. */

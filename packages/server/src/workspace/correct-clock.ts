@@ -6,7 +6,7 @@ import { appendEvidence, type NewFact } from '../ledger/evidence-log.ts';
 import { evidenceStates } from '../ledger/evidence-states.ts';
 import { lockSealedHeads, moveSealedHead } from '../ledger/sealed-heads.ts';
 import { countApprovedAfter, reopenApprovedAfter } from '../storage/approvals.ts';
-import { LOG_NAMES, type LockedHead, type LogName } from '../storage/log-heads.ts';
+import { type HeadToMove, LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { RuleViolationError } from './rule-violation.ts';
 
 /** What was written, or would be written. */
@@ -34,7 +34,7 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
     const now = heads.audit.clock;
     tx.clock.requireAgreement(before, now);
     const logs: ClockCorrection = {};
-    for (const [log, head] of Object.entries(heads) as [LogName, LockedHead][])
+    for (const [log, head] of Object.entries(heads) as [LogName, HeadToMove][])
       if (head.now > now && head.now !== head.clock) logs[log] = { size: head.seq, before: head.now, after: now };
     if (Object.keys(logs).length === 0)
       throw new RuleViolationError('no log of this workspace is ahead of the clock, so there is nothing to correct');
@@ -52,7 +52,7 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
 }
 
 /** The events for the log `evidence` that withdraw the approvals with a time in the future. */
-async function withdrawalsAfter(tx: Transaction, head: LockedHead, now: string): Promise<NewFact[]> {
+async function withdrawalsAfter(tx: Transaction, head: HeadToMove, now: string): Promise<NewFact[]> {
   const approved = (await evidenceStates.atHead(tx, head)).approvedEvaluations();
   return approved
     .filter(({ approval }) => approval!.decidedAt > now.replace('Z', '000Z'))

@@ -4,7 +4,7 @@ import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type ServiceEntry } from '../ledger/append.ts';
 import type { ServiceAction } from '../ledger/service-actions.ts';
 import { type Agent, findAgents } from '../storage/agents.ts';
-import type { LockedHead } from '../storage/log-heads.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
 import { type Actor, type ActorName, actorName, requireRoleStill } from './actor.ts';
 import { NotFoundError } from './rule-violation.ts';
 import { requireLabel } from './wrong-input.ts';
@@ -41,7 +41,7 @@ export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) 
 }
 
 /** Creates the context of an action. @param head the locked head of the audit ledger. */
-export function actAtHead(tx: Transaction, by: ActorName, head: LockedHead): Act {
+export function actAtHead(tx: Transaction, by: ActorName, head: HeadToMove): Act {
   let isRecorded = false;
   const record: Act['record'] = <A extends ServiceAction>(entry: ServiceEntry<A>) => {
     if (isRecorded) throw new Error('an action has one ledger entry; a second one would be linked to the same row');

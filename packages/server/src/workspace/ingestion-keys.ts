@@ -12,7 +12,7 @@ import { awaitKeyEvent } from '../ledger/await-key-event.ts';
 import { credentialOf, keyStates } from '../ledger/key-states.ts';
 import { insertKey, lockKey, markRevoked, replaceScopes, replaceSecret } from '../storage/ingestion-keys.ts';
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
-import type { LockedHead } from '../storage/log-heads.ts';
+import type { HeadToMove } from '../storage/log-heads.ts';
 import { newId } from '../storage/new-id.ts';
 import { type Actor, actorName, requireRoleStill } from './actor.ts';
 import { NotFoundError, RuleViolationError } from './rule-violation.ts';
@@ -144,7 +144,7 @@ async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: Key
 
 const eventOf = (
   tx: Transaction,
-  head: LockedHead,
+  head: HeadToMove,
   { action, key, recordedBy }: { action: KeyAction; key: KeyDescription; recordedBy: string },
 ): KeyEvent => ({
   version: 2,
@@ -164,7 +164,7 @@ const eventOf = (
   credential_sha256: key.credentialSha256,
 });
 
-function append(tx: Transaction, head: LockedHead, event: KeyEvent): void {
+function append(tx: Transaction, head: HeadToMove, event: KeyEvent): void {
   const { canonical, hash: eventHash } = hashKeyEvent(event, digests);
   const leafData = [Buffer.from(eventHash, 'hex')];
   const { seq, id, recorded_at: recordedAt, recorded_by: recordedBy, action, key_id: keyId } = event;

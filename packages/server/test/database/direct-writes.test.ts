@@ -76,7 +76,7 @@ test.each([
   ['57P01', false, 'the node shuts down'],
   ['ECONNRESET', false, 'the connection is lost'],
   ['EPIPE', false, 'the connection is lost, with a code of five letters'],
-])('the error %s of the lock sends the work to the coordinator: %s (%s)', (code, expected) => {
+])('if `hold` fails with %s, the coordinator must run the work: %s (%s)', (code, expected) => {
   expect(isElsewhere(Object.assign(new Error('failed'), { code }))).toBe(expected);
 });
 
@@ -85,7 +85,7 @@ test.each([
   ['postgres://me@db/ledger', 'postgres://me@worker-1:5432/ledger'],
   ['postgres://me@[::1]:5433/ledger', 'postgres://me@worker-1:5432/ledger'],
   ['postgres:///ledger?host=/run/postgresql&user=me', 'postgres://worker-1:5432/ledger?user=me'],
-])('a node is reached with the settings of %s', (connectionString, expected) => {
+])('the address of a node keeps the user, password, database and options of %s', (connectionString, expected) => {
   expect(onNode({ connectionString }, { host: 'worker-1', port: 5432 })).toEqual({ connectionString: expected });
 });
 
@@ -112,7 +112,7 @@ test('a node is used after a connection has succeeded, and its failure is report
   await endPools(closed);
 });
 
-test.skipIf(inject('cluster').citus !== undefined)('the server opens no nodes of tenants for a single PostgreSQL', async () => {
+test.skipIf(inject('cluster').citus !== undefined)('the server does not write directly to nodes if the database has no Citus', async () => {
   const config = { directWrites: true, databaseConnections: 2 };
   expect(await openTenantNodes(config, server.open, pino({ level: 'silent' }))).toBeUndefined();
 });

@@ -4,10 +4,10 @@ import { lockLogs } from '../../src/ledger/advance.ts';
 import { appendEntries, entryOf } from '../../src/ledger/append.ts';
 import { RememberedHeads } from '../../src/ledger/remembered-heads.ts';
 import { verifyAuditLedger } from '../../src/ledger/verify-audit-ledger.ts';
-import type { LockedHead } from '../../src/storage/log-heads.ts';
+import type { HeadToMove } from '../../src/storage/log-heads.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-const head = (seq: number, more: Partial<LockedHead> = {}): LockedHead => ({
+const head = (seq: number, more: Partial<HeadToMove> = {}): HeadToMove => ({
   seq,
   rowHash: 'ab'.repeat(32),
   now: '2026-11-21T08:00:00.000Z',

@@ -60,7 +60,7 @@ describe('the list of evaluations', () => {
     expect((await list({ from: passing!.recorded_at })).slice(0, 3)).toEqual([withoutAgent, failing, passing]);
   });
 
-  test('returns each evaluation once over all pages, also when several are recorded concurrently', async () => {
+  test('returns each evaluation once over all pages, even if several were recorded at the same time', async () => {
     await Promise.all(Array.from({ length: 7 }, () => evaluate('paged')));
     const agent_id = (await approver.get('agents.list', { query: { search: 'paged' } })).items[0]!.id;
     const whole = (await approver.get('evaluations.list', { query: { agent_id } })).items.map(({ id }) => id);
@@ -123,7 +123,7 @@ describe('one evaluation', () => {
 });
 
 describe('an approval', () => {
-  test('is requested by a check, waits in a queue sorted oldest first, and allows the promotion of one evaluation only', async () => {
+  test('is requested by a check, waits in a queue sorted oldest first, and counts for one evaluation only', async () => {
     const { agent, evaluation } = await highRiskAgent('queued-1');
     const { evaluation: later } = await highRiskAgent('queued-2');
     expect((await check('queued-1')).reason).toBe('approval_required');
@@ -213,7 +213,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('can be withdrawn until a decision uses it, with a ledger entry; then a withdrawal is refused', async () => {
+  test('can be withdrawn until a decision uses it; the ledger records the withdrawal, and a later one is refused', async () => {
     const { agent, evaluation } = await highRiskAgent('withdrawn');
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
     await act('approvals.approve', evaluation);

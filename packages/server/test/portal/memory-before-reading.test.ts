@@ -23,7 +23,7 @@ let event: string;
 const sockets: Socket[] = [];
 const connections = new Set<pg.PoolClient>();
 
-/** Texts with the given number of bytes in total. They are random, so that the database hardly compresses them. */
+/** Texts with the given number of bytes in total. They are random, so that the server can compress them by only about a quarter. */
 const texts = (count: number, bytes: number) =>
   Array.from({ length: count }, () =>
     randomBytes(bytes / count)

@@ -49,9 +49,9 @@ async function sendToCollector({ collector }: Pick<TrialSetup, 'collector'>, bod
 }
 
 /**
- * Sends runs in one export each, so that the Collector sends many exports, and waits until all are stored. Throws if the stored runs and
+ * Sends each run in its own export, so that the Collector sends many exports, and waits until all are stored. Throws if the stored runs and
  * spans are not exactly those that were sent.
- * @param disturb runs while the exports are sent.
+ * @param disturb called while the exports are sent.
  */
 async function expectRunsStored(
   setup: TrialSetup,
@@ -143,7 +143,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     },
   },
   'partial success': {
-    what: 'a span without IDs beside others',
+    what: 'a span whose trace ID is all zeros, with valid spans',
     run: async (setup) => {
       const spans = [...chatRun(newTrace()), { traceId: '0'.repeat(32), spanId: id(9) }];
       await sendToCollector(setup, protobufExport(spans));
@@ -207,13 +207,15 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
 /** Runs a trial with its own Collector and proxy. The error of a failed trial contains the end of the Collector's log. */
 export async function runTrial(trial: CollectorTrial, target: Target, model: string): Promise<string> {
   const proxy = await countingProxy(target.url);
-  const collector = await startCollector(proxy.url, trial.key ?? target.attacker.key, trial.settings);
+  let collector: Collector | undefined;
   try {
+    collector = await startCollector(proxy.url, trial.key ?? target.attacker.key, trial.settings);
     return await trial.run({ target, model, collector, proxy });
   } catch (error) {
+    if (collector === undefined) throw error;
     throw new Error(`${(error as Error).message}\n${collector.log().slice(-3000)}`);
   } finally {
-    await collector.stop();
+    await collector?.stop();
     proxy.stop();
   }
 }

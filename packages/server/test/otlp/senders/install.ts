@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { COLLECTOR_MODULES, COLLECTOR_VERSION, NODE_PACKAGES, PYTHON_PACKAGES, PYTHON_PACKAGES_ALONE } from './versions.ts';
+import { COLLECTOR_MODULES, COLLECTOR_VERSION, ISOLATED_PYTHON_PACKAGES, NODE_PACKAGES, PYTHON_PACKAGES } from './versions.ts';
 
 const here = fileURLToPath(new URL('./', import.meta.url));
 const folder = join(tmpdir(), 'countersign-otlp-senders');
@@ -42,11 +42,11 @@ function installNode(): string {
 
 /** Installs the packages of a program, or the shared ones. Returns the path of the interpreter. */
 function installPython(name: string): string {
-  const alone = PYTHON_PACKAGES_ALONE[name];
-  const home = join(folder, alone === undefined ? 'python' : name);
+  const isolated = ISOLATED_PYTHON_PACKAGES[name];
+  const home = join(folder, isolated === undefined ? 'python' : name);
   mkdirSync(home, { recursive: true });
   run('python3', ['-m', 'venv', 'venv'], home);
-  const packages = Object.entries(alone ?? PYTHON_PACKAGES).map(([name, version]) => `${name}==${version}`);
+  const packages = Object.entries(isolated ?? PYTHON_PACKAGES).map(([name, version]) => `${name}==${version}`);
   run(join(home, 'venv/bin/pip'), ['install', '--quiet', ...packages], home);
   return join(home, 'venv/bin/python');
 }

@@ -16,7 +16,7 @@ export const NODE_PACKAGES = {
   zod: '4.6.7',
 } as const;
 
-/** The Python packages of all programs that PYTHON_PACKAGES_ALONE does not list. */
+/** The Python packages of all programs that ISOLATED_PYTHON_PACKAGES does not list. */
 export const PYTHON_PACKAGES = {
   'langchain-openai': '1.7.3',
   'llama-index-core': '0.14.25',
@@ -48,8 +48,8 @@ const OPENAI_AGENTS = {
   'opentelemetry-sdk': '1.45.2',
 } as const;
 
-/** The packages of Python programs that need other versions, by program. Each has its own environment. */
-export const PYTHON_PACKAGES_ALONE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** The packages of Python programs that need an environment of their own, by program. */
+export const ISOLATED_PYTHON_PACKAGES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'python-openinference-crewai': CREWAI,
   'python-openinference-openai-agents': OPENAI_AGENTS,
 };
@@ -71,7 +71,7 @@ export const CONTENT_SETTINGS: Readonly<Record<string, { program: string; enviro
   'python-openllmetry-openai-silent': { program: 'python-openllmetry-openai', environment: { TRACELOOP_TRACE_CONTENT: 'false' } },
 };
 
-/** The version of the OpenTelemetry Collector: of its builder and its components. */
+/** The version of the Collector's builder, receivers, processors and exporters. The providers have their own version. */
 export const COLLECTOR_VERSION = 'v0.165.0';
 
 /** The components of the Collector, by section of the builder's file. */
