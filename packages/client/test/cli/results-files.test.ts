@@ -82,11 +82,14 @@ describe('evaluate record with a results file', () => {
     ['a GitLab pipeline', { CI_PIPELINE_URL: 'https://gitlab.example/p/3' }, 'https://gitlab.example/p/3'],
     ['a javascript: URL', { CI_JOB_URL: 'javascript:alert(1)' }, undefined],
     ['a URL with a password', { CI_JOB_URL: 'https://user:secret@gitlab.example/j/7' }, undefined],
-  ])('records the URL of the CI run only if it is HTTP or HTTPS and has no user or password: %s', async (_where, variables, url) => {
-    const { status, out } = await record(['--junit', results('vitest.xml')], variables);
-    expect(status).toBe(0);
-    expect((await stored(out)).sent.run_url).toBe(url);
-  });
+  ])(
+    'records the URL of the CI run only if it is HTTP or HTTPS and has no user or password: %s',
+    async (_where, variables, url) => {
+      const { status, out } = await record(['--junit', results('vitest.xml')], variables);
+      expect(status).toBe(0);
+      expect((await stored(out)).sent.run_url).toBe(url);
+    },
+  );
 });
 
 describe('age of a results file', () => {

@@ -1,9 +1,9 @@
 import type { SealedHead } from '@countersign/core/domain/head-seal';
 import type { Transaction } from '../database/transaction.ts';
 import {
+  type HeadToMove,
   insertHead,
   LOG_NAMES,
-  type HeadToMove,
   type LogName,
   lockHeads,
   type MovedHead,

@@ -112,7 +112,10 @@ test('a node is used after a connection has succeeded, and its failure is report
   await endPools(closed);
 });
 
-test.skipIf(inject('cluster').citus !== undefined)('the server does not write directly to nodes if the database has no Citus', async () => {
-  const config = { directWrites: true, databaseConnections: 2 };
-  expect(await openTenantNodes(config, server.open, pino({ level: 'silent' }))).toBeUndefined();
-});
+test.skipIf(inject('cluster').citus !== undefined)(
+  'the server does not write directly to nodes if the database has no Citus',
+  async () => {
+    const config = { directWrites: true, databaseConnections: 2 };
+    expect(await openTenantNodes(config, server.open, pino({ level: 'silent' }))).toBeUndefined();
+  },
+);
