@@ -6,7 +6,10 @@ const CONTAINS_EMAIL = /[^\s@<>]@[^\s@<>]+\.[^\s@<>]/;
 const TELEPHONE =
   /^\s*(?:tel:\s*)?\+(?:[\s().\-/\u2010-\u2015]*\d){6,}[\s().\-/,]*(?:;\s*[a-z-]+=.*|;?\s*(?:ext(?:ension|n)?|x|#)[\s.:=]*\d+\s*)?$/i;
 const ASCII = /^[\u0000-\u007f]*$/;
-/** Longer texts are not accepted as labels, and are searched in pieces. On megabytes these expressions would run for hours or overflow the stack. */
+/**
+ * Longer texts are not accepted as labels, and are searched in pieces. On megabytes these expressions would run for hours or overflow the
+ * stack.
+ */
 const UNITS_MAX = 2 * LABEL_LENGTH_MAX;
 
 /** The distance between the starts of two pieces. Pieces overlap, so that an address of up to this length is whole in one of them. */
