@@ -17,8 +17,8 @@ export interface ChainedKey {
 }
 
 /**
- * The accepted ones of these keys: the first key of the installation, keys that an accepted predecessor has signed for, and keys with which
- * an operator replaced an accepted key in a reset. A valid seal is not enough, because it needs only the master secret. With that secret
+ * Returns the authentic keys: the first key of the installation, keys that an authentic predecessor has signed for, and keys with which an
+ * operator replaced an authentic key in a reset. A valid seal is not enough, because it needs only the master secret. With that secret
  * alone, a key can be added only as a reset, and the JWKS shows resets.
  */
 export function authenticSigningKeys<K extends ChainedKey>(instance: Instance, keys: readonly K[]): K[] {

@@ -27,7 +27,7 @@ const alike = (column: string, digest: string, condition: string) =>
 
 /**
  * SQL for up to SIMILAR_MAX agents whose name has one of these digests, oldest first, as rows of `id` and `name`. At most COMPARED_MAX
- * agents are read for each of the two digests. If more have the same digest, the oldest one may be missing.
+ * agents are read for each of the two digests. If more agents have the same digest, the oldest ones may be missing.
  * @param asWritten SQL for a digest of `name_skeleton`.
  * @param caseless SQL for a digest of `name_skeleton_caseless`.
  * @param condition further SQL for the rows of `other`, starting with AND.
@@ -43,7 +43,7 @@ const FIND = sql<{ place: number; name: string }>(
     CROSS JOIN LATERAL (${similarTo('input.as_written', 'input.caseless')}) AS found`,
 );
 
-/** For each pair of digests, in order: the names of up to SIMILAR_MAX stored agents that look alike, oldest first. */
+/** For each pair of digests, in order: the names of up to SIMILAR_MAX stored agents with one of these digests, oldest first. */
 export async function findSimilarNames(tx: Transaction, digests: readonly SkeletonDigests[]): Promise<string[][]> {
   if (digests.length === 0) return [];
   const rows = await tx.run(FIND, [
@@ -73,8 +73,8 @@ const FILL = sql(
 export const FILLED_MAX = 1000;
 
 /**
- * Computes and stores the skeletons of up to FILLED_MAX agents that have none. Agents have none if their batch registered more than
- * FILLED_MAX agents. Returns the number of agents whose skeletons were stored.
+ * Computes and stores the skeletons of up to FILLED_MAX agents that have none. A batch registers all agents after its first FILLED_MAX
+ * without skeletons. Returns the number of agents whose skeletons were stored.
  */
 export async function fillSkeletons(tx: Transaction): Promise<number> {
   const agents = await tx.run(UNFILLED, [tx.tenantId, FILLED_MAX]);

@@ -14,6 +14,7 @@ export interface SpanFacts {
   latencyMs: number | null;
   /** Microseconds since 1970. */
   startedAt: bigint | null;
+  /** Microseconds since 1970. */
   endedAt: bigint | null;
 }
 

@@ -26,8 +26,9 @@ export interface TelemetryRow {
   toolCount: number | null;
   usage: Usage;
   hasError: boolean;
-  /** Microseconds since 1970, as `endedAt`. */
+  /** Microseconds since 1970. */
   startedAt: bigint | null;
+  /** Microseconds since 1970. */
   endedAt: bigint | null;
 }
 

@@ -16,9 +16,11 @@ export interface SubmissionFacts {
   documentSha256: string | null;
   /** Null if the submission names no export, or the export is missing or cannot be read. */
   exportSha256: string | null;
-  /** Null if the row of the trace is missing, as `submissionCount`. */
+  /** Null if the row of the trace is missing. */
   traceId: string | null;
+  /** Null if the trace has no agent, or its row is missing. */
   agentId: string | null;
+  /** Null if the row of the trace is missing. */
   submissionCount: number | null;
 }
 
@@ -39,7 +41,7 @@ const READ_EXPORTS = sql<StoredDocument & { id: string }>(
      JOIN countersign.otlp_exports AS e ON e.tenant_id = $1 AND e.id = input.id`,
 );
 
-/** The stored ones of the submissions at these places. Reads their documents, and the exports from which they were mapped. */
+/** Reads the submissions that are stored at these places, with their documents and the exports from which they were mapped. */
 export async function readSubmissionFacts(
   tx: Transaction,
   places: readonly { id: string; number: number }[],

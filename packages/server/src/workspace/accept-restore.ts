@@ -26,9 +26,10 @@ const ACTION = RESTORE_ACCEPTED satisfies ServiceAction;
 
 /**
  * Accepts that an older state of a workspace's logs was restored. One entry of the audit ledger names, for each log that does not continue
- * from its remembered checkpoint, the abandoned head and the head from which the log continues. The caller's next checkpoints replace the
- * remembered ones.
- * @throws RuleViolationError if there is no such log, if there is no memory folder, or if the seal of a head is not valid.
+ * from its remembered checkpoint, the abandoned head and the head from which the log continues. The caller must then make checkpoints,
+ * which replace the remembered ones.
+ * @throws RuleViolationError if every log continues from its remembered checkpoint, if there is no memory folder, or if a head is missing
+ * or has an invalid seal.
  * @param write false to return the heads without writing the entry.
  */
 export async function acceptRestore(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<RestoredLogs> {
@@ -68,7 +69,7 @@ async function sealedHead(tx: Transaction, log: LogName): Promise<StoredHead> {
   const fault = head === undefined ? 'it is missing' : sealFault(tx, log, head);
   if (head === undefined || fault !== undefined)
     throw new RuleViolationError(
-      `the head of the log ${log}: ${fault}. This is not a restore; run \`ledger verify\` for details`,
+      `the head of the log ${log}: ${fault}. A restore does not explain this; run \`ledger verify\` for details`,
     );
   return head;
 }

@@ -3,7 +3,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { lockRole } from '../storage/memberships.ts';
 import { RuleViolationError } from './rule-violation.ts';
 
-/** The actor of an action in rows: `operator` on the command line, `user:<uuid>` in the portal. Never an address. */
+/** How rows name the actor of an action: `operator` on the command line, `user:<uuid>` in the portal. Never an email address. */
 export type ActorName = 'operator' | `user:${string}`;
 
 /** A person who acts in the portal, and the required role. They must have it, or a higher one, until the action is done. */
@@ -15,15 +15,15 @@ export interface ActingMember {
 /** Who performs an action. The operator has no role. */
 export type Actor = 'operator' | ActingMember;
 
-/** How an actor is recorded. */
+/** The name of an actor in rows. */
 export const actorName = (actor: Actor): ActorName => (actor === 'operator' ? actor : personName(actor.personId));
 
-/** How a person is recorded. */
+/** The name of a person in rows. */
 export const personName = (personId: string): `user:${string}` => `user:${personId}`;
 
 /**
- * Rejects a member who has lost the role since their session was checked. Actions wait for each other, and the previous one may have been
- * their removal. The role cannot change until this transaction ends.
+ * Rejects a member who has lost the role since their session was checked. The actions of a workspace run one after another, so an earlier
+ * one may have removed this member or changed the role. The role cannot change until this transaction ends.
  */
 export async function requireRoleStill(tx: Transaction, actor: Actor): Promise<void> {
   if (actor === 'operator') return;

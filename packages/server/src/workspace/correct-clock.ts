@@ -21,10 +21,9 @@ export interface CorrectedClock {
 
 /**
  * Makes the times of a workspace's logs continue from the database's clock after a clock was ahead. One entry of the audit ledger names
- * each log that is ahead, with the size at which its times may go back; verifiers permit the step only there. The times
- * must not continue from a wrong clock.
+ * each log that is ahead, with the size at which its times may go back. Verifiers accept a step back only there.
  * @param write false to return the correction without writing it.
- * @throws ClockUnsafeError while the clocks disagree.
+ * @throws ClockUnsafeError while the clocks of the server and the database disagree, because the database's clock may be the wrong one.
  * @throws RuleViolationError if no log is ahead.
  */
 export async function correctClock(pool: Pool, tenantId: string, { write }: { write: boolean }): Promise<CorrectedClock> {

@@ -12,7 +12,7 @@ import { type Act, type AgentReference, actAtHead, unknownAgent } from './govern
 export interface EvidenceAct extends Act {
   /** The state of the log `evidence` before the action. Actions use it and not the tables, so that changed rows have no effect. */
   evidence: EvidenceState;
-  /** The agent with a name or an ID. Throws NotFoundError. */
+  /** The agent with a name or an ID. @throws NotFoundError if there is none. */
   requireAgent(reference: AgentReference): KnownAgent;
   /** Appends the action's one event to the log `evidence`. */
   append(fact: EvidenceFact): void;

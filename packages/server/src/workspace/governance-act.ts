@@ -14,7 +14,7 @@ export interface Act {
   tx: Transaction;
   /** The time of the action, equal to its ledger entry's `recorded_at`. */
   now: string;
-  /** The actor in rows. */
+  /** The name of the actor in rows. */
   by: ActorName;
   /** Appends the action's one entry to the audit ledger. Returns its number. A second call throws. */
   record<A extends ServiceAction>(entry: ServiceEntry<A>): number;
@@ -34,7 +34,7 @@ export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, 
   );
 }
 
-/** The same in an existing transaction and without a check of the role, for a person who is joining or leaving. */
+/** Like `governanceAct`, in an existing transaction and without a check of the role. For a person who is joining or leaving. */
 export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) => Promise<T>): Promise<T> {
   const { audit } = await lockLogs(tx, ['audit']);
   return work(actAtHead(tx, by, audit));
@@ -44,7 +44,7 @@ export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) 
 export function actAtHead(tx: Transaction, by: ActorName, head: HeadToMove): Act {
   let isRecorded = false;
   const record: Act['record'] = <A extends ServiceAction>(entry: ServiceEntry<A>) => {
-    if (isRecorded) throw new Error('an action has one ledger entry; a second one would be linked to the same row');
+    if (isRecorded) throw new Error('an action has one ledger entry; a second one would get the same predecessor');
     isRecorded = true;
     return appendEntries(tx, head, [entryOf({ recorded_by: by, actor: by, ...entry })]).moved.seq;
   };
@@ -54,14 +54,14 @@ export function actAtHead(tx: Transaction, by: ActorName, head: HeadToMove): Act
 /** An agent by its name, on the command line, or by its ID, in the portal. */
 export type AgentReference = string | { id: string };
 
-/** The agent with a name or an ID. Throws NotFoundError. */
+/** The agent with a name or an ID. @throws NotFoundError if there is none. */
 export async function requireAgent(tx: Transaction, reference: AgentReference): Promise<Agent> {
   const [agent] =
     typeof reference === 'string' ? await findAgents(tx, [], [reference]) : await findAgents(tx, [reference.id], []);
   return agent ?? unknownAgent(reference);
 }
 
-/** Throws NotFoundError with the remedy. */
+/** Throws NotFoundError. For a name, the message says how an agent is registered. */
 export function unknownAgent(reference: AgentReference): never {
   if (typeof reference !== 'string') throw new NotFoundError('this workspace has no such agent');
   throw new NotFoundError(
@@ -69,7 +69,7 @@ export function unknownAgent(reference: AgentReference): never {
   );
 }
 
-/** Throws InvalidInputError for a name that no agent can have. It is called before anything is read. */
+/** Throws InvalidInputError for a name that no agent can have. Call it before reading anything. */
 export const checkReference = (reference: AgentReference): void => {
   if (typeof reference === 'string') requireLabel('the agent', reference);
 };

@@ -43,7 +43,7 @@ export async function mintKey(pool: Pool, tenantId: string, key: NewKey, by: Act
 /** Gives a key a new secret and returns the new text; the old secret is rejected from the next request on. */
 export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<string> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
-    const key = await liveKey(tx, keys, prefix, kind);
+    const key = await requireUnrevokedKey(tx, keys, prefix, kind);
     const { secret, secretSha256 } = newSecret();
     await replaceSecret(tx, prefix, secretSha256);
     record('rotated', { ...key, credentialSha256: credentialOf(secretSha256) });
@@ -54,7 +54,7 @@ export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by
 /** Revokes a key permanently. It is rejected from the next request on. */
 export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<void> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
-    const key = await liveKey(tx, keys, prefix, kind);
+    const key = await requireUnrevokedKey(tx, keys, prefix, kind);
     await markRevoked(tx, prefix);
     record('revoked', key);
   });
@@ -68,7 +68,7 @@ export async function changeScopes(
   by: Actor,
 ): Promise<void> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
-    const key = await liveKey(tx, keys, prefix, 'live');
+    const key = await requireUnrevokedKey(tx, keys, prefix, 'live');
     const changed = SCOPES.filter((scope) => scopes.includes(scope));
     if (sameScopes(key.scopes, changed))
       throw new RuleViolationError(`key ${prefix} has the scopes ${changed.join(', ')} already`);
@@ -81,11 +81,11 @@ const sameScopes = (some: readonly string[], others: readonly string[]): boolean
   some.length === others.length && some.every((scope) => others.includes(scope));
 
 /**
- * The key with a prefix, from the key audit trail.
+ * The key with a prefix, as the key audit trail records it.
  * @throws NotFoundError for an unknown prefix.
  * @throws RuleViolationError if the key is revoked or of another kind: `tokens` changes no ingestion key, and `keys` no read token.
  */
-async function liveKey(tx: Transaction, keys: KeyState, prefix: string, kind?: KeyKind): Promise<KnownKey> {
+async function requireUnrevokedKey(tx: Transaction, keys: KeyState, prefix: string, kind?: KeyKind): Promise<KnownKey> {
   const row = await lockKey(tx, prefix);
   const key = keys.key(prefix);
   if (row === undefined || key === undefined)

@@ -1,7 +1,6 @@
 import type { Severity } from '@countersign/core/portal/incident-routes';
 import type { Pool } from 'pg';
 import { newId } from '../storage/new-id.ts';
-
 import type { Actor } from './actor.ts';
 import { type AgentReference, checkReference, governanceAct, requireAgent } from './governance-act.ts';
 import { requireLabel, requireText } from './wrong-input.ts';

@@ -1,4 +1,4 @@
-/** An action violates the rules or does not fit the state of the workspace. The message names the remedy. */
+/** An action violates the rules or does not fit the state of the workspace. The message names the remedy, if there is one. */
 export class RuleViolationError extends Error {
   override name = 'RuleViolationError';
 }

@@ -7,7 +7,7 @@ export class InvalidInputError extends Error {
 
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** Whether a text has more than `max` code points. If it has more than `2 * max` UTF-16 units, they are not counted. */
+/** Whether a text has more than `max` code points. They are not counted if the text has more than `2 * max` UTF-16 units. */
 function isLonger(text: string, max: number): boolean {
   if (text.length <= max) return false;
   return text.length > 2 * max || [...text].length > max;

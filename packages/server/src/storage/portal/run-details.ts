@@ -7,7 +7,7 @@ import { instantText } from '../instant-text.ts';
 import { lookUp } from './fragments.ts';
 import { EVENT_COLUMNS, TRACE_COLUMNS } from './runs.ts';
 
-/** The columns of a trace. Its other members are in its submissions. */
+/** The columns of a trace. Its members `detail`, `error` and `metadata` are in the documents of its submissions. */
 export type StoredTrace = Omit<TraceDetail, 'detail' | 'error' | 'metadata' | 'submissions' | 'telemetry' | 'differing_rows'>;
 
 const FIND = sql<StoredTrace>(
@@ -21,7 +21,7 @@ const FIND = sql<StoredTrace>(
 export const findTrace = async (tx: Transaction, id: string): Promise<StoredTrace | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];
 
-/** A submission, and the size of its document in bytes. If it came from an export, this is the document that was mapped from the export. */
+/** A submission, and the size of its document in bytes. If the submission came from an export, the server has mapped the document from it. */
 export type StoredSubmission = Submission & { document_bytes: number };
 
 const LIST_SUBMISSIONS = sql<StoredSubmission>(
@@ -37,10 +37,11 @@ const LIST_SUBMISSIONS = sql<StoredSubmission>(
 export const listSubmissions = (tx: Transaction, trace: string, limit: number): Promise<StoredSubmission[]> =>
   tx.run(LIST_SUBMISSIONS, [tx.tenantId, trace, limit]);
 
-/** The original of a submission: its size in bytes, its media type, and the ID of its export; null if it came from none. */
+/** The export from which a submission was mapped, or its document if it was sent without one. */
 export interface SubmissionFile {
   bytes: number;
   media_type: string;
+  /** The ID of the export; null for a document. */
   export: string | null;
 }
 
@@ -60,7 +61,7 @@ const FIND_EXPORT_BODY = sql<StoredDocument>(
   `SELECT ${documentColumns('e', 'body')} FROM countersign.otlp_exports AS e WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The original body of an export; undefined if there is no such export. @throws ApiError `log_rewritten` if it cannot be read. */
+/** The stored body of an export; undefined if there is no such export. @throws ApiError `log_rewritten` if it cannot be read. */
 export async function findExportBody(tx: Transaction, id: string): Promise<Buffer | undefined> {
   const rows = await tx.run(FIND_EXPORT_BODY, [tx.tenantId, id]);
   const [body] = await readDocumentsOf(tx, rows);
