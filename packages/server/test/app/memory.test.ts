@@ -167,7 +167,7 @@ async function firstRefusals<T extends { status: number }>(answers: readonly Pro
   return [...refused];
 }
 
-/** Returns this number of spaces, compressed by gzip to about a thousandth. */
+/** Returns this many spaces, compressed by gzip to about a thousandth of their size. */
 async function compressedSpaces(bytes: number): Promise<Buffer> {
   const gzip = createGzip({ level: 9 });
   const chunks: Buffer[] = [];

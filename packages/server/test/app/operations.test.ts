@@ -78,7 +78,7 @@ describe('endpoints for operators', () => {
       expect(text).toContain(word);
   });
 
-  test('reject other methods with 405, and other paths respond 404', async () => {
+  test('reject other methods with 405; the server answers 404 to unknown paths', async () => {
     for (const [method, path] of [
       ['POST', '/livez'],
       ['DELETE', '/metrics'],

@@ -38,7 +38,7 @@ describe('an entry whose actor names another sender', () => {
       scenario.tenantId,
       entries.map((entry, index) => (index === 99 ? { ...entry, recorded_by: 'system:promotion-gate' } : entry)),
     );
-    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
     const { workspace, workspaceWithKept, file, python } = await scenario.verdicts('audit');
     expect(workspace).toEqual({ status: 1, output: expect.stringMatching(/the stored head: its seal is not valid/) });
     for (const verdict of [workspaceWithKept, file!, python!])
@@ -47,11 +47,11 @@ describe('an entry whose actor names another sender', () => {
 });
 
 describe('a fork: two readers see different histories', () => {
-  /** Cuts the ledger with the master secret, continues it with other entries, and has the instance sign the result. */
+  /** Truncates the ledger, reseals it with the master secret, appends other entries, and has the instance sign the result. */
   const fork = async () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, entries.slice(0, ROWS.second - 20));
-    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
     await scenario.resealByInsider();
     await scenario.append(scenario.key, 20);
     const { note } = await inTenantTransaction(scenario.server.open.pool, scenario.tenantId, (tx) =>

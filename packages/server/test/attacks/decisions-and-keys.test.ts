@@ -27,7 +27,7 @@ const decisionAt = async (seq: number, tenantId = scenario.tenantId): Promise<De
   return JSON.parse((await scenario.insider.sql<{ document: string }>(statement, tenantId))[0]!.document);
 };
 
-/** Replaces a decision, in its document and in every column. */
+/** Replaces a decision: its document, and the columns that repeat members of the document. */
 const putDecision = (seq: number, decision: Decision) =>
   sql(
     `UPDATE countersign.decisions SET document = $1::text, id = (d ->> 'decision_id')::uuid, response_sha256 = decode(d ->> 'response_sha256', 'hex'),
@@ -144,12 +144,12 @@ describe('a deleted allowed decision', () => {
 
   test('after renumbering, the stored checkpoints reveal it; without them, the seal and a kept checkpoint do', async () => {
     await remove();
-    // In two steps: the number of the row before can be in use until that row is renumbered too.
+    // In two steps, because the new number of a row can still belong to the previous row.
     await sql('UPDATE countersign.decisions SET seq = seq + 1000000 WHERE $T');
     await sql('UPDATE countersign.decisions SET seq = seq - 1000001 WHERE $T');
     await scenario.insider.regrow(scenario.tenantId, 'decisions');
     expect((await scenario.verdicts('decisions')).workspace).toEqual(broken(/the stored checkpoint of size \d+/));
-    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
     const { workspace, workspaceWithKept, file, python } = await scenario.verdicts('decisions');
     expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
     for (const verdict of [workspaceWithKept, file!]) expect(verdict).toEqual(broken(/-decisions: .*(rewritten|cut off)/));
@@ -262,7 +262,7 @@ describe('the key audit trail', () => {
         broken(new RegExp(`^broken at seq ${seq}: event_hash is .* the event was altered`)),
       );
       await put(hashKeyEvent(event, digests).hash);
-      await scenario.insider.forgetCheckpoints(scenario.tenantId);
+      await scenario.insider.deleteCheckpoints(scenario.tenantId);
       expect((await scenario.verdicts('keys')).workspace).toEqual(broken(/the stored tree of 4 rows: .*rewritten/));
       await scenario.insider.regrow(scenario.tenantId, 'keys');
       expect((await scenario.verdicts('keys')).workspaceWithKept).toEqual(broken(/first-keys: .*rewritten/));
@@ -279,7 +279,7 @@ describe('the key audit trail', () => {
     expect((await scenario.verdicts('keys')).workspace).toEqual(broken(/^broken at seq 4: the row is gone/));
     await scenario.insider.regrow(scenario.tenantId, 'keys');
     expect((await scenario.verdicts('keys')).workspace).toEqual(broken(/the stored checkpoint of size 4: .*tail was cut off/));
-    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
     const { workspace, workspaceWithKept } = await scenario.verdicts('keys');
     expect(workspace).toEqual(broken(/the stored head: its seal is not valid/));
     expect(workspaceWithKept).toEqual(broken(/second-keys: it covers 4 rows, but the log ends after 3: its tail was cut off/));

@@ -115,7 +115,7 @@ export class Insider {
   }
 
   /** Deletes the checkpoints that the database stores. */
-  forgetCheckpoints(tenantId: string): Promise<unknown> {
+  deleteCheckpoints(tenantId: string): Promise<unknown> {
     return this.sql('DELETE FROM countersign.checkpoints WHERE $T', tenantId);
   }
 }

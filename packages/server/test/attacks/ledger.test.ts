@@ -98,7 +98,7 @@ describe('a changed field of a row', () => {
   test('the seal and a kept checkpoint reveal a changed last row after row, head and tree were recomputed', async () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, changed(entries, ROWS.second, { actor: 'ci:other' }));
-    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
     await expectDetected({ workspace: NOT_SEALED, kept: /second-audit.*the log was rewritten/ });
   });
 });
@@ -113,7 +113,7 @@ describe('removed, inserted and moved rows', () => {
 
   test('the hashes reveal a removed row after the others were renumbered', async () => {
     await remove(150);
-    // In two steps: the number of the row before can be in use until that row is renumbered too.
+    // In two steps, because the new number of a row can still belong to the previous row.
     await sql(
       `UPDATE countersign.audit_entries
           SET seq = seq + 1000000, document = replace(document, '"seq":' || seq || ',', '"seq":' || seq - 1 || ',')
@@ -139,7 +139,7 @@ describe('removed, inserted and moved rows', () => {
       { ...entries[150]!, id: OTHER.id as string },
       ...entries.slice(150),
     ]);
-    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
     await expectDetected({ workspace: NOT_SEALED, kept: /second-audit.*the log was rewritten.*the first 120 rows match/ });
   });
 
@@ -200,14 +200,14 @@ describe('a truncated ledger', () => {
       kept: /covers 330 rows, but the log ends after 300/,
       file: kept,
     });
-    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
     await expectDetected({ workspace: NOT_SEALED, kept, python: /tail was cut off/ });
   });
 
   test('only the kept checkpoints reveal a ledger that was truncated, resealed and extended with other rows', async () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, entries.slice(0, 300));
-    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
     await scenario.resealByInsider();
     await scenario.append(scenario.key, 40);
     await expectDetected({
@@ -237,7 +237,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
 
   test('without stored checkpoints, the seal of the head and the kept checkpoints reveal it', async () => {
     await rewrite(7);
-    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
     await expectDetected({
       workspace: NOT_SEALED,
       kept: /first-audit: the first 120 rows make the root .*the log was rewritten/,
@@ -287,7 +287,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
   test('an unsigned head kept from a response header reveals it too', async () => {
     const { headers } = await scenario.server.post(paths.promotionCheck, scenario.key, { agent_name: 'bot' });
     await rewrite(200);
-    await scenario.insider.forgetCheckpoints(scenario.tenantId);
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
     const file = scenario.kept('rewritten.ndjson');
     await scenario.run('ledger', 'export', '--workspace', 'victim', '--output', file);
     const head = ['--head', headers.get('countersign-checkpoint')!];

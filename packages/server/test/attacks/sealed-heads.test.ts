@@ -71,7 +71,7 @@ describe('if a head was not written by the server, the server appends, decides, 
   test('a ledger rewritten from its first row with correct hashes', async () => {
     const entries = await insider.entries(tenantId);
     await insider.rewriteLedger(tenantId, [{ ...entries[0]!, actor: 'somebody-else' }, ...entries.slice(1)]);
-    await insider.forgetCheckpoints(tenantId);
+    await insider.deleteCheckpoints(tenantId);
     await expectNothingSigned(await freshServer());
     expect(await run('ledger', 'verify', '--workspace', 'victim')).toMatchObject({
       status: 1,

@@ -226,7 +226,7 @@ describe('the log `traces`', () => {
     ['another agent', agentNamed('other')],
     ['no agent', 'NULL'],
   ])(
-    '`ledger verify` names %s that was set while a submission without an agent arrived, also after it was undone',
+    '`ledger verify` reports a row that had %s when a submission without an agent arrived, even after the agent is restored',
     async (_, id) => {
       await send('run-0', { agent_name: 'other' });
       await send('run-1');
@@ -297,7 +297,7 @@ describe('the log `traces`', () => {
     await watching.stop();
   });
 
-  test('reports at most 20 findings, also if the log itself is not valid', async () => {
+  test('verifyTraces returns at most 20 findings, even if the log itself is not valid', async () => {
     await Promise.all(Array.from({ length: 30 }, (_, place) => send(`run-${place}`)));
     await sql('UPDATE countersign.trace_submissions SET recorded_by = $1 WHERE tenant_id = $2', ['operator', tenantId]);
     expect((await verifyTraces(server.open.pool, tenantId)).findings).toHaveLength(20);

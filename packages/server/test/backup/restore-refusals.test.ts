@@ -262,7 +262,7 @@ test('restore refuses another master secret or a missing signing key before it w
   expect(await countTables()).toBe(0);
 });
 
-test('backup overwrites no file and no filled folder, and leaves no partial file when it fails', async () => {
+test('backup refuses an existing file and a folder that is not empty, and leaves no partial file when it fails', async () => {
   const file = join(scratch, 'existing');
   writeFileSync(file, 'kept');
   expect(await backup(file)).toMatchObject({ status: 2, err: expect.stringContaining('exists') });

@@ -33,7 +33,7 @@ describe('the server answers a stored request before it rejects unreadable bytes
     expect(await statusesOf(bytes())).toEqual(expected);
   });
 
-  test('the server sends no response after a request with Connection: close', async () => {
+  test('the server sends no response to bytes after a request with Connection: close', async () => {
     const last = httpText(
       `POST ${paths.audit} HTTP/1.1`,
       [...headers, 'Connection: close', `Content-Length: ${BODY.length}`],

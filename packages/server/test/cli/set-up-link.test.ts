@@ -27,7 +27,7 @@ sys.stdout.buffer.write(shown)
 `;
 
 describe('the set-up link of a first start', () => {
-  test('is written to a file that only its owner can read and not to the output, which may be collected', {
+  test('is written to a file that only its owner can read, and not to the output, which log collectors may store', {
     timeout: 90_000,
   }, async () => {
     const folder = new DataFolder();
@@ -78,7 +78,7 @@ describe('publicAddress', () => {
     ['every IPv6 address with TLS', { host: '::', tls }, 'https://localhost:7300', caution],
     ['behind a proxy', { behindProxy: true }, 'http://127.0.0.1:7300', caution],
     ['as configured', { host: '0.0.0.0', publicUrl: 'https://gate.example.com' }, 'https://gate.example.com', undefined],
-  ])('returns the origin of links, and a caution if others may be unable to open it: %s', (_what, changed, origin, expected) => {
+  ])('returns the origin of links, and a caution if other machines may be unable to open it: %s', (_what, changed, origin, expected) => {
     expect(publicAddress({ ...config, ...changed })).toEqual({ origin, caution: expected });
   });
 

@@ -217,7 +217,7 @@ describe('two servers on one database', () => {
     });
   });
 
-  test('register a new agent name once when it arrives concurrently, and every event refers to it', async () => {
+  test('register one agent for a name in concurrent requests, and assign every event to the agent that it names', async () => {
     const names = Array.from({ length: 12 }, () => `new-${randomUUID()}`);
     const answers = await atOnce(96, (caller) => {
       const name = names[caller % 12]!;
@@ -243,7 +243,7 @@ describe('two servers on one database', () => {
     expect(wronglyAssigned).toEqual([]);
   });
 
-  test('accept an agent for a known run while the other server registers its name', async () => {
+  test('accept a submission that adds an agent to a known run while the other server registers this agent', async () => {
     const runs = Array.from({ length: 24 }, () => ({ trace_id: randomUUID(), agent_name: `late-${randomUUID()}` }));
     allOk(
       await atOnce(24, (n) =>

@@ -73,7 +73,7 @@ describe('Idempotency-Key', () => {
     expect((await send(paths.audit, AUDIT, id)).body).toEqual(first.body);
   });
 
-  test('is compared with the decompressed body, whatever its encoding', async () => {
+  test('is bound to the decompressed body, whatever its encoding', async () => {
     const id = randomUUID();
     const text = JSON.stringify(AUDIT);
     const first = await send(paths.audit, text, id);

@@ -23,7 +23,7 @@ async function waiting(): Promise<number> {
 }
 
 describe.concurrent('an idle transaction that locks the head of a ledger', () => {
-  test("loses the lock when it is the server's own, and the next request succeeds", async () => {
+  test('loses the lock if it belongs to the server, and the next request succeeds', async () => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);
     const stalled = inTenantTransaction(server.open.ledgerPool, workspace, async (tx) => {
@@ -36,7 +36,7 @@ describe.concurrent('an idle transaction that locks the head of a ledger', () =>
     expect(appended.status).toBe(200);
   });
 
-  test("makes the server answer 503 for its tenant, and no connection waits afterwards, when it is another client's", async () => {
+  test('makes the server answer 503 for its tenant if it belongs to another client, and no connection waits afterwards', async () => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);
     const otherClient = new pg.Client({ ...inject('cluster').superuser, database: server.database.server.database });

@@ -73,10 +73,10 @@ describe('the table of errors', () => {
     }
   });
 
-  test('the OpenAPI document lists for each other POST endpoint exactly the codes it can return', () => {
+  test('the OpenAPI document lists for each POST endpoint, except those of OTLP, exactly the codes it can return', () => {
     const paths = openApiDocument().paths as Record<string, { post?: { responses: object } }>;
     for (const [path, { post }] of Object.entries(paths)) {
-      // The previous test covers the OpenTelemetry endpoints.
+      // The previous test covers the endpoints of OTLP.
       if (post === undefined || path.startsWith('/v1/')) continue;
       const responsesText = JSON.stringify(post.responses);
       for (const code of Object.keys(ERRORS)) {
