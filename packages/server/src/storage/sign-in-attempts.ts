@@ -11,7 +11,7 @@ export interface Attempts {
 
 /**
  * Counts an attempt of a subject. One statement reads and writes the count, so that concurrent attempts on all servers are counted.
- * @param subject the SHA-256 of an account or of an address (people/sign-in-limit.ts).
+ * @param subject the SHA-256 that stands for an account or for a client's network (people/sign-in-limit.ts).
  */
 export async function countAttempt(pool: Pool, subject: Buffer, windowSeconds: number): Promise<Attempts> {
   const now = expiryClock(3);

@@ -16,7 +16,7 @@ export interface ClosedRecertifications {
 
 /**
  * Closes all open re-certifications of an agent. The agent's latest evaluation must be passing and recorded after each of the incidents. If
- * it says when it was run, that time must be later than the incidents too.
+ * it says when it was run, that time must be later than the incidents too. The time of its recording must not be in the future.
  * @throws NotFoundError for an unknown agent.
  * @throws RuleViolationError if nothing is open, or if the evaluation does not meet these conditions.
  */

@@ -18,7 +18,7 @@ export interface EvaluationDecision {
  * Approves or rejects one evaluation of a high-risk agent. The decision applies only to that evaluation. A rejection is final; an approval
  * can still be rejected.
  * @throws NotFoundError for an unknown evaluation.
- * @throws RuleViolationError if the agent is not high-risk, or if the evaluation was rejected or has this status already.
+ * @throws RuleViolationError if the evaluation belongs to no high-risk agent, or if it was rejected or has this status already.
  */
 export async function decideEvaluation(
   pool: Pool,

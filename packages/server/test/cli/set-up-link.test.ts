@@ -78,9 +78,12 @@ describe('publicAddress', () => {
     ['every IPv6 address with TLS', { host: '::', tls }, 'https://localhost:7300', caution],
     ['behind a proxy', { behindProxy: true }, 'http://127.0.0.1:7300', caution],
     ['as configured', { host: '0.0.0.0', publicUrl: 'https://gate.example.com' }, 'https://gate.example.com', undefined],
-  ])('returns the origin of links, and a caution if other machines may be unable to open it: %s', (_what, changed, origin, expected) => {
-    expect(publicAddress({ ...config, ...changed })).toEqual({ origin, caution: expected });
-  });
+  ])(
+    'returns the origin of links, and a caution if other machines may be unable to open it: %s',
+    (_what, changed, origin, expected) => {
+      expect(publicAddress({ ...config, ...changed })).toEqual({ origin, caution: expected });
+    },
+  );
 
   test('ownAddress ignores the public URL', () => {
     expect(ownAddress({ ...config, publicUrl: 'https://gate.example.com' }, 7301)).toBe('http://127.0.0.1:7301');
