@@ -249,7 +249,7 @@ describe('a rewritten log', () => {
 });
 
 describe('two servers on one database', () => {
-  test('sign one checkpoint for each size of a log, and keep the trees correct', async () => {
+  test('sign at most one checkpoint per size of a log, and keep the trees correct', async () => {
     const here = await testServer({ checkpointSeconds: 1 });
     const other = await testServer({ checkpointSeconds: 1, database: here.database });
     const tenantId = await here.workspace();

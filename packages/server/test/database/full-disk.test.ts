@@ -26,7 +26,7 @@ import { paths } from '../harness/test-server.ts';
 const BACK_MS = 10_000;
 const STOP_MS = 5_000;
 /**
- * The limit for the end of PostgreSQL after the death of its keeper. On a full disk, a fast shutdown can have no effect, and the
+ * The limit for the end of PostgreSQL after the death of its keeper. On a full disk, a fast shutdown may have no effect, and the
  * watchdog sends its other signals after 6 and 7 seconds.
  */
 const POSTGRESQL_STOP_MS = 9_000;
