@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { type CitusNode, onNode } from '../../../../scripts/citus/nodes.ts';
 
-/** The shards on one node that one statement can use: the shards of one range of tenants, if any, and tables without such ranges. */
+/** Shards on one node that one statement can use: those of one range of tenants (if any), and those of tables without ranges. */
 interface ShardGroup {
   host: string;
   port: number;

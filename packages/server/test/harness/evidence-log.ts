@@ -13,7 +13,7 @@ type RunSql = <Row extends Record<string, unknown>>(text: string, values?: unkno
 const MICROSECONDS = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 const MILLISECONDS = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** Reads the events that the rows of a workspace's tables stand for. Agents come first, and decisions of people come last. */
+/** Reads the events that produce the rows of a workspace's tables. Agents come first, and decisions of people come last. */
 const FACTS = `
   SELECT fact FROM (
     SELECT 0 AS round, created_at AS at, 0 AS place, jsonb_build_object('action', 'agent.registered', 'agent_id', id, 'agent_name', name,
@@ -74,7 +74,8 @@ export async function rebuildEvidence(run: RunSql, pool: Pool, tenantId: string)
       index,
       Buffer.from(hash),
     ]);
-  // The head gets the current time. A test may move the last event into the future. The server could then record no later event.
+  // The head gets the current time and not the time of the last event, which a test may have moved into the future. After a head in the
+  // future, the server would record no event.
   await moveHead(run, pool, { tenantId, tree, lastMoment: new Date().toISOString() });
 }
 

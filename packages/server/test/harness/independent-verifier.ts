@@ -24,7 +24,7 @@ class VerifierProcess {
     this.#child.once('exit', (code) => {
       for (const { reject } of this.#waiting) reject(new Error(`the process of the verifier ended with ${code}`));
     });
-    // It ends with its standard input, so it must not keep the process of the tests alive.
+    // The process of the tests must not wait for this process, which ends when its standard input is closed.
     for (const handle of [this.#child, this.#child.stdin, this.#child.stdout])
       (handle as unknown as { unref: () => void }).unref();
   }

@@ -9,7 +9,7 @@ import { EVERY_ROUTE, filledPath, type ServedRoute } from '../fixtures/every-rou
 import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
-/** Attacks every route of the tables, so a new route is attacked too. `npm run attack` is the long form. */
+/** Attacks every route in the tables of routes, so new routes are included. `npm run attack` runs longer attacks. */
 
 let server: TestServer;
 let workspace: string;
@@ -52,7 +52,7 @@ const requestTo = (
   return Buffer.concat([Buffer.from(httpText(`${method} ${filledPath(path, workspace)} HTTP/1.1`, lines)), body]);
 };
 
-/** Sends bytes and reads until the server closes. Returns the statuses of the responses, whose bodies may have any format. */
+/** Sends bytes and reads until the connection is closed. Returns the statuses of the responses, whose bodies may have any format. */
 function statusesOf(bytes: Buffer): Promise<number[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -5,7 +5,7 @@ import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { parseAnswers } from '../bad-input/raw-socket.ts';
 import { paths, type TestResponse, testServer } from '../harness/test-server.ts';
 
-/** The room for bodies. A single tenant may use three quarters of it, which is enough for two. */
+/** The memory for request bodies. One tenant may use three quarters of it, which is enough for two bodies. */
 const READING_BYTES = 300_000;
 const BODY = Buffer.from(JSON.stringify({ trace_id: 'slow', metadata: { text: 'x'.repeat(99_900) } }));
 const CAPACITY = 2;
@@ -48,7 +48,7 @@ const readingBytes = async () =>
   Number(/^countersign_reading_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
 describe('admission of bodies', () => {
-  test('rejects a body before its first byte when slow bodies take all room of the tenant, and closes the connection', async () => {
+  test('rejects a body before its first byte when slow bodies use all memory of the tenant, and closes the connection', async () => {
     const slow = [declared(), declared()];
     await until('both are admitted', async () => (await readingBytes()) === 2 * BODY.length);
     const late = declared();
@@ -58,10 +58,10 @@ describe('admission of bodies', () => {
     for (const sender of slow) sender.send(BODY);
     expect(await Promise.all(slow.map(async ({ response }) => (await response).status))).toEqual([200, 200]);
     for (const { socket } of [...slow, late]) socket.destroy();
-    await until('the room is freed', async () => (await readingBytes()) === 0);
+    await until('the memory is freed', async () => (await readingBytes()) === 0);
   });
 
-  test('senders that retry at once are all accepted, two per round; the others are rejected before they send a body', async () => {
+  test('accepts two senders per round and rejects the rest before they send a body; after six rounds all are accepted', async () => {
     let left = SENDERS;
     let rounds = 0;
     let refusedBytes = 0;
@@ -69,28 +69,28 @@ describe('admission of bodies', () => {
       const senders = Array.from({ length: left }, declared);
       const open = Math.min(left, CAPACITY);
       await until(
-        'all senders without room are refused',
+        'all other senders are rejected',
         () => senders.filter(({ answer }) => answer !== undefined).length >= left - open,
       );
       const refused = senders.filter(({ answer }) => answer !== undefined);
       const admitted = senders.filter(({ answer }) => answer === undefined);
       refusedBytes += refused.reduce((sum, { bodyBytesSent }) => sum + bodyBytesSent, 0);
       expect(refused.map(({ answer }) => answer?.status)).toEqual(refused.map(() => 503));
-      // In pieces and in turn: concurrent bodies must not take each other's room.
+      // The senders take turns and send pieces, because a body must not use memory that is reserved for another one.
       for (let at = 0; at < BODY.length; at += 10_000) for (const sender of admitted) sender.send(BODY.subarray(at, at + 10_000));
       const answers = await Promise.all(admitted.map(({ response }) => response));
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: open }, () => 200));
       for (const { socket } of senders) socket.destroy();
-      await until('the room is freed', async () => (await readingBytes()) === 0);
+      await until('the memory is freed', async () => (await readingBytes()) === 0);
       left -= open;
       rounds += 1;
     }
     expect({ rounds, refusedBytes }).toEqual({ rounds: SENDERS / CAPACITY, refusedBytes: 0 });
   });
 
-  test('reserves room for chunked bodies in steps and leaves room for bodies of a declared length', async () => {
+  test('reserves memory for chunked bodies in steps and leaves memory for bodies of a declared length', async () => {
     const first = chunked();
-    await until('the first step is taken', async () => (await readingBytes()) === 64 * 1024);
+    await until('the first step is reserved', async () => (await readingBytes()) === 64 * 1024);
     const answers = await Promise.all(
       [chunked(), chunked(), chunked()].map(async (sender) => ({ sender, answer: await sender.response })),
     );
@@ -103,17 +103,17 @@ describe('admission of bodies', () => {
     first.send(Buffer.concat([Buffer.from(`${BODY.length.toString(16)}\r\n`), BODY, Buffer.from('\r\n0\r\n\r\n')]));
     expect((await first.response).status).toBe(200);
     for (const { socket } of [first, other, ...answers.map(({ sender }) => sender)]) socket.destroy();
-    await until('the room is freed', async () => (await readingBytes()) === 0);
+    await until('the memory is freed', async () => (await readingBytes()) === 0);
   });
 
   test('reserves 64 KiB for a small compressed body and accepts it', async () => {
     const packed = gzipSync(BODY);
     const sender = new SlowSender(['Content-Encoding: gzip', `Content-Length: ${packed.length}`]);
-    await until('its room is taken', async () => (await readingBytes()) === 64 * 1024);
+    await until('its memory is reserved', async () => (await readingBytes()) === 64 * 1024);
     sender.send(packed);
     expect((await sender.response).status).toBe(200);
     sender.socket.destroy();
-    await until('the room is freed', async () => (await readingBytes()) === 0);
+    await until('the memory is freed', async () => (await readingBytes()) === 0);
   });
 
   test('a client that sends its whole body despite a rejection still receives the rejection', async () => {
@@ -126,6 +126,6 @@ describe('admission of bodies', () => {
     }
     expect((await late.response).status).toBe(503);
     for (const { socket } of [...slow, late]) socket.destroy();
-    await until('the room is freed', async () => (await readingBytes()) === 0);
+    await until('the memory is freed', async () => (await readingBytes()) === 0);
   });
 });

@@ -17,7 +17,7 @@ const bound = (text: string) => exceededBound(Buffer.from(text), bounds, 1);
 const names = (count: number, name: (index: number) => string) =>
   `{${Array.from({ length: count }, (_, index) => `${JSON.stringify(name(index))}:1`).join()}}`;
 
-describe('limits counted before JSON is parsed', () => {
+describe('limits checked before JSON is parsed', () => {
   test('counts values: items, and each opened list or object', () => {
     expect(bound(`[${'1,'.repeat(990)}1]`)).toBeUndefined();
     expect(bound(`[${'1,'.repeat(1000)}1]`)).toBe('valuesMax');
@@ -47,7 +47,7 @@ describe('limits counted before JSON is parsed', () => {
   });
 });
 
-describe('bodies that cost more than their size', () => {
+describe('bodies that need much more memory than their size', () => {
   const refused = ({ status, body }: TestResponse) => [
     status,
     body.error,
@@ -55,7 +55,7 @@ describe('bodies that cost more than their size', () => {
     /\d{4,}|300/.exec(body.issues[0].message)?.[0],
   ];
 
-  test('with six million objects are rejected by the limit of expansion if compressed, or else by the limit of values', async () => {
+  test('with six million objects are rejected: by the limit of expansion if compressed, by the limit of values if not', async () => {
     const objects = (count: number) => `{"trace_id":"a","metadata":{"a":[${'{},'.repeat(count)}{}]}}`;
     const packed = gzipSync(objects(6_000_000));
     expect(refused(await server.post(paths.traces, key, packed, { 'content-encoding': 'gzip' }))).toEqual([
@@ -164,7 +164,7 @@ describe('the worker thread for large bodies', () => {
     expect(await done()).toBe(before + 1);
   });
 
-  test('counts exports of metrics that are not light on the thread, with the same responses', async () => {
+  test('reads large exports of metrics on the thread and a small one on the main thread, with the same form of response', async () => {
     const before = await done();
     const send = (contentType: string, body: Uint8Array | string) =>
       fetch(`${server.url}/v1/metrics`, {
@@ -203,7 +203,7 @@ describe('the worker thread for large bodies', () => {
     expect(await done()).toBe(before + 4 + WRONG.length);
   });
 
-  test('serves tenants in turn when one sends many bodies, and rejects only the bodies of this one when its queue is full', async () => {
+  test('serves tenants in turn when one sends many bodies, and rejects only the bodies of that tenant when its queue is full', async () => {
     const workers = new BodyWorkers();
     const requestOf = (tenant: string) => ({
       principal: { tenantId: tenant, keyId: 'k', prefix: 'p', scopes: [] },
@@ -225,7 +225,7 @@ describe('the worker thread for large bodies', () => {
     expect(workers.length).toBe(0);
   });
 
-  test('answers 503 to the body of a thread that ends, and prepares the next bodies on a new thread', async () => {
+  test('answers 503 to a body whose thread ends while preparing it, and prepares the next bodies on a new thread', async () => {
     const file = new URL('../fixtures/ending-body-worker.ts', import.meta.url);
     const serverWithEndingWorker = await testServer({
       database: server.database,
@@ -285,7 +285,7 @@ function receive(head: string[], enough: (text: string) => boolean, from = serve
 }
 
 describe('a body of a declared length', () => {
-  test('gets 100 Continue only when there is room for it', async () => {
+  test('gets 100 Continue only when enough memory is free', async () => {
     const small = await testServer({ database: server.database, readingBytesMax: 1_200_000 });
     const expecting = ['Expect: 100-continue'];
     const holder = connect(Number(new URL(small.url).port), '127.0.0.1');
@@ -294,17 +294,17 @@ describe('a body of a declared length', () => {
     holder.write(
       `POST ${paths.traces} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 1150000\r\n\r\n{`,
     );
-    await until('the room is taken', async () => /^countersign_reading_bytes 1150000$/m.test(await metricsOf(small.url)));
+    await until('the memory is reserved', async () => /^countersign_reading_bytes 1150000$/m.test(await metricsOf(small.url)));
     const refused = await receive(expecting, isInterim, small);
     expect(refused).toMatch(/^HTTP\/1\.1 503 /);
     expect(refused).toMatch(/^connection: close\r$/im);
     holder.destroy();
   });
 
-  test('gets 408 if it does not arrive in time, and its room is freed', async () => {
+  test('gets 408 if it does not arrive in time, and its memory is freed', async () => {
     const answer = await receive([], (text) => text.includes('request_timeout'));
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-    await until('the room is freed', async () => /^countersign_reading_bytes 0$/m.test(await metricsOf(server.url)));
+    await until('the memory is freed', async () => /^countersign_reading_bytes 0$/m.test(await metricsOf(server.url)));
   }, 40_000);
 });
 

@@ -8,7 +8,7 @@ import { createPerson } from '../harness/portal-browser.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 /**
- * The number of requests. `npm run attack -- --only fuzzed-requests --requests 100000` is the long form. COUNTERSIGN_FUZZ_SEED repeats an
+ * The number of requests. For more, run `npm run attack -- --only fuzzed-requests --requests 100000`. COUNTERSIGN_FUZZ_SEED repeats an
  * earlier run.
  */
 const REQUESTS = 4_000;

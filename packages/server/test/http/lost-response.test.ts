@@ -16,12 +16,12 @@ let key: string;
 beforeAll(async () => {
   database = await cloneDatabase();
   proxy = await CuttingProxy.start(database.server);
-  // The proxy is in front of one PostgreSQL, or of the coordinator of Citus.
+  // On Citus the proxy is in front of the coordinator, so the server must not write to the other nodes directly.
   const proxied = { ...database, server: { ...database.server, host: proxy.host } };
   server = await testServer({ database: proxied, directWrites: false });
   tenantId = await server.workspace();
   key = await server.key(tenantId);
-  // The first use of a key is stored in a separate transaction.
+  // The first use of a key is stored in a separate transaction, which must end before the proxy cuts connections.
   await server.post(paths.audit, key, { actor: 'ci', action: 'test.warm-up' });
   await until('its use is recorded', async () => (await database.sql('SELECT 1 FROM countersign.key_last_use')).length === 1);
 });

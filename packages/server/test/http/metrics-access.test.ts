@@ -25,7 +25,7 @@ test.each([
   ['a public listener', { port: undefined, token: undefined, isPublic: true }, 'absent'],
   ['a public listener with a token', { port: undefined, token: TOKEN, isPublic: true }, { token: TOKEN }],
   ['loopback with a token', { port: undefined, token: TOKEN, isPublic: false }, { token: TOKEN }],
-  ['a listener beside a separate port for metrics', { port: 9300, token: TOKEN, isPublic: false }, 'absent'],
+  ['a listener with a separate port for metrics', { port: 9300, token: TOKEN, isPublic: false }, 'absent'],
 ] as const)('metricsAccess returns the configured access, or else a safe one, for %s', (_where, config, access) => {
   expect(metricsAccess(config)).toEqual(access);
 });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: the document is read without the types that made it.
+// biome-ignore lint/suspicious/noExplicitAny: the document is checked without the types that it is generated from.
 type Json = any;
 
 let server: TestServer;
@@ -99,7 +99,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('read endpoints accept only a read token, and the public keys need none', async () => {
+  test('read endpoints accept only a read token, and the endpoint of the public keys needs none', async () => {
     const tenantId = await server.workspace();
     const token = await mintKey(server.open.pool, tenantId, { name: 'auditor', scopes: ['read'], expiresAt: null }, 'operator');
     const key = await server.key(tenantId);

@@ -53,15 +53,15 @@ const absent = (value: string): string => {
   return value.replace(/[0-9a-f]{12}/, randomBytes(6).toString('hex'));
 };
 
-/** A request that names records by given values, wherever its route accepts such values. */
+/** A request whose path, query string or body names records. */
 interface NamingRequest {
   path: string;
   body?: unknown;
 }
 
 /**
- * The requests of a route, with every name in the path: one for each schema of its body, with every name in it; for a route without
- * bodies, one without a query string and one for each member of the query string.
+ * Returns requests for a route, with the given values in the path. A route with bodies gets one request for each schema, with all values in
+ * the body. Any other route gets one request without a query string, and one for each parameter of the query string.
  */
 function requestsOf(route: ServedRoute, workspace: string, values: Record<string, string>): NamingRequest[] {
   const path = route.path
@@ -92,7 +92,7 @@ const exportOf = ({ trace_id, agent_name }: Record<string, string>) =>
     'service.name': agent_name,
   });
 
-/** Sends a request with a credential of the own workspace. The session is new, because some routes end it. */
+/** Sends a request with a credential of the own workspace. Each request has a new session, because some routes end the session. */
 async function send({ method, credential }: ServedRoute, { path, body }: NamingRequest) {
   const { browser } = await createPerson(server, { [own.tenantId]: 'admin' });
   const token = credential === 'token' ? own.readToken : own.key;
@@ -127,7 +127,7 @@ async function queryOfRows(): Promise<string> {
   return hashes.join(' UNION ALL ');
 }
 
-/** Hashes of all rows of the other workspace and of its people, by table. */
+/** Hashes of all rows of the other workspace and of one of its members, by table. */
 const otherRows = () => server.database.sql(rowsQuery, [otherTenantId, theirs.person]);
 
 /** The secret text and the identifiers of the other workspace that a response contains and its request does not. */
@@ -143,7 +143,7 @@ const withoutNames = (text: string, values: Record<string, string>): string =>
     .toSorted((left, right) => right.length - left.length)
     .reduce((rest, value) => rest.replaceAll(value, 'NAME'), text);
 
-describe('every route, called for the own workspace with the names of the records of another one', () => {
+describe('every route, called for the own workspace with names of records of another workspace', () => {
   test.each(EVERY_ROUTE)('$method $path reveals nothing of the other workspace and changes nothing in it', async (route) => {
     const before = await otherRows();
     const named = requestsOf(route, own.tenantId, theirs);
@@ -204,7 +204,7 @@ describe('cursors of lists of the other workspace', () => {
 
 describe('idempotency keys of the other workspace', () => {
   test.each(Object.values(operations).filter(({ replayable }) => replayable))(
-    '$path replays nothing for them',
+    '$path does not replay responses of that workspace for them',
     async ({ path, bodies }) => {
       const otherKey = await server.key(otherTenantId);
       const choice = { valueOf: () => undefined, includes: () => false };
@@ -219,7 +219,7 @@ describe('idempotency keys of the other workspace', () => {
 
 describe('the visible part of a key of the other workspace', () => {
   test.each(EVERY_ROUTE.filter(({ credential }) => credential === 'key' || credential === 'token'))(
-    '$method $path does not accept it with the own secret',
+    '$method $path does not accept it with the secret of an own key',
     async (route) => {
       const key = (route.credential === 'key' ? own.key : own.readToken).replace(/[0-9a-f]{12}/, theirs.prefix!);
       const [request] = requestsOf(route, own.tenantId, theirs);

@@ -37,7 +37,7 @@ const check = (question: object, otherKey = key) => server.post(paths.promotionC
 const agents = () =>
   server.database.sql<{ name: string }>('SELECT name FROM countersign.agents WHERE tenant_id = $1', [tenantId]);
 /** Stores an agent as a server did before the rules for names existed. */
-const registerBefore = async (name: string, tenant = tenantId) => {
+const storeUncheckedAgent = async (name: string, tenant = tenantId) => {
   await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
     tenant,
     name,
@@ -89,7 +89,7 @@ describe('the format of new names', () => {
   test('does not reject a name at any endpoint if it was registered before the rules', async () => {
     for (const [index, [, , , body]] of REGISTERING.entries()) {
       const name = ` old\u200b e\u0301 ${index} `;
-      await registerBefore(name);
+      await storeUncheckedAgent(name);
       expect((await server.post(REGISTERING[index]![1], key, body(name))).status).toBe(200);
       expect((await check({ agent_name: name })).body.agent_id).not.toBeNull();
     }
@@ -132,7 +132,7 @@ describe('a promotion check with a name that resembles a known one', () => {
       'No agent named "gated-bot " is known here (the requested name begins or ends with white space: U+0020 SPACE at position 10); did you mean "gated-bot"?',
     ],
     ['everything', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
-  ])('that differs by %s is blocked, and the message explains the difference', async (_, agent_name, message) => {
+  ])('that differs by %s is blocked, with a message that helps to correct the name', async (_, agent_name, message) => {
     const { status, body } = await check({ agent_name });
     expect([status, body.allowed, body.reason, body.message]).toEqual([200, false, 'no_recent_evaluation', message]);
     expect(body.checks[0].message).toBe(message);
@@ -171,7 +171,7 @@ describe('a new name that resembles a known one', () => {
   });
 
   test('finds an agent that was stored without a skeleton', async () => {
-    await registerBefore('stra\u00dfe');
+    await storeUncheckedAgent('stra\u00dfe');
     expect(warning(await evaluate('STRASSE'))).toBe('similar-agent-name;agent_name=STRASSE;similar_to=stra%C3%9Fe');
   });
 

@@ -37,7 +37,7 @@ describe('agents', () => {
     expect(await agentsNamed(name)).toHaveLength(1);
   });
 
-  test('the three endpoints share an agent by its name', async () => {
+  test('the three endpoints use the same agent for the same name', async () => {
     for (const [, path, record] of RECORDS) await server.post(path, key, { ...record(), agent_name: 'everywhere' });
     const [agent, ...more] = await agentsNamed('everywhere');
     expect(more).toEqual([]);
@@ -78,7 +78,7 @@ describe('agents', () => {
     },
   );
 
-  test('an unknown id without a name is rejected with a remedy for the endpoint', async () => {
+  test('an unknown id without a name is rejected, and the message says what to send to this endpoint', async () => {
     const id = randomUUID();
     const remedyOf = async (path: string, record: object) => {
       const { status, body } = await server.post(path, key, { ...record, agent_id: id });
@@ -148,7 +148,7 @@ describe('agents', () => {
     expect(await server.database.sql('SELECT count(*) FROM countersign.agents')).toEqual(before);
   });
 
-  test('a trace without an agent gets one later and keeps it', async () => {
+  test('a trace without an agent gets the agent of a later submission and keeps it', async () => {
     const post = (members: object) => server.post(paths.traces, key, { trace_id: 'finds its agent', ...members });
     expect(statusAndIssues(await post({}))).toEqual([200]);
     expect(statusAndIssues(await post({ agent_name: 'its agent' }))).toEqual([200]);

@@ -170,7 +170,7 @@ describe('the evidence document', () => {
 });
 
 describe('ledger verify', () => {
-  // A separate workspace: in the other one, the evidence log was rewritten after decisions.
+  // This needs a separate workspace, because `setEvaluationTime` rewrote the evidence log of the first one after decisions.
   beforeAll(async () => {
     key = await server.key(await server.workspace('verified'));
     await evaluate({ agent_name: 'poor', pass_rate: 60 });

@@ -19,7 +19,7 @@ const record = (body: object, headers: Record<string, string> = {}) =>
   server.post(paths.detailedEvaluations, key, { name: 'nightly', ...body }, headers);
 
 describe('POST /api/v1/evaluations', () => {
-  test('stores all members as sent, in the table of the evaluations of the public endpoint', async () => {
+  test('stores all members as sent, in the same table as the public endpoint', async () => {
     const body = {
       agent_name: 'whole',
       status: 'passing',

@@ -73,7 +73,7 @@ describe('evaluations', () => {
   });
 });
 
-/** A second implementation of JCS, only from docs/formats.md: sorted members, no white space, ECMAScript's numbers and strings. */
+/** A second implementation of JCS, written from docs/formats.md: sorted members, no white space, ECMAScript's numbers and strings. */
 function jcs(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(jcs).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

@@ -219,7 +219,7 @@ describe('exit codes of the importer', () => {
   });
 });
 
-/** A model sometimes calls a tool with text that is not JSON; it is stored as text. */
+/** Parses the arguments of a tool call. If a model sent text that is not JSON, returns this text. */
 function jsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);

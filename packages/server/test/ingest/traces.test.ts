@@ -259,7 +259,7 @@ test('a batch finds its traces by their keys and does not scan a workspace that 
 
 const NO_USAGE: Usage = { promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null };
 
-/** The facts of a known trace after a submission without spans that ended in failure. */
+/** The facts of a known trace after a submission with the outcome `failure` and without spans. */
 const failedFacts = ({ id, traceId }: KnownTrace): TraceFacts => ({
   id,
   traceId,

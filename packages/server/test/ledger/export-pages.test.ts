@@ -51,7 +51,7 @@ async function exported(tenantId: string, log: keyof typeof INSERT) {
   return { pages, entries, reserved };
 }
 
-/** More bytes than a line has besides its document. */
+/** An upper bound of the bytes of a line besides its document. */
 const LINE_BYTES = 40;
 
 /** The bytes of the first three pages, which are in memory together: a response takes two before it starts, then the third is read. */
@@ -70,7 +70,7 @@ describe('the pages of an export', () => {
     },
   );
 
-  test('have a page of its own for a row above the limit of a page, and enough bytes are reserved for it', async () => {
+  test('contain a row above the limit of a page in a separate page, and enough bytes are reserved for it', async () => {
     const tenantId = await server.workspace();
     await store(tenantId, 'traces', new Map([1000, 9 * 1024 * 1024, 1000].map((bytes, index) => [index + 1, bytes])));
     const { pages, reserved } = await exported(tenantId, 'traces');

@@ -219,7 +219,7 @@ describe('verifyAuditLedger', () => {
   });
 });
 
-test('`ledger verify --log all` counts the progress of each log from its own start', async () => {
+test('`ledger verify --log all` reports the progress of each log separately, counted from its first row', async () => {
   const tenantId = await server.workspace();
   const key = await server.key(tenantId);
   for (const [path, body] of [

@@ -72,7 +72,7 @@ describe('RememberedHeads after a failed batch', () => {
     return heads;
   };
 
-  test('lets one batch read the head when a wrong guess was not the reason', () => {
+  test('lets one batch read the head when the batch did not fail because of a wrong guess', () => {
     const heads = headsAfterOneBatch();
     heads.drop('t', false);
     expect(heads.get('t')).toBeUndefined();
@@ -80,7 +80,7 @@ describe('RememberedHeads after a failed batch', () => {
     expect(heads.get('t')).toMatchObject({ seq: 2 });
   });
 
-  test('does not suspect another process when the wrong guess came from the failed batch', () => {
+  test('remembers heads again at once when an earlier failed batch is the reason for a wrong guess', () => {
     const heads = headsAfterOneBatch();
     heads.drop('t', false);
     heads.drop('t', true);
@@ -89,7 +89,7 @@ describe('RememberedHeads after a failed batch', () => {
   });
 });
 
-test('RememberedHeads does not remember a head if it dropped the memory of the tenant in the meantime', () => {
+test('RememberedHeads does not remember the head of a batch if it dropped the head of the tenant during this batch', () => {
   let now = START;
   const clock = () => now;
   const heads = new RememberedHeads(clock, clock);

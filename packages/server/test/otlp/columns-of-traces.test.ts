@@ -5,7 +5,7 @@ import { verifyTraces } from '../../src/ledger/verify-traces.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { type Exporter, exporter } from './sending.ts';
 
-// The columns of a stored trace equal those derived from its documents, so `ledger verify` has no finding.
+// These tests check that the columns of a stored trace equal those derived from its documents, so `ledger verify` has no finding.
 const folder = new URL('./recorded/', import.meta.url);
 
 let server: TestServer;
@@ -77,12 +77,12 @@ const submission = fc.record({
   spans: optional(fc.uniqueArray(span, { maxLength: 4, selector: ({ span_id: id }) => id })),
 });
 
-test('random native submissions, merged into three traces, give no finding', async () => {
-  const accepted: number[] = [];
+test('random submissions to /api/public/traces, merged into three traces, give no finding', async () => {
+  const statuses: number[] = [];
   for (const body of fc.sample(submission, { numRuns: 150, seed: 20261123 })) {
     const { status } = await server.post(paths.traces, key, body);
-    accepted.push(status);
+    statuses.push(status);
   }
-  expect(accepted.filter((status) => status === 200).length).toBeGreaterThan(50);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(50);
   expect(await findings()).toEqual(NONE);
 });

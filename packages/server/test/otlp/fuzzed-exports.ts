@@ -59,7 +59,7 @@ export function metricsExport(points: number): Uint8Array {
 }
 
 const text = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
-const READABLE = [200, 400];
+const OK_OR_BAD_REQUEST = [200, 400];
 
 const mutatedProtobuf = fc
   .record({ path: fc.constantFrom(...PATHS), sentTo: fc.option(fc.constantFrom(...PATHS), { freq: 6 }), changes: byteChanges })
@@ -68,7 +68,7 @@ const mutatedProtobuf = fc
     path: sentTo ?? path,
     headers: { 'content-type': PROTOBUF },
     body: mutatedBytes(VALID[path]().protobuf, changes),
-    statuses: READABLE,
+    statuses: OK_OR_BAD_REQUEST,
   }));
 
 const mutatedJson = fc.record({ path: fc.constantFrom(...PATHS), changes: byteChanges }).map(({ path, changes }) => ({
@@ -76,7 +76,7 @@ const mutatedJson = fc.record({ path: fc.constantFrom(...PATHS), changes: byteCh
   path,
   headers: { 'content-type': JSON_TYPE },
   body: mutatedBytes(text(VALID[path]().json), changes),
-  statuses: READABLE,
+  statuses: OK_OR_BAD_REQUEST,
 }));
 
 const otherJson = fc.record({ path: fc.constantFrom(...PATHS), value: otlpLikeJson }).map(({ path, value }) => ({
@@ -84,7 +84,7 @@ const otherJson = fc.record({ path: fc.constantFrom(...PATHS), value: otlpLikeJs
   path,
   headers: { 'content-type': JSON_TYPE },
   body: text(value),
-  statuses: READABLE,
+  statuses: OK_OR_BAD_REQUEST,
 }));
 
 const brokenCompression = fc
@@ -99,7 +99,7 @@ const brokenCompression = fc
     path,
     headers: { 'content-type': PROTOBUF, 'content-encoding': encoding },
     body: mutatedBytes(compress(VALID[path]().protobuf), changes),
-    statuses: [...READABLE, 413],
+    statuses: [...OK_OR_BAD_REQUEST, 413],
   }));
 
 const wrongHeaders = fc

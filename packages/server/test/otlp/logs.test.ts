@@ -87,7 +87,7 @@ describe('POST /v1/logs', () => {
     expect(waiting).toEqual([]);
   });
 
-  test('joins log records to a run of /api/public/traces when housekeeping joins stored records', async () => {
+  test('joinRecordsOfStoredTraces, a step of housekeeping, joins log records to a run of /api/public/traces', async () => {
     const traceId = newTrace();
     await postLogs(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } }));
     const key = await server.key(workspace);
@@ -219,7 +219,7 @@ describe('POST /v1/logs', () => {
     expect(await server.database.sql('SELECT id FROM countersign.evaluations')).toEqual([]);
   });
 
-  test('counts other log records as rejected', async () => {
+  test('reports log records of unknown events and log records without a span as rejected', async () => {
     const traceId = newTrace();
     const answer = await postLogs(
       logs({ traceId, eventName: 'http.request' }, { traceId, spanId: '', eventName: 'gen_ai.user.message' }),

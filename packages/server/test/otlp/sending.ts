@@ -39,7 +39,7 @@ export function statusOf({ headers, bytes }: ExportAnswer): { code: number; mess
     const tag = reader.uint32();
     if (tag === 8) status.code = reader.int32();
     else if (tag === 18) status.message = reader.string();
-    else throw new Error(`no field of google.rpc.Status: ${tag}`);
+    else throw new Error(`unknown field of google.rpc.Status: ${tag}`);
   }
   return status;
 }
@@ -53,13 +53,13 @@ export function partialSuccessOf({ headers, bytes }: ExportAnswer): { rejected: 
   const result = { rejected: 0, message: '' };
   if (bytes.length === 0) return result;
   const outer = protobuf.Reader.create(bytes);
-  if (outer.uint32() !== 10) throw new Error('no field of an export response');
+  if (outer.uint32() !== 10) throw new Error('unknown field of an export response');
   const reader = protobuf.Reader.create(outer.bytes());
   while (reader.pos < reader.len) {
     const tag = reader.uint32();
     if (tag === 8) result.rejected = Number(reader.int64());
     else if (tag === 18) result.message = reader.string();
-    else throw new Error(`no field of a partial success: ${tag}`);
+    else throw new Error(`unknown field of a partial success: ${tag}`);
   }
   return result;
 }

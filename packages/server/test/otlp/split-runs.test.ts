@@ -24,7 +24,7 @@ const runOf = async (traceId: string) => (await viewer.get('runs.list', { query:
 const withOutcome = async (outcome: string) =>
   (await viewer.get('runs.list', { query: { outcome } })).items.map(({ trace_id }) => trace_id);
 const agentNames = async () => (await viewer.get('agents.list')).items.map(({ name }) => name);
-const native = async (body: object) => (await server.post(paths.traces, key, body)).status;
+const postTrace = async (body: object) => (await server.post(paths.traces, key, body)).status;
 
 /** Moves the time of a trace's last span back by an interval. */
 const age = (traceId: string, interval: string) =>
@@ -66,7 +66,7 @@ describe('a run that arrives in several exports', () => {
     expect(await withOutcome('arriving')).not.toContain(traceId);
   });
 
-  test('becomes incomplete 15 minutes after its last span without a root, and a late root corrects that', async () => {
+  test('without a root becomes incomplete 15 minutes after its last span, and a late root sets its outcome', async () => {
     const traceId = newTrace();
     await sendSpans([child(traceId, 2)]);
     await age(traceId, '14 minutes 50 seconds');
@@ -105,7 +105,7 @@ describe('the agent of a run', () => {
     for (const traceId of [rootLast, rootFirst]) expect((await runOf(traceId)).agent).toMatchObject({ name: 'main-bot' });
   });
 
-  test('is the service of the root only without a better name, and never a default service name', async () => {
+  test('is the service name of the root if there is no better name, but never a default service name', async () => {
     const [service, madeUp] = [newTrace(), newTrace()];
     await sendSpans([root(service, '')], { 'service.name': 'plain-service' });
     expect((await runOf(service)).agent).toMatchObject({ name: 'plain-service' });
@@ -124,34 +124,34 @@ describe('the agent of a run', () => {
     expect(payload.metadata).toMatchObject({ 'gen_ai.agent.name': ' spaced ' });
   });
 
-  test('from a native submission takes precedence over the root', async () => {
+  test('from /api/public/traces takes precedence over the agent of the root', async () => {
     const traceId = newTrace();
-    expect(await native({ trace_id: traceId, agent_name: 'native-bot' })).toBe(200);
+    expect(await postTrace({ trace_id: traceId, agent_name: 'native-bot' })).toBe(200);
     await sendSpans([root(traceId, 'root-bot')]);
     expect((await runOf(traceId)).agent).toMatchObject({ name: 'native-bot' });
   });
 });
 
-describe('the outcome of a run sent natively and by OpenTelemetry', () => {
-  test('a native trace without an outcome only fills a missing outcome', async () => {
+describe('the outcome of a run sent to /api/public/traces and as OTLP', () => {
+  test('becomes the default by a trace without an outcome only if the run has no outcome yet', async () => {
     const [unfinished, failed] = [newTrace(), newTrace()];
     await sendSpans([child(unfinished, 2)]);
-    await native({ trace_id: unfinished });
+    await postTrace({ trace_id: unfinished });
     expect((await runOf(unfinished)).outcome).toBe('success');
     await sendSpans([root(failed, 'x-bot', { status: { code: 2 } })]);
-    await native({ trace_id: failed });
+    await postTrace({ trace_id: failed });
     expect((await runOf(failed)).outcome).toBe('failure');
   });
 
-  test('the root overrides the default, and an explicit outcome overrides the root', async () => {
+  test('is that of the root instead of the default, and an explicit outcome instead of that of the root', async () => {
     const [byDefault, explicit] = [newTrace(), newTrace()];
-    await native({ trace_id: byDefault });
+    await postTrace({ trace_id: byDefault });
     await sendSpans([root(byDefault, 'x-bot', { status: { code: 2 } })]);
     expect((await runOf(byDefault)).outcome).toBe('failure');
-    await native({ trace_id: explicit, outcome: 'escalated' });
+    await postTrace({ trace_id: explicit, outcome: 'escalated' });
     await sendSpans([root(explicit, 'x-bot')]);
     expect((await runOf(explicit)).outcome).toBe('escalated');
-    await native({ trace_id: explicit, outcome: 'blocked' });
+    await postTrace({ trace_id: explicit, outcome: 'blocked' });
     expect((await runOf(explicit)).outcome).toBe('blocked');
   });
 });

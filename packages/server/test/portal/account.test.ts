@@ -83,7 +83,7 @@ describe("changing one's own password", () => {
     expect(await server.database.sql('SELECT 1 FROM countersign.sessions WHERE person_id = $1', [ada.id])).toEqual([]);
   });
 
-  test('succeeds once when two changes run at once', async () => {
+  test('succeeds only once when two changes run concurrently', async () => {
     const second = (await signIn(ada.email)).browser;
     const outcomes = await Promise.all([change(ada.browser, PASSWORD, NEW), change(second, PASSWORD, `${NEW} 2`)]);
     expect(outcomes.map(outcome).sort()).toEqual(['200 ok', '401 sign_in_failed']);

@@ -43,7 +43,7 @@ describe('a cross-site request (cross-site request forgery)', () => {
     }
   });
 
-  test('is not accepted through forwarding headers without a proxy', async () => {
+  test('with forged forwarding headers is rejected if the server is not behind a proxy', async () => {
     const forwarded = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example' };
     expect(outcome(await rename({ origin: 'http://evil.example', ...forwarded }))).toBe('403 cross_origin');
   });

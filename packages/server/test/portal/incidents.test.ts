@@ -79,7 +79,7 @@ describe('an incident', () => {
     ]);
   });
 
-  test('for an unknown agent is a 404, as is the closing of its re-certification', async () => {
+  test('for an unknown agent gets a 404, and so does closing its re-certifications', async () => {
     const body = { agent_id: randomUUID(), severity: 'low', description: 'x', recertify: false };
     expect((await admin.callRoute('incidents.open', { body })).status).toBe(404);
     expect((await close(randomUUID())).status).toBe(404);

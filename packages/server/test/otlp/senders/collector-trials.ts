@@ -151,7 +151,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     },
   },
   'partial success as JSON': {
-    what: 'the same with encoding: json',
+    what: 'a span whose trace ID is all zeros, with valid spans, and encoding: json',
     settings: { 'exporters.otlp_http.encoding': 'json' },
     run: async (setup) => {
       const spans = [...chatRun(newTrace()), { traceId: '0'.repeat(32), spanId: id(9) }];

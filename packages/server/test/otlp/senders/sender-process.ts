@@ -16,7 +16,7 @@ export function stop(server: Server): void {
   server.closeAllConnections();
 }
 
-/** Starts the stub of the model. Returns its URL. */
+/** Starts the stub of the model. Returns its URL and a function that stops it. */
 export async function startModel(): Promise<{ url: string; stop: () => void }> {
   const server = modelServer();
   const url = await listen(server);
@@ -41,7 +41,7 @@ export async function runSender(
     OTEL_SERVICE_NAME: 'senders',
     OTEL_NODE_RESOURCE_DETECTORS: 'none',
     OTEL_SEMCONV_STABILITY_OPT_IN: 'gen_ai_latest_experimental',
-    // The Python instrumentation expects a destination for content instead of true; EVENT_ONLY is log records.
+    // The Python instrumentation expects a destination for content instead of true. EVENT_ONLY sends content as log records.
     OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: file.endsWith('.py') ? 'EVENT_ONLY' : 'true',
     TRACELOOP_TRACE_CONTENT: 'true',
     TRACELOOP_TELEMETRY: 'false',
