@@ -116,7 +116,7 @@ describe('an invitation', () => {
     expect((await accept(link, { password: PASSWORD })).body.person).toMatchObject({ id: known.id, name: 'known' });
   });
 
-  test('is accepted once when it is used concurrently', async () => {
+  test('is accepted only once when it is used concurrently', async () => {
     const link = await invite('racer@example.com');
     const answers = await Promise.all([1, 2, 3, 4].map(() => accept(link, { name: 'Racer', password: PASSWORD })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);

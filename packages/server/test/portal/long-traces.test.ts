@@ -97,7 +97,7 @@ async function pagesOf(trace: string) {
   return pages;
 }
 
-test('a page, a step and the models of a long trace read only a part of it', { timeout: 120_000 }, async () => {
+test('the server reads only a part of a long trace for a page, for a step and for its models', { timeout: 120_000 }, async () => {
   const trace = await send('long', SUBMISSIONS, (number) => Array.from({ length: SPANS }, (_, n) => span(`${number}-${n}`)));
   const get = (cursor?: string) => viewer.get('runs.spans', { params: { trace }, query: cursor === undefined ? {} : { cursor } });
   const first = await get();
@@ -116,7 +116,7 @@ test('a page, a step and the models of a long trace read only a part of it', { t
     },
   );
 
-  // An expression such as `fields ->> 0` is not leakproof. With row-level security, PostgreSQL 15.20 does not use it for an index.
+  // An expression such as `fields ->> 0` is not leakproof. With row-level security, PostgreSQL 15.20 does not use it as an index condition.
   expect(lookUps).toHaveLength(inject('cluster').citus === undefined ? 3 : 0);
   for (const condition of lookUps) expect(condition).toMatch(/\(span_id = (?!.*->>)/);
 

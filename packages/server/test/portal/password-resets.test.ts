@@ -109,14 +109,14 @@ describe('a password reset', () => {
     return { elsewhere, both, grace, demote, reset: () => both.browser.call('POST', `${member(grace.id)}/password-reset`) };
   }
 
-  test('is invalid after the admin lost the role in another workspace that it affects', async () => {
+  test('is invalid after the admin lost the role in another workspace of the person', async () => {
     const { demote, reset } = await adminOfTwo();
     const { body } = await reset();
     expect(await demote()).toBe('200 ok');
     expect(outcome(await use(body.path, 'another good password'))).toBe('410 link_not_valid');
   });
 
-  test('is refused while the admin loses the role in another affected workspace', async () => {
+  test('is refused while the admin loses the role in another workspace of the person', async () => {
     const { elsewhere, both, reset } = await adminOfTwo();
     let answer: Promise<TestResponse> | undefined;
     await inTenantTransaction(server.open.pool, elsewhere, async (tx) => {

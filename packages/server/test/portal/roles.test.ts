@@ -105,7 +105,7 @@ describe('access of every caller to every route', () => {
       expect((await browsers.admin.call('GET', `/workspaces/${id}/members`)).body).toEqual({ error: 'not_found', issues: [] });
   });
 
-  test('another method than those of the path gets a 405 with the allowed methods', async () => {
+  test('a method that the path does not support gets a 405 with the allowed methods', async () => {
     const { status, headers } = await browsers.admin.call('PUT', '/session');
     expect([status, headers.get('allow')?.split(', ').sort()]).toEqual([405, ['DELETE', 'GET', 'POST']]);
   });

@@ -129,7 +129,7 @@ describe('retention', () => {
     expect(await verify('traces')).toEqual([0, '']);
   });
 
-  test('applies a period to what is received after it was set', async () => {
+  test('applies a period to the runs that are received after it was set', async () => {
     await sendTrace('before');
     await keepFor({ traceDays: 365 });
     await sendTrace('for a year');
@@ -236,7 +236,7 @@ describe('retention', () => {
     expect(await drop(366)).toMatchObject({ traces: 1, isBusy: false });
   });
 
-  test("is refused to the server's role, which does not own the tables", async () => {
+  test("is not possible with the server's role, which does not own the tables", async () => {
     await keepFor({ traceDays: 365 });
     await sendTrace('run-1');
     await expect(dropDueRecords(server.open.ledgerPool, tenantId, { now: inDays(366) })).rejects.toThrow('may not delete');
@@ -244,7 +244,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['run-1']);
   });
 
-  test('lets even the owner of the tables delete no row without the setting countersign.dropping, and update none with it', async () => {
+  test('does not let the owner of the tables delete rows without the setting countersign.dropping, or update rows with it', async () => {
     await sendTrace('run-1');
     for (const statement of ['DELETE FROM countersign.trace_submissions', 'TRUNCATE countersign.trace_submissions'])
       await expect(pool.query(statement)).rejects.toThrow('is append-only');

@@ -155,7 +155,7 @@ describe('runs erase', () => {
     expect(entries.map(({ document }) => JSON.parse(document).metadata.exports)).toEqual([1, 0]);
   });
 
-  test('refuses a run that an incident names, unless --even-if-held is given', async () => {
+  test('refuses to erase a run that an incident names, unless --even-if-held is given', async () => {
     await sendTrace('person ada');
     await server.post(paths.audit, key, { action: 'incident.created', actor: 'me', trace_id: 'person ada' });
     const refused = await erase('person ada');
@@ -178,7 +178,7 @@ describe('runs erase', () => {
     expect(status).not.toBe(0);
   });
 
-  test("is refused to the server's role, which does not own the tables", async () => {
+  test("is not possible with the server's role, which does not own the tables", async () => {
     await sendTrace('person ada');
     const { status, err } = await runCommand(
       environmentOf(server),
