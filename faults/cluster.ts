@@ -131,7 +131,7 @@ export class Cluster {
     const servers = this.running.map(({ process }) => ({ pid: process!.pid }));
     killAll(...servers, ...keepers, ...postmasters, ...watchdogs, ...backends);
     await this.kill(this.running);
-    await until('nothing runs', () => this.folder.isAtRest(), LIST_EVERY_MS);
+    await until('nothing runs', () => this.folder.isStopped(), LIST_EVERY_MS);
   }
 
   /** Sends a signal to all processes of PostgreSQL. */

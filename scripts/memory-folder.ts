@@ -16,9 +16,9 @@ const FOLDER_NAME = /^countersign-(\d+)$/;
 const USER_FILE = 'user.pid';
 
 /**
- * Creates a folder in memory for the temporary files of the tests: they create and remove hundreds of databases of 300 files, which takes
- * four times the processor time on a disk. The caller removes the folder. Also removes folders that killed runs have left.
- * @returns undefined if there is no such file system, too little of it or of the memory is free, or programs cannot run there.
+ * Creates a folder in memory for the temporary files of the tests. The tests create and remove hundreds of databases of 300 files each,
+ * which takes four times the processor time on a disk. The caller removes the folder. Also removes folders that killed runs have left.
+ * @returns undefined if the file system does not exist, if too little space or memory is free, or if programs cannot run there.
  */
 export function createMemoryFolder(): string | undefined {
   try {

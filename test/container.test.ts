@@ -27,7 +27,7 @@ test('the image runs as an unprivileged user, and a build can choose the base im
   expect(lines.findLast((line) => line.startsWith('USER '))).toBe('USER 10001:10001');
 });
 
-test.each(['Containerfile', 'compose.yaml', 'docs/container.md'])('%s: the server reads its COUNTERSIGN_ variables', (path) => {
+test.each(['Containerfile', 'compose.yaml', 'docs/container.md'])('%s names only COUNTERSIGN_ variables that exist', (path) => {
   const named = [...textOf(path).matchAll(/\bCOUNTERSIGN_[A-Z_]+/g)].map(([name]) => name);
   expect(named.filter((name) => !variables.has(name))).toEqual([]);
   expect(named.length).toBeGreaterThan(0);

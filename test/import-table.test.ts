@@ -256,7 +256,7 @@ describe('import rules of ARCHITECTURE.md', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('of cli, only main.ts and terminal.ts use process.env and standard streams; the library imports neither cli nor importers', () => {
+  test("of the client's cli, only main.ts and terminal.ts use process.env and streams; the library imports neither cli nor importers", () => {
     const usingProcess = filesOf('packages/client/src/cli').filter((file) =>
       /process\.(env|stdin|stdout|stderr)/.test(readFileSync(join(root, file), 'utf8')),
     );

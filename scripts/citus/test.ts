@@ -18,7 +18,7 @@ try {
 const startedAt = performance.now();
 const { status, counts } = await runVitest(['--config', 'vitest.citus.config.ts', ...process.argv.slice(2)]);
 const seconds = Math.round((performance.now() - startedAt) / 1000);
-process.stdout.write('Not on Citus:\n');
+process.stdout.write('Skipped on Citus:\n');
 for (const { files, test, reason } of SKIPPED_ON_CITUS) process.stdout.write(`  ${files ?? test}: ${reason}\n`);
 process.stdout.write(`${Math.floor(seconds / 60)} min ${seconds % 60} s on Citus\n`);
 process.stdout.write(`${counts.passed} passed, ${counts.failed} failed\n`);

@@ -42,7 +42,7 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
     reason: 'Citus refuses to change the tenant of a row',
   },
   {
-    test: 'a page, a step and the models of a long trace read only a part of it',
+    test: 'the server reads only a part of a long trace for a page, for a step and for its models',
     reason: 'reads plans of one PostgreSQL; test/citus/statements.citus.ts is the counterpart',
   },
   {

@@ -121,7 +121,7 @@ test('a trust file follows rotations by their signatures and does not follow a r
     expect.stringMatching(/it is not lost; nothing was changed/),
   ]);
   await server!.end('SIGTERM');
-  await until('nothing runs', () => data.isAtRest(), LIST_EVERY_MS);
+  await until('nothing runs', () => data.isStopped(), LIST_EVERY_MS);
   rmSync(secret);
   expect(await refused('signing-key', 'show')).toEqual([7, '', expect.stringMatching(/is missing/)]);
   expect(await refused('signing-key', 'reset')).toEqual([0, '', expect.stringMatching(/nothing was changed/)]);

@@ -151,7 +151,7 @@ async function verifyExportAgainst(kept: string) {
 /** Restores as docs/operating.md describes: stop everything, restore the folder, accept the restore, start the servers. */
 async function restore(backup: string): Promise<void> {
   await stopServers();
-  await until('nothing runs', () => data.isAtRest(), LIST_EVERY_MS);
+  await until('nothing runs', () => data.isStopped(), LIST_EVERY_MS);
   renameSync(data.path, `${data.path}.damaged`);
   renameSync(backup, data.path);
   await run(['ledger', 'accept-restore', '--workspace', 'mixed', '--yes'], data.environment);
@@ -165,7 +165,7 @@ test('two servers with mixed load and kills lose only records acknowledged betwe
   await expectAllKept(before);
   const kept = await checkpoint('kept');
   await stopServers();
-  await until('nothing runs', () => data.isAtRest(), LIST_EVERY_MS);
+  await until('nothing runs', () => data.isStopped(), LIST_EVERY_MS);
   const backup = `${data.path}.backup`;
   execFileSync('cp', ['-a', data.path, backup]); // keeps the owners: PostgreSQL may run as another user
   for (const place of [0, 1]) await start(place);

@@ -44,7 +44,7 @@ async function expectCleanShutdown(stopping: ServerProcess, signalledAt = Date.n
   expect(await stopping.ended).toBe(0);
   expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
   expect(folder.hasDatabase()).toBe(false);
-  await until('its keeper has ended too', () => folder.isAtRest(), LIST_EVERY_MS);
+  await until('its keeper has ended too', () => folder.isStopped(), LIST_EVERY_MS);
   expect(stopping.errorLogLines).toEqual([]);
 }
 
@@ -134,7 +134,7 @@ describe('shutdown', () => {
     expect(await server.end('SIGTERM')).toBe(0);
     expect(Date.now() - signalledAt).toBeLessThan(STOP_MS);
     await callers.stop();
-    await until('the database is ended by force', () => folder.isAtRest(), LIST_EVERY_MS);
+    await until('the database is ended by force', () => folder.isStopped(), LIST_EVERY_MS);
     for (const pid of backends) process.kill(pid, 'SIGCONT');
   });
 

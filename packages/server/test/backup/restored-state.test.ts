@@ -34,7 +34,7 @@ const checkpoint = () => run(['ledger', 'checkpoint', '--workspace', 'acme'], fo
 async function stop(): Promise<void> {
   await server?.end('SIGTERM');
   server = undefined;
-  await until('nothing runs', () => folder.isAtRest(), LIST_EVERY_MS);
+  await until('nothing runs', () => folder.isStopped(), LIST_EVERY_MS);
 }
 
 async function restart(): Promise<void> {
