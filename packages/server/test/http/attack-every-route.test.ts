@@ -68,17 +68,20 @@ function statusesOf(bytes: Buffer): Promise<number[]> {
 const TIMES = 120;
 
 describe('120 pipelined requests on one connection', () => {
-  test.each(EVERY_ROUTE)('$method $path runs a few at a time and answers all, with no 5xx except 503', async (route) => {
-    activeRequests.most = 0;
-    const one = requestTo(route);
-    const last = requestTo(route, ['Connection: close']);
-    const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(TIMES - 1).fill(one), last]));
-    expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
-    expect(activeRequests.most).toBeGreaterThan(0);
-    // A sign-out ends the session and sign-ins are limited, so the status varies; each request still has a response.
-    expect(statuses).toHaveLength(TIMES);
-    expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);
-  });
+  test.each(EVERY_ROUTE)(
+    'to $method $path run a few at a time and all get a response, which is no 5xx except 503',
+    async (route) => {
+      activeRequests.most = 0;
+      const one = requestTo(route);
+      const last = requestTo(route, ['Connection: close']);
+      const statuses = await statusesOf(Buffer.concat([...Array<Buffer>(TIMES - 1).fill(one), last]));
+      expect(activeRequests.most).toBeLessThanOrEqual(ACTIVE_REQUESTS_MAX);
+      expect(activeRequests.most).toBeGreaterThan(0);
+      // The statuses vary, because a sign-out ends the session and sign-ins are limited.
+      expect(statuses).toHaveLength(TIMES);
+      expect(statuses.filter((status) => status >= 500 && status !== 503)).toEqual([]);
+    },
+  );
 });
 
 const MIB = 1024 * 1024;

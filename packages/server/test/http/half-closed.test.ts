@@ -29,18 +29,18 @@ const GET = httpText('GET /livez HTTP/1.1', ['Host: x']);
 const statuses = async (text: string) => (await sendRaw(server.url, text, { hangsUp: true })).map(({ status }) => status);
 
 describe('a client that closes its sending side', () => {
-  test('after one request reads its response and then the end', async () => {
+  test('reads the response to its only request and then the end', async () => {
     expect(await statuses(GET)).toEqual([200]);
     expect(await statuses(append)).toEqual([200]);
   });
 
-  test('after pipelined requests reads all responses in order', async () => {
+  test('reads the responses to all pipelined requests in order', async () => {
     const missing = httpText('GET /api/nothing HTTP/1.1', ['Host: x']);
     expect(await statuses(append + GET + missing + append + append)).toEqual([200, 200, 404, 200, 200]);
     expect(await statuses(append.repeat(40))).toEqual(Array(40).fill(200));
   });
 
-  test('after a response reads the responses to its later requests', async () => {
+  test('reads the responses to requests that it sent after an earlier response', async () => {
     const port = Number(new URL(server.url).port);
     const chunks: Buffer[] = [];
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -52,7 +52,7 @@ describe('a client that closes its sending side', () => {
     expect(parseAnswers(Buffer.concat(chunks)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test('during a request reads the earlier responses and a 400 for the rest', async () => {
+  test('reads the responses to complete requests and a 400 for an incomplete last request', async () => {
     expect(await statuses(`${append}${append.slice(0, -5)}`)).toEqual([200, 400]);
     expect(await statuses(`${GET}GET /livez HT`)).toEqual([200, 400]);
   });

@@ -43,7 +43,7 @@ describe('the signed decision', () => {
     ['too short', 'a'.repeat(15)],
     ['too long', 'a'.repeat(65)],
     ['empty', ''],
-    ['of other characters', `${'a'.repeat(16)}+/=`],
+    ['not base64url', `${'a'.repeat(16)}+/=`],
     ['two nonces', `${'a'.repeat(16)}, ${'b'.repeat(16)}`],
   ])('is not made for a nonce that is %s, and the response explains the fault', async (_what, nonce) => {
     const before = await server.database.sql('SELECT count(*) FROM countersign.decisions');

@@ -152,7 +152,7 @@ describe('the age of an evaluation', () => {
     expect((await check({ agent_name: 'edge', max_age_hours: 23 })).reason).toBe('no_recent_evaluation');
   });
 
-  test('an evaluation recorded in the future allows nothing, even if its evaluated_at is in the past', async () => {
+  test('an evaluation with a time of recording in the future allows nothing, even if its evaluated_at is in the past', async () => {
     await record({ agent_name: 'jumped', evaluated_at: hoursAgo(1), ...passing });
     await setEvaluationTime(server, 'jumped', `clock_timestamp() + interval '20 years'`);
     expect(await check({ agent_name: 'jumped' })).toMatchObject({ allowed: false, reason: 'no_recent_evaluation' });

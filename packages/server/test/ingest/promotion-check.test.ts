@@ -68,7 +68,7 @@ describe('promotion check', () => {
     expect(row!.document).not.toMatch(/[^0-9a-f]-0/);
   });
 
-  test('the latest evaluation counts whatever its status, so a running one suspends the old result', async () => {
+  test('only the latest evaluation counts, so a scheduled, running or failing one blocks after a passing one', async () => {
     await evaluate({ agent_name: 'suspended', pass_rate: 99 });
     for (const status of ['scheduled', 'running', 'failing']) {
       await evaluate({ agent_name: 'suspended', status, pass_rate: 99 });
@@ -89,7 +89,7 @@ describe('promotion check', () => {
     });
   });
 
-  test('an evaluation older than max_age_hours is not recent, and one from the future blocks', async () => {
+  test('an evaluation that is older than max_age_hours, or has a time in the future, is not recent', async () => {
     await evaluate({ agent_name: 'old', pass_rate: 99 });
     await setEvaluationTime(server, 'old', `recorded_at - interval '25 hours'`);
     expect((await check({ agent_name: 'old', max_age_hours: 24 })).body).toMatchObject({

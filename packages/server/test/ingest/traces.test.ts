@@ -222,7 +222,7 @@ test('a batch finds its traces by their keys and does not scan a workspace that 
      SELECT tenant_id, id, 1, received_at, 'key:000000000000', '{}', '[]' FROM countersign.traces WHERE tenant_id = $1`,
     [tenant],
   );
-  await delay(2_000); // After this, no connection has a plan that was made for an empty table.
+  await delay(2_000); // After this time, connections discard plans that they made for empty tables (database/planner.ts).
   const fetched = sql<{ n: number }>(
     'fetched',
     `SELECT sum(idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables WHERE relname IN ('traces', 'trace_submissions', 'merged_spans', 'merged_traces')`,

@@ -147,7 +147,7 @@ describe('proofs', () => {
     expect((await get('/api/ledger/audit/inclusion/0')).status).toBe(404);
   });
 
-  test('a kept checkpoint is proved to be a prefix of the newest one, and invalid sizes are rejected', async () => {
+  test('a consistency proof shows that the newest checkpoint extends an earlier one; invalid sizes are rejected', async () => {
     const before = await openNote((await get('/api/ledger/audit/checkpoint')).text);
     await append(40);
     const proof = await getJson(`/api/ledger/audit/consistency?first=${before.size}`);

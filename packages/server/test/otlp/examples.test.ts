@@ -36,7 +36,7 @@ test.each([
   });
 });
 
-test('the documentation has the configuration of the Collector that was run', () => {
+test('docs/opentelemetry.md contains senders/collector.yaml, with which the Collector is tested', () => {
   const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
   const [, documented] = /```yaml\n(.*?)```/s.exec(read('../../../../docs/opentelemetry.md'))!;
   expect(documented).toBe(read('./senders/collector.yaml'));

@@ -177,7 +177,7 @@ describe('POST /v1/logs', () => {
         'log record': () =>
           sendJson(logs({ traceId, eventName: 'exception', attributes: { 'exception.message': 'rate limit' } }), '/v1/logs'),
       };
-      // Both transactions write all their rows, and neither can commit before the other has written.
+      // With this lock, both transactions write their rows and then wait, so neither commits before the other has written.
       const blocker = new pg.Client({ ...inject('cluster').superuser, database: server.database.server.database });
       await blocker.connect();
       await blocker.query('BEGIN; LOCK TABLE countersign.idempotency_keys IN SHARE MODE');

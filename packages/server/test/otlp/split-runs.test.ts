@@ -66,7 +66,7 @@ describe('a run that arrives in several exports', () => {
     expect(await withOutcome('arriving')).not.toContain(traceId);
   });
 
-  test('without a root becomes incomplete 15 minutes after its last span, and a late root sets its outcome', async () => {
+  test('becomes incomplete 15 minutes after its last span if it has no root, and a late root sets its outcome', async () => {
     const traceId = newTrace();
     await sendSpans([child(traceId, 2)]);
     await age(traceId, '14 minutes 50 seconds');

@@ -213,7 +213,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('can be withdrawn until a decision uses it; the ledger records the withdrawal, and a later one is refused', async () => {
+  test('can be withdrawn, with a ledger entry, until a decision uses it; after that, a withdrawal is refused', async () => {
     const { agent, evaluation } = await highRiskAgent('withdrawn');
     expect((await act('approvals.withdraw', evaluation)).status).toBe(409);
     await act('approvals.approve', evaluation);

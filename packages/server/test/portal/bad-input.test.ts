@@ -103,7 +103,7 @@ describe('a wrong member of a query', () => {
   });
 });
 
-describe('a forged cursor in the format of some list', () => {
+describe('a forged cursor in the format of any list', () => {
   const instants = [
     '0000-01-01T00:00:00.000000Z',
     '0001-01-01T00:00:00+23:59',

@@ -79,7 +79,7 @@ describe('the overview', () => {
     ]);
   });
 
-  test('sums runs of both kinds by UTC day with exact costs', async () => {
+  test('sums traces and telemetry events by UTC day with exact costs', async () => {
     const { workspace, key, admin } = await newWorkspace();
     await server.post(paths.traces, key, { trace_id: 't-1', total_tokens: 10, cost_usd: 0.1, outcome: 'failure', error: 'e' });
     await server.post(paths.traces, key, { trace_id: 't-2', total_tokens: 5, cost_usd: 0.2 });

@@ -84,7 +84,7 @@ describe('the list of runs', () => {
     expect(await traceIds({ from: '2020-01-01T00:00:00', to: '9998-01-01T00:00:00Z', text: 'list-5' })).toEqual(['list-5']);
   });
 
-  test('returns each run of both kinds once and in order over all pages', async () => {
+  test('returns each trace and telemetry event once and in order over all pages', async () => {
     for (let number = 0; number < 4; number += 1) {
       await trace({ trace_id: `page-${number}-trace` });
       await telemetry(

@@ -146,7 +146,7 @@ describe('a password', () => {
     expect(await byJavaScript(long, salt, 16, lanes)).toEqual(await argon2id(long, salt, 16, lanes));
   });
 
-  test('is checked in turn: 66 concurrent checks succeed, and those beyond the queue fail with `unavailable`', async () => {
+  test('waits in a queue to be checked: 66 concurrent checks succeed, and further ones fail with `unavailable`', async () => {
     const hash = await hashPassword(PASSWORD);
     const outcomes = await Promise.all(
       Array.from({ length: 90 }, () => isPassword(PASSWORD, hash).catch((error: { code: string }) => error.code)),

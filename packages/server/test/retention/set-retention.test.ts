@@ -28,7 +28,7 @@ const entries = async () =>
   ).map(({ document }) => JSON.parse(document));
 
 describe('retention in the portal', () => {
-  test('is forever at first', async () => {
+  test('has no limit before it is set', async () => {
     const viewer = await portalClient(server, tenantId, 'viewer');
     expect(await viewer.get('retention.read')).toEqual({
       trace_days: null,

@@ -61,7 +61,7 @@ async function fillDatabase(): Promise<DatabaseFacts> {
   return { key, revokedKey, readToken, ...person, runs, otlpTrace, decisions, verifyKey, checkpoints };
 }
 
-/** Sends a body and throws unless the status is 200. Returns the response. Bytes are sent as protobuf; then it returns undefined. */
+/** Sends a body and throws unless the status is 200. Returns the response, or undefined for bytes, which are sent as protobuf. */
 // biome-ignore lint/suspicious/noExplicitAny: responses of all endpoints.
 async function post(path: string, key: string, body: object): Promise<any> {
   const isBytes = body instanceof Uint8Array;
