@@ -72,7 +72,7 @@ describe('RememberedHeads after a failed batch', () => {
     return heads;
   };
 
-  test('lets one batch read the head when the batch did not fail because of a wrong guess', () => {
+  test('lets the next batch read the head after a failure other than a wrong guess', () => {
     const heads = headsAfterOneBatch();
     heads.drop('t', false);
     expect(heads.get('t')).toBeUndefined();

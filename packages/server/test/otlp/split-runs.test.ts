@@ -133,7 +133,7 @@ describe('the agent of a run', () => {
 });
 
 describe('the outcome of a run sent to /api/public/traces and as OTLP', () => {
-  test('becomes the default by a trace without an outcome only if the run has no outcome yet', async () => {
+  test('is set to the default by a trace without an outcome only if the run has no outcome', async () => {
     const [unfinished, failed] = [newTrace(), newTrace()];
     await sendSpans([child(unfinished, 2)]);
     await postTrace({ trace_id: unfinished });
@@ -143,7 +143,7 @@ describe('the outcome of a run sent to /api/public/traces and as OTLP', () => {
     expect((await runOf(failed)).outcome).toBe('failure');
   });
 
-  test('is that of the root instead of the default, and an explicit outcome instead of that of the root', async () => {
+  test('is that of the root and not the default; an explicit outcome overrides that of the root', async () => {
     const [byDefault, explicit] = [newTrace(), newTrace()];
     await postTrace({ trace_id: byDefault });
     await sendSpans([root(byDefault, 'x-bot', { status: { code: 2 } })]);
