@@ -50,10 +50,13 @@ writeFileSync(
 /** The Unicode version of the table. */
 export const CONFUSABLES_VERSION = '${version}';
 
-/** The number of code points that it maps. */
+/** The number of code points that the table maps. */
 export const CONFUSABLES_COUNT = ${count};
 
-/** Entries \`target:sources\`; code points in base 36, those of a target joined by \`+\`, sources as distances joined by \`.\`. */
+/**
+ * Entries \`target:sources\` with numbers in base 36. A target is its code points, joined by \`+\`. Each source is its distance from the
+ * previous source, and the distances are joined by \`.\`.
+ */
 export const CONFUSABLES =
 ${lines.map((line, index) => `  '${line}'${index === lines.length - 1 ? ';' : ' +'}`).join('\n')}
 `,

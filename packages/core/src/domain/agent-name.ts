@@ -28,8 +28,8 @@ export function acceptableName(name: string): string {
 /** Printable ASCII without spaces at its ends is always valid. */
 const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
 
-// Invisible are default-ignorable code points, format characters, line and paragraph separators, the blank Braille pattern and the null
-// notehead. The exceptions are format characters that are drawn: marks of Arabic, Syriac and Kaithi numbers and text.
+// These count as invisible: default-ignorable code points, format characters, line and paragraph separators, the blank Braille pattern and
+// the null notehead. Format characters that are drawn are exceptions: marks of Arabic, Syriac and Kaithi numbers and text.
 const INVISIBLE =
   /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800\u{1D159}]--[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]]/gv;
 // Joiners, variation selectors and tags are allowed in the emoji sequences that Unicode recommends, because they change what is drawn.

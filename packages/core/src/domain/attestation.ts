@@ -34,7 +34,7 @@ export interface AttestationKey {
   retiredAt?: unknown;
 }
 
-/** The members of a decision that the statement names. The statement contains the whole decision. */
+/** The members of a decision that form the subject of the statement. The predicate of the statement is the whole decision. */
 interface AttestableDecision {
   decision_id: string;
   response_sha256: string;

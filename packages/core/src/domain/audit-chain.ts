@@ -4,7 +4,7 @@ import type { Digests } from './digests.ts';
 /** Prefix of the hashed text: the kind and version, so that texts of other kinds have other hashes (docs/formats.md, "Audit row"). */
 const DOMAIN = 'countersign/audit-entry/v1\n';
 
-/** The verified writer of a row; `actor` is only a claim. The server sets it, and the hash covers it. */
+/** The verified writer of a row. The server sets it; `actor`, in contrast, is only a claim of the sender. */
 export type RecordedBy = `key:${string}` | `user:${string}` | 'system:promotion-gate' | 'system:retention' | 'operator';
 
 /** Everything that the hash of a row covers. Every member is present. A member that was not sent is null. */

@@ -21,7 +21,7 @@ function quickText(value: unknown): string | undefined {
   return text.includes('\\ud') ? undefined : text;
 }
 
-/** Whether a plain object or array contains only JSON with all members in canonical order. `for in` lists integer-like names first. */
+/** Whether a plain object or array contains only JSON, with all members in canonical order. `for in` has the order of JSON.stringify. */
 function isInCanonicalOrder(container: object): boolean {
   if (Array.isArray(container)) {
     for (let index = 0; index < container.length; index += 1) if (!isJsonInOrder(container[index])) return false;

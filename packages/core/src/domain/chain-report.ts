@@ -1,7 +1,7 @@
 import type { AcceptedRestore } from './accepted-restore.ts';
 import type { ClockCorrection } from './clock-correction.ts';
 
-/** The maximum nesting of a row that verifiers read. The service accepts at most half of it in audit entries. */
+/** The maximum nesting of a row that verifiers read. The service accepts at most half as much in audit entries. */
 export const NESTING_MAX = 200;
 
 /** The first fault in a log's rows. */
@@ -37,7 +37,7 @@ export interface ChainReport {
   tenantId: string | undefined;
   /** The number of rows before the first fault. */
   entries: number;
-  /** The leaf data of the last valid row, in hex: row_hash, for decisions response_sha256, for events their hash. null without rows. */
+  /** The leaf data of the last valid row, in hex: the row_hash, a decision's response_sha256, or an event's hash; null without rows. */
   head: string | null;
   /** Undefined if every row is valid. */
   firstBad: FirstBad | undefined;

@@ -47,7 +47,7 @@ const FORMS = [
 ] as const;
 
 /**
- * Verifies one tenant's chain row by row, up to the first fault. In memory are only the head, the corrections and the restores. The rows
+ * Verifies one tenant's chain row by row, up to the first fault. Keeps only the head, the corrections and the restores in memory. The rows
  * are untrusted.
  */
 export class ChainVerifier {
@@ -149,7 +149,7 @@ export class ChainVerifier {
     if (this.tenantId !== undefined && entry.tenant_id !== this.tenantId)
       return `tenant_id is not ${this.tenantId}: a row of another tenant`;
     if (entry.prev_hash !== this.head.rowHash) {
-      return `prev_hash is ${entry.prev_hash}, but the row before has row_hash ${this.head.rowHash}: the chain is cut here`;
+      return `prev_hash is ${entry.prev_hash}, but row_hash of the previous row is ${this.head.rowHash}: the chain is broken here`;
     }
     const at = entry.recorded_at;
     if (!isInstant(at)) return 'recorded_at is not UTC with milliseconds';

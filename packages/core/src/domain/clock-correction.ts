@@ -1,6 +1,6 @@
 import type { TreeLog } from './checkpoint.ts';
 
-/** The action of the audit entry that permits earlier times after later ones in the logs (docs/formats.md, "Corrected times"). */
+/** The action of the audit entry that permits the times in logs to step back (docs/formats.md, "Corrected times"). */
 export const CLOCK_CORRECTED = 'clock.corrected';
 
 /** A permitted step back in the times of one log: row `size` has the time `before`, and the next row may have `after` or later. */

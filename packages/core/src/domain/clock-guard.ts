@@ -33,7 +33,7 @@ export interface ClockFault {
 /** The largest normal difference between two clocks: from drift, NTP corrections and delays. */
 export const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 
-/** How long the clocks must agree after a fault. Not after an accepted jump, because the clocks have agreed for longer by then. */
+/** How long the clocks must agree after a fault. An accepted jump needs no such time, because the clocks have already agreed for longer. */
 export const CLOCK_SETTLING_MS = 5_000;
 
 /**
@@ -66,7 +66,7 @@ export class ClockGuard {
   /** The accepted difference between the system clock and the monotonic clock. */
   #offsetMs: number;
   #observedAtMs: number;
-  /** Whether the database's clock has ever agreed with the system clock at an accepted difference. */
+  /** Whether the database's clock has ever agreed with the system clock while no jump was pending, or long enough to accept a jump. */
   #isConfirmed = false;
   #jump: Jump | undefined;
   /** The database's clock minus the monotonic clock, when the clocks last agreed without a pending jump; undefined before that. */
@@ -142,7 +142,10 @@ export class ClockGuard {
     this.#settlingSinceMs = undefined;
   }
 
-  /** If the database's clock never agreed with the system clock before the jump, the system clock was wrong, and the jump corrects it. */
+  /**
+   * How long the clocks must agree until a jump is accepted. The minimum is enough if they never agreed before the jump: then the system
+   * clock was wrong, and the jump corrects it.
+   */
   #acceptedAfterMs({ offsetMs }: Jump): number {
     if (!this.#isConfirmed) return JUMP_ACCEPTED_MS_MIN;
     const sizeMs = Math.abs(offsetMs - this.#offsetMs);

@@ -4,10 +4,13 @@
 /** The Unicode version of the table. */
 export const CONFUSABLES_VERSION = '17.0.0';
 
-/** The number of code points that it maps. */
+/** The number of code points that the table maps. */
 export const CONFUSABLES_COUNT = 6565;
 
-/** Entries `target:sources`; code points in base 36, those of a target joined by `+`, sources as distances joined by `.`. */
+/**
+ * Entries `target:sources` with numbers in base 36. A target is its code points, joined by `+`. Each source is its distance from the
+ * previous source, and the distances are joined by `.`.
+ */
 export const CONFUSABLES =
   '13q:14d 13s:14e 13t:148 13u:144 1cr:59w.17r lv:lx.1a.k6.1i.is lw:199 ld:n5.gr.1.3f.1i.6x.el lc:n4.177 li:lo.2q.kq.2.kr.v' +
   '1z.n3e li+lj:ls.rc.ex.3k.74.3k.73.3l.3k.1g3i le:lt.ne.b7.44i.ra8 lm:o6.g9.4j.3x.wz.jv.3k.a1.1hs.d.4d3.j4.18py lk:1kj.6w ' +

@@ -7,14 +7,14 @@ import { EvidenceState } from './evidence-state.ts';
 import { verdictDifference } from './evidence-verifier.ts';
 import { decodeUtf8, parseLine } from './export-line.ts';
 
-/** The evidence was read at most one minute before or after the decision's timestamp. The rest is the rounding to 0.0001 hours. */
+/** One minute, and the rounding to 0.0001 hours. The evidence was read at most one minute before or after the decision's timestamp. */
 const AGE_DIFFERENCE_MAX_HOURS = 0.0168;
 
 /** An age limit that no age exceeds, and one that every age exceeds. Decisions do not contain the limit, so both are tried. */
 const AGE_LIMITS = [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER] as const;
 
 /**
- * Verifies decisions, in order, by computing them again from an export of the log `evidence`. The decisions and the export are untrusted.
+ * Verifies decisions, in order, by recomputing them from an export of the log `evidence`. The decisions and the export are untrusted.
  * Two parameters of a request are unknown: the age limit, and a requested harness that had no evaluation. No decision contains them.
  */
 export class DecisionReplay {
@@ -32,7 +32,7 @@ export class DecisionReplay {
   async fault(decision: Record<string, unknown>): Promise<string | undefined> {
     const { evidence_size: size, tenant_id: tenantId } = decision;
     if (typeof tenantId !== 'string' || !Number.isSafeInteger(size) || (size as number) < 0)
-      return 'the decision has no valid tenant_id or evidence_size, so it cannot be decided again';
+      return 'the decision has no valid tenant_id or evidence_size, so it cannot be recomputed';
     if ((size as number) < this.#state.size)
       return `evidence_size is ${size}, smaller than in an earlier decision, where it is ${this.#state.size}`;
     const fault = await this.#readUpTo(size as number, tenantId);

@@ -58,7 +58,7 @@ interface AgentState extends KnownAgent {
   bySeries: Map<string, KnownEvaluation>;
 }
 
-/** The number of series in memory: one for the decision's evaluation, OTHERS_MAX others, and one that shows that there are more. */
+/** The maximum number of series per agent: that of the decision's evaluation, OTHERS_MAX others, and one that shows that there are more. */
 const SERIES_MAX = OTHERS_MAX + 2;
 
 /** The evidence for a request. */
@@ -88,7 +88,7 @@ export class EvidenceState {
     return this.#agents.size;
   }
 
-  /** The number of evaluations in memory, by series and by harness. The evaluation of a series with a harness can count twice. */
+  /** The number of evaluations in memory, by series and by harness. An evaluation that is in memory by both counts twice. */
   get evaluationCount(): number {
     return this.#evaluationCount;
   }
@@ -118,7 +118,7 @@ export class EvidenceState {
     return agent === undefined ? [] : [...new Set(usableEvaluations(agent))];
   }
 
-  /** The approved evaluations of all agents that promotion checks can use. */
+  /** The approved evaluations that promotion checks can use, of all agents. */
   approvedEvaluations(): KnownEvaluation[] {
     const all = [...this.#agents.keys()].flatMap((id) => this.evaluationsOf(id));
     return all.filter(({ approval }) => approval?.status === 'approved');

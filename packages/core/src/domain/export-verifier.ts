@@ -28,7 +28,7 @@ export interface ExportExpectation {
   restores?: readonly AcceptedRestore[] | undefined;
   /** The expected tenant; by default the tenant of the first row that names one. */
   tenantId?: string | undefined;
-  /** Computes each decision again. Only for an export of decisions. */
+  /** Recomputes each decision. Only for an export of decisions. */
   replay?: DecisionReplay | undefined;
   /** Called after each valid row with the number of rows so far. */
   progress?: ((rows: number) => void) | undefined;

@@ -3,7 +3,7 @@
  * enough to forge a valid head (docs/formats.md, "Sealed heads").
  */
 
-/** The key epoch, which is the first byte of a seal. Another master secret would have another number. */
+/** The key epoch, which is the first byte of a seal. A change of the master secret would need a new number. */
 export const SEAL_EPOCH = 1;
 
 /** Returns HKDF's `info` for a tenant's head seal key; ikm is the master secret, salt is empty, L is 32 (RFC 5869). */

@@ -26,8 +26,8 @@ function wholeSeconds(text: string): number | undefined {
   const minute = digits(text, 14, 2);
   const second = digits(text, 17, 2);
   const offsetMinutes = offsetAfter(text, fractionEnd(text));
-  const isRead = isChar(text, 10, 'T', 't') && isChar(text, 13, ':') && isChar(text, 16, ':') && hour <= 23 && minute <= 59;
-  if (days === undefined || offsetMinutes === undefined || !isRead) return undefined;
+  const hasTime = isChar(text, 10, 'T', 't') && isChar(text, 13, ':') && isChar(text, 16, ':') && hour <= 23 && minute <= 59;
+  if (days === undefined || offsetMinutes === undefined || !hasTime) return undefined;
   const minutes = hour * 60 + minute - offsetMinutes;
   return secondExists(second, minutes) ? days * 86_400 + minutes * 60 + second : undefined;
 }

@@ -64,7 +64,7 @@ interface DsseSignature {
   sig: Uint8Array;
 }
 
-/** The signatures of an envelope; undefined if there are none or too many, or if one is malformed, which other readers could accept. */
+/** The signatures; undefined if there are none or too many, or if one is malformed. Other readers could accept a malformed signature. */
 function signaturesOf(value: unknown): DsseSignature[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > SIGNATURES_MAX) return undefined;
   const read = value.map((signature): DsseSignature | undefined => {

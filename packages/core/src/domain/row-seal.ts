@@ -1,6 +1,6 @@
 /**
- * Rows of some tables that are in no log have a seal: a message authentication code over one row. Its key is never in the database, so
- * write access to the database is not enough to forge a valid row (docs/formats.md, "Sealed rows").
+ * No log covers the rows of some tables. Each of these rows has a seal: a message authentication code over the row. Its key is never in
+ * the database, so write access to the database is not enough to forge a valid row (docs/formats.md, "Sealed rows").
  */
 import { SEAL_EPOCH } from './head-seal.ts';
 

@@ -59,7 +59,7 @@ export class TreeVerifier {
 
   /**
    * Returns the contradiction to report; undefined if there is none. Call it after the last row.
-   * @param tenantId the tenant of the rows; undefined if they name none. Then the first kept checkpoint of such a log determines it.
+   * @param tenantId the tenant of the rows; undefined if they name none. Then the first checkpoint of a log of this kind determines it.
    * @param restores the accepted restores in the audit ledger, which can explain a head that does not match.
    */
   end(log: TreeLog, tenantId: string | undefined, restores: readonly AcceptedRestore[] = []): Contradiction | undefined {
@@ -90,7 +90,7 @@ export class TreeVerifier {
     const intact =
       matching === undefined || matching.size === 0 ? '' : `; the first ${matching.size} rows match ${matching.source}`;
     return (
-      `the first ${size} rows make the root ${toBase64(root)}, but it says ${toBase64(kept)}: ` +
+      `the first ${size} rows make the root ${toBase64(root)}, but this head has the root ${toBase64(kept)}: ` +
       `the log was rewritten, or this is the head of another log${intact}`
     );
   }

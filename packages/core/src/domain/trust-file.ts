@@ -57,7 +57,9 @@ export function readTrustFile(text: string, checks: SuccessionChecks): TrustFile
     };
   if (version !== 1)
     return {
-      fault: `is not a trust file of version 1: it has version ${JSON.stringify(version)}; a newer version needs a newer command`,
+      fault:
+        `is not a trust file of version 1: it has version ${JSON.stringify(version)}; ` +
+        'if the file is newer than this command, update the command',
     };
   const named = readWorkspace(workspace);
   if (named === undefined) return { fault: 'is not a trust file: `workspace` has no UUID as `id`, or no `name`' };

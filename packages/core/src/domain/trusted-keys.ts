@@ -5,7 +5,7 @@ import { type NoteKey, parseNoteVerifierKey } from './signed-note.ts';
 /**
  * Parses the keys that a reader trusts. The text has one verifier key per line, or is the JWKS of `/.well-known/jwks.json` with its
  * `note_key` members. Undefined if there is no key, or a key is malformed. If a malformed key were ignored, its signatures would seem to be
- * wrong. Keys of a JWKS on curves other than Ed25519 are ignored.
+ * by an unknown key. Keys of a JWKS on curves other than Ed25519 are ignored.
  */
 export function trustedKeys(text: string, sha256: Sha256): NoteKey[] | undefined {
   const keys = text.trim().startsWith('{') ? keysOfJwks(text, sha256) : keysOfLines(text, sha256);

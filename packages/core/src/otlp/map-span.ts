@@ -38,7 +38,7 @@ export function kindOfSpan(span: SpanRecord): KindMatch {
 
 /**
  * A span as a step of a trace. Attributes from which no member of the step is read, and `error.type`, stay in `metadata`.
- * @param repeatsParent whether the span's tokens repeat those of its parent. Then only an embedding has tokens and cost.
+ * @param repeatsParent whether the span's tokens repeat those of its parent. If so, only an embedding keeps its tokens and cost.
  */
 export function mapSpan(record: SpanRecord, match = kindOfSpan(record), repeatsParent = false): Span {
   const usedNames = new Set<string>();

@@ -4,8 +4,8 @@ import { type Attributes, type LogRecord, type SpanRecord, valuesOf } from './re
 const USER_IDS = (RULES.get('external_user_id') ?? []).flatMap(({ from }) => from);
 
 /**
- * Removes user IDs that are personal data from the attributes and resources of records. Returns these values, including those that an
- * attribute with the same name had replaced.
+ * Removes user IDs that are personal data from the attributes and resources of records. Returns these IDs, including those that a later
+ * attribute with the same name replaced.
  * @param isPersonal whether a text is an e-mail address or a telephone number.
  */
 export function removePersonalIds(
@@ -52,7 +52,7 @@ export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): v
   }
 }
 
-/** Reads a varint, which may be longer than necessary, as a length. `start` is the position after it. The length is -1 above ten bytes. */
+/** Reads a varint, which may be longer than necessary, as a length. `start` is the position after it. Above ten bytes, the length is -1. */
 function lengthAt(body: Uint8Array, at: number): { length: number; start: number } {
   let length = 0;
   for (let place = 0; place < VARINT_BYTES_MAX; place += 1) {

@@ -199,7 +199,7 @@ function wholeNumber(value: unknown, at: string): number | string {
   throw malformedError('must be a whole number of 64 bits, as a string or a number', at);
 }
 
-/** A finite number, or at most nine characters of text: `NaN`, `Infinity` or `-Infinity`. */
+/** A finite number; for any other value its text, cut to nine characters, the length of `-Infinity`. */
 const doubleOf = (value: unknown): number | string =>
   Number.isFinite(Number(value)) ? Number(value) : String(value).slice(0, 'Infinity'.length + 1);
 

@@ -4,7 +4,7 @@ export type Value = string | number | boolean | null | Value[] | { [name: string
 /** Attributes by name. Of duplicate names the last value is used. */
 export type Attributes = Map<string, Value>;
 
-/** By name: the values that a later attribute of the same name replaced. The body of the export still contains them. */
+/** For each name, the values that a later attribute with this name replaced. The body of the export still contains them. */
 const replaced = new WeakMap<Attributes, Map<string, Value[]>>();
 
 /** Adds an attribute. If its name is already in use, `valuesOf` still returns the replaced value. */
@@ -14,7 +14,7 @@ export function setAttribute(attributes: Attributes, name: string, value: Value)
     const byName = replaced.get(attributes) ?? new Map<string, Value[]>();
     replaced.set(attributes, byName);
     const values = byName.get(name);
-    // A copy for each value would take hours for a body of 500,000 values with one name.
+    // Copying the list for each value would take hours for a body of 500,000 values with one name.
     if (values === undefined) byName.set(name, [earlier]);
     else values.push(earlier);
   }

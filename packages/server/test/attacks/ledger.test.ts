@@ -120,7 +120,7 @@ describe('removed, inserted and moved rows', () => {
         WHERE $T AND seq > 150`,
     );
     await sql('UPDATE countersign.audit_entries SET seq = seq - 1000001 WHERE $T AND seq > 1000000');
-    await expectDetected({ workspace: /^broken at seq 150: prev_hash is .* the chain is cut here/, python: /line 150 / });
+    await expectDetected({ workspace: /^broken at seq 150: prev_hash is .* the chain is broken here/, python: /line 150 / });
   });
 
   test('the head reveals a row inserted after the last one', async () => {

@@ -147,7 +147,7 @@ describe('verifyAuditLedger', () => {
     await tamper(server, row(`actor = 'me', document = $doc$${document}$doc$, row_hash = decode('${hash}', 'hex')`), tenantId);
     expect((await verifyAuditLedger(server.open.pool, tenantId)).firstBad).toEqual({
       seq: 4,
-      reason: expect.stringMatching(/the chain is cut here/),
+      reason: expect.stringMatching(/the chain is broken here/),
     });
   });
 

@@ -1,10 +1,10 @@
 import type { Attributes, Value } from '../records.ts';
 
-/** Values by dotted name, as a tree with a level for each step. A step that is a number stays text; `items` sorts by its value. */
+/** Values by dotted name, as a tree with a level for each segment. A segment that is a number stays text; `items` sorts by its value. */
 export type Tree = Map<string, Tree | Value>;
 
-/** The maximum number of steps of a name after the prefix. Further steps are cut off. */
-const STEPS_MAX = 12;
+/** The maximum number of segments of a name after the prefix. Further segments are dropped. */
+const SEGMENTS_MAX = 12;
 
 /** Attributes as a tree, with their names. */
 interface Subtree {
@@ -26,15 +26,15 @@ function readSubtree(attributes: Attributes, prefix: string): Subtree {
   const names: string[] = [];
   for (const [name, value] of attributes) {
     if (!name.startsWith(prefix) || name[prefix.length] !== '.') continue;
-    const steps = name.slice(prefix.length + 1).split('.', STEPS_MAX);
+    const segments = name.slice(prefix.length + 1).split('.', SEGMENTS_MAX);
     let parent = tree;
-    for (const step of steps.slice(0, -1)) {
-      const next = parent.get(step);
+    for (const segment of segments.slice(0, -1)) {
+      const next = parent.get(segment);
       const child: Tree = next instanceof Map ? next : new Map();
-      if (child !== next) parent.set(step, child);
+      if (child !== next) parent.set(segment, child);
       parent = child;
     }
-    parent.set(steps.at(-1)!, value);
+    parent.set(segments.at(-1)!, value);
     names.push(name);
   }
   return { tree, names };
@@ -52,13 +52,13 @@ export function items(tree: Tree | Value | undefined): Tree[] {
 /** The subtree at a path; undefined if there is none. */
 export function branch(tree: Tree, ...path: string[]): Tree | undefined {
   let at: Tree | Value | undefined = tree;
-  for (const step of path) at = at instanceof Map ? at.get(step) : undefined;
+  for (const segment of path) at = at instanceof Map ? at.get(segment) : undefined;
   return at instanceof Map ? at : undefined;
 }
 
 /** The value at a path; undefined if there is none, or if there is a subtree. */
 export function leaf(tree: Tree | undefined, ...path: string[]): Value | undefined {
   let at: Tree | Value | undefined = tree;
-  for (const step of path) at = at instanceof Map ? at.get(step) : undefined;
+  for (const segment of path) at = at instanceof Map ? at.get(segment) : undefined;
   return at instanceof Map ? undefined : at;
 }
