@@ -55,7 +55,7 @@ export class KeeperClients {
     for (const socket of this.#connections) sendMessage(socket, state);
   }
 
-  /** Sends the state to new clients only. Existing clients are not told, so they wait until PostgreSQL is back. */
+  /** Sends the state to new clients only. Existing clients do not receive it, so they wait until PostgreSQL is back. */
   setStateOfNewClients(state: KeeperMessage): void {
     this.#state = state;
   }

@@ -93,7 +93,7 @@ export function register(keeperDir: string, socketPath: string, dead: Registrati
   }
   const mine = { number, socketPath };
   if (isNewest(keeperDir, mine)) return mine;
-  // The number was free only because the keeper with this number was superseded and removed in between.
+  // The number was free only because the registration with this number was superseded and removed in between.
   rmSync(join(keeperDir, `lease-${number}`), { recursive: true, force: true });
   return undefined;
 }

@@ -66,7 +66,7 @@ async function supervise(configuration: KeeperConfiguration, keeper: RegisteredK
   }
   const host = makePostgresSocketFolder(keeper.socketFolder, configuration.account);
   const restarts = new RestartPolicy(logFile(configuration.dataDir));
-  // A new process may connect while PostgreSQL stops because its last client left: then it starts again.
+  // A new client may connect while PostgreSQL stops after the last release. Then PostgreSQL is started again.
   while (!clients.isIdle) {
     if (!isNewest(keeperFolder(configuration.dataDir), keeper.registration)) return log('another keeper has taken over');
     const startedAt = Date.now();
@@ -136,7 +136,7 @@ function log(line: string): void {
 try {
   await runKeeper(JSON.parse(process.argv[2] ?? '') as KeeperConfiguration);
 } catch (error) {
-  // Failed before it was registered: the process that started this keeper reads the end of the log.
+  // The keeper failed before it was registered, so it reports to no client. The process that started it reads the end of the log.
   log(`cannot start: ${error instanceof EmbeddedDatabaseError ? error.message : error instanceof Error ? error.stack : error}`);
   // The socket may already be open. With `exitCode` alone it would keep this process alive, and no client could find it.
   process.exit(1);

@@ -9,7 +9,7 @@ import { startKeeper } from './start-keeper.ts';
 
 const pollMs = 10;
 
-/** The start fails after this many keepers that exited with an error. One failure is not enough, because its cause may be temporary. */
+/** The start fails after this many keepers have exited with an error. One failure is not enough, because its cause may be temporary. */
 const startAttemptsMax = 3;
 
 /** How long a release waits for the keeper. The keeper kills PostgreSQL earlier; only a suspended keeper takes longer. */

@@ -49,7 +49,7 @@ export function writeLogLine(line: string): void {
 export const closeLog = closeSync;
 
 /**
- * Replaces `<path>.1` with the lines of the log and empties the log, if it has 16 MiB or more. The file is truncated in place, because its
+ * If the log has 16 MiB or more, copies it to `<path>.1`, replacing that file, and empties it. The log is truncated in place, because its
  * writers keep it open.
  */
 export function boundLog(path: string): void {

@@ -13,7 +13,7 @@ const orphanStopSignals = [
   ['SIGKILL', 10_000],
 ] as const;
 
-/** How long the other processes may take to end by themselves after the postmaster has ended. */
+/** How long the other processes of PostgreSQL may take to end by themselves after the postmaster has ended. */
 const childrenTimeoutMs = 1_000;
 
 /** How long the kernel may take to remove killed processes. */
@@ -45,7 +45,7 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
     throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be stopped: end the processes ${pids}`);
   }
   // PostgreSQL does not start if the process that a lock file names exists. That process can be an unrelated one by now, or a dead one that
-  // was not reaped (in some containers no process does that). The check above shows that no PostgreSQL runs on this cluster.
+  // was not reaped (some containers have no process that reaps). The check above shows that no PostgreSQL runs on this cluster.
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
   for (const name of readdirSync(socketFolder))
     if (name.startsWith('.s.PGSQL.')) rmSync(join(socketFolder, name), { force: true });

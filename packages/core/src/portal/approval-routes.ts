@@ -118,7 +118,7 @@ export const approvalRoutes = {
     compressed: true,
     usesReserve: true,
     summary:
-      'Withdraws an approval that no allowed decision is based on. It is pending again. Recorded in the ledger as approval.withdrawn.',
+      'Withdraws an approval that no allowed decision is based on; it is pending again. Recorded in the ledger as approval.withdrawn.',
     body: Rationale,
     response: ApprovalStanding,
   },

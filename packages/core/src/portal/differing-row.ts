@@ -12,7 +12,7 @@ export const DifferingRow = Type.Object({
   id: label({
     description:
       'ID of the agent, of the evaluation (also for approvals), of the incident, or of the trace (with the number of the submission for ' +
-      'trace_submissions). For a row of a log: its number, or the record that contradicts the log.',
+      'trace_submissions). For a row of a log: its number, or the source that contradicts the log.',
   }),
   fault: text({ description: 'What is wrong with the row.' }),
 });

@@ -2,7 +2,10 @@ import { Type } from 'typebox';
 import { dateTime, type FieldNotes, label, nullable, oneOf, text, uuid } from '../contract/scalars.ts';
 import { ROLES } from './route.ts';
 
-/** The minimum length of a password, in characters. NIST SP 800-63B-4, section 3.1.1.2: 15 without a second factor, 8 with one. */
+/**
+ * The minimum length of a password, in characters (docs/decisions/0014). NIST SP 800-63B-4, section 3.1.1.2, requires 15 without a second
+ * factor, and 8 with one.
+ */
 export const PASSWORD_LENGTH_MIN = 12;
 /** The maximum length of a password in bytes of UTF-8. It limits the cost of hashing. */
 export const PASSWORD_BYTES_MAX = 1024;

@@ -75,7 +75,7 @@ export const NewIncident = Type.Object(
 /** A policy violation in a list. It is stored only as an entry of the ledger. */
 export const Violation = Type.Object({
   seq: count({ minimum: 1, description: 'Number of its ledger entry.' }),
-  id: uuid({ description: 'Identifier of the violation, or of its ledger entry if the entry contains no other.' }),
+  id: uuid({ description: 'Identifier of the violation, or of its ledger entry if the entry contains no ID of a violation.' }),
   agent: agentOrNone('The agent; null if another system wrote the entry without an agent.'),
   policy: nullable(text({ description: 'The policy that was violated.' })),
   severity: nullable(oneOf(SEVERITIES, { description: 'Its severity.' })),
@@ -136,8 +136,8 @@ export const incidentRoutes = {
     access: 'approver',
     compressed: true,
     summary:
-      'Closes all open re-certifications of an agent on its latest evaluation. It must be passing, and must be run and recorded after ' +
-      'the incidents. Recorded in the ledger as recertification.closed.',
+      'Closes all open re-certifications of an agent on its latest evaluation, which must be passing, and must be run and recorded ' +
+      'after the incidents. Recorded in the ledger as recertification.closed.',
     body: Rationale,
     response: Type.Object({
       incident_ids: Type.Array(uuid({ description: 'An incident.' }), {

@@ -60,7 +60,7 @@ export type EntryDetail = Static<typeof EntryDetail>;
 /** The number and hash of the last entry of the ledger. */
 export const LedgerHead = Type.Object({
   tenant_id: uuid({ description: 'The tenant in the hash of each entry: the workspace.' }),
-  seq: count({ description: 'Number of the last entry, and of all entries of a complete chain; 0 if there is none.' }),
+  seq: count({ description: 'Number of the last entry, and so the number of entries in a complete chain; 0 if there is none.' }),
   row_hash: nullable(digest('Chain hash of the last entry; null if there is none.')),
 });
 export type LedgerHead = Static<typeof LedgerHead>;

@@ -50,7 +50,7 @@ describe('attestations (DSSE, in-toto)', () => {
     );
   });
 
-  test('rejects the signature of a key that was retired before the decision, unless a live key signed it too', () => {
+  test('rejects an attestation by a key that was retired before the decision, unless a live key also signed it', () => {
     const retired = { ...keyOf(pair), retiredAt: '2026-11-20T11:59:59.999Z' };
     const openBy = (...keys: Parameters<typeof openAttestation>[1]) =>
       openAttestation(attestDecision(decision, [signerOf(pair), signerOf(other)]), keys, verifyEd25519, digestOf);

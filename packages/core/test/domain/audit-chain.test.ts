@@ -52,7 +52,7 @@ describe('audit chain', () => {
     expect(firstFault(golden.entries.map(({ line }: { line: string }) => JSON.parse(line)))).toBeUndefined();
   });
 
-  test('is the same whatever the sizes of the batches that linked it', () => {
+  test('does not depend on the sizes of the batches in which its entries were linked', () => {
     const entries = Array.from({ length: 20 }, (_, place) => unlinked(place));
     const whole = linkEntries({ seq: 0, rowHash: null }, entries, digests);
     fc.assert(

@@ -115,7 +115,7 @@ describe("jump of the server's clock", () => {
     }
   });
 
-  test('to the time that the database already had is accepted soon', () => {
+  test('to the time that the database already had is accepted after the minimum time', () => {
     const machine = new Machine();
     machine.databaseAheadMs = HOUR;
     expect(machine.advance(60_000)).toEqual({ kind: 'apart', aheadMs: expect.any(Number), clearsInMs: null });

@@ -54,7 +54,10 @@ describe('an agent with many suites', () => {
     };
   });
 
-  /** The names of the OTHERS_MAX + 1 newest series, except that of the decision, newest first, from the whole history. */
+  /**
+   * The expected names, computed from the whole history: those of the OTHERS_MAX + 1 newest series, newest first, without the series of the
+   * decision.
+   */
   const expectedOthers = (count: number, harnessId: string | null): string[] => {
     const history = sent.slice(0, count);
     const latestIndex = history.findLastIndex((each) => harnessId === null || each.harnessId === harnessId);

@@ -29,7 +29,7 @@ describe('golden trace log of the independent implementation', () => {
     expect(other.firstBad).toMatchObject({ misfit: true, reason: expect.stringContaining('--log traces') });
   });
 
-  test('must have its times in order if the clock corrections from the audit ledger are supplied', async () => {
+  test('is invalid if its times step back and the clock corrections of the audit ledger do not allow that', async () => {
     async function* lines() {
       for (const event of events)
         yield Buffer.from(`${JSON.stringify({ ...event, recorded_at: `2026-11-20T12:00:0${3 - event.seq}.500Z` })}\n`);

@@ -79,7 +79,7 @@ describe('the limits of OTLP/JSON', () => {
   const many = (count: number, each: object) => Array<object>(count).fill(each);
   const log = (record: object) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
   const metric = (gauge: object) => ({ resourceMetrics: [{ scopeMetrics: [{ metrics: [{ gauge }] }] }] });
-  /** The message of the error, or `none`. If nothing is thrown, `toThrow` would print the large result. */
+  /** The message of the error, or `none`. `toThrow` is not used, because it would print the large result if nothing is thrown. */
   const faultOf = (readBody: () => unknown): string => {
     try {
       readBody();
