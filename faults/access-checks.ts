@@ -8,7 +8,7 @@ import type { Cluster } from './cluster.ts';
 const REQUEST_TIMEOUT_MS = 20_000;
 const PAUSE_MS = 100;
 
-/** Statuses that show neither access nor its absence: 0 while the server is being killed, and 503 while it cannot reach its database. */
+/** Statuses that do not show whether access is granted: 0 while a server is down, and 503 while it cannot reach its database. */
 const UNDECIDED = new Set([0, 503]);
 
 /**
@@ -35,7 +35,7 @@ export class AccessChecks {
     return new AccessChecks(cluster, await openDatabase(readConfig(cluster.environment), () => undefined, 'use'));
   }
 
-  /** Finishes the current round of checks, and starts no other. */
+  /** Finishes the current round of checks. Starts no further round. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#running;
@@ -54,7 +54,7 @@ export class AccessChecks {
     }
   }
 
-  /** Mints a key on a random server and revokes it on a random server. */
+  /** Mints a key on a random server and revokes it on a random server. Checks on every server that each change has taken effect. */
   async #checkKey(): Promise<void> {
     const admin = this.#cluster.victim.cookie;
     const keys = `/workspaces/${this.#cluster.victim.tenantId}/keys`;
@@ -66,7 +66,7 @@ export class AccessChecks {
     if (revoked?.status === 200) await this.#expectEverywhere('revoked key', 401, (url) => append(url, key));
   }
 
-  /** Signs a member in, signs them out and removes them, each on a random server. */
+  /** Signs a member in, signs them out and removes them, each on a random server. Checks the effect of each step on every server. */
   async #checkPerson(): Promise<void> {
     const { tenantId, cookie: admin } = this.#cluster.victim;
     const person = await this.#createMember(tenantId);
@@ -109,7 +109,7 @@ export class AccessChecks {
     return urls[Math.floor(Math.random() * urls.length)]!;
   }
 
-  /** Calls the portal's API. Returns undefined without a response. */
+  /** Calls the portal's API. Returns undefined if there is no response. */
   #call(url: string, cookie: string, method: string, path: string, body?: unknown): Promise<TestResponse | undefined> {
     return callOrUndefined(new Browser({ url }, cookie), method, path, body);
   }
@@ -118,7 +118,7 @@ export class AccessChecks {
 const callOrUndefined = (browser: Browser, method: string, path: string, body?: unknown): Promise<TestResponse | undefined> =>
   browser.call(method, path, body).catch(() => undefined);
 
-/** Appends an audit entry. Returns the status; 0 without a response. */
+/** Appends an audit entry. Returns the status of the response; 0 if there is none. */
 async function append(url: string, key: string): Promise<number> {
   const response = await fetch(`${url}/api/public/audit`, {
     method: 'POST',

@@ -48,7 +48,7 @@ export class Cluster {
   readonly #earlierErrorLogLines: string[] = [];
   #citus: CitusDatabase | undefined;
   proxy!: RoundRobinProxy;
-  /** The workspace of the well-behaved senders. */
+  /** The workspace that the senders write to. */
   victim!: Workspace;
 
   private constructor(members: readonly Member[], options: ClusterOptions) {

@@ -10,7 +10,7 @@ export interface LoadTarget {
 
 /** A part of a load. */
 export interface LoadPhase {
-  /** Requests per second, sent whether or not earlier ones have responses. Undefined: every connection sends without pause. */
+  /** Requests per second, sent without waiting for earlier responses. Undefined: every connection sends without pause. */
   perSecond: number | undefined;
   /** A whole number. */
   seconds: number;
@@ -23,7 +23,7 @@ export interface LoadSecond {
   acknowledged: number;
   /** Responses with 503 or 429. */
   refused: number;
-  /** The 99th percentile of the latencies of acknowledged requests, in milliseconds; 0 without any. */
+  /** The 99th percentile of the latencies of acknowledged requests, in milliseconds; 0 if there were none. */
   p99: number;
 }
 

@@ -75,8 +75,8 @@ def read_verifier_key(text):
     if data is None or len(data) != 33 or data[:1] != ED25519_TYPE:
         raise Invalid([('bad_key', f'the verifier key {shown(name)} is not the base64 of 0x01 and the 32 bytes of an Ed25519 key')])
     if note_id(name, data[1:]).hex() != hexadecimal:
-        raise Invalid([('bad_key', f'the verifier key {shown(name)} has the id {hexadecimal}, but its bytes have another: it was changed')])
-    return _sound(Key(data[1:], name, None))
+        raise Invalid([('bad_key', f'the verifier key {shown(name)} has the id {hexadecimal}, not that of its bytes: it was changed')])
+    return _require_usable(Key(data[1:], name, None))
 
 
 def read_keys(data):
@@ -115,10 +115,11 @@ def key_of_jwk(jwk):
         if note_key is None or note_key.public_key != public_key:
             raise Invalid([('bad_key', f'the key {kid}: note_key is another key')])
         name = note_key.name
-    return _sound(Key(public_key, name, retired_at))
+    return _require_usable(Key(public_key, name, retired_at))
 
 
-def _sound(key):
+def _require_usable(key):
+    """Returns the key. Raises Invalid if it is not a usable point of the curve."""
     if not ed25519.is_public_key(key.public_key):
         raise Invalid([('bad_key', 'a key is not a usable point of the curve')])
     return key
@@ -161,7 +162,7 @@ def read_note(data):
     control = next((character for character in note if character < ' ' and character != '\n'), None)
     if control is not None:
         raise Invalid([('bad_note', f'a note must not contain control characters, this one has U+{ord(control):04X}')])
-    # The last empty line separates text and signatures. The text may contain others.
+    # The last empty line separates text and signatures. The text may contain empty lines too.
     end = note.rfind('\n\n')
     if end < 0 or not note.endswith('\n'):
         raise Invalid([('bad_note', 'not a signed note, which is a text, an empty line and signature lines, each ended by a line feed')])
@@ -194,7 +195,7 @@ def verify_note(note, keys):
                 signers.append(key)
     if not signers:
         names = ', '.join(f'{shown(signature.name)[1:-1]}+{signature.note_id.hex()}' for signature in note.signatures[:3])
-        raise Invalid([('unknown_signer', f'signed by {names}, which is not among the given keys')])
+        raise Invalid([('unknown_signer', f'none of the given keys signed it; it names {names}')])
     return signers
 
 

@@ -1,6 +1,6 @@
 """The golden vectors of trees, checkpoints, proofs and attestations; written to files by make_vectors.py.
 
-The seeds of its Ed25519 keys are published in RFC 8032, so this file protects no secrets.
+The seeds of its Ed25519 keys are published in RFC 8032, so this file contains no secrets.
 """
 
 import hashlib
@@ -71,7 +71,7 @@ def checkpoint(origin, data, *seeds):
     return signed_note(checkpoint_text(origin, len(data), root_of(data)), *(seeds or [SEEDS['first']]))
 
 
-# --- Trees, as RFC 6962 defines them: recursively, and not as merkle.py computes them ---------------------------------
+# --- Trees by the recursive definitions of RFC 6962, independent of merkle.py -----------------------------------------
 
 
 def _split(size):
@@ -98,7 +98,7 @@ def inclusion(index, data):
 
 
 def consistency(first, data, whole=True):
-    """SUBPROOF(m, D[n], b) of section 2.1.2; without hashes if the first tree is empty or both are equal."""
+    """SUBPROOF(m, D[n], b) of section 2.1.2; without hashes if the first tree is empty or both trees are equal."""
     if first == 0:
         return []
     if first == len(data):
@@ -139,7 +139,7 @@ def successor(seed, predecessor, signer=None, instance=INSTANCE):
 
 
 def succession_vectors(origin):
-    """The message that the first key signs for the second, the JWKs of these and of a third key, and invalid JWKs of the second."""
+    """The message that the first key signs for the second, the JWKs of these two and of a third key, and invalid JWKs of the second."""
     first, second = SEEDS['first'], SEEDS['second']
     kids = [note.thumbprint(public_key(seed)) for seed in (first, second)]
     text = succession.message(INSTANCE, *kids).decode('ascii')

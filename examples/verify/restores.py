@@ -1,4 +1,7 @@
-"""Entries ledger.restore_accepted of the audit ledger (docs/formats.md, "Accepted restores"). They only explain mismatched heads."""
+"""Entries ledger.restore_accepted of the audit ledger (docs/formats.md, "Accepted restores").
+
+They explain why a kept head does not match. The log stays broken.
+"""
 
 import note
 
@@ -6,9 +9,9 @@ ACTION = 'ledger.restore_accepted'
 
 
 def restore_in(entry, log):
-    """The restore of a log that an audit entry records: (seq, abandoned, restored), or None. A head is (size, root).
+    """The restore of a log that an audit entry records: (seq, abandoned head, restored head), or None.
 
-    Only the operator's entries count.
+    A head is (size, root). Only the operator's entries count.
     """
     if entry['action'] != ACTION or entry['recorded_by'] != 'operator' or not isinstance(entry['metadata'], dict):
         return None
@@ -28,7 +31,7 @@ def _head(value):
 
 
 def remark(head, restores):
-    """Explains a mismatched head by the restores of its log. Empty if none of them explains it."""
+    """Text that explains a mismatched head by the restores of its log. Empty if no restore explains the head."""
     fitting = [each for each in restores if each[2][0] < head.size <= each[1][0]]
     exact = [each for each in fitting if each[1] == (head.size, head.root)]
     if not fitting:

@@ -35,7 +35,7 @@ def seal_vectors(origin, secret, tenant_id, row_hashes):
 
 
 def _row_field(value):
-    """A value after its length. Null is the length 2^32 - 1 without bytes."""
+    """The length of a value, followed by the value. Null is the length 2^32 - 1 without bytes."""
     if value is None:
         return b'\xff\xff\xff\xff'
     return _field(bytes.fromhex(value['hex']) if isinstance(value, dict) else value.encode('utf-8'))

@@ -46,7 +46,7 @@ def check_listed(listed):
 def follow(known, listed):
     """Follows signatures from the known keys to the listed (JWK, Key).
 
-    Returns the listed keys that are proven, and for each other unknown key the reason why it is not.
+    Returns the proven keys, and for each other listed key that is not known the reason why it is not proven.
     """
     accepted = {note.thumbprint(key.public_key): key for key in known}
     waiting = [(jwk, key) for jwk, key in listed if note.thumbprint(key.public_key) not in accepted]
@@ -63,7 +63,7 @@ def follow(known, listed):
             accepted[note.thumbprint(key.public_key)] = key
         else:
             refused.append(found)
-    refused += [f'no key of the list has signed the key {note.thumbprint(key.public_key)}' for _, key in waiting]
+    refused += [f'no trusted key has signed the key {note.thumbprint(key.public_key)}' for _, key in waiting]
     return proven, refused
 
 

@@ -38,7 +38,7 @@ class CommandLine(unittest.TestCase):
             self.assertNotIn(b'\x1b', output)
         return process
 
-    def test_ledger_is_valid_broken_or_unusable(self):
+    def test_a_ledger_gives_the_verdict_valid_broken_or_unusable(self):
         data = b'\n'.join(golden_lines()) + b'\n'
         process = self.run_verifier('ledger', self.file(data))
         self.assertEqual(process.returncode, 0)
@@ -61,7 +61,7 @@ class CommandLine(unittest.TestCase):
         for arguments in ([], ['ledger'], ['nonsense'], ['decision', 'f'], ['ledger', '-', '--nonsense']):
             self.assertEqual(self.run_verifier(*arguments).returncode, 2, arguments)
 
-    def test_json_output(self):
+    def test_json_output_names_the_result_and_the_first_invalid_row(self):
         data = b'\n'.join(golden_lines())
         output = json.loads(self.run_verifier('ledger', '--json', '-', stdin=data).stdout)
         self.assertEqual((output['result'], output['entries'], output['tenant_id']), ('ok', 6, vector_values.TENANT))
@@ -72,7 +72,7 @@ class CommandLine(unittest.TestCase):
         output = json.loads(self.run_verifier('ledger', '--json', str(self.folder / 'absent')).stdout)
         self.assertEqual(output['result'], 'unusable')
 
-    def test_decision_valid_and_invalid(self):
+    def test_a_decision_is_valid_only_with_its_key(self):
         for case in vectors('decision.json')['cases']:
             path = self.file(json.dumps(case['response']).encode('ascii'))
             process = self.run_verifier('decision', path, '--key', case['decision_key_hex'])
@@ -87,7 +87,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(self.run_verifier('decision', path, '--key', 'abc').returncode, 2)
         self.assertEqual(self.run_verifier('decision', '/dev/zero', '--key', '0' * 64).returncode, 1)
 
-    def test_decision_key_is_derived(self):
+    def test_the_decision_key_is_derived_only_from_a_valid_master_secret(self):
         golden = vectors('decision.json')
         secret = self.file(golden['master_secret_base64'].encode() + b'\n')
         for case in golden['cases']:
@@ -99,7 +99,7 @@ class CommandLine(unittest.TestCase):
             process = self.run_verifier('decision-key', *arguments)
             self.assertEqual((process.returncode, process.stdout), (2, b''))
 
-    def test_output_about_kept_checkpoints(self):
+    def test_the_output_lists_kept_checkpoints_and_the_first_mismatch(self):
         golden = vectors('checkpoints.json')
         key, notes = golden['keys'][0]['note_key'], golden['logs'][0]['checkpoints']
         data = b'\n'.join(golden_lines()) + b'\n'
@@ -185,7 +185,7 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(len(process.stdout.splitlines()), 1)
                 self.assertEqual(self.run_verifier('decision', '-', '--key', '0' * 64, stdin=data).returncode, 1)
 
-    def test_a_single_line_of_100_megabytes(self):
+    def test_a_line_of_100_megabytes_is_rejected(self):
         path = self.folder / 'long'
         with open(path, 'wb') as stream:
             for _ in range(100):

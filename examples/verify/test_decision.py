@@ -42,7 +42,7 @@ class Decisions(unittest.TestCase):
             decision.verify(data, key)
         self.assertEqual(tuple(code for code, _ in found.exception.problems), codes, str(found.exception))
 
-    def test_the_golden_decisions_are_valid_in_any_spelling(self):
+    def test_the_golden_decisions_are_valid_on_one_line_and_indented_with_sorted_members(self):
         for case in self.golden['cases']:
             key = bytes.fromhex(case['decision_key_hex'])
             for spelled in (
@@ -75,7 +75,7 @@ class Decisions(unittest.TestCase):
     def test_another_key_is_rejected(self):
         case = self.golden['cases'][0]
         self.invalid(case['response'], bytes(32), 'signature_mismatch')
-        # The other live key_id has another key.
+        # The key of the tenant's other key_id.
         self.invalid(case['response'], bytes.fromhex(self.golden['cases'][2]['decision_key_hex']), 'signature_mismatch')
 
     def test_a_response_that_is_not_a_signed_decision_is_invalid(self):

@@ -196,7 +196,7 @@ class FormatsPage(unittest.TestCase):
             key = golden['cases'][0]['decision_key_hex']
             for rate in (33.333333333333336, 0.0001):
                 self.assertEqual(run_recipe(response_with_rate(rate), key).returncode, 0, rate)
-            # Versions of jq print this rate differently. They may reject a genuine decision, but must never accept a false one.
+            # Versions of jq print this rate differently. The recipe may reject the genuine decision, but must never accept an altered one.
             self.assertIn(run_recipe(response_with_rate(0.00001), key).returncode, (0, 1))
             self.assertEqual(run_recipe({**response_with_rate(0.00001), 'actual_threshold': 99}, key).returncode, 1)
             self.assertEqual(run_recipe({'error': 'unauthorized', 'issues': []}, '0' * 64).returncode, 1)

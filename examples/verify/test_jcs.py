@@ -79,7 +79,7 @@ class Canonicalization(unittest.TestCase):
                 with self.assertRaises(jcs.JcsError) as refusal:
                     jcs.canonicalize(value)
                 self.assertEqual(refusal.exception.code, code)
-        while deep:  # freed level by level, because an interpreter might do it recursively
+        while deep:  # freed level by level, because the interpreter may recurse when it frees the whole list
             deep = deep[0]
 
     def test_a_number_is_exact_when_its_canonical_form_has_the_same_value(self):

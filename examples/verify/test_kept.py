@@ -44,7 +44,7 @@ class KeptOfALedger(VerifierTest):
         self.assertEqual(self.good('ledger', self.export, *self.with_all())['kept'][6]['signed_by'], [])
         self.bad('checkpoint_not_met', 'ledger', self.file(export(self.rewritten())), '--checkpoint', self.kept[6])
 
-    def test_the_key_can_be_a_file_or_a_jwks_and_be_repeated(self):
+    def test_key_can_be_a_file_or_a_jwks_and_can_be_given_twice(self):
         for key in (self.file(self.KEY + '\n'), self.file(json.dumps(self.golden['jwks'])), self.file(json.dumps(self.golden['jwks_after_rotating']))):
             self.good('ledger', self.export, '--checkpoint', self.kept[6], '--key', key)
         both = ['--key', self.STRANGERS_KEY, '--key', self.KEY]
@@ -146,7 +146,7 @@ class KeptOfALedger(VerifierTest):
         moved = self.file(export(rehashed(rows)))
         self.good('ledger', moved)
         self.bad('other_origin', 'ledger', moved, '--checkpoint', self.kept[6], '--key', self.KEY)
-        # Even with a checkpoint of that tenant, which the instance signed by mistake over the old rows.
+        # The same with a checkpoint of that tenant that the instance signed by mistake over the old rows.
         mistaken = self.file(checkpoint(f'countersign/{OTHER_TENANT}', tree_data(golden_rows())))
         self.bad('checkpoint_not_met', 'ledger', moved, '--checkpoint', mistaken, '--key', self.KEY)
 
@@ -203,7 +203,7 @@ class KeptOfALedger(VerifierTest):
         self.bad('bad_note', 'ledger', self.export, '--checkpoint', self.export)
         self.bad('too_long', 'ledger', self.export, '--checkpoint', '/dev/zero')
 
-    def test_a_checkpoint_of_the_largest_size_is_cheap(self):
+    def test_a_checkpoint_of_the_largest_size_is_beyond_the_end_of_the_export(self):
         text = signed_note(checkpoint_text(self.ORIGIN, 2**53 - 1, bytes(32)), SEEDS['first'])
         self.bad('cut_off', 'ledger', self.export, '--checkpoint', self.file(text), '--key', self.KEY)
 
@@ -231,7 +231,7 @@ class KeptOfDecisions(VerifierTest):
     def test_an_altered_decision_is_detected(self):
         for name, value in self.responses[1].items():
             altered = {**self.responses[1], name: OTHER_VALUES.get(name, {bool: not value, str: f'{value}.'}.get(type(value), 'altered'))}
-            # The digest does not cover the HMAC. With the tenant's key, verify.py decision checks it.
+            # The digest does not cover these members. `verify.py decision` checks the HMAC with the tenant's key.
             if name not in ('response_sha256', 'signature', 'signature_alg'):
                 with self.subTest(name):
                     self.expect_broken([self.responses[0], altered, self.responses[2]], 'digest_mismatch')

@@ -24,7 +24,7 @@ class ValidLedgers(unittest.TestCase):
         self.assertEqual((chain.entries, chain.tenant_id), (6, golden['tenant_id']))
         self.assertEqual(chain.head, golden['entries'][-1]['row_hash'])
 
-    def test_spelling_does_not_matter(self):
+    def test_member_order_white_space_and_line_ends_do_not_matter(self):
         again = []
         for row in golden_rows():
             again.append(json.dumps(dict(reversed(list(row.items()))), indent=None, separators=(' ,  ', ' : ')).encode('ascii'))
@@ -137,7 +137,7 @@ class AttacksOnALedger(unittest.TestCase):
     def test_the_ledger_of_another_tenant_is_rejected(self):
         self.broken(b'\n'.join(golden_lines()), 1, 'other_tenant', tenant_id='00000000-0000-4000-8000-000000000000')
 
-    def test_a_gap_with_new_numbers_is_detected(self):
+    def test_a_removed_row_is_detected_even_if_the_rest_is_renumbered(self):
         rows = golden_rows()
         del rows[2]
         for seq, row in enumerate(rows, 1):

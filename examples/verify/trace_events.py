@@ -31,7 +31,7 @@ DROPPED = {
     'traces': (lambda value: isinstance(value, list) and len(value) > 0, 'a non-empty array'),
     'exports': (
         lambda value: isinstance(value, list) and all(forms.is_hash(each) for each in value),
-        'an array of 64 hex digits each',
+        'an array of strings of 64 hex digits',
     ),
 }
 

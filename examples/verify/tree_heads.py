@@ -6,14 +6,14 @@ import merkle
 import note
 from verdict import Invalid, shown
 
-# RFC 8941: a list of tokens with parameters. The patterns accept only the bare items that tree heads, or a later version, can contain.
+# RFC 8941: a list of tokens with parameters. A parameter may have any kind of bare item, because later versions may add parameters.
 _BARE = r'(?:-?[0-9]{1,15}(?:\.[0-9]{1,3})?|:[A-Za-z0-9+/=]*:|\?[01]|"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"|[A-Za-z*][!#$%&\'*+\-.^_`|~:/0-9A-Za-z]*)'
 _PARAMETER = rf';[ ]*([a-z*][a-z0-9_\-.*]*)(?:=({_BARE}))?'
 _MEMBER = re.compile(rf'([A-Za-z*][!#$%&\'*+\-.^_`|~:/0-9A-Za-z]*)((?:{_PARAMETER})*)')
 
 
 def read_heads(text):
-    """Reads the value of a Countersign-Checkpoint header, which the header's name may precede. Maps log names to (size, root).
+    """Reads a Countersign-Checkpoint header, with or without the name of the header. Maps log names to (size, root).
 
     Raises Invalid if it is not a list of tree heads.
     """

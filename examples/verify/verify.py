@@ -108,7 +108,8 @@ def _parser():
         command.add_argument('--checkpoint', metavar='KEPT', action='append', help='a kept checkpoint; may be repeated')
         command.add_argument('--head', metavar='HEADER', action='append', help='a kept Countersign-Checkpoint header; may be repeated')
         if name != 'ledger':
-            command.add_argument('--audit', metavar='FILE', help='the export of the audit ledger, which records where times may go back')
+            what = 'the export of the audit ledger, which contains the clock corrections and accepted restores'
+            command.add_argument('--audit', metavar='FILE', help=what)
         if name == 'decisions':
             command.add_argument('--replay', metavar='FILE', help='the export of the evidence log; recompute every decision from it')
         _signing_key(command, required=False)
@@ -121,11 +122,12 @@ def _parser():
     command.add_argument('--origin', metavar='O', help='the expected log, such as countersign/<tenant id>')
     _signing_key(command)
 
-    command = add_command('consistency', check_proof.check_consistency, 'Check that a kept checkpoint is a prefix of a later one.')
+    what = 'Check that a log only grew between a kept checkpoint and a later one.'
+    command = add_command('consistency', check_proof.check_consistency, what)
     command.add_argument('file', metavar='FILE', help='the consistency proof; - for standard input')
     first = command.add_mutually_exclusive_group(required=True)
     first.add_argument('--first', metavar='KEPT', help='the earlier checkpoint, which you kept')
-    first.add_argument('--head', metavar='HEADER', help='or a kept Countersign-Checkpoint header')
+    first.add_argument('--head', metavar='HEADER', help='the earlier head, from a kept Countersign-Checkpoint header')
     _signing_key(command)
 
     what = 'Check the attestation of a promotion decision. Valid does not mean allowed.'
@@ -133,7 +135,7 @@ def _parser():
     command.add_argument('file', metavar='FILE', help='the DSSE envelope; - for standard input')
     _signing_key(command)
 
-    command = add_command('decision', check_decision, 'Check digest and signature of a promotion decision. Valid does not mean allowed.')
+    command = add_command('decision', check_decision, 'Check the digest and signature of a promotion decision. Valid does not mean allowed.')
     command.add_argument('file', metavar='FILE', help='the response of the promotion check; - for standard input')
     what = 'the evidence document of the decision; check its digest, and that the verdict follows from it'
     command.add_argument('--evidence', metavar='FILE', help=what)
@@ -173,8 +175,8 @@ def _print_verdict(verdict, as_json):
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError:
-        # The reader is gone, or the disk is full. The exit code still gives the result. Output to /dev/null prevents that the
-        # interpreter prints an error at exit.
+        # The reader is gone, or the disk is full. The exit code still gives the result. With /dev/null as standard output, the
+        # interpreter prints no error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return verdict.exit_code
 
