@@ -135,7 +135,7 @@ def _parser():
     command.add_argument('file', metavar='FILE', help='the DSSE envelope; - for standard input')
     _signing_key(command)
 
-    command = add_command('decision', check_decision, 'Check the digest and signature of a promotion decision. Valid does not mean allowed.')
+    command = add_command('decision', check_decision, 'Check the digest and signature of a decision. Valid does not mean allowed.')
     command.add_argument('file', metavar='FILE', help='the response of the promotion check; - for standard input')
     what = 'the evidence document of the decision; check its digest, and that the verdict follows from it'
     command.add_argument('--evidence', metavar='FILE', help=what)

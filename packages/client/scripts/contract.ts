@@ -51,12 +51,12 @@ const SCHEMAS: readonly [name: string, schema: object, description?: string][] =
   ['ErrorBody', ErrorBody],
 ];
 
-/** Members whose static type cannot be expressed by their JSON Schema. */
+/** Types of members that cannot be derived from their JSON Schemas. */
 const TYPE_OVERRIDES: Record<string, string> = {
   'PromotionDecision.evaluation': 'DecidedEvaluation | NoEvaluation',
 };
 
-/** Types that require one of two members, which their JSON Schema cannot express. */
+/** Types that require at least one of two members. Their JSON Schemas do not contain this rule. */
 const ONE_OF: Record<string, string> = {
   PromotionCheck: '({ agent_id: string } | { agent_name: string })',
 };

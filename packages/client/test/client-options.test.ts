@@ -147,10 +147,10 @@ describe('logger', () => {
         'debug countersign: POST /api/public/audit: 422 validation_failed (request req-1)',
         'error countersign: a run was rejected: 422 validation_failed at /actor: x',
         expect.stringMatching(/^warn countersign: attempt 1 failed, next attempt in \d+ ms: ConnectionError/),
-        expect.stringMatching(/^warn countersign: 1 telemetry events are queued/),
+        expect.stringMatching(/^warn countersign: 1 telemetry event is queued/),
         expect.stringMatching(/^warn countersign: 1 run waits to be sent/),
         'error countersign: a run was dropped: unsent',
-        'error countersign: 1 telemetry events were dropped: unsent',
+        'error countersign: 1 telemetry event was dropped: unsent',
       ]),
     );
     expect(lines.join('\n')).not.toMatch(/secretsecret|private-|in a body/);

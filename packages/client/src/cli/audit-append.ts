@@ -18,7 +18,7 @@ const OPTIONS = {
   'idempotency-key': {
     type: 'string',
     value: 'KEY',
-    help: 'a retry with the same key and entry within 24 hours stores nothing twice',
+    help: 'a retry with the same key and entry within 24 hours is not stored again',
   },
   ...CONNECTION,
 } as const satisfies Options;

@@ -28,7 +28,7 @@ export interface RequestTiming {
 
 /**
  * Why a response is not accepted as the decision on this request; undefined if it is accepted. If the decision allows the promotion, its
- * evaluation must support that. The signature is checked elsewhere.
+ * evaluation must support that. `checkSignature` checks the signature.
  */
 export function rejectionReason(
   decision: unknown,
@@ -92,15 +92,15 @@ function nonceMismatch({ nonce }: PromotionDecision, { nonce: sent }: RequestTim
   return 'it repeats the nonce of another request: the response was replayed';
 }
 
-/** The service reads its clock once for the age and once for the decision, so the two may differ a little. */
+/** The service reads its clock once for the age and again for the timestamp of the decision, so they may differ a little. */
 const AGE_TOLERANCE_HOURS = 0.02;
 
 function contradiction(decision: PromotionDecision, request: GateRequest): string | undefined {
   const failed = decision.checks.find(({ passed }) => !passed);
   if (decision.allowed !== (failed === undefined))
     return `it says allowed: ${decision.allowed}, but its conditions contradict that`;
-  if (decision.reason !== (failed?.reason ?? 'all_conditions_met'))
-    return `it says ${decision.reason}, but its conditions say ${failed?.reason}`;
+  const reason = failed?.reason ?? 'all_conditions_met';
+  if (decision.reason !== reason) return `its reason is ${decision.reason}, but its conditions give ${reason}`;
   const evaluation = evaluationOf(decision);
   if (decision.evaluation_id !== (evaluation?.id ?? null) || decision.actual_threshold !== (evaluation?.pass_rate ?? null))
     return 'its members contradict each other about its evaluation';

@@ -9,7 +9,7 @@ const PATHS: Record<string, string> = {
   governance: '/api/public/governance/promotion-check',
 };
 
-/** The scope to test, and whether the caller needs it. */
+/** The scope to test, whether the key must have it, and the time limit of the request. */
 export interface ScopeQuestion {
   scope: string;
   isRequired: boolean;
@@ -47,7 +47,7 @@ export async function diagnoseScope(
 }
 
 function verdictOn(status: number, code: string | undefined, isRequired: boolean): Omit<Diagnosis, 'what'> {
-  if (status === 422 && code === 'validation_failed') return { ok: true, says: 'this key has it' };
+  if (status === 422 && code === 'validation_failed') return { ok: true, says: 'this key has the scope' };
   if (status === 401 && code === 'insufficient_scope')
     return isRequired
       ? {
@@ -55,7 +55,7 @@ function verdictOn(status: number, code: string | undefined, isRequired: boolean
           says: 'the key is valid but lacks this scope',
           remedy: 'mint a key with this scope, or add it to this key (Administration, Ingestion keys)',
         }
-      : { ok: null, says: 'this key lacks it' };
+      : { ok: null, says: 'this key lacks the scope' };
   if (status === 401)
     return {
       ok: false,

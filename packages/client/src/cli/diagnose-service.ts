@@ -17,7 +17,7 @@ export interface ServiceResponse {
   receivedAt: number;
 }
 
-/** Checks the address, TLS, and whether Countersign responds there and is ready. `response` is undefined unless it is ready. */
+/** Checks the address, TLS, and whether Countersign responds and is ready. `response` is undefined unless the service is ready. */
 export async function diagnoseAddress(
   terminal: Terminal,
   address: string,

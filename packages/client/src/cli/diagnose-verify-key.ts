@@ -18,7 +18,7 @@ export async function diagnoseVerifyKey(
     return {
       what,
       ok: null,
-      says: `readable; the first decision will show whether ${decisionKeys.length === 1 ? 'it signs' : 'they sign'} here`,
+      says: `readable; only a decision shows whether this service signs with ${decisionKeys.length === 1 ? 'it' : 'one of them'}`,
     };
   const live = await liveKeys(terminal, address, timeoutMs);
   if (live === undefined) return { what, ok: null, says: 'readable; the service does not list its keys' };
@@ -26,8 +26,9 @@ export async function diagnoseVerifyKey(
   return {
     what,
     ok: false,
-    says: 'matches no current signing key: it was retired, or is of another instance',
-    remedy: 'get the current one from the operator (`countersign-server trust show --workspace NAME`), not from this address',
+    says: 'matches no current signing key of this service: the key was retired, or is of another instance',
+    remedy:
+      'get the current trust file from the operator (`countersign-server trust show --workspace NAME`), not from this address',
   };
 }
 

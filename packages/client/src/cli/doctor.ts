@@ -12,7 +12,12 @@ import { hasKeys, readTrustSettings, requireWorkspace, TRUST, type TrustOptions,
 
 const OPTIONS = {
   ...CONNECTION,
-  scopes: { type: 'string', value: 'LIST', help: 'scopes that the key must have, such as governance,evaluations (governance)' },
+  timeout: { type: 'string', value: 'TIME', help: 'time limit of each request, such as 500ms, 30s or 2m (default: 10s)' },
+  scopes: {
+    type: 'string',
+    value: 'LIST',
+    help: 'scopes that the key must have, such as governance,evaluations (default: governance)',
+  },
   ...TRUST,
   'verify-key': { type: 'string', multiple: true, value: 'FILE', help: 'the key that the gate verifies with' },
 } as const satisfies Options;
@@ -20,7 +25,7 @@ const OPTIONS = {
 /** `doctor`: checks address, TLS, key, scopes, clock and verify key, and suggests remedies. Records nothing. */
 export const doctor = command({
   name: 'doctor',
-  summary: 'Check address, TLS, key, scopes and clock, and suggest remedies. Records nothing.',
+  summary: 'Check address, TLS, keys, scopes and clock, and suggest remedies. Records nothing.',
   options: OPTIONS,
   examples: ['countersign doctor', 'countersign doctor --scopes governance,evaluations'],
   async run(session, values) {
@@ -86,7 +91,10 @@ async function runChecks(session: Session, values: DoctorOptions, requiredScopes
   return results;
 }
 
-/** Adds the result of the work to `results`. A CommandError is a failure; its remedy is in its message after `; `, or else in REMEDIES. */
+/**
+ * Adds the result of the work to `results`. A CommandError is a failed check. Its remedy is the part of its message after `; `, or else in
+ * REMEDIES.
+ */
 async function attempt<T>(
   what: string,
   work: () => Promise<T>,

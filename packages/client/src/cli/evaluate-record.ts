@@ -49,7 +49,7 @@ const OPTIONS = {
   'idempotency-key': {
     type: 'string',
     value: 'KEY',
-    help: 'a retry with the same key and result within 24 hours stores nothing twice',
+    help: 'a retry with the same key and result within 24 hours is not stored again',
   },
   ...CONNECTION,
 } as const satisfies Options;
@@ -68,9 +68,10 @@ export const evaluateRecord = command({
     'countersign evaluate record --agent support-bot --junit report.xml',
     'countersign evaluate record --agent support-bot --name nightly --pass-rate 92.5 --evaluated-at 2026-11-20T09:30:00Z',
   ],
-  notes: `Cases in error, skipped cases and cases without a verdict count as not passed. If totals and cases contradict each other, the
-worse value counts. A file that is empty, has no cases or is of a partial run is rejected with exit code 2: nothing is recorded, and the
-previous evaluation still counts. The address of the run comes from the variables of GitHub Actions and GitLab CI.`,
+  notes: `Cases in error and cases without a verdict count as not passed, and so do skipped cases without --ignore-skipped. If totals and
+cases contradict each other, the worse value counts. A file that is empty or has no cases is rejected with exit code 2,
+and so is a file of a partial run without --allow-partial or --partial. Nothing is recorded then, and the previous evaluation
+still counts. The address of the run comes from the variables of GitHub Actions and GitLab CI.`,
   async run(session, values) {
     const given = values as EvaluationOptions;
     const file = readResultsFile(given as Parameters<typeof readResultsFile>[0]);

@@ -14,31 +14,31 @@ import { waitForApproval } from './wait-for-approval.ts';
 const OPTIONS = {
   agent: { type: 'string', value: 'NAME', help: 'name of the agent to promote' },
   'agent-id': { type: 'string', value: 'UUID', help: 'ID of the agent, instead of the name or together with it' },
-  'min-pass-rate': { type: 'string', value: 'PERCENT', help: 'the required pass rate (80)' },
-  'max-age-hours': { type: 'string', value: 'HOURS', help: 'the maximum age of the evaluation (72)' },
+  'min-pass-rate': { type: 'string', value: 'PERCENT', help: 'the required pass rate (default: 80)' },
+  'max-age-hours': { type: 'string', value: 'HOURS', help: 'the maximum age of the evaluation (default: 72)' },
   harness: { type: 'string', value: 'NAME', help: 'use only evaluations of this harness (name or UUID)' },
   ...TRUST,
   'verify-key': {
     type: 'string',
     multiple: true,
     value: 'FILE',
-    help: 'instead of --trust: a file with the decision key, or with the public key (verifier key or JWKS) and --workspace; env:NAME reads a variable',
+    help: 'instead of --trust: a file with the decision key, or, together with --workspace, one with the public key (verifier key or JWKS); env:NAME reads a variable',
   },
   'require-verify-key': { type: 'boolean', help: 'fail if neither a trust file nor a key is given' },
   'clock-skew': {
     type: 'string',
     value: 'TIME',
-    help: 'the tolerated clock difference between this machine and the service (60s); at most 5m',
+    help: 'the tolerated clock difference between this machine and the service, at most 5m (default: 60s)',
   },
   wait: {
     type: 'string',
     value: 'TIME',
-    help: 'repeat the request for this long while only an approval is missing or the service cannot be reached',
+    help: 'repeat the request for up to this time while only an approval is missing or the service cannot be reached',
   },
   'portal-url': {
     type: 'string',
     value: 'ADDRESS',
-    help: 'the portal for approval links (COUNTERSIGN_PORTAL_URL, or --url)',
+    help: 'the portal for approval links (default: COUNTERSIGN_PORTAL_URL, or else the address of the service)',
   },
   output: { type: 'string', value: 'FILE', help: 'write the signed decision to this file, byte for byte as received' },
   attestation: {
@@ -60,8 +60,8 @@ export const gate = command({
     'countersign gate --agent support-bot --trust trust.json --wait 30m --output decision.json',
     'countersign gate --agent support-bot --trust trust.json --attestation attestation.json',
   ],
-  notes: `The gate accepts a decision only if it matches this agent, threshold, age and time, repeats the nonce of this request,
-and is consistent. With --trust it must also be of that workspace and signed by one of the public keys. The trust file
+  notes: `The gate accepts a decision only if it is consistent, matches this agent, threshold, age and time, and repeats the nonce
+of this request. With --trust the decision must also be of that workspace and signed with one of its public keys. The trust file
 contains no secret: create it (countersign-server trust show --workspace NAME > trust.json) and keep it in the repository.`,
   async run(session, values) {
     const request = readGateRequest(values);
@@ -69,12 +69,12 @@ contains no secret: create it (countersign-server trust show --workspace NAME > 
     requireWorkspace(trustSettings);
     if (!hasKeys(trustSettings) && values['require-verify-key'] === true)
       throw wrongUse(
-        '--require-verify-key: no key was given; give --trust, COUNTERSIGN_TRUST_FILE, --verify-key, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
+        '--require-verify-key: no key was given; give --trust, COUNTERSIGN_TRUST_FILE, COUNTERSIGN_TRUST, --verify-key, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
       );
     const skewMs = readSkew(values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
-    // The files are checked before the request: once an allowed decision has used an approval, the approval cannot be withdrawn.
+    // The files are checked before the request, because an approval that a decision has used can no longer be withdrawn.
     for (const path of [values.output, values.attestation, values.junit]) if (path !== undefined) checkWritable(path);
     const client = await session.client(values);
     const requirements = { request, trustSettings, skewMs, wantsAttestation: values.attestation !== undefined };

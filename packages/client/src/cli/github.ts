@@ -30,7 +30,7 @@ export function showError(session: Session, title: string, message: string): voi
   if (runsOnGitHub(session)) session.warn(`::error title=${property(title)}::${data(message)}`);
 }
 
-/** The output variables, three lines each: `name<<delimiter`, the value, the delimiter. It is random, so that no value can contain it. */
+/** The output variables, three lines each: `name<<delimiter`, value, delimiter. The delimiter is random, so that no value contains it. */
 function outputLines(
   { decision, text, attestation, verifiedBy }: Finding,
   summary: GateSummary,

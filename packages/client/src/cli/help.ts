@@ -17,7 +17,7 @@ ${names.join('\n')}
 countersign <command> --help shows its options; countersign --version prints the version.
 
 Environment:
-${row('COUNTERSIGN_API_KEY', 'the ingestion key; never an option; --key-stdin reads it from standard input', 28)}
+${row('COUNTERSIGN_API_KEY', 'the ingestion key; no option takes the key, but --key-stdin reads it from standard input', 28)}
 ${row('COUNTERSIGN_URL', 'address of the service', 28)}
 ${row('COUNTERSIGN_TRUST_FILE', 'path of the trust file, as for --trust', 28)}
 ${row('COUNTERSIGN_TRUST', 'the text of the trust file, if there is no file', 28)}

@@ -28,9 +28,13 @@ export const COMMON = {
 
 /** Options of the commands that call the service. */
 export const CONNECTION = {
-  url: { type: 'string', value: 'ADDRESS', help: 'address of the service (COUNTERSIGN_URL)' },
+  url: { type: 'string', value: 'ADDRESS', help: 'address of the service (default: COUNTERSIGN_URL)' },
   'key-stdin': { type: 'boolean', help: 'read the ingestion key from standard input instead of COUNTERSIGN_API_KEY' },
-  timeout: { type: 'string', value: 'TIME', help: 'time limit of one call including retries, such as 500ms, 30s or 2m (30s)' },
+  timeout: {
+    type: 'string',
+    value: 'TIME',
+    help: 'time limit of one call including retries, such as 500ms, 30s or 2m (default: 30s)',
+  },
   'insecure-http': { type: 'boolean', help: 'allow http: to another machine, in a network that you trust' },
 } as const satisfies Options;
 

@@ -45,7 +45,7 @@ export async function requestDecision(
       { attestation: wantsAttestation || trustSettings.publicKeys.length > 0, nonce },
     );
     const receivedAt = session.terminal.now();
-    // If the clock was set back meanwhile, the later of the two times is smaller.
+    // If the clock was set back during the request, receivedAt is before sentAt.
     sentAt = Math.min(sentAt, receivedAt);
     const findingBy = (required: GateRequirements) => findingOf(decision, required, { sentAt, receivedAt, skewMs, nonce });
     return await findingWithSuccessors(findingBy(requirements), requirements, findingBy, follow);

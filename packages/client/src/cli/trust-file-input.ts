@@ -46,11 +46,11 @@ const PUBLISHED_KEYS_TIMEOUT_MS = 5000;
 export interface PublishedKeyResult {
   /** The trust file with proven successors of its keys; undefined if there are none. */
   trustFile: TrustFileInput | undefined;
-  /** Why the file's keys did not sign, if the published keys show it. It explains a rejection and proves nothing. */
+  /** Why the file's keys did not sign, if the published keys show it. It only explains a rejection: published keys are not trusted. */
   problem: string | undefined;
 }
 
-/** Reads the published keys of a service. Adds those that a key of the trust file, or its successor, has signed. Ignores the other keys. */
+/** Reads the published keys of a service. Adds those that a key of the trust file, or one of its successors, has signed. */
 export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
   const published = await publishedKeys(session, address);
   const { proven, refused } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);

@@ -80,7 +80,7 @@ export function readTrustSettings(session: Session, options: TrustOptions): Trus
 const publicKeysOf = ({ keys }: TrustFileInput): PublicKey[] =>
   keys.map(({ x, retiredAt }) => ({ kty: 'OKP', crv: 'Ed25519', x, retired_at: retiredAt }));
 
-/** The settings with this trust file. Those of its keys that are missing in `publicKeys` are added there. */
+/** The settings with this trust file. Adds the keys of the file that are missing in `publicKeys`. */
 export const withTrustFile = (trustSettings: TrustSettings, trustFile: TrustFileInput): TrustSettings => {
   const added = publicKeysOf(trustFile).filter(({ x }) => !trustSettings.publicKeys.some((key) => key.x === x));
   return { ...trustSettings, trustFile, publicKeys: [...trustSettings.publicKeys, ...added] };

@@ -35,7 +35,7 @@ export const verifyDecision = command({
   name: 'verify decision',
   arguments: 'FILE',
   takesArguments: true,
-  summary: 'Check a signed decision, or its attestation (DSSE), without the service: 0 genuine, 1 not.',
+  summary: 'Check a signed decision, or its attestation (DSSE), without the service; exits with 0 only if it is genuine.',
   options: OPTIONS,
   examples: [
     'countersign verify decision decision.json --verify-key workspace.key',
@@ -48,7 +48,7 @@ export const verifyDecision = command({
     const trustSettings = readTrustSettings(session, values);
     if (!hasKeys(trustSettings))
       throw wrongUse(
-        'no key: give --trust, --verify-key, COUNTERSIGN_TRUST_FILE, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
+        'no key: give --trust, --verify-key, COUNTERSIGN_TRUST_FILE, COUNTERSIGN_TRUST, COUNTERSIGN_VERIFY_KEY or COUNTERSIGN_VERIFY_KEY_FILE',
       );
     const opened = open(path, textOf(path), trustSettings);
     const fault =

@@ -9,11 +9,11 @@ import type { Session } from './session.ts';
 import { readTrustSettings, TRUST } from './trust-settings.ts';
 
 const OPTIONS = {
-  log: { type: 'string', value: 'LOG', help: 'audit, decisions, evidence, keys or traces (audit)' },
+  log: { type: 'string', value: 'LOG', help: 'audit, decisions, evidence, keys or traces (default: audit)' },
   audit: {
     type: 'string',
     value: 'FILE',
-    help: 'for other logs: the export of the audit ledger, which lists the accepted corrections of the clock',
+    help: 'for logs other than audit: the export of the audit ledger, which contains the clock corrections and accepted restores',
   },
   replay: {
     type: 'string',
@@ -39,7 +39,7 @@ export const verifyLedger = command({
   name: 'verify ledger',
   arguments: 'FILE',
   takesArguments: true,
-  summary: 'Verify an export without the service. 0: valid. 1: not valid, with the first invalid row. FILE - is standard input.',
+  summary: 'Verify an export without the service, and name the first invalid row. FILE - is standard input.',
   options: OPTIONS,
   examples: [
     'countersign verify ledger acme.ndjson --checkpoint kept/acme.checkpoint --verify-key instance.vkey',

@@ -9,15 +9,15 @@ const PAUSE_MS_MAX = 60_000;
 
 /** How long to wait, and the portal for the approval. */
 export interface WaitOptions {
-  /** How long to wait for an approval or an unavailable service; 0 disables waiting. */
+  /** How long to wait for an approval, or until the service is available; 0 disables waiting. */
   waitMs: number;
   portalUrl: string;
 }
 
 /**
  * Repeats the request, for `waitMs` at most, while only an approval is missing or the service cannot be reached. Any other finding ends the
- * wait. Each blocked decision is an entry in the ledger, so the pauses grow to a minute. A decision that is received a second time was
- * replayed, so the finding is then undecided.
+ * wait. Each blocked decision is an entry in the ledger, so the pauses grow to a minute. If a decision is
+ * received a second time, the response was replayed, and the finding is undecided.
  */
 export async function waitForApproval(
   session: Session,

@@ -10,7 +10,7 @@ export interface MetricChoice {
   metric?: string | undefined;
 }
 
-/** The metric that counts. */
+/** The metric that is used as the pass rate. */
 export interface ChosenMetric {
   /** `SCORER/METRIC`, or `SCORER@REDUCER/METRIC`. */
   name: string;
@@ -25,7 +25,7 @@ interface Candidate extends ChosenMetric {
   metric: string;
 }
 
-/** Metrics of spread, which cannot be a pass rate. */
+/** Measures of statistical spread, which cannot be a pass rate. */
 const SPREADS: ReadonlySet<string> = new Set(['stderr', 'bootstrap_stderr', 'std', 'var']);
 
 /** The number of metrics listed in a message. */

@@ -6,8 +6,8 @@ interface Runtime {
 }
 
 /**
- * An environment variable on Node, Bun and Deno. Undefined on other runtimes, if it is empty, and without permission to read it (Deno
- * without --allow-env).
+ * An environment variable on Node, Bun and Deno. Undefined on other runtimes, if the variable is empty, and if reading it is not allowed
+ * (Deno without --allow-env).
  */
 export function environmentVariable(name: string, runtime: Runtime = globalThis as Runtime): string | undefined {
   const { process, Deno, Bun } = runtime;

@@ -51,6 +51,9 @@ export interface TelemetryCallbacks {
   onUnsent?: ((unsent: SendFailure) => void) | undefined;
 }
 
+const countText = (count: number, singular: string, plural: string): string =>
+  count === 1 ? `1 telemetry event ${singular}` : `${count} telemetry events ${plural}`;
+
 /** Calls the host's callbacks and ignores their errors. */
 export class TelemetryReports {
   readonly #callbacks: TelemetryCallbacks;
@@ -85,16 +88,16 @@ export class TelemetryReports {
   unsent(unsent: SendFailure): void {
     const { queued, error } = unsent;
     const why = error instanceof ApiError ? `${error.status} ${error.code ?? ''}` : error.message;
-    if (this.#log.has('warn')) this.#log.write('warn', `${queued} telemetry events are queued: ${why}`);
-    this.#notify('onUnsent', 'warn', unsent, () => `${queued} telemetry events are queued: ${error.message}`);
+    if (this.#log.has('warn')) this.#log.write('warn', `${countText(queued, 'is', 'are')} queued: ${why}`);
+    this.#notify('onUnsent', 'warn', unsent, () => `${countText(queued, 'is', 'are')} queued: ${error.message}`);
   }
 
   #reportDrops(): void {
     const drops = [...this.#drops];
     this.#drops.clear();
     for (const [reason, count] of drops) {
-      if (this.#log.has('error')) this.#log.write('error', `${count} telemetry events were dropped: ${reason}`);
-      this.#notify('onDropped', 'error', { count, reason }, () => `${count} telemetry events were dropped: ${reason}`);
+      if (this.#log.has('error')) this.#log.write('error', `${countText(count, 'was', 'were')} dropped: ${reason}`);
+      this.#notify('onDropped', 'error', { count, reason }, () => `${countText(count, 'was', 'were')} dropped: ${reason}`);
     }
   }
 

@@ -20,7 +20,7 @@ export class OpenRuns implements RunOwner {
   /** Tracks a run until it ends. */
   add(run: TraceRun): void {
     this.#open.add(run);
-    this.#cancelExitTask ??= beforeExit(() => this.endForgotten());
+    this.#cancelExitTask ??= beforeExit(() => this.endAll());
     const [oldest] = this.#open;
     if (this.#open.size > OPEN_MAX && oldest !== undefined) this.#open.delete(oldest);
   }
@@ -36,7 +36,7 @@ export class OpenRuns implements RunOwner {
   }
 
   /** Ends all open runs as failed. */
-  endForgotten(): void {
+  endAll(): void {
     for (const run of [...this.#open]) void run.fail('the run was not ended').end();
   }
 }

@@ -23,7 +23,7 @@ export interface SpanOwner {
   keep(span: RunSpan, document: Record<string, unknown>): void;
 }
 
-/** One step of a run. Its methods throw only errors of the work in a span, because recording must not break the step. */
+/** One step of a run. Recording never throws: only `span` throws, if its work throws. */
 export class RunSpan {
   /** Identifies the step. Another process that continues the run passes it as `parent_span_id`. */
   readonly id: string;

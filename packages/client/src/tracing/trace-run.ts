@@ -29,7 +29,7 @@ export function currentRun(): { run: TraceRun; span: RunSpan | undefined } | und
   return run instanceof TraceRun ? { run, span: span instanceof RunSpan ? span : undefined } : undefined;
 }
 
-/** A run that is built step by step and sent by `end`. Its methods throw only errors of the work in a span. */
+/** A run that is built step by step and sent by `end`. Recording never throws: only `span` and `within` throw, if their work throws. */
 export class TraceRun {
   /** Identifier of the run. */
   readonly traceId: string;

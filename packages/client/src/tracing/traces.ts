@@ -111,7 +111,7 @@ export class Traces {
    * @param options.deadlineMs milliseconds; by default the option `telemetry.exitDeadlineMs`.
    */
   close({ deadlineMs = this.#closeDeadlineMs }: { deadlineMs?: number } = {}): Promise<void> {
-    this.#runs.endForgotten();
+    this.#runs.endAll();
     this.#closing ??= Promise.all([
       this.#queue.end(deadlineMs),
       withinTime(

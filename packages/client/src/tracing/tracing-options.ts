@@ -8,7 +8,7 @@ export interface TracingOptions extends TraceCallbacks {
   spansMax?: number | undefined;
   /** The maximum number of characters of JSON per step. Above it, fields are left out and listed in the metadata. Default 1,000,000. */
   spanCharactersMax?: number | undefined;
-  /** The same for all steps of a run together. Default 32,000,000. */
+  /** The maximum number of characters of JSON of all steps of a run together. Above it, fields are left out too. Default 32,000,000. */
   runCharactersMax?: number | undefined;
   /** The maximum memory in bytes of queued runs and active `send` calls. Further runs are dropped; `send` throws. Default 100,000,000. */
   queueBytesMax?: number | undefined;

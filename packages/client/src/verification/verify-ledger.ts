@@ -14,7 +14,7 @@ export type LedgerSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Ar
 export interface LedgerTrust {
   /** The log of the export. Default `audit`. */
   log?: 'audit' | 'decisions' | 'evidence' | 'keys' | 'traces' | undefined;
-  /** For logs other than `audit`: the export of the audit ledger, which lists the accepted corrections of the clock. */
+  /** For logs other than `audit`: the export of the audit ledger, which contains the clock corrections and accepted restores. */
   audit?: LedgerSource | undefined;
   /** For an export of decisions: the export of the log `evidence`, from which every decision is computed again. */
   replay?: LedgerSource | undefined;

@@ -22,7 +22,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const operate = (...args: string[]) => runCommand(environmentOf(server), ...args);
 
-/** A proxy to the real server that does not listen until `open`. */
+/** A proxy to the real server that does not listen until `open` is called. */
 async function lateServer(): Promise<{ url: string; open(): Promise<void>; close(): void }> {
   const proxy: Server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -95,7 +95,7 @@ describe('gate with an unreachable service', () => {
     expect(err).toMatch(/^waiting up to 30 min for an approval/m);
   });
 
-  test('ends as undecided after --wait, and at once when waiting cannot help', async () => {
+  test('is undecided when the time of --wait is over, and at once after a 401', async () => {
     const late = await lateServer();
     let clock = Date.now();
     const overrides = {

@@ -72,14 +72,16 @@ function changeKeyList(change: (keys: Record<string, unknown>[]) => unknown[]): 
   };
 }
 
-test('a trust file follows rotations by their signatures and does not follow a reset', { timeout: 240_000 }, async () => {
+test('a trust file accepts the keys of rotations by their signatures, and rejects the key of a reset', {
+  timeout: 240_000,
+}, async () => {
   const old = await trustShow('old.json');
   expect(await gate(old)).toEqual([0, expect.anything()]);
   await rotate();
   await rotate();
   expect(await gate(old)).toEqual([0, expect.anything()]);
 
-  // Only the signatures count, not the sender of the list.
+  // A key is accepted because of its signature, and not because the service lists it.
   const { keys } = JSON.parse(await operate('signing-key', 'show'));
   expect(keys).toHaveLength(3);
   const forged = (each: Record<string, unknown>) => ({ ...each, predecessor_signature: keys[1].predecessor_signature });
@@ -107,7 +109,7 @@ test('a trust file follows rotations by their signatures and does not follow a r
     expect.stringMatching(/has a successor that is not proven: the signature over the key/),
   ]);
 
-  // Only a lost key can be reset, and only with --yes. Until then, commands that need the key fail.
+  // Only a lost key can be reset, and only with --yes. Until the reset, commands that need the key fail.
   const present = await trustShow('present.json');
   const secret = join(data.path, 'secrets', 'signing-key.pem');
   const lost = keys[2].kid;

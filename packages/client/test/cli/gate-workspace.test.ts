@@ -66,7 +66,7 @@ describe('attack I of docs/threat-model.md: the key of another workspace with an
     expect((await gate(['--agent', 'good', ...args()])).status).toBe(0);
   });
 
-  test('refuses a public key without a workspace, because all workspaces share the key', async () => {
+  test('is prevented: a public key without a workspace is refused, because all workspaces share the key', async () => {
     const { status, out, err } = await gate(['--agent', 'bot', '--verify-key', vkey], foreignKey);
     expect([status, out]).toEqual([2, '']);
     expect(err).toMatch(/a public key is the same for every workspace.*--trust.*countersign-server trust show --workspace/s);
@@ -78,12 +78,12 @@ describe('attack I of docs/threat-model.md: the key of another workspace with an
     expect((await gate(['--agent', 'good', '--verify-key', decisionKey])).status).toBe(0);
   });
 
-  test('refuses --trust and --workspace of different workspaces', async () => {
+  test('is prevented: --trust and --workspace of different workspaces are refused', async () => {
     const { status, err } = await gate(['--agent', 'good', '--trust', trust, '--workspace', foreignId]);
     expect([status, err]).toEqual([2, expect.stringMatching(/is of workspace .* and --workspace is/)]);
   });
 
-  test('accepts the trust file from the environment, as a path and as text', async () => {
+  test('is rejected with a trust file from the environment, given as a path or as text', async () => {
     const withVariables = (variables: Record<string, string>) => ({
       environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: foreignKey, ...variables },
     });
@@ -187,7 +187,7 @@ describe('trust file', () => {
       /no live key.*retired.*trust show/,
     ],
     ['missing', () => join(folder, 'nosuch.json'), /cannot read/],
-  ])('is refused with 2 before any request: %s', async (_what, file, why) => {
+  ])('is refused with exit code 2 before any request: %s', async (_what, file, why) => {
     const noFetch = (() => {
       throw new Error('something was sent');
     }) as typeof fetch;

@@ -212,20 +212,20 @@ describe('gate --wait', () => {
     expect(status).toBe(1);
   });
 
-  test('does not wait when an approval would not help', async () => {
+  test('does not wait for an agent whose pass rate is too low', async () => {
     const overrides = fastClock(async () => undefined);
     expect((await gate(['--agent', 'poor', '--wait', '30m'], overrides)).status).toBe(1);
     expect(overrides.pauses).toEqual([]);
   });
 
-  test('ends as pending after --wait, and no pause is longer than a minute', async () => {
+  test('ends as pending when the time of --wait is over, and no pause is longer than a minute', async () => {
     const pauses: number[] = [];
     let clock = Date.now();
     const overrides: TerminalOverrides = {
       now: () => clock,
       sleep: async (ms) => {
         pauses.push(ms);
-        // Only the clock of the gate moves, so the test need not wait. --clock-skew allows the difference.
+        // Only the gate's clock moves, so that the test does not wait. --clock-skew allows the difference to the server's clock.
         clock += ms;
       },
     };

@@ -119,7 +119,7 @@ describe('action.yml', () => {
     ['a required verify key that is empty', { agent: 'good', 'require-verify-key': 'true' }],
     ['an invalid value of require-verify-key', { agent: 'good', 'require-verify-key': 'True' }],
   ])(
-    'refuses %s with 2',
+    'exits with 2 for %s',
     async (_what, inputs) => {
       const { status, stderr, outputs } = await runAction(inputs as Record<string, string>);
       expect([status, outputs.get('allowed')]).toEqual([2, undefined]);
@@ -148,7 +148,7 @@ describe('action.yml', () => {
     expect((await runAction({ agent: 'good', 'verify-key': publicKey, workspace })).status).toBe(0);
   }, 120_000);
 
-  test('does not run a package with another integrity', async () => {
+  test('runs a package only if it has the expected integrity', async () => {
     const { status, stdout } = await runAction({ agent: 'good', integrity: 'sha512-AAAA' });
     expect(status).toBe(3);
     const [, found] = /the integrity (sha512-\S+),/.exec(stdout) ?? [];
@@ -161,7 +161,7 @@ describe('action.yml', () => {
     expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
   }, 60_000);
 
-  test('refuses an empty package with 2', async () => {
+  test('exits with 2 if the input package is empty', async () => {
     const { status, stdout } = await runAction({ agent: 'good', package: '' });
     expect(status).toBe(2);
     expect(stdout).toContain('the input package is empty');

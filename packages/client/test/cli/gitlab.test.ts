@@ -77,7 +77,7 @@ describe('GitLab template', () => {
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.newWorkspace(), 'missing.tgz') })).status).toBe(3);
   }, 60_000);
 
-  test('a second run with the same job ID records nothing twice', async () => {
+  test('a second run with the same job ID prints the ID of the first record', async () => {
     const again = { COUNTERSIGN_AGENT: 'twice', CI_JOB_ID: '77' };
     const files = { 'report.xml': results('junit.xml') };
     const first = await record(again, files);

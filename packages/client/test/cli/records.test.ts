@@ -128,7 +128,7 @@ describe('evaluate record', () => {
     ['is of another tool', '{"testCases":[]}', /not a results file of promptfoo/],
     ['has no cases', '{"results":{"stats":{"successes":0,"failures":0,"errors":0},"results":[]}}', /has no cases/],
     ['contradicts itself', '{"results":{"stats":{"successes":9,"failures":0},"results":[]}}', /filtered or cut off/],
-  ])('refuses a file that %s with 2 and records nothing', async (_what, text, why) => {
+  ])('exits with 2 for a file that %s, and records nothing', async (_what, text, why) => {
     const count = async () =>
       (await server.database.sql<{ count: string }>('SELECT count(*) FROM countersign.evaluations'))[0]!.count;
     const before = await count();

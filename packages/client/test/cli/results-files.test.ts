@@ -145,13 +145,13 @@ describe('errors of evaluate record', () => {
     expect((await stored(out)).sent.completeness).toBe('partial');
   });
 
-  test('suggest a command that records a failure', async () => {
+  test('suggest --status failing, which records a failure', async () => {
     const { status, out } = await record(['--name', 'nightly', '--status', 'failing']);
     expect(status).toBe(0);
     expect(await stored(out)).toMatchObject({ status: 'failing', pass_rate: null });
   });
 
-  test('name a missing endpoint of the server, and no ID is printed', async () => {
+  test('name the endpoint that an older server lacks, and no ID is printed', async () => {
     const stub = await stubServer();
     stub.respond = respondWith('{"error":"not_found","issues":[]}', 404);
     const { status, out, err } = await record(['--junit', results('vitest.xml'), '--url', stub.url]);

@@ -86,7 +86,7 @@ describe('verify ledger', () => {
     expect(text.out).toMatch(/, matches the kept head\n$/);
   });
 
-  test('exits with 1 for a changed row, whose number it prints, and for an export without rows', async () => {
+  test('exits with 1 and the number of the row for a changed row, and with 1 for an export without rows', async () => {
     const lines = readFileSync(at('acme.ndjson'), 'utf8').split('\n');
     writeFileSync(
       at('changed.ndjson'),

@@ -27,7 +27,7 @@ describe('if a report contradicts its totals, the worse value counts', () => {
     expect(junit('pytest8-closing.xml').cases).toEqual({ total: 3, passed: 1, failed: 0, errored: 2, skipped: 0 });
   });
 
-  test('node:test: a failing parent of passed cases appears only in the last lines', () => {
+  test('node:test: a failing parent of passed cases appears only in the totals and counts as errored', () => {
     const { cases, notes } = junit('node-test-parents.xml');
     expect(cases).toEqual({ total: 6, passed: 3, failed: 0, errored: 1, skipped: 2 });
     expect(notes).toContain('the report counts 6 cases with 3 passed, and lists 5 with 3 passed');
@@ -163,7 +163,7 @@ describe('Inspect AI', () => {
     ['several scorers', 'inspect-scorers.json', 'match/accuracy, lenient/accuracy', 'match/accuracy', 66.6666],
     ['a scorer of several values', 'inspect-dictionary.json', 'safety/accuracy, tone/mean', 'tone/mean', 50],
     ['a metric other than accuracy', 'inspect-mean.json', '--metric graded/mean', 'graded/mean', 75],
-  ])('%s requires a choice of a metric, and the error does not offer standard errors', (_what, name, listed, metric, rate) => {
+  ])('%s requires a choice of a metric, and the message does not offer stderr', (_what, name, listed, metric, rate) => {
     expect(faultOf(() => importInspect(resultsFile(name)))).toBe('ambiguous');
     expect(() => importInspect(resultsFile(name))).toThrow(listed);
     expect(() => importInspect(resultsFile(name))).not.toThrow('stderr');

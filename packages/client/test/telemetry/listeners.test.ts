@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
-/** The path of a Node 20 on the PATH, because that version counts the listeners of an AbortSignal. Otherwise that of the current Node. */
+/** The path of a Node 20 on the PATH, because that version counts the listeners of an AbortSignal. Otherwise the current Node. */
 function oldNode(): string {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     try {

@@ -113,7 +113,7 @@ describe('telemetry while the service is unreachable', () => {
     }
     await client.close({ deadlineMs: 50 });
     expect(warn.mock.calls.map(([text]) => text)).toEqual([
-      expect.stringMatching(/^countersign: 1 telemetry events are queued: .*cannot be reached/),
+      expect.stringMatching(/^countersign: 1 telemetry event is queued: .*cannot be reached/),
       expect.stringMatching(/^countersign: 3 telemetry events were dropped: unsent/),
     ]);
     warn.mockRestore();

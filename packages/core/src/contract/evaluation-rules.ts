@@ -52,7 +52,10 @@ function rateIssues({ pass_rate: rate, skipped_excluded: excluded }: Body, cases
   const denominator = denominatorOf(cases, excluded === true);
   if (denominator === 0)
     return [
-      contradiction('/pass_rate', 'no case counts: cases.total is 0, or all cases are skipped and excluded; leave pass_rate out'),
+      contradiction(
+        '/pass_rate',
+        'there are no cases to count: cases.total is 0, or all cases are skipped and excluded; leave pass_rate out',
+      ),
     ];
   const passed = passedAtMost(cases);
   const isTooLow = cases.passed != null && isBelowShare(rate, passed, denominator);
