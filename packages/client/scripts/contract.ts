@@ -1,6 +1,7 @@
 /**
  * Writes src/wire/contract.ts: the contract's schemas as plain TypeScript, so that the published declarations need no schema library.
- * Run `node packages/client/scripts/contract.ts` after a change of packages/core/src/contract. A test compares the file with the schemas.
+ * Run `sh scripts/run.sh packages/client/scripts/contract.ts` after a change of packages/core/src/contract. A test compares the file with
+ * the schemas.
  */
 import { writeFileSync } from 'node:fs';
 import { AuditEntry, AuditEntryAppended } from '@countersign/core/contract/audit-entry';

@@ -7,6 +7,6 @@ test('docs/client-api.md matches the docstrings of all exports (update it with `
   expect(readFileSync(new URL('../../../docs/client-api.md', import.meta.url), 'utf8')).toBe(apiPage());
 });
 
-test('src/wire/contract.ts matches the schemas (update it with `node packages/client/scripts/contract.ts`)', () => {
+test('src/wire/contract.ts matches the schemas (update it with `sh scripts/run.sh packages/client/scripts/contract.ts`)', () => {
   expect(readFileSync(new URL('../src/wire/contract.ts', import.meta.url), 'utf8')).toBe(contractSource());
 });

@@ -65,7 +65,7 @@ export interface Span {
 export interface Trace {
   /** Client-generated, stable identifier of the run. A trace with the same ID is merged. */
   trace_id: string;
-  /** How the run ended. The default applies until a submission has an outcome. Default: "success". */
+  /** How the run ended. The default applies until a request for this trace_id has an outcome. Default: "success". */
   outcome?: 'success' | 'failure' | 'escalated' | 'blocked' | null | undefined;
   /** A registered agent. */
   agent_id?: string | null | undefined;
@@ -257,7 +257,7 @@ export interface DetailedEvaluation {
   partial?: boolean | null | undefined;
   /** How much of the suite ran; `unknown` if the tool does not report it. */
   completeness?: 'complete' | 'partial' | 'unknown' | null | undefined;
-  /** Names of failed cases that an average must not hide. */
+  /** Names of failed cases that matter whatever the pass rate is. They are for people: promotion checks do not use them. */
   blocking_failures?: string[] | null | undefined;
   /** Highest severity found, on the scale of severity_threshold. */
   max_severity?: number | null | undefined;

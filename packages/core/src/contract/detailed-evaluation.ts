@@ -72,7 +72,8 @@ export const DetailedEvaluation = Type.Object(
     ),
     blocking_failures: optional(
       labels(NAMES_MAX, {
-        description: 'Names of failed cases that an average must not hide.',
+        description:
+          'Names of failed cases that matter whatever the pass rate is. They are for people: promotion checks do not use them.',
         examples: [['refuses to reveal card numbers']],
       }),
     ),

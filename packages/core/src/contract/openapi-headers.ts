@@ -5,7 +5,7 @@ const header = (description: string, type: 'string' | 'integer' = 'string'): Nod
 
 /** The response headers, by name. */
 const HEADERS = {
-  'X-Request-Id': header('Identifies the request in the log.'),
+  'X-Request-Id': header("Identifies the request in the server's log."),
   RateLimit: header(
     'The remaining requests, and the seconds until the limit resets (draft-ietf-httpapi-ratelimit-headers); only if a limit is configured.',
   ),
@@ -14,7 +14,7 @@ const HEADERS = {
   'WWW-Authenticate': header('`Bearer`; for a missing scope with `error="insufficient_scope"` and the scope.'),
   Allow: header('The methods that the path accepts.'),
   'Countersign-Ledger-Seq': header("The entry's number in its workspace's ledger.", 'integer'),
-  'Idempotent-Replayed': header('true if this repeats the first response and nothing was stored again.'),
+  'Idempotent-Replayed': header('true if this response repeats the first one, and nothing was stored again.'),
   'Countersign-Warning': header(
     'Present if the name of a new agent looks like a known name: `similar-agent-name;agent_name=<new>;similar_to=<known>`, several ' +
       'joined by commas. Names are UTF-8 in percent-encoding, and a shortened name ends in `...`. At most 2,048 bytes; `more=<number>` ' +
@@ -36,7 +36,7 @@ export const headersNamed = (names: readonly HeaderName[]): Node =>
 /** Statuses of errors that can occur before a request counts against the rate limit of its key. */
 const UNCOUNTED: ReadonlySet<number> = new Set([400, 401, 405, 408, 421, 431]);
 
-/** Returns the names of the headers of an error response. @param isCounted whether requests to this path have a rate limit. */
+/** Returns the names of the headers of an error response. @param isCounted whether requests to this path count against a rate limit. */
 export function errorHeaders(status: number, isCounted: boolean): HeaderName[] {
   return [
     'X-Request-Id',

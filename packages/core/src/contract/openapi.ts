@@ -59,7 +59,8 @@ export function openApiDocument(): Node {
       summary: 'The governance ledger for AI agents.',
       description:
         'Agent runtimes and CI pipelines send what agents did, how they were evaluated and what was decided about them. ' +
-        'A deployment gate asks whether an agent may be promoted and gets a signed decision. No recent passing evaluation, no promotion.',
+        'A deployment gate asks whether an agent may be promoted and gets a signed decision. ' +
+        'No decision allows a promotion without a recent passing evaluation.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -147,8 +148,8 @@ function canReturn(id: OperationId, code: ErrorCode): boolean {
 }
 
 /**
- * Schemas for some rules that `formOf` and `ruleViolations` check. They are only for the document: the validator does not use them,
- * because these functions give senders better messages.
+ * Schemas for some rules that `formOf` and `ruleViolations` check. Only the document contains these schemas. The validator uses the
+ * functions instead, because they give senders better messages.
  */
 const EXTRA_RULES = new Map<object, Node>([
   [TelemetryEvent, { properties: { events: { type: 'null', description: 'A body with events is a batch.' } } }],

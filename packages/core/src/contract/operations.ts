@@ -20,7 +20,7 @@ export interface Operation<Body, ResponseBody> {
     | 'appendAuditEntry'
     | 'checkPromotion'
     | 'recordDetailedEvaluation';
-  /** Under `/api/public/` are the five public endpoints, which never change. Under `/api/v1/` are the extensions. */
+  /** The five public endpoints, which never change, are under `/api/public/`. The extensions are under `/api/v1/`. */
   readonly path: `/api/public/${string}` | `/api/v1/${string}`;
   readonly scope: Scope;
   readonly summary: string;
@@ -38,13 +38,13 @@ export interface Operation<Body, ResponseBody> {
   readonly depthMax: number;
   /** Whether the endpoint accepts requests while the disk of the database is nearly full. Only the promotion check does. */
   readonly usesReserve: boolean;
-  /** Whether the endpoint supports Idempotency-Key. Only the promotion check does not: it is decided again on each request. */
+  /** Whether the endpoint supports Idempotency-Key. Only the promotion check does not: each request gets a new decision. */
   readonly replayable: boolean;
   /** Never set: it ties the endpoint's code to the types of its body and response. */
   readonly types?: { body: Body; response: ResponseBody };
 }
 
-const noFurtherRules = (): Issue[] => [];
+const noRuleViolations = (): Issue[] => [];
 
 const ingestTrace: Operation<Trace, TraceAccepted> = {
   id: 'ingestTrace',
@@ -52,7 +52,8 @@ const ingestTrace: Operation<Trace, TraceAccepted> = {
   scope: 'telemetry',
   summary: 'Ingest the trace of one agent run',
   description:
-    'Stores the run and its ordered spans. A later request with the same trace_id is merged: a span replaces one with the same span_id.',
+    'Stores the run and its ordered spans. A later request with the same trace_id is merged: a span replaces the stored span with the ' +
+    'same span_id.',
   bodies: [Trace],
   formOf: () => Trace,
   ruleViolations: repeatedSpanIds,
@@ -71,7 +72,7 @@ const ingestTelemetry: Operation<Telemetry, TelemetryAccepted> = {
   description: 'Run summaries. A batch is stored atomically.',
   bodies: [TelemetryEvent, TelemetryBatch],
   formOf: telemetryForm,
-  ruleViolations: noFurtherRules,
+  ruleViolations: noRuleViolations,
   response: TelemetryAccepted,
   kind: 'report',
   depthMax: 1000,
@@ -87,7 +88,7 @@ const recordEvaluation: Operation<Evaluation, EvaluationAccepted> = {
   description: "Each request creates a record. An agent's latest evaluation is the one recorded last, whatever its status.",
   bodies: [Evaluation],
   formOf: () => Evaluation,
-  ruleViolations: noFurtherRules,
+  ruleViolations: noRuleViolations,
   response: EvaluationAccepted,
   kind: 'record',
   depthMax: 1000,
@@ -103,7 +104,7 @@ const appendAuditEntry: Operation<AuditEntry, AuditEntryAppended> = {
   description: 'The entry is immutable. `Countersign-Ledger-Seq` is its number; log `row_hash` as proof of inclusion.',
   bodies: [AuditEntry],
   formOf: () => AuditEntry,
-  ruleViolations: noFurtherRules,
+  ruleViolations: noRuleViolations,
   response: AuditEntryAppended,
   kind: 'record',
   depthMax: 100,
@@ -117,8 +118,8 @@ const checkPromotion: Operation<PromotionCheck, PromotionDecision> = {
   scope: 'governance',
   summary: 'Check whether an agent may be promoted',
   description:
-    'Without a recent passing evaluation there is no promotion. The decision is signed and stored. A blocked one also has status 200 ' +
-    'and is written to the ledger. Test `allowed`.',
+    'Without a recent passing evaluation there is no promotion. The decision is signed and stored. A blocked decision also has status ' +
+    '200 and is written to the ledger. Test `allowed`.',
   bodies: [PromotionCheck],
   formOf: () => PromotionCheck,
   ruleViolations: missingAgent,

@@ -63,7 +63,7 @@ export const Trace = Type.Object(
     }),
     outcome: optional(
       oneOf(['success', 'failure', 'escalated', 'blocked'], {
-        description: 'How the run ended. The default applies until a submission has an outcome.',
+        description: 'How the run ended. The default applies until a request for this trace_id has an outcome.',
         default: 'success',
       }),
     ),

@@ -26,7 +26,7 @@ export const EvaluationDetails = Type.Object({
   skipped_excluded: flag({ description: 'Whether the pass rate leaves skipped cases out.' }),
   suite: Type.Union([EvaluationSuite, Type.Null()], { description: 'The suite.' }),
   blocking_failures: Type.Array(label({ description: 'Name of a failed case.' }), {
-    description: 'Failed cases that an average must not hide.',
+    description: 'Names of failed cases that matter whatever the pass rate is. Promotion checks do not use them.',
   }),
   max_severity: nullable(amount({ description: 'Highest severity found, on the scale of severity_threshold.' })),
   results_sha256: nullable(label({ description: 'SHA-256 of the results file, hex.' })),
