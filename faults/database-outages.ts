@@ -17,7 +17,7 @@ const OUTAGES: Record<string, (cluster: Cluster) => () => void> = {
     return () => cluster.signalDatabase('SIGCONT');
   },
   'refuses connections': ({ folder }) => {
-    // The keeper writes this file before each start of PostgreSQL. A folder of the same name makes that fail.
+    // The keeper writes this file before each start of PostgreSQL. A folder of the same name makes the start fail.
     const obstacle = join(folder.path, 'keeper', 'pg_hba.conf.new');
     mkdirSync(obstacle);
     process.kill(folder.postmaster(), 'SIGKILL');

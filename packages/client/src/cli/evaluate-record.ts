@@ -143,7 +143,7 @@ function evaluationOf(given: EvaluationOptions, file: ResultsFile | undefined): 
   } as Evaluation;
 }
 
-/** The details, which the public endpoint does not accept, from a results file and the CI system. */
+/** The details from a results file and the CI system. The public endpoint does not accept details. */
 function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial<DetailedEvaluation> {
   if (file === undefined) return {};
   const { cases, skipped_excluded, evaluated_at, completeness, suite, sha256 } = file;
@@ -159,7 +159,7 @@ function detailsOfFile(session: Session, file: ResultsFile | undefined): Partial
   };
 }
 
-/** The details, which the public endpoint does not accept, from options. They override those of a file. */
+/** The details from options. They override those of a file. */
 function detailsOf(given: EvaluationOptions): Partial<DetailedEvaluation> {
   const text = (name: keyof typeof OPTIONS) => given[name] as string | undefined;
   const [at, suite, artifact, runUrl] = [text('evaluated-at'), text('suite'), text('artifact'), text('run-url')];

@@ -1,6 +1,6 @@
 /**
- * Makes text safe for one line of a CI log: no control characters, no direction marks, and nothing that GitHub would read as a
- * workflow command (`##[` anywhere in a line, `::` at its start).
+ * Makes text safe for one line of a CI log. Replaces white space, control characters and direction marks by spaces. Inserts a space into
+ * text that GitHub would read as a workflow command (`##[` anywhere in a line, `::` at its start).
  */
 export const oneLine = (text: string): string =>
   text

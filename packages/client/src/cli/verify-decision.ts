@@ -74,7 +74,7 @@ export const verifyDecision = command({
 
 const textOf = (path: string): string => Buffer.from(readFile(path, DECISION_BYTES_MAX)).toString('utf8');
 
-/** Why the evidence document does not belong to the decision or does not support it; undefined if it does. A final line end is ignored. */
+/** Why the evidence document does not match the decision or give its verdict; undefined if it does both. Ignores a final line end. */
 const evidenceFileFault = (decision: PromotionDecision, path: string | undefined): string | undefined =>
   path === undefined ? undefined : evidenceFault({ ...decision }, textOf(path).replace(/\r?\n$/, ''), digests);
 

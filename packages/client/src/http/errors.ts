@@ -3,7 +3,7 @@ import type { Issue } from '../wire/contract.ts';
 /** The base of all errors of this library. If a module is loaded twice, `instanceof` fails: compare `name`, which is stable. */
 export class CountersignError extends Error {
   override name = 'CountersignError';
-  /** The number of attempts, including those that failed before the request was sent. 0 if there was none. */
+  /** The number of attempts, including those that failed before their request was sent. 0 if there was no attempt. */
   attempts = 0;
 }
 

@@ -16,9 +16,9 @@ export interface PublicKeys {
 export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId: string } | { ok: false; fault: string };
 
 /**
- * Checks whether a decision's attestation (`/api/ledger/decisions/ID/attestation`: an in-toto statement in a DSSE envelope) is valid: it
- * matches its decision, and one of the service's public keys that was not retired before the decision has signed it. Third parties can
- * check an attestation but not forge it.
+ * Checks a decision's attestation (`/api/ledger/decisions/ID/attestation`), an in-toto statement in a DSSE envelope. A valid attestation
+ * matches its decision. One of the service's public keys has signed it, and was not retired before the decision. Third parties can check
+ * an attestation but not forge it.
  * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`
  * @param decision the decision, or its JSON text. Needed with the header. With an envelope, it must be the attested decision.
  * @throws ConfigurationError if the keys contain no Ed25519 key.
