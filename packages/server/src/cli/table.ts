@@ -13,7 +13,7 @@ export function shortLine(text: string, max: number): string {
   return characters.length <= max ? characters.join('') : characters.slice(0, max - 1).join('') + '…';
 }
 
-/** A column: its heading and its cell. */
+/** A column: its heading, and a function that returns its cell for a row. A cell that is null is shown as `-`. */
 export type Column<Row> = readonly [heading: string, cell: (row: Row) => string | null];
 
 /** A table: headings, then one line per row, with columns two spaces apart. */

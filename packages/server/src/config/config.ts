@@ -53,7 +53,7 @@ export interface Config {
   checkpointDir: string | undefined;
   /** Folder with the newest checkpoint of each log, outside the database and its backups. */
   memoryDir: string | undefined;
-  /** Whether memoryDir was configured explicitly. It must be usable then. */
+  /** Whether memoryDir was configured explicitly. If so, the folder must be usable. */
   memoryDirNamed: boolean;
   /** Encrypts and decrypts the secrets in a backup. */
   backupPassphrase: string | undefined;
@@ -138,7 +138,7 @@ function checkCombinations(config: Config): void {
     throw wrong('COUNTERSIGN_METRICS_PORT', 'must differ from COUNTERSIGN_PORT; leave it unset to serve /metrics there');
   }
   if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
-    // Bodies of unknown length use at most half of it (database/admission.ts), so the largest of them would always get 503.
+    // Bodies of unknown length use at most half of this memory (database/admission.ts), so the largest of them would always get 503.
     throw wrong(
       'COUNTERSIGN_READING_BYTES_MAX',
       'must be at least twice the largest body (COUNTERSIGN_REPORT_BYTES_MAX or COUNTERSIGN_RECORD_BYTES_MAX)',

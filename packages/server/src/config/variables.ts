@@ -82,13 +82,13 @@ export const VARIABLES = {
   queueBytesMax: variable(
     'COUNTERSIGN_QUEUE_BYTES_MAX',
     String(64 * MIB),
-    'Maximum bytes of records that wait for a commit. More get 503.',
+    'Maximum bytes of records that wait for a commit. Records beyond it get 503.',
     whole(1, 4096 * MIB),
   ),
   readingBytesMax: variable(
     'COUNTERSIGN_READING_BYTES_MAX',
     String(128 * MIB),
-    'Maximum bytes of request bodies in memory. More get 503. At least twice the maximum body size.',
+    'Maximum bytes of request bodies in memory. Requests beyond it get 503. Must be at least twice the maximum body size.',
     whole(1, 4096 * MIB),
   ),
   freeSpaceMinBytes: variable(
@@ -100,13 +100,13 @@ export const VARIABLES = {
   answeringBytesMax: variable(
     'COUNTERSIGN_ANSWERING_BYTES_MAX',
     String(128 * MIB),
-    'Maximum bytes of responses in memory. More get 503.',
+    'Maximum bytes of responses in memory. Requests beyond it get 503.',
     whole(1, 4096 * MIB),
   ),
   connectionsMax: variable(
     'COUNTERSIGN_CONNECTIONS_MAX',
     '4096',
-    'Maximum open connections. More get 503 and are closed (with TLS they are only closed).',
+    'Maximum open connections. Connections beyond it get 503 and are closed (with TLS they are only closed).',
     whole(1, 1_000_000),
   ),
   connectionsPerAddressMax: variable(

@@ -47,8 +47,8 @@ export class Admission {
   }
 
   /**
-   * Whether these bytes are too many for a tenant that has bytes already. That is so if all tenants together would exceed nine tenths (or
-   * all, if the tenant remains small). It is also so if they would exceed half, and this tenant its share.
+   * Whether these bytes are too many for a tenant that has bytes already: if all tenants together would exceed nine tenths (or the whole,
+   * if this tenant remains small), or if they would exceed half and this tenant would exceed its share.
    */
   #isBeyondShare(own: number, bytes: number): boolean {
     const tenants = this.#usedBy.size;

@@ -12,7 +12,7 @@ export interface BrokenSeal {
 /** The largest number of rows that are remembered, so that each is logged once. Above it, all are forgotten. */
 const ROWS_MAX = 1_000;
 
-/** The longest value of a key that is kept, because an attacker may have chosen the value. */
+/** The length to which the values of a key are cut, because an attacker may have chosen them. */
 const NAME_LENGTH_MAX = 200;
 
 /** Tables whose rows `/readyz` names. For other tables, which belong to tenants and people, it shows only the number of rows. */

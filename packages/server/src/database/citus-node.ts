@@ -75,7 +75,7 @@ export class CitusNode {
   async #probe(): Promise<void> {
     this.#probeAt = performance.now() + PROBE_EVERY_MS;
     try {
-      // A statement, because an idle connection may belong to a node that hangs.
+      // It is not enough to get a connection: an idle one in the pool may lead to a node that hangs.
       await this.pools.write.query(PROBE);
     } catch (error) {
       this.noteFailure(error);

@@ -31,11 +31,14 @@ export const knownMigrations = (): string[] =>
 export const isUnreleased = (migrations: readonly string[]): boolean =>
   migrations.length > 0 && !migrations.includes(knownMigrations()[0]!);
 
-/** Whether there are tables, and this role may read all of them. It may not if a first start ended before it granted the rights. */
+/** Whether there are tables, and this role may read all of them. A first start may have ended before it granted the rights. */
 const READABLE = `SELECT coalesce(bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
    FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p')`;
 
-/** Compares the applied migrations with those of this server. An unreadable schema counts as empty, because `migrate` completes both. */
+/**
+ * Compares the applied migrations with those of this server. A schema that the role may not read counts as empty, because `migrate` then
+ * grants the missing rights.
+ */
 export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<SchemaLevel> {
   const { rows: tables } = await queryable.query<{ readable: boolean }>(READABLE);
   if (tables[0]?.readable !== true) return 'empty';
@@ -59,14 +62,14 @@ export interface MigrateOptions {
    * version.
    */
   count?: number;
-  /** Distributes the tables over the nodes of a Citus cluster. If some are distributed already, the others are in any case. */
+  /** Distributes the tables over the nodes of a Citus cluster. If some are distributed already, the others always are too. */
   citus?: boolean;
 }
 
 /**
  * Brings the schema to this server's level and gives the server's role its rights. An advisory lock allows one migration at a time.
  * @returns the names of the migrations that ran, and of the tables that were distributed.
- * @throws ExitError if the schema cannot be migrated, if it is older and `mayUpgrade` is false, or as requireCoordinator.
+ * @throws ExitError if the schema cannot be migrated, if it is older and `mayUpgrade` is false, or if requireCoordinator throws.
  */
 export async function migrate(
   address: DatabaseAddress,

@@ -132,8 +132,8 @@ export function isDatabaseAway(error: unknown): boolean {
 }
 
 /**
- * Errors after which a retry may succeed: deadlock, serialization failure, and a unique row that another batch has inserted first. Also
- * division by zero, by which moveGuessedHead reports a wrong guess.
+ * Errors after which a retry may succeed: deadlock, serialization failure, and a row with the same unique key that another batch has
+ * inserted first. Also division by zero, by which some statements report a failed condition, such as a wrong guess in moveGuessedHead.
  */
 const RETRYABLE = new Set([...CONFLICT_CODES, '23505', '22012']);
 

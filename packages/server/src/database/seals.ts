@@ -95,8 +95,8 @@ export function shareSeals(pools: readonly Pool[], masterSecret: Uint8Array): vo
 }
 
 /**
- * Gives a pool the seals of another pool of the same database, and so the heads that this process remembers (ledger/head-memory.ts). Throws
- * if the other pool has no seals.
+ * Gives a pool the seals of another pool of the same database, and with them the heads that this process remembers
+ * (ledger/head-memory.ts). Throws if the other pool has no seals.
  */
 export const useSealsOf = (pool: Pool, other: Pool): void => void sealsOfPools.set(pool, requireSeals(other));
 

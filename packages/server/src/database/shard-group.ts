@@ -11,7 +11,9 @@ export class CoordinatorNeededError extends Error {
   readonly code = '40001';
 }
 
-/** A statement that Citus plans. It changes no row, but takes the lock that a move of the shard waits for, until the transaction ends. */
+/**
+ * A statement that Citus plans. It changes no row, but takes a lock until the transaction ends. A move of the shard waits for this lock.
+ */
 const HOLD: Statement<unknown> = {
   name: 'hold_shards',
   text: `UPDATE countersign.log_heads SET seq = seq WHERE tenant_id = $1 AND log = ''`,
@@ -33,7 +35,7 @@ const NAME_IN_SCHEMA = /\bcountersign\.(\w+)/g;
 const replaceNames = (text: string, replacements: ReadonlyMap<string, string>): string =>
   text.replace(NAME_IN_SCHEMA, (whole, name: string) => replacements.get(name) ?? whole);
 
-/** What the names of tables and views in a statement stand for, for the tenants of one group of shards. */
+/** What replaces the names of tables and views in a statement, for the tenants of one group of shards. */
 export interface ShardNames {
   /** The ID of the group's shard of each distributed table, by the name of the table without the schema. */
   shards: ReadonlyMap<string, string>;
@@ -49,7 +51,7 @@ export class ShardGroup {
   readonly id: string;
   /** The SQL that replaces the name of each distributed table and each view. */
   readonly #replacements: ReadonlyMap<string, string>;
-  /** The same for statements that only read, also for reference tables. A write to one copy of such a table would not reach the others. */
+  /** The same for statements that only read, and for reference tables. A write to one copy of such a table would not reach the others. */
   readonly #readReplacements: ReadonlyMap<string, string>;
   readonly #rewritten = new Map<string, Statement<unknown>>();
   readonly #reading = new Map<string, Statement<unknown>>();
@@ -107,7 +109,7 @@ export class ShardGroup {
   }
 }
 
-/** The codes of a lock timeout and a canceled statement. A move that takes too long causes them, and not a shard on another node. */
+/** The codes of a lock timeout and a canceled statement. A move that takes too long causes them; a shard on another node does not. */
 const TIMEOUT_CODES = new Set(['55P03', '57014']);
 
 /** Whether an error of `hold` means that the shards are not on the node, so that the coordinator must run the work. */

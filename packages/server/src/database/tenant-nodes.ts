@@ -21,7 +21,7 @@ export interface Place {
 /** The cached place of a tenant. Without a place, its transactions run on the coordinator. */
 interface KnownTenant {
   place: Place | undefined;
-  /** The time from which the next transaction has the place read again, by `performance.now()`. */
+  /** A transaction after this time makes the place be read again, by `performance.now()`. */
   readAt: number;
 }
 
@@ -59,7 +59,7 @@ const shardsOf = (rows: readonly ShardRow[]): Map<string, string> => new Map(row
 /** The age at which a place is read again. If it becomes wrong earlier, `ShardGroup.hold` detects it. */
 const PLACE_AGE_MAX_MS = 5 * 60_000;
 
-/** How long to wait before a place is read again that was wrong or could not be read. */
+/** How long to wait before a place that was wrong or could not be read is read again. */
 const PAUSE_MS = 5_000;
 
 /** The largest number of cached tenants. Above it, the one whose entry has not changed for the longest time is dropped. */

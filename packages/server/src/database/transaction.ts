@@ -11,7 +11,7 @@ import { requireDefined, type Seals, sealsOf } from './seals.ts';
 export interface Statement<Row> {
   readonly name: string;
   readonly text: string;
-  /** Never set: it has the type of a row. */
+  /** Never set. It only declares the type of a row. */
   readonly row?: Row;
 }
 
@@ -21,7 +21,7 @@ export type RewriteStatement = <Row>(statement: Statement<Row>) => Statement<Row
 /** Names a statement. Each function of `storage/` has one statement. */
 export const sql = <Row = Record<string, never>>(name: string, text: string): Statement<Row> => ({ name, text });
 
-/** A transaction that runs statements, of any owner. */
+/** The statements of a transaction of any owner: a tenant or a person. */
 export interface Statements {
   /** The clocks of this process and of the database. */
   readonly clock: Clock;

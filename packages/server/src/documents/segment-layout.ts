@@ -1,4 +1,4 @@
-/** The documents of a segment have at most this many bytes, because reading one decompresses all. A longer document has its own segment. */
+/** The most bytes of a segment's documents together, because reading one decompresses all. A longer document has its own segment. */
 export const SEGMENT_BYTES_MAX = 512 * 1024;
 
 /** The place of a document in the segments of its batch. */

@@ -31,8 +31,9 @@ export interface BareAppParts {
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * Node would reject a request without Host by itself, without body and request ID; the hook below rejects it instead. A client may close
- * its side after its requests and still read the responses. For TLS this needs `allowHalfOpen`; for TCP it is Node's default.
+ * Node would reject a request without Host by itself. Its response has no body and no request ID, so the hook below rejects the request
+ * instead. A client may close its side after its requests and still read the responses. For TLS this needs `allowHalfOpen`; for TCP it is
+ * Node's default.
  */
 const NODE_SETTINGS = { requireHostHeader: false, allowHalfOpen: true };
 
@@ -61,8 +62,8 @@ export function bareApp({ connections, log, tls, checkRequest, noteEarlyRejectio
     log.warn({ missing, node: process.version }, 'requests of a connection are not paced: this version of Node is not supported'),
   );
 
-  // read-body.ts reads bodies after the key was checked, so Fastify must not touch stream and Content-Type of any method. All methods that
-  // Node parses are registered, so that an unsupported one gets a 405. For CONNECT, error-reply.ts does this.
+  // read-body.ts reads bodies after the key was checked, so Fastify must touch neither the stream nor the Content-Type of a request. All
+  // methods that Node parses are registered, so that an unsupported one gets a 405. For CONNECT, error-reply.ts does this.
   for (const method of METHODS) if (method !== 'CONNECT') app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
 
   app.decorateRequest('rejection', undefined);

@@ -12,7 +12,7 @@ const workerFile = new URL(`./body-worker${extname(import.meta.url)}`, import.me
 /** The maximum number of queued bodies, in total and of one tenant. `Admission` limits their bytes. */
 const WAITING_MAX = 1024;
 const WAITING_OF_ONE_MAX = 768;
-/** The number of bodies that the worker has at once: the next body is there when it finishes one. */
+/** The maximum number of bodies that the worker has at once. With two, it has the next body when it finishes one. */
 const IN_PROGRESS_MAX = 2;
 
 /** A prepared body with its bytes. */

@@ -60,7 +60,7 @@ const FORMAT_REMEDIES: Record<string, string> = {
   'date-time': 'must be an RFC 3339 date-time that exists, for example 2026-11-20T09:30:00.123Z',
   'person-name': `must be ${PERSON_NAME_RULE}`,
   email: 'must be an e-mail address, for example ada@example.com',
-  password: 'must have at most 1024 bytes of whole characters',
+  password: 'must be valid Unicode text of at most 1024 bytes',
   digest:
     'must be a digest, sha256:<64 hex>, sha512:<128 hex> or gitCommit:<40 or 64 hex>, in lower case; tags and branches can be moved and are refused',
   sha256: 'must be a SHA-256 as 64 lower-case hex digits',

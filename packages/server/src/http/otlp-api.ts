@@ -46,7 +46,7 @@ function otlpMediaType({ raw }: FastifyRequest): MediaType | undefined {
   return OTLP_MEDIA_TYPES.find((each) => each === type);
 }
 
-/** Stores an export, but not metrics. A body that is not light is prepared on the worker thread, so that it delays no other request. */
+/** Stores exported traces and logs. A body that is not light is prepared on the worker thread, so that it delays no other request. */
 async function submit({ writers, workers }: PublicApi, request: ExportRequest): Promise<IngestReply> {
   if (isLight(request.document)) return queue(writers, request, prepareExport(request));
   const { prepared, document } = await workers.prepareExport(request);

@@ -12,11 +12,11 @@ const readers = Object.fromEntries(
   Object.entries(operations).map(([id, operation]) => [id, bodyReader<unknown>(operation as never)]),
 ) as Record<OperationId, (document: Buffer) => unknown>;
 
-/** Parses, validates and prepares a body: all steps before the database, on either thread. */
+/** Parses, validates and prepares a body: all steps before the database. Runs on the main thread or on the worker thread. */
 export const prepareBody = (id: OperationId, request: IngestRequest): unknown =>
   endpoints[id].prepare(request, readers[id](request.document));
 
-/** Decodes, maps and prepares an export: all steps before the database, on either thread. */
+/** Decodes, maps and prepares an export: all steps before the database. Runs on the main thread or on the worker thread. */
 export function prepareExport(request: ExportRequest): PreparedExport {
   switch (request.signal) {
     case 'traces':

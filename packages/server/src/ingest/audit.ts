@@ -5,7 +5,7 @@ import { recordedByKey } from './ingest-request.ts';
 import { replayability } from './replays.ts';
 import type { PreparedAudit } from './write-audit.ts';
 
-/** POST /api/public/audit: appends one entry. The response contains its row_hash, which proves its inclusion. */
+/** POST /api/public/audit: appends one entry. The response contains its row_hash, which identifies it in the ledger. */
 export const appendAuditEntry: Endpoint<AuditEntry, PreparedAudit> = {
   submit: ({ audit }, { principal }, prepared) => audit.submit(principal.tenantId, prepared),
   prepare: (request, entry) => ({

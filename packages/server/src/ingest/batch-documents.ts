@@ -4,10 +4,10 @@ import { layOutSegments } from '../documents/segment-layout.ts';
 import { type DocumentPlace, insertSegments, type Segment } from '../storage/document-segments.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** Below this total size, documents stay in their rows: the row and index entry of a segment would cost the space that is saved. */
+/** Below this total size, documents stay in their rows: the row and index entry of a segment need the space that compression saves. */
 const ROW_BYTES_MAX = 2048;
 
-/** The documents of a batch. They are compressed before its transaction begins, so that it usually has no locks during compression. */
+/** The documents of a batch. They are compressed before the batch's transaction begins, so usually no locks are held during compression. */
 export class BatchDocuments {
   readonly #documents: ReadonlySet<Buffer>;
   readonly #segments: readonly Segment[];
@@ -37,8 +37,8 @@ export class BatchDocuments {
   }
 
   /**
-   * Stores the segments of the documents that the batch stores. If it has rejected some of its documents, the others are compressed again,
-   * so no rejected document is stored.
+   * Stores the segments of the documents that are not rejected. If the batch has rejected some documents, the others are compressed again,
+   * so that no rejected document is stored.
    * @param kept the documents that are not rejected.
    */
   store(tx: Transaction, kept: readonly Buffer[]): DocumentPlaces | Promise<DocumentPlaces> {

@@ -108,7 +108,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
     return this.#folds.get(tx.seals)?.get(tx.tenantId);
   }
 
-  /** Reads and applies the events up to the head that the state lacks. Concurrent calls are safe: each event is applied once. */
+  /** Reads and applies the events that the state lacks, up to the head. Concurrent calls are safe: each event is applied once. */
   async #readUpTo(tx: Transaction, head: Pick<StoredHead, 'seq'>): Promise<Fold<State>> {
     const fold = this.#use(tx);
     while (fold.state.size < head.seq) {

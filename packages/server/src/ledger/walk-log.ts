@@ -72,7 +72,7 @@ export async function walkLog<Row extends { seq: number }>(
       walked.hash = result.hash;
       leaf.write(result.hash, 'hex');
       tree.append(leaf, collect);
-      // Lets this process receive the next page meanwhile: PostgreSQL pauses while its output is not read.
+      // Lets this process receive the next page between checks of rows. PostgreSQL pauses while its output is not read.
       if (walked.seq % ROWS_BETWEEN_READS === 0) await setImmediate();
     }
     await compareNodes(pool, tenantId, { log, tree, nodes, size: extent.head?.tree.size ?? 0 });
