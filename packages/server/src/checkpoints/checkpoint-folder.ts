@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { wrong } from '../config/config-values.ts';
+import { variableError } from '../config/config-values.ts';
 import { nameFile, syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
@@ -27,7 +27,7 @@ export function requireCheckpointFolder(folder: string): void {
     rmdirSync(mkdtempSync(join(folder, '.countersign-')));
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    throw wrong(
+    throw variableError(
       'COUNTERSIGN_CHECKPOINT_DIR',
       `is ${folder}, which ${code === 'ENOENT' ? 'does not exist' : `is not writable (${code})`}; mount or create it`,
     );

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { originOf, parseCheckpointText } from '@countersign/core/domain/checkpoint';
-import { wrong } from '../config/config-values.ts';
+import { variableError } from '../config/config-values.ts';
 import { syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { HeadStore, KeptHead } from '../ledger/head-memory.ts';
 import type { LogName } from '../storage/log-heads.ts';
@@ -43,7 +43,7 @@ export function openMemoryFolder(
   const reason = writeFault(memoryDir);
   if (reason === undefined) return memoryFolder(memoryDir);
   if (memoryDirNamed)
-    throw wrong('COUNTERSIGN_MEMORY_DIR', `is ${memoryDir}, which is not writable (${reason}); mount or create it`);
+    throw variableError('COUNTERSIGN_MEMORY_DIR', `is ${memoryDir}, which is not writable (${reason}); mount or create it`);
   say(
     `${memoryDir} is not writable (${reason}): an older state of the database is not detected after a restart; set COUNTERSIGN_MEMORY_DIR`,
   );

@@ -7,7 +7,7 @@ import { LOG_NAMES } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { isValid, sentenceOf } from './ledger-verify.ts';
 
-/** The result of verifying every log of a backup. */
+/** The result of verifying every log of the workspaces in a backup. */
 export interface VerificationSummary {
   logs: number;
   /** The number of verified rows in these logs. */

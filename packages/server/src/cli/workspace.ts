@@ -16,7 +16,7 @@ export function addWorkspace(program: Command, session: Session): void {
   group
     .command('create')
     .description(
-      'Create a workspace with its ledger and its decision key. Prints its ID, and a link for its first admin on stderr.',
+      'Create a workspace with its ledger and its decision key. Prints its ID on stdout, and a link for its first admin on stderr.',
     )
     .requiredOption('--name <name>', 'name of the workspace; must not be in use')
     .option(...JSON_OPTION)

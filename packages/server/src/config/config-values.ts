@@ -12,7 +12,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type Reader<T> = (text: string | undefined, name: string) => T;
 
 /** The error for a variable: its name, and what is wrong or what to do. */
-export const wrong = (name: string, what: string): ExitError => new ExitError('bad_configuration', `${name} ${what}`);
+export const variableError = (name: string, what: string): ExitError => new ExitError('bad_configuration', `${name} ${what}`);
 
 /** The trimmed value of a variable; undefined if it is blank. */
 export const blankIsUnset = (given: string | undefined): string | undefined =>
@@ -22,7 +22,7 @@ export const blankIsUnset = (given: string | undefined): string | undefined =>
 export function valueOrFile(environment: Environment, name: string): string | undefined {
   const value = blankIsUnset(environment[name]);
   const path = blankIsUnset(environment[`${name}_FILE`]);
-  if (value !== undefined && path !== undefined) throw wrong(name, `and ${name}_FILE are both set; set one of them`);
+  if (value !== undefined && path !== undefined) throw variableError(name, `and ${name}_FILE are both set; set one of them`);
   return path === undefined ? value : file(path, `${name}_FILE`);
 }
 
@@ -36,7 +36,7 @@ export function whole(minimum: number, maximum: number) {
   return (given: string | undefined, name: string): number => {
     const number = Number(given);
     if (given === undefined || !/^\d+$/.test(given) || number < minimum || number > maximum) {
-      throw wrong(name, `must be a whole number from ${minimum} to ${maximum}, got ${JSON.stringify(given)}`);
+      throw variableError(name, `must be a whole number from ${minimum} to ${maximum}, got ${JSON.stringify(given)}`);
     }
     return number;
   };
@@ -51,14 +51,14 @@ export function optionally<T>(read: Reader<T>) {
 export function oneOf(values: readonly string[]) {
   return (given: string | undefined, name: string): string => {
     if (given === undefined || !values.includes(given))
-      throw wrong(name, `must be one of ${values.join(', ')}, got ${JSON.stringify(given)}`);
+      throw variableError(name, `must be one of ${values.join(', ')}, got ${JSON.stringify(given)}`);
     return given;
   };
 }
 
 /** true or false. */
 export function flag(given: string | undefined, name: string): boolean {
-  if (given !== 'true' && given !== 'false') throw wrong(name, `must be true or false, got ${JSON.stringify(given)}`);
+  if (given !== 'true' && given !== 'false') throw variableError(name, `must be true or false, got ${JSON.stringify(given)}`);
   return given === 'true';
 }
 
@@ -66,7 +66,8 @@ export function flag(given: string | undefined, name: string): boolean {
 export function origin(given: string | undefined, name: string): string {
   const url = given !== undefined && URL.canParse(given) ? new URL(given) : undefined;
   const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
-  if (!isOrigin) throw wrong(name, `must be an origin such as https://countersign.example.com, got ${JSON.stringify(given)}`);
+  if (!isOrigin)
+    throw variableError(name, `must be an origin such as https://countersign.example.com, got ${JSON.stringify(given)}`);
   return url.origin;
 }
 
@@ -75,14 +76,17 @@ export function hostNames(given: string | undefined, name: string): string[] {
   const names = (given ?? '').split(',').map((each) => each.trim());
   const wrongName = names.find((each) => !/^(?:[\w.-]*|\[[0-9a-f:.]+\])$/i.test(each));
   if (wrongName !== undefined)
-    throw wrong(name, `must be host names without scheme and port, separated by commas, got ${JSON.stringify(wrongName)}`);
+    throw variableError(
+      name,
+      `must be host names without scheme and port, separated by commas, got ${JSON.stringify(wrongName)}`,
+    );
   return names.filter((each) => each !== '');
 }
 
 /** A bearer token (RFC 6750). The value is not repeated in the message. */
 export function bearerToken(given: string | undefined, name: string): string {
   if (given === undefined || !/^[\w.~+/-]{16,}=*$/.test(given))
-    throw wrong(
+    throw variableError(
       name,
       'must have at least 16 characters, each a letter, a digit or one of . _ ~ + / -; create one with `openssl rand -hex 32`',
     );
@@ -92,7 +96,8 @@ export function bearerToken(given: string | undefined, name: string): string {
 /** A URL of PostgreSQL. */
 export function databaseUrl(given: string | undefined, name: string): string | undefined {
   // The value is not repeated in the message: it may contain a password.
-  if (given !== undefined && !/^postgres(ql)?:\/\/./.test(given)) throw wrong(name, 'must be a URL that begins with postgres://');
+  if (given !== undefined && !/^postgres(ql)?:\/\/./.test(given))
+    throw variableError(name, 'must be a URL that begins with postgres://');
   return given;
 }
 
@@ -102,7 +107,7 @@ export function file(path: string | undefined, name: string): string | undefined
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw wrong(name, `names a file that cannot be read: ${(error as Error).message}`);
+    throw variableError(name, `names a file that cannot be read: ${(error as Error).message}`);
   }
 }
 
@@ -113,12 +118,15 @@ export function checkedTls(cert: string, key: string): { cert: string; key: stri
     return { cert, key };
   } catch (error) {
     const reason = (error as Error).message;
-    throw wrong('COUNTERSIGN_TLS_CERT_FILE', `and COUNTERSIGN_TLS_KEY_FILE do not contain a certificate and its key: ${reason}`);
+    throw variableError(
+      'COUNTERSIGN_TLS_CERT_FILE',
+      `and COUNTERSIGN_TLS_KEY_FILE do not contain a certificate and its key: ${reason}`,
+    );
   }
 }
 
 /** A passphrase of at least 12 code points, so that it resists guessing. The value is not repeated in the message. */
 export function passphrase(given: string | undefined, name: string): string {
-  if (given === undefined || [...given].length < 12) throw wrong(name, 'must have at least 12 characters');
+  if (given === undefined || [...given].length < 12) throw variableError(name, 'must have at least 12 characters');
   return given;
 }

@@ -1,4 +1,4 @@
-import { blankIsUnset, checkedTls, type Environment, valueOrFile, wrong } from './config-values.ts';
+import { blankIsUnset, checkedTls, type Environment, valueOrFile, variableError } from './config-values.ts';
 import { KNOWN_NAMES, VARIABLES, type Variable } from './variables.ts';
 
 /** Everything that can be configured (variables.ts). This file is the only reader of the environment. */
@@ -67,7 +67,7 @@ export function readConfig(environment: Environment = process.env): Config {
     variable.read(blankIsUnset(environment[variable.name]) ?? variable.default, variable.name);
   const [cert, key] = [get(VARIABLES.tlsCert), get(VARIABLES.tlsKey)];
   if ((cert === undefined) !== (key === undefined)) {
-    throw wrong(
+    throw variableError(
       cert === undefined ? 'COUNTERSIGN_TLS_CERT_FILE' : 'COUNTERSIGN_TLS_KEY_FILE',
       'must be set too: TLS needs both the certificate and its key',
     );
@@ -129,29 +129,32 @@ const EMBEDDED_CONNECTIONS_MAX = 32;
 /** Checks the settings that depend on each other. Throws an ExitError that names the variable to change. */
 function checkCombinations(config: Config): void {
   if (!isLoopback(config.host) && config.tls === undefined && !config.behindProxy) {
-    throw wrong(
+    throw variableError(
       'COUNTERSIGN_HOST',
       `is ${config.host}: beyond loopback, set COUNTERSIGN_TLS_CERT_FILE and COUNTERSIGN_TLS_KEY_FILE, or COUNTERSIGN_BEHIND_PROXY=true`,
     );
   }
   if (config.metricsPort === config.port && config.port !== 0) {
-    throw wrong('COUNTERSIGN_METRICS_PORT', 'must differ from COUNTERSIGN_PORT; leave it unset to serve /metrics there');
+    throw variableError('COUNTERSIGN_METRICS_PORT', 'must differ from COUNTERSIGN_PORT; leave it unset to serve /metrics there');
   }
   if (config.readingBytesMax < 2 * Math.max(config.reportBytesMax, config.recordBytesMax)) {
     // Bodies of unknown length use at most half of this memory (database/admission.ts), so the largest of them would always get 503.
-    throw wrong(
+    throw variableError(
       'COUNTERSIGN_READING_BYTES_MAX',
       'must be at least twice the largest body (COUNTERSIGN_REPORT_BYTES_MAX or COUNTERSIGN_RECORD_BYTES_MAX)',
     );
   }
   if (config.databaseUrl === undefined && config.databaseConnections > EMBEDDED_CONNECTIONS_MAX) {
-    throw wrong(
+    throw variableError(
       'COUNTERSIGN_DATABASE_CONNECTIONS',
       `must be at most ${EMBEDDED_CONNECTIONS_MAX} with the embedded database; lower it, or set DATABASE_URL to a PostgreSQL of your own`,
     );
   }
   if (config.migrateDatabaseUrl !== undefined && config.databaseUrl === undefined) {
-    throw wrong('COUNTERSIGN_MIGRATE_DATABASE_URL', 'needs DATABASE_URL too; the embedded database creates both roles itself');
+    throw variableError(
+      'COUNTERSIGN_MIGRATE_DATABASE_URL',
+      'needs DATABASE_URL too; the embedded database creates both roles itself',
+    );
   }
 }
 

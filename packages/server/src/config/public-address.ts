@@ -12,14 +12,14 @@ export interface PublicAddress {
 }
 
 /**
- * The address where people reach the server: the configured one, or the one it listens on. A browser cannot open a wildcard address, and
- * behind a proxy the address is unknown; then the result is a loopback address with a caution.
+ * The address where people reach the server: the configured one, or `ownAddress`. If the server listens on a wildcard address or is behind
+ * a proxy, the address that people use is unknown, and the result has a caution.
  * @param port the actual port, if a free one was chosen.
  */
 export function publicAddress(config: AddressConfig, port = config.port): PublicAddress {
   if (config.publicUrl !== undefined) return { origin: config.publicUrl, caution: undefined };
   const isKnown = !WILDCARDS.has(config.host) && !config.behindProxy;
-  const caution = 'this address works on this machine only; set COUNTERSIGN_PUBLIC_URL to the address that people use';
+  const caution = 'other machines may not reach this address; set COUNTERSIGN_PUBLIC_URL to the address that people use';
   return { origin: ownAddress(config, port), caution: isKnown ? undefined : caution };
 }
 

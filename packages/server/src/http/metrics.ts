@@ -13,7 +13,7 @@ export interface MetricSources {
   /** Bytes of responses in memory. */
   answering: () => number;
   isClockUnsafe: () => boolean;
-  /** The number of logs that something other than the server changed. Counts only logs that the server has read since the change. */
+  /** The number of logs that were changed outside the server. A log counts from the time when the server has read the change. */
   refusedLogs: () => number;
   /** Large bodies that are queued or being prepared on the worker thread. */
   preparing: () => number;
@@ -50,7 +50,7 @@ export class Metrics {
   });
   readonly batchItems = new Histogram({
     name: 'countersign_batch_items',
-    help: 'Records committed together, by kind.',
+    help: 'Number of records in each committed batch, by kind.',
     labelNames: ['kind'] as const,
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
     registers: [this.registry],
@@ -87,7 +87,7 @@ export class Metrics {
     );
     this.#gauge(
       'countersign_logs_refused',
-      'Logs that something other than the server changed, as far as the server has read them. The server signs nothing more for them.',
+      'Logs that were changed outside the server, as soon as the server has read the change. The server signs nothing more for them.',
       sources.refusedLogs,
     );
     this.#brokenSeals(sources.brokenSeals);
@@ -147,7 +147,7 @@ export class Metrics {
   #brokenSeals(read: MetricSources['brokenSeals']): void {
     new Counter({
       name: 'countersign_broken_seals_total',
-      help: 'Reads of rows that something other than the server changed in the database, by table.',
+      help: 'Reads of rows that were changed outside the server, by table.',
       labelNames: ['table'] as const,
       registers: [this.registry],
       collect() {

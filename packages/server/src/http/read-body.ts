@@ -110,11 +110,12 @@ function reserve(
   }
 }
 
-/** The rest of a body of at most this declared length is read and discarded, and the connection stays open. */
+/** A connection stays open after a body was rejected for lack of memory, if the declared length of the body is at most this. */
 const DROPPED_BYTES_MAX = 64 * 1024;
 
 /**
- * If a body that may be long is rejected for lack of memory, makes Node close the connection after the response. The rest is not read.
+ * If a body that may be long is rejected for lack of memory, makes Node close the connection after the response. Until then the rest is
+ * read and discarded within limits (`drainBody`).
  */
 function closeIfUnread(request: IncomingMessage, error: unknown): unknown {
   if (!(error instanceof ApiError) || error.code !== 'unavailable' || request.complete) return error;

@@ -144,10 +144,10 @@ function headFault(
   const seq = walked.seq + 1;
   if (head === undefined) return { seq, reason: "the log's head row is gone" };
   if (head.seq > walked.seq)
-    return { seq, reason: `the row is gone: the head says that the ledger has ${head.seq} rows, so its tail was cut off` };
+    return { seq, reason: `the row is gone: the head says that the log has ${head.seq} rows, so its tail was cut off` };
   if (head.seq < walked.seq) {
     const reason =
-      `the head says that the ledger ends at ${head.seq}, but there are more rows: ` +
+      `the head says that the log ends at ${head.seq}, but there are more rows: ` +
       'the head was moved back, or the rows were inserted';
     return { seq: head.seq + 1, reason };
   }

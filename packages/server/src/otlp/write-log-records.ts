@@ -37,7 +37,7 @@ export async function withinWaitingLimit(
   });
 }
 
-const TOO_MANY_WAIT = `More than ${WAITING_MAX} log records wait for spans of their traces; send the spans to /v1/traces.`;
+const TOO_MANY_WAIT = `${WAITING_MAX} log records already wait for spans of their traces; send the spans to /v1/traces.`;
 
 /** The traces for which log records report an exception. */
 interface FailingTraces {

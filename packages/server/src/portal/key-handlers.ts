@@ -32,11 +32,11 @@ export const keyHandlers = handlers({
 
   'keys.mint': async ({ workspace, body, actor, parts }) => {
     const minted = { name: body.name, scopes: scopesOf(body), expiresAt: expiryOf(body.expires_at ?? null) };
-    return shownOnce(await mintKey(parts.pool, workspace, minted, actor));
+    return keyResponse(await mintKey(parts.pool, workspace, minted, actor));
   },
 
   'keys.rotate': async ({ workspace, params, actor, parts }) =>
-    shownOnce(await rotateKey(parts.pool, workspace, params.prefix, actor)),
+    keyResponse(await rotateKey(parts.pool, workspace, params.prefix, actor)),
 
   'keys.revoke': async ({ workspace, params, actor, parts }) => {
     await revokeKey(parts.pool, workspace, params.prefix, actor);
@@ -62,7 +62,7 @@ export const keyHandlers = handlers({
   },
 });
 
-const shownOnce = (key: string): { key: string; prefix: string } => ({ key, prefix: parseIngestionKey(key)!.prefix });
+const keyResponse = (key: string): { key: string; prefix: string } => ({ key, prefix: parseIngestionKey(key)!.prefix });
 
 async function readKey({ readPool }: PortalParts, workspace: string, prefix: string) {
   const { place_at: _, ...key } = found(await inReadTransaction(readPool, workspace, (tx) => findListedKey(tx, prefix)));

@@ -7,7 +7,7 @@ import { deleteSession, listSessions } from '../storage/sessions.ts';
 import { handlers, Reply, type SignedInPerson } from './handler.ts';
 import { sessionResponse, signInResponse } from './session-response.ts';
 
-const live = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
+const sessionFactsOf = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
   personId: id,
   email,
   name,
@@ -19,7 +19,7 @@ const live = ({ id, email, name, hasPassword, session }: SignedInPerson) => ({
 export const sessionHandlers = handlers({
   'session.sign_in': async (request) => signInResponse(request, await signIn(request.parts.pool, request.body, request.caller)),
 
-  'session.show': async ({ person, parts }) => sessionResponse(parts, live(person)),
+  'session.show': async ({ person, parts }) => sessionResponse(parts, sessionFactsOf(person)),
 
   'session.sign_out': async ({ person, parts }) => {
     await inPersonTransaction(parts.pool, person.id, (tx) => deleteSession(tx, person.session.id));
@@ -48,7 +48,7 @@ export const sessionHandlers = handlers({
 
   'account.rename': async ({ person, body, parts }) => {
     await inPersonTransaction(parts.pool, person.id, (tx) => renamePerson(tx, person.id, body.name));
-    return sessionResponse(parts, { ...live(person), name: body.name });
+    return sessionResponse(parts, { ...sessionFactsOf(person), name: body.name });
   },
 
   'account.change_password': async (request) => {

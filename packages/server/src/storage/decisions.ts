@@ -33,7 +33,7 @@ const INSERT = sql(
                 reason, event, response_sha256, document, evidence_at)`,
 );
 
-/** Stores decisions that allow or block. An evidence text that several decisions share is sent to the database once. */
+/** Stores decisions, allowed and blocked ones. An evidence text that several decisions share is sent to the database once. */
 export function insertDecisions(tx: Transaction, rows: readonly DecisionRow[]): void {
   const places = new Map<string, number>();
   for (const { evidence } of rows) if (!places.has(evidence)) places.set(evidence, places.size + 1);

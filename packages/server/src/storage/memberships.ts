@@ -27,7 +27,7 @@ export const MEMBERSHIPS: SealedTable<SealedMembership> = {
 
 const COLUMNS = sealedColumns(MEMBERSHIPS, 'm');
 
-/** The role of a person in the transaction's tenant by a raw row; undefined if the seal of the row is invalid. */
+/** The role of a person in the transaction's tenant, from a raw row; undefined if the seal of the row is invalid. */
 export const roleIn = (tx: Transaction, raw: RawRow, personId: string): Role | undefined =>
   tx.seals.openRow(MEMBERSHIPS, tx.tenantId, raw, { personId })?.role;
 

@@ -186,8 +186,8 @@ const VOID_MADE_BY = sql(
 );
 
 /**
- * Deletes the links that a former admin has made in the tenant, so that the person cannot return through such a link. The person's links
- * that reset passwords are deleted in all tenants, because a password gives access to this tenant too.
+ * Deletes the links that a former admin has made in the tenant, so that the person cannot return through such a link. Password reset links
+ * that the person has made are deleted in all tenants, because a reset password gives access to this tenant too.
  * @param madeBy `user:<ID of the person>`.
  */
 export const voidLinksMadeBy = (tx: Transaction, madeBy: string): Promise<unknown> => tx.run(VOID_MADE_BY, [tx.tenantId, madeBy]);

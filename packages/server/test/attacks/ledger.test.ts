@@ -182,7 +182,7 @@ describe('a truncated ledger', () => {
   test('the head reveals it, and a kept checkpoint is larger than the export', async () => {
     await cut(300);
     await expectDetected({
-      workspace: /^broken at seq 301: the row is gone: the head says that the ledger has 330 rows/,
+      workspace: /^broken at seq 301: the row is gone: the head says that the log has 330 rows/,
       file: /second-audit: it covers 330 rows, but the log ends after 300: its tail was cut off/,
       python: /tail was cut off/,
     });

@@ -106,8 +106,8 @@ describe('verifyAuditLedger', () => {
     ['document, deeply nested', row(`document = repeat('{"a":', 5000) || '1' || repeat('}', 5000)`), 3, /nested deeper/],
     ['a row removed', remove('seq = 3'), 3, /seq is 4, expected 3: a row is missing/],
     ['the first row removed', remove('seq = 1'), 1, /seq is 2, expected 1/],
-    ['the tail cut off', remove('seq > 4'), 5, /the head says that the ledger has 6 rows, so its tail was cut off/],
-    ['all rows removed', remove('true'), 1, /the head says that the ledger has 6 rows/],
+    ['the tail cut off', remove('seq > 4'), 5, /the head says that the log has 6 rows, so its tail was cut off/],
+    ['all rows removed', remove('true'), 1, /the head says that the log has 6 rows/],
     [
       'the head moved back',
       head(`seq = 4, row_hash = (SELECT row_hash FROM countersign.audit_entries WHERE $T AND seq = 4)`),
