@@ -13,7 +13,7 @@ export interface PublicAddress {
 
 /**
  * The address where people reach the server: the configured one, or `ownAddress`. If the server listens on a wildcard address or is behind
- * a proxy, the address that people use is unknown, and the result has a caution.
+ * a proxy, the address that people use is unknown. Then the result has a caution.
  * @param port the actual port, if a free one was chosen.
  */
 export function publicAddress(config: AddressConfig, port = config.port): PublicAddress {

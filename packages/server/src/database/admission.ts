@@ -29,8 +29,8 @@ export class Admission {
   }
 
   /**
-   * Admits bytes of a tenant. For a tenant without bytes, any number is admitted while at most nine tenths are used: otherwise a body above
-   * the limit could never be accepted.
+   * Admits bytes of a tenant. For a tenant without bytes, any number is admitted while at most nine tenths are used. Without this rule, a
+   * body above the limit could never be accepted.
    * @throws ApiError `unavailable` (503) beyond the limits.
    */
   enter(tenantId: string, bytes: number): void {
@@ -47,8 +47,8 @@ export class Admission {
   }
 
   /**
-   * Whether these bytes are too many for a tenant that has bytes already: if all tenants together would exceed nine tenths (or the whole,
-   * if this tenant remains small), or if they would exceed half and this tenant would exceed its share.
+   * Whether these bytes are too many for a tenant that has bytes already. True if all tenants together would exceed nine tenths (or the
+   * whole, if this tenant remains small). Also true if they would exceed half, and this tenant its share.
    */
   #isBeyondShare(own: number, bytes: number): boolean {
     const tenants = this.#usedBy.size;

@@ -12,7 +12,7 @@ export interface Item {
 }
 
 /** Thrown by `write` to reject some items after it has written rows. The batch is rolled back and retried without these items. */
-export class RejectedItems extends Error {
+export class RejectedItemsError extends Error {
   readonly refused: ReadonlyMap<Item, ApiError>;
   constructor(refused: ReadonlyMap<Item, ApiError>) {
     super('some items of the batch are rejected');
@@ -202,7 +202,7 @@ export class BatchWriter<I extends Item, Result> {
   }
 
   async #recover(tenantId: string, batch: readonly QueuedItem<I, Result>[], error: unknown, tries: number): Promise<() => void> {
-    if (error instanceof RejectedItems) {
+    if (error instanceof RejectedItemsError) {
       const rest = batch.filter(({ item, reject }) => {
         const rejection = error.refused.get(item);
         if (rejection !== undefined) reject(rejection);

@@ -59,7 +59,7 @@ export const copyTableIn = (client: Client, table: CopiedTable, part: Uint8Array
   copyIn(client, `COPY ${qualifiedName(table)} (${columnList(table)}) FROM STDIN (FORMAT binary)`, part);
 
 /**
- * Runs `work` while row-level security of the table does not apply to its owner, so that one statement can read or write the rows of all
+ * Runs `work` while row-level security of the table does not apply to its owner. So one statement can read or write the rows of all
  * tenants. Call it in a transaction as the owner. If `work` fails, roll the transaction back, which restores row-level security.
  */
 export async function withoutForcedRowSecurity(client: Client, table: CopiedTable, work: () => Promise<void>): Promise<void> {

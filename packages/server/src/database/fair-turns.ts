@@ -19,10 +19,10 @@ interface Owner {
 }
 
 /**
- * Shares a fixed number of turns fairly between owners (tenants, or people). A free turn goes to the waiting owner with the fewest turns,
- * and among equals to the owner whose last turn, or arrival if it had none, is longest ago. The last free turn is reserved for owners
- * without a turn, so that a slow owner does not block others. The queue is limited: an owner that fills it gets 503, and the others keep
- * their places.
+ * Shares a fixed number of turns fairly between owners (tenants, or people). A free turn goes to the waiting owner with the fewest turns.
+ * Among equals, it goes to the owner whose last turn is longest ago; before an owner's first turn, its arrival counts. The last free turn
+ * is reserved for owners without a turn, so that a slow owner does not block others. The queue is limited: an owner that fills it gets 503,
+ * and the others keep their places.
  */
 export class FairTurns {
   readonly #bounds: TurnBounds;
@@ -42,8 +42,8 @@ export class FairTurns {
   }
 
   /**
-   * Waits for a turn of the owner `name`; the returned function ends the turn. Rejects with 503 if the queue is full, if the wait takes too
-   * long, or if an owner with fewer waiters needs the place in the queue.
+   * Waits for a turn of the owner `name`; the returned function ends the turn. Rejects with 503 if the queue is full or the wait takes too
+   * long. It also rejects if an owner with fewer waiters needs the place in the queue.
    */
   take(name: string): Promise<() => void> {
     const owner = this.#owners.get(name) ?? { turns: 0, queue: [] };

@@ -43,12 +43,12 @@ interface PlanState {
 const planStates = new WeakMap<PoolClient, PlanState>();
 
 /**
- * Whether a connection must plan again. Its plans are old after half the time between its first plans and the current ones, but not before
- * 50 ms, and at the latest after two seconds. Called at the start of each transaction, which then sends `DISCARD_PLANS`.
+ * Whether a connection must plan again. Its plans are old after half the time between its first plans and the current ones. That age is at
+ * least 50 ms and at most two seconds. Called at the start of each transaction, which then sends `DISCARD_PLANS`.
  *
- * PostgreSQL caches plans per connection. For a table that was empty when the plan was made, an index over all rows of the tenant looks as
- * cheap as the index for the requested row. Until autovacuum has analyzed the table (a minute), each look-up, including those of foreign
- * keys, reads more rows than the previous one: 3 times slower after 10 seconds of traces. With this rule, plans are made again before a
+ * PostgreSQL caches plans per connection. If a table was empty when the plan was made, an index over all rows of the tenant looks as cheap
+ * as the index for the requested row. Until autovacuum has analyzed the table (a minute), each look-up reads more rows than the previous
+ * one, also for foreign keys. After 10 seconds of traces, look-ups are 3 times slower. With this rule, plans are made again before a
  * growing table is much larger than they assume. Planning again costs a connection less than a millisecond.
  */
 export function plansAreOld(client: PoolClient): boolean {

@@ -65,8 +65,8 @@ export function openRolePool(address: DatabaseAddress, { ledgerPool }: Pick<Pool
 }
 
 /**
- * Opens the pools for a node of Citus: one for writing, with the clock and the seals of these pools, and one for looking up keys. The
- * caller ends them. Throws if these pools have no seals.
+ * Opens the pools for a node of Citus: one for writing, and one for looking up keys. The first one gets the clock and the seals of the
+ * given pools. The caller ends the new pools. Throws if the given pools have no seals.
  * @param writers the maximum number of connections for writing.
  */
 export function openNodePools(address: DatabaseAddress, { pool }: Pick<Pools, 'pool'>, writers: number): NodePools {

@@ -105,7 +105,7 @@ export const inReadTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Tr
 
 /**
  * Like inReadTransaction, but all statements see the same state, so that no row disappears between two of them. `work` must not read the
- * head of a log: this process may have seen a later head meanwhile, and would mistake the log for a restored one.
+ * head of a log. This process may have seen a later head meanwhile, and would mistake the log for a restored one.
  */
 export const inSnapshotTransaction = <T>(pool: Pool, tenantId: string, work: (tx: Transaction) => Promise<T>): Promise<T> =>
   inTransaction(pool, { tenantId, personId: '', reading: BEGIN_SNAPSHOT }, work);

@@ -23,9 +23,9 @@ const LIGHT_BODY_BYTES_MAX = 256 * 1024;
 const LIGHT_SEPARATORS_MAX = 5_000;
 
 /**
- * Whether a body is parsed without counting its values and names first: it is small, or of middle size with few separators, like a batch
- * of telemetry. The ingestion endpoints parse such bodies on the main thread, and others on the worker thread. Separators in strings count
- * too, so a body with long texts may go to the worker.
+ * Whether a body is parsed without counting its values and names first. Such a body is small, or of middle size with few separators, like a
+ * batch of telemetry. The ingestion endpoints parse such bodies on the main thread, and others on the worker thread. Separators in strings
+ * count too, so a body with long texts may go to the worker.
  */
 export function isLight(document: Uint8Array): boolean {
   if (document.length <= SMALL_BODY_BYTES_MAX) return true;

@@ -159,8 +159,8 @@ const LINGERING_MAX = 256;
 let lingering = 0;
 
 /**
- * Reads and discards the rest of a rejected body. Closing a connection during its upload would lose the response, and reading without a
- * limit would occupy the server, so this is limited in bytes, time and number of connections.
+ * Reads and discards the rest of a rejected body. Closing a connection during its upload would lose the response. Reading without a limit
+ * would occupy the server, so bytes, time and number of connections are limited.
  */
 export function drainBody({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;

@@ -102,7 +102,7 @@ type ObjectSchema = TSchema & {
 
 /**
  * The issues of one object, then those of nested objects and list items. The list may exceed ISSUES_MAX a little; the callers cut it. List
- * items are validated one by one: if Ajv validated the whole list, it would create an error object for each of millions of invalid items.
+ * items are validated one by one. If Ajv validated the whole list, it would create an error object for each of millions of invalid items.
  */
 function collectIssues(schema: ObjectSchema, value: unknown, at: Steps): Issue[] {
   const shallow = shallowValidator(schema);

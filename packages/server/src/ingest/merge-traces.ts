@@ -1,5 +1,5 @@
 import { boundedCost, mergedUsage, type Sums, SumTooLargeError, traceTotals, type Usage } from '@countersign/core/domain/usage';
-import { type Item, RejectedItems } from '../database/batch-writer.ts';
+import { type Item, RejectedItemsError } from '../database/batch-writer.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { type ApiError, validationFailed } from '../errors/api-error.ts';
 import { mergeSpans, type SpanSums } from '../storage/merged-spans.ts';
@@ -22,7 +22,7 @@ export interface ResolvedTrace {
 
 /**
  * Merges spans into known traces and returns the totals by the IDs of the traces. Call it after `insertTraceSubmissions`.
- * @throws RejectedItems with the requests whose trace would have sums that are too large.
+ * @throws RejectedItemsError with the requests whose trace would have sums that are too large.
  */
 export async function mergeTraces(
   tx: Transaction,
@@ -47,7 +47,7 @@ export async function mergeTraces(
       return [];
     }
   });
-  if (refused.size > 0) throw new RejectedItems(refused);
+  if (refused.size > 0) throw new RejectedItemsError(refused);
   updateTraces(tx, receivedAt, updates);
   return totals;
 }

@@ -72,8 +72,8 @@ export async function writeDecisions(
 }
 
 /**
- * Gives both logs the later of their two times, so that the time of a decision is never before that of its approval, which is an entry of
- * the other log.
+ * Gives both logs the later of their two times. So the time of a decision is never before that of its approval, which is an entry of the
+ * other log.
  */
 function withSameTime({
   audit,

@@ -53,7 +53,7 @@ export async function lookUpTraces(tx: Transaction, items: readonly PreparedTrac
  * @param storeDocuments called with the documents of the traces that are not rejected. Returns where they are stored.
  * @param before the result of lookUpTraces for these requests (and possibly others), if the caller has already looked them up.
  * @returns the outcome of each request, in order.
- * @throws RejectedItems as `mergeTraces`.
+ * @throws RejectedItemsError as `mergeTraces`.
  */
 export async function storeTraces(
   tx: Transaction,
@@ -85,7 +85,7 @@ export async function storeTraces(
 }
 
 /**
- * Sends the statements whose results are not needed: they insert new traces with their search index, the rows of spans that known traces
+ * Sends the statements whose results are not needed. They insert new traces with their search index, the rows of spans that known traces
  * need before merging, and the submissions.
  */
 function insertRows(tx: Transaction, receivedAt: string, accepted: readonly ResolvedTrace[], places: DocumentPlaces): void {

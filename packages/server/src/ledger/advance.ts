@@ -38,7 +38,7 @@ export async function lockLogsAndRead<L extends LogName>(
 
 /**
  * Throws unless the clocks agree. If the last time of a log is at most CLOCK_DIFFERENCE_MAX_MS ahead of the database's clock, waits until
- * the clock has caught up, so that no record gets a time in the future. Throws if it is further ahead.
+ * the clock has caught up. So no record gets a time in the future. Throws if it is further ahead.
  */
 async function awaitUsableClock(
   tx: Transaction,

@@ -21,7 +21,7 @@ export interface AttestationKeys {
 export type AttestableDecision = { envelope: Envelope } | { fault: string };
 
 /**
- * Attests a stored decision if it is unchanged since it was signed and is in the sealed log. A valid HMAC is not sufficient: every gate
+ * Attests a stored decision if it is unchanged since it was signed and is in the sealed log. A valid HMAC is not sufficient. Every gate
  * with the decision key can make one, and anyone with write access to the database can add a row. Undefined if there is no such decision.
  */
 export async function attestStored(tx: Transaction, id: string, keys: AttestationKeys): Promise<AttestableDecision | undefined> {

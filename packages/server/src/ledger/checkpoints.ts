@@ -70,7 +70,7 @@ const isYounger = ({ ageSeconds }: StoredCheckpoint, seconds: number): boolean =
 
 /**
  * A checkpoint is stored with the signatures of the keys that were current then. A later key adds its signature when the checkpoint is
- * read, so that a reader who has only that key can verify the log, even if it has no new rows.
+ * read. So a reader who has only that key can verify the log, even if the log has no new rows.
  */
 const signedByAll = (checkpoint: StoredCheckpoint, signers: readonly NoteSigner[]): StoredCheckpoint => ({
   ...checkpoint,

@@ -21,7 +21,8 @@ export interface ExportPage {
 
 /**
  * The maximum number of pages in memory: two that the response has read first (http/outgoing.ts), and the next one. The memory of a row
- * larger than PAGE_BYTES_MAX is reserved only if the row is on these first pages: reading the sizes of all rows of a log takes too long.
+ * larger than PAGE_BYTES_MAX is reserved only if the row is on these first pages. Reading the sizes of all rows of a log would take too
+ * long.
  */
 const PAGES_IN_MEMORY = 3;
 

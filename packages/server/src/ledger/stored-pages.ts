@@ -10,7 +10,7 @@ export interface PageQuery<Row> extends Pick<LogExtent, 'firstSeq' | 'lastSeq'> 
 }
 
 /**
- * The rows `firstSeq` to `lastSeq` of a log, page by page in the order of seq. Rows are only appended, so one transaction for each page
+ * The rows `firstSeq` to `lastSeq` of a log, page by page in the order of seq. Rows are only appended. So one transaction for each page
  * gives the same rows as one long snapshot, and a slow reader keeps no transaction open. The next page is requested before this one is
  * returned, so the database reads while the rows are checked.
  */

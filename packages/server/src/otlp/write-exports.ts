@@ -1,4 +1,4 @@
-import { type Item, RejectedItems } from '../database/batch-writer.ts';
+import { type Item, RejectedItemsError } from '../database/batch-writer.ts';
 import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { BatchDocuments } from '../ingest/batch-documents.ts';
@@ -75,7 +75,7 @@ async function storeExports(
     traces.length === 0
       ? []
       : await storeTraces(tx, traces, heads, () => places, before).catch((error: unknown) => {
-          throw error instanceof RejectedItems ? refusedExports(error.refused, itemOf) : error;
+          throw error instanceof RejectedItemsError ? refusedExports(error.refused, itemOf) : error;
         });
   const refused = new Map<Item, ApiError>();
   const headers = new Map<Item, Record<string, string>>();
@@ -85,7 +85,7 @@ async function storeExports(
     else headers.set(item, { ...headers.get(item), ...outcome.headers });
   });
   // If a trace is rejected, its whole export is rejected.
-  if (refused.size > 0) throw new RejectedItems(refused);
+  if (refused.size > 0) throw new RejectedItemsError(refused);
   const outcomes = items.map((item, index): Outcome => {
     const json = exportResponse(item.signal, acceptable[index]!.shortfall);
     return { json, headers: headers.get(item) ?? {} };
@@ -103,5 +103,5 @@ async function storeExports(
 }
 
 /** The error that rejects the exports of rejected traces. */
-const refusedExports = (refused: ReadonlyMap<Item, ApiError>, itemOf: ReadonlyMap<Item, QueuedExport>): RejectedItems =>
-  new RejectedItems(new Map([...refused].map(([trace, error]) => [itemOf.get(trace)!, error])));
+const refusedExports = (refused: ReadonlyMap<Item, ApiError>, itemOf: ReadonlyMap<Item, QueuedExport>): RejectedItemsError =>
+  new RejectedItemsError(new Map([...refused].map(([trace, error]) => [itemOf.get(trace)!, error])));

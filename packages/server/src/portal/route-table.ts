@@ -5,9 +5,9 @@ const WORKSPACE_PATH = '/api/portal/workspaces/:workspace/';
 const RULES: readonly string[] = ['anyone', 'person', ...ROLES];
 
 /**
- * Returns the errors of a table of routes, one sentence each: a route without a handler, a rule or a choice of compression, a handler
- * without a route, a rule that does not fit its path, or two routes with the same method and path. The compiler finds most of them; the
- * server checks all when it starts.
+ * Returns the errors of a table of routes, one sentence each. It finds routes without a handler, a rule or a choice of compression, and
+ * handlers without a route. It also finds rules that do not fit their paths, and routes with the same method and path. The compiler finds
+ * most of them; the server checks all when it starts.
  */
 export function wrongRoutes(
   routes: Readonly<Record<string, PortalRoute>>,

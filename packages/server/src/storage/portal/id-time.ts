@@ -1,7 +1,7 @@
 /**
  * IDs are UUIDs of version 7 (new-id.ts): their first 48 bits are milliseconds, so a range of time is a range of the primary key. The clock
  * of the server, which made the ID, can differ from the clock of the database, which made `received_at`. So the range of IDs is wider by a
- * minute on each side, and a condition on `received_at` excludes the rows outside the range of time.
+ * minute on each side. A condition on `received_at` excludes the rows outside the range of time.
  */
 const SKEW_MS = 60_000;
 
