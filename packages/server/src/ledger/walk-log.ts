@@ -130,7 +130,7 @@ async function compareNodes(
     const stored = kept[place]!;
     if (sameBytes(stored, hash)) continue;
     const [first, last] = [index * 2 ** level + 1, (index + 1) * 2 ** level];
-    const reason = `${stored.length === 0 ? 'it is gone' : 'it is not that of the rows'}: proofs made from it are not valid`;
+    const reason = `${stored.length === 0 ? 'it is gone' : 'it differs from the rows'}: proofs made from it are not valid`;
     tree.contradict({ source: `the stored subtree of rows ${first} to ${last}`, size: last, reason });
   }
 }

@@ -258,7 +258,7 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     await sql(`UPDATE countersign.tree_nodes SET hash = sha256('x') WHERE $T AND log = 'audit'`);
     expect((await scenario.verdicts('audit')).workspace).toEqual({
       status: 1,
-      output: expect.stringMatching(/the stored subtree of rows 1 to 256: it is not that of the rows/),
+      output: expect.stringMatching(/the stored subtree of rows 1 to 256: it differs from the rows/),
     });
     await sql(`DELETE FROM countersign.tree_nodes WHERE $T AND log = 'audit'`);
     expect((await scenario.verdicts('audit')).workspace.output).toMatch(/the stored subtree of rows 1 to 256: it is gone/);
