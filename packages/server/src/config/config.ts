@@ -131,7 +131,8 @@ function checkCombinations(config: Config): void {
   if (!isLoopback(config.host) && config.tls === undefined && !config.behindProxy) {
     throw variableError(
       'COUNTERSIGN_HOST',
-      `is ${config.host}: any address other than loopback requires COUNTERSIGN_TLS_CERT_FILE and COUNTERSIGN_TLS_KEY_FILE, or COUNTERSIGN_BEHIND_PROXY=true`,
+      `is ${config.host}: any address other than loopback requires COUNTERSIGN_TLS_CERT_FILE and COUNTERSIGN_TLS_KEY_FILE, ` +
+        'or COUNTERSIGN_BEHIND_PROXY=true',
     );
   }
   if (config.metricsPort === config.port && config.port !== 0) {
