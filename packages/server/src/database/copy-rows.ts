@@ -16,7 +16,7 @@ export type RowSink = (row: Uint8Array) => Promise<void> | undefined;
 /** Sends bytes to PostgreSQL in chunks of this size, so that the socket's buffer stays small. */
 const CHUNK_BYTES = 1024 * 1024;
 
-/** The common part of both directions: the row count from the tag of the command, and a promise for the end. */
+/** The common part of COPY in both directions: the row count from the command tag, and a promise that settles at the end. */
 abstract class Copy implements Submittable {
   readonly done: Promise<number>;
   readonly #text: string;

@@ -62,7 +62,10 @@ export interface MigrateOptions {
    * version.
    */
   count?: number;
-  /** Distributes the tables over the nodes of a Citus cluster. If some are distributed already, the others always are too. */
+  /**
+   * Distributes the tables over the nodes of a Citus cluster. If some are distributed already, the rest is distributed even if this is
+   * false.
+   */
   citus?: boolean;
 }
 

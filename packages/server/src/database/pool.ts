@@ -20,7 +20,7 @@ const RESPONSE_TIMEOUT_MS = 15_000;
  * - Generic plans (planner.ts). With Citus the settings of citus-connections.ts follow.
  * - No just-in-time compilation of plans, which took most of the time of a list.
  * - The timeouts of the database are shorter than RESPONSE_TIMEOUT_MS. Otherwise a connection that the server has closed would still wait
- *   for its lock, one more for each retry, until no connections are left.
+ *   for its lock. Each retry would add one, until no connections are left.
  * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant.
  * - COMMIT waits until the data is on disk, and each statement sees what was committed before it, even if the role has other settings.
  */

@@ -51,7 +51,10 @@ export class ShardGroup {
   readonly id: string;
   /** The SQL that replaces the name of each distributed table and each view. */
   readonly #replacements: ReadonlyMap<string, string>;
-  /** The same for statements that only read, and for reference tables. A write to one copy of such a table would not reach the others. */
+  /**
+   * The same for statements that only read. It also has the reference tables: a write to one copy of such a table would not reach the
+   * others.
+   */
   readonly #readReplacements: ReadonlyMap<string, string>;
   readonly #rewritten = new Map<string, Statement<unknown>>();
   readonly #reading = new Map<string, Statement<unknown>>();

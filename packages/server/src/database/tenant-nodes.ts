@@ -21,7 +21,7 @@ export interface Place {
 /** The cached place of a tenant. Without a place, its transactions run on the coordinator. */
 interface KnownTenant {
   place: Place | undefined;
-  /** A transaction after this time makes the place be read again, by `performance.now()`. */
+  /** After this time, by `performance.now()`, the next transaction starts another read of the place. */
   readAt: number;
 }
 

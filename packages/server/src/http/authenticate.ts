@@ -14,7 +14,7 @@ import { verifiedKey } from '../ledger/key-states.ts';
 import { findKeys, type KeyRecord, touchKey } from '../storage/ingestion-keys.ts';
 import { KeysOnNodes } from '../storage/keys-on-nodes.ts';
 
-/** A hash that no known secret has. Secrets with an unknown prefix are compared with it, so that the comparison takes as long as others. */
+/** A hash that no known secret has. Secrets with an unknown prefix are compared with it, so that every comparison takes the same time. */
 const NO_SECRET = Buffer.alloc(32);
 
 /** Resolves keys to principals. A key's row is read for every request, and must match the key audit trail. */

@@ -153,7 +153,9 @@ function closeInTime(socket: Duplex, timeoutMs = CLOSING_MS_MAX): void {
 /** The maximum size of an unread body that is read and discarded, so that the sender can read the rejection, and the time for this. */
 const LINGER_BYTES_MAX = 64 * 1024 * 1024;
 const LINGER_MS_MAX = 10_000;
-/** The maximum number of connections that stay open for this. Others are closed after the response, and their senders may not get it. */
+/**
+ * The maximum number of connections that stay open for discarding. Others are closed after the response, and their senders may not get it.
+ */
 const LINGERING_MAX = 256;
 
 let lingering = 0;

@@ -37,7 +37,7 @@ export const writeDetailedEvaluations = (tx: Transaction, items: readonly Prepar
 /** Looks up agents in the log `evidence`, not in their table: a changed row must not assign an evaluation to another agent. */
 async function store(tx: Transaction, items: readonly PreparedEvaluation[]): Promise<Outcome[]> {
   let numbers: Promise<number[]> | undefined;
-  // The numbers are taken under the lock, so that those of a tenant have the order of its commits.
+  // The numbers are taken under the lock, so that a tenant's numbers are in the order of its commits.
   const { evidence: head } = await lockLogs(tx, ['evidence'], () => {
     numbers = takeRecordNumbers(tx, items.length);
   });

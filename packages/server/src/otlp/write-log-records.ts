@@ -42,7 +42,7 @@ const TOO_MANY_WAIT = `${WAITING_MAX} log records already wait for spans of thei
 /** The traces for which log records report an exception. */
 interface FailingTraces {
   readonly traceIds: readonly string[];
-  /** Whether all of them are stored, and so are locked now. */
+  /** Whether all of them are stored, and therefore locked now. */
   readonly areLocked: boolean;
 }
 

@@ -79,10 +79,7 @@ function registerRoute(app: FastifyInstance, parts: PortalParts, name: RouteName
   });
 }
 
-/**
- * Rejects a request from a page that was opened for another person than the one who is signed in when the request arrives. A request that
- * names no person is accepted.
- */
+/** Rejects a request from a page that was opened while another person was signed in. A request that names no person is accepted. */
 function requireSamePerson({ [SIGNED_IN_AS]: shown }: IncomingHttpHeaders, { person }: Requester): void {
   if (shown === undefined || person === undefined || shown === person.id) return;
   const message = `${person.name} has signed in with this browser since this page was opened; reload the page and repeat the action`;

@@ -110,7 +110,9 @@ const noRuns = (day: string): UsageDay => ({
   cost_usd: '0',
 });
 
-/** Counts the promotable and the blocked agents among the first AGENTS_COUNTED_MAX, and lists the first of both, blocked ones first. */
+/**
+ * Counts the promotable and the blocked agents among the first AGENTS_COUNTED_MAX. Lists the first ones of each kind, blocked agents first.
+ */
 async function summarizeAgents(tx: Transaction) {
   const ids = (await listAgentIds(tx, AGENTS_COUNTED_MAX)).map(({ id }) => id);
   const standings = (await evidenceOn(tx, ids)).map((evidence, index) => {

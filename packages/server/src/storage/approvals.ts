@@ -66,8 +66,8 @@ const DECIDE = sql(
 
 /**
  * Stores a person's decision. Without a request, that person is stored as the requester. The caller has locked the head of the audit log,
- * which every promotion check locks first. So exactly those promotion decisions can use the approval whose numbers are above the stored
- * size of the log `decisions`.
+ * which every promotion check locks first. So a promotion decision can use the approval if and only if the decision's number is above the
+ * stored size of the log `decisions`.
  */
 export async function decideApproval(tx: Transaction, decision: ApprovalDecision): Promise<void> {
   const decisionsSize = (await readHead(tx, 'decisions'))?.seq ?? null;

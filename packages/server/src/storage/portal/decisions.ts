@@ -49,7 +49,7 @@ const LIST = sql<DecisionRow>(
       ORDER BY d.seq DESC LIMIT $7) AS d ${AGENT} ORDER BY d.seq DESC`,
 );
 
-// One index scan for each reason, of which the first rows are merged. With `reason = ANY`, PostgreSQL would sort all decisions.
+// One index scan for each reason; the first rows of all scans are merged. With `reason = ANY`, PostgreSQL would sort all decisions.
 const LIST_BY_REASON = sql<DecisionRow>(
   'portal_list_decisions_by_reason',
   `SELECT ${LISTED} FROM (
