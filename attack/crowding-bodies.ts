@@ -46,7 +46,7 @@ async function send(target: Target, seconds: number, honorsRetryAfter: boolean):
 export const crowdingBodies: Attack = {
   what: '512 senders of 282 KB that ignore Retry-After',
   bounds: { memoryMiB: 1024 },
-  promise: `at least ${SHARE_MIN * 100} % of the rate with senders that honor it`,
+  promise: `at least ${SHARE_MIN * 100} % of the rate with senders that honor Retry-After`,
   run: async (target, { seconds }) => {
     const honoring = await send(target, seconds, true);
     const ignoring = await send(target, seconds, false);

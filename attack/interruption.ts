@@ -1,4 +1,4 @@
-/** Rejects when the command receives SIGINT or SIGTERM. Its processes are then ended and its data is removed. */
+/** Rejects when the command receives SIGINT or SIGTERM. The command then ends its processes and removes its data. */
 export const interruption = new Promise<never>((_, reject) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
 });

@@ -62,7 +62,7 @@ export class Target implements Address {
     const response = await fetch(`${this.url}/metrics`);
     const text = await response.text();
     if (!response.ok || !text.includes(`# TYPE ${name} `))
-      throw new Error(`/metrics returned status ${response.status}, without ${name}`);
+      throw new Error(`/metrics returned status ${response.status} and does not contain ${name}`);
     const lines = text
       .split('\n')
       .filter((line) => line.startsWith(name) && /[ {]/.test(line[name.length]!) && matching.test(line));

@@ -44,7 +44,7 @@ export const auditWriter =
     return outcomes;
   };
 
-/** Does the same as `appendEntries`, but leaves the tree as it is. */
+/** Does the same as `appendEntries`, but does not update the tree. */
 export const appendWithoutTree: Append = (tx, head, entries) => {
   const unlinked = entries.map((entry) => ({ ...entry, tenant_id: tx.tenantId, id: newId(), recorded_at: head.now }));
   const rows = linkEntries(head, unlinked, digests);

@@ -49,7 +49,7 @@ export interface Options {
   compares: boolean;
 }
 
-export const HELP = `npm run bench -- [options]
+export const HELP = `npm run bench -- [options]   (defaults in parentheses)
   --only ${PARTS.join(',')}
                         what to measure (all)
   --rounds N            rounds; each round measures the work once and its limit once (5)

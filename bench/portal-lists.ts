@@ -43,7 +43,7 @@ interface Row {
   maxMs: number;
 }
 
-/** The values to measure for each filter without an enum. Some filters have a common, a rare and an absent value. */
+/** The values to measure for each filter without an enum. For some filters they include a common, a rare and an absent value. */
 async function valuesIn({ superuser }: BenchEnvironment, workspace: string): Promise<Record<string, string[]>> {
   const agents = [];
   for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID, [workspace, number]));

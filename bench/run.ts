@@ -1,4 +1,4 @@
-/** `npm run bench` measures the work in the tables of docs/performance.md, most of it in turn with a limit. */
+/** `npm run bench` measures the work in the tables of docs/performance.md. Most work is measured in turn with its limit. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
@@ -69,7 +69,7 @@ async function inEnvironment<T>(
   }
 }
 
-/** Rejects when the benchmark receives a stop signal. Its processes are then ended and its data is removed. */
+/** Rejects when the benchmark receives a stop signal. The benchmark then ends its processes and removes its data. */
 const stopped = new Promise<never>((_, reject) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
 });

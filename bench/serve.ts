@@ -73,7 +73,7 @@ function registerLimits(app: FastifyInstance, api: PublicApi, { pool }: OpenData
       slots,
       write: (tenantId, items) =>
         inTenantTransaction(pool, tenantId, (tx) => write(tx, items)).catch((error: unknown) => {
-          // The product's own writer moves the same heads, so a remembered one can be wrong.
+          // The product's own writer moves the same heads, so a remembered head can be out of date.
           heads.drop(tenantId, isWrongGuess(error));
           throw error;
         }),

@@ -10,10 +10,10 @@ import { measuresOf } from './requests.ts';
 
 /** Events sent through the client in one round. */
 const EVENTS = 100_000;
-/** Events that a host emits before it yields to the event loop. */
+/** Events that the application emits before it yields to the event loop. */
 const BURST_EVENTS = 100;
 
-/** The client library: the time and memory that an event costs its host, and the rate of events compared with raw POSTs of batches. */
+/** The client library: the time and memory that an event costs the application, and the rate of events compared with raw POSTs. */
 export async function client(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const title = {
     work: `${EVENTS.toLocaleString('en-US')} events through the client`,

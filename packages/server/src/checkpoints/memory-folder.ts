@@ -82,7 +82,7 @@ function headOf(note: string, path: string, origin: string): KeptHead {
   const head = parseCheckpointText(note.slice(0, note.lastIndexOf('\n\n') + 1));
   if (head?.origin !== origin)
     throw new Error(
-      `${path} is not a checkpoint of ${origin}: restore it, or see docs/operating.md, "Going on from an older state"`,
+      `${path} is not a checkpoint of ${origin}: restore it, or see docs/operating.md, "Continuing from an older state"`,
     );
   return { size: head.size, root: head.root };
 }

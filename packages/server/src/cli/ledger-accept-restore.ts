@@ -42,5 +42,5 @@ const linesOf = (logs: RestoredLogs): string =>
 const NOTE = `
 Stop the servers first. The entry ledger.restore_accepted in the audit ledger names the abandoned head of each affected log, and the
 head from which the log continues. Checkpoints of abandoned rows no longer match the log, so inform the people who keep them. See
-docs/operating.md, "Going on from an older state".
+docs/operating.md, "Continuing from an older state".
 `;
