@@ -63,7 +63,7 @@ async function run(): Promise<void> {
   if (process.argv.includes('--help') || process.argv.includes('-h')) return void process.stdout.write(USAGE);
   const keep = keepsServer(process.argv.slice(2));
   const url = addressOf(process.env);
-  // Set before the server is ready, so that it is stopped even if the tour ends during its start.
+  // Assigned before the server is ready, so that the server is stopped even if the tour ends while it starts.
   server = await findOrStartServer(url, (started) => {
     server = started;
     process.stderr.write(`starting a server at ${url.origin} ...\n`);

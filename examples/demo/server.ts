@@ -14,9 +14,9 @@ export interface Server {
   ended: Promise<unknown>;
 }
 
-/** The first start sets up a database. */
+/** Long enough for the first start, which sets up a database. */
 const READY_TIMEOUT_MS = 120_000;
-/** The server stops within 10 seconds. */
+/** Longer than the 10 seconds that the server needs at most. */
 const STOP_TIMEOUT_MS = 15_000;
 const RESPONSE_TIMEOUT_MS = 5_000;
 
@@ -48,7 +48,7 @@ async function isCountersign(url: URL): Promise<boolean> {
   const title = titleOf(contract.text);
   if (title !== 'Countersign')
     throw new TourImpossibleError(
-      `another program than Countersign responds at ${url.origin}. Stop it, or set COUNTERSIGN_PORT to a free port`,
+      `a program other than Countersign responds at ${url.origin}. Stop it, or set COUNTERSIGN_PORT to a free port`,
     );
   const ready = await get(url, '/readyz');
   if (ready?.status !== 200)

@@ -53,7 +53,7 @@ function toSpans(run: PublishedRun, model: string): { spans: Span[]; closing: Me
 }
 
 /**
- * The span of one call of the model. It has the messages that are new to the model (of the system, the customer and tools), then the
+ * The span of one call of the model. It has the messages that are new to the model (from the system, the customer and tools), then the
  * model's own message. If each span had the whole context of its call, every span would repeat the conversation.
  */
 const llmSpan = (position: number, messages: PublishedMessage[], model: string): Span => ({

@@ -17,7 +17,7 @@ STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 PREDICATE_TYPE = 'urn:countersign:promotion-decision:v1'
 MOST_SIGNATURES = 100
 
-Attested = namedtuple('Attested', 'decision signers')
+VerifiedAttestation = namedtuple('VerifiedAttestation', 'decision signers')
 
 
 def pre_authentication_encoding(payload_type, payload):
@@ -37,9 +37,9 @@ def statement(response):
 
 
 def verify(data, keys):
-    """Returns the decision in an envelope, and those of the keys that signed it and were not retired before it was made.
+    """Returns the decision in an envelope, and its signers: the keys that signed it and were not retired before its timestamp.
 
-    Raises Invalid if there are no such keys, or if the envelope or its payload is invalid.
+    Raises Invalid if there is no such key, or if the envelope or its payload is invalid.
     """
     try:
         envelope = jcs.read(text_of(data))
@@ -55,7 +55,7 @@ def verify(data, keys):
     if not in_time:
         names = note.line_of_keys(signers)
         raise Invalid([('key_retired', f'the decision was made at {shown(decided_at)}, after the key that signed it was retired: {names}')])
-    return Attested(response, in_time)
+    return VerifiedAttestation(response, in_time)
 
 
 def _opened_envelope(envelope):

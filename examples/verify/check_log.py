@@ -43,8 +43,8 @@ def _audit(arguments):
     try:
         with opened(arguments.audit) as stream:
             return ledger.verify(stream)
-    except ndjson.Broken as broken:
-        raise Unusable(f'--audit: the export is broken at line {broken.line}: {broken}') from None
+    except ndjson.InvalidLine as error:
+        raise Unusable(f'--audit: the export is broken at line {error.line}: {error}') from None
 
 
 def _check(arguments, log, verify, summarize, audit=None):
@@ -62,11 +62,11 @@ def _check(arguments, log, verify, summarize, audit=None):
     try:
         with opened(arguments.file) as stream:
             result = verify(stream, tenant_id, comparison)
-    except ndjson.Broken as broken:
-        where = f'line {broken.line}' if broken.seq is None else f'line {broken.line} (seq {broken.seq})'
-        first_bad = {'line': broken.line, 'seq': broken.seq, 'problems': problems_of(broken)}
-        facts = {'first_bad': first_bad, 'entries_whole_before': broken.line - 1, 'kept': comparison.facts(ended=False)}
-        return Verdict(BROKEN, f'broken at {where}: {broken}', facts)
+    except ndjson.InvalidLine as error:
+        where = f'line {error.line}' if error.seq is None else f'line {error.line} (seq {error.seq})'
+        first_bad = {'line': error.line, 'seq': error.seq, 'problems': problems_of(error)}
+        facts = {'first_bad': first_bad, 'entries_whole_before': error.line - 1, 'kept': comparison.facts(ended=False)}
+        return Verdict(BROKEN, f'broken at {where}: {error}', facts)
     root = note.to_base64(comparison.tree.root())
     line, facts = summarize(result)
     # Only the audit ledger records where the times of another log may go back.

@@ -51,8 +51,8 @@ def _leaf_data_of_entry(path, proof):
             raise Invalid([('not_an_object', 'the entry is not a JSON object')])
         read = {'audit': _audit_row, 'decisions': _decision, 'evidence': _evidence_event, 'keys': _key_event, 'traces': _trace_event}[log]
         data, seq, tenant_of_entry = read(entry)
-    except ndjson.Broken as broken:
-        raise Invalid(broken.problems) from None
+    except ndjson.InvalidLine as error:
+        raise Invalid(error.problems) from None
     except jcs.JcsError as error:
         raise Invalid([(error.code, str(error))]) from None
     if tenant_of_entry not in (None, tenant_id):
@@ -129,15 +129,15 @@ def _prove_growth(first, proof):
 def check_attestation(arguments):
     keys = check_log.trusted_keys(arguments.key)
     try:
-        attested = attestation.verify(document(arguments.file), keys)
+        verified = attestation.verify(document(arguments.file), keys)
     except Invalid as error:
         return invalid(error)
-    response = attested.decision
+    response = verified.decision
     facts = {name: response[name] for name in ('allowed', 'reason', 'decision_id', 'timestamp', 'response_sha256')}
-    facts['signed_by'] = [note.facts_of_key(key) for key in attested.signers]
+    facts['signed_by'] = [note.facts_of_key(key) for key in verified.signers]
     outcome = 'ALLOWED' if response['allowed'] else 'BLOCKED'
     details = ' '.join(f'{name} {ascii(response[name][:80])[1:-1]}' for name in ('reason', 'timestamp', 'decision_id'))
-    return Verdict(VALID, f'valid: the service decided {outcome}, {details}, signed by {note.line_of_keys(attested.signers)}', facts)
+    return Verdict(VALID, f'valid: the service decided {outcome}, {details}, signed by {note.line_of_keys(verified.signers)}', facts)
 
 
 def _facts_of(checkpoint):

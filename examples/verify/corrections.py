@@ -21,8 +21,8 @@ def allows(step, seq, before, at):
     return step is not None and step['size'] == seq - 1 and step['before'] == before and step['after'] <= at
 
 
-class Moments:
-    """The times of a log other than the audit ledger. They may go back only where a step allows it.
+class LogTimes:
+    """Checks the times of a log other than the audit ledger. They may go back only where a step allows it.
 
     Without the audit ledger the steps are unknown, so times are not checked.
     """

@@ -1,13 +1,14 @@
 """Recomputes decisions from an export of the evidence log (docs/formats.md, "Deciding again from exports").
 
-Two values are not in a decision and therefore unknown: the age limit, and the requested harness if it had no evaluation.
+Three values are not in a decision and therefore unknown: the age limit, the exact time at which the evidence was read, and the requested
+harness if it had no evaluation. A decision is accepted if some possible values lead to it.
 """
 
 import evidence
 import evidence_events
 import jcs
 import ndjson
-from ndjson import Broken
+from ndjson import InvalidLine
 from verdict import shown
 
 # The evidence is read at most a minute before or after the time of the decision. Ages are rounded to 0.0001 hours.
@@ -39,8 +40,8 @@ class Replay:
                 return 'evidence_missing', f'evidence_size is {size}, but the evidence log has {self._log.entries} events'
             try:
                 self._log.append(ndjson.read_line(line))
-            except Broken as broken:
-                return 'evidence_broken', f'event {self._log.entries + 1} of the evidence log: {broken}'
+            except InvalidLine as error:
+                return 'evidence_broken', f'event {self._log.entries + 1} of the evidence log: {error}'
         return self._compare(decision)
 
     def _compare(self, decision):

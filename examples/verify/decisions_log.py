@@ -1,4 +1,4 @@
-"""The decisions log: every response of the promotion check, allowed and blocked (docs/formats.md, "Decisions log")."""
+"""The decisions log: every response of the promotion check, allowed and blocked (docs/formats.md, "Decisions export")."""
 
 import corrections
 import decision
@@ -6,7 +6,7 @@ import forms
 import jcs
 import merkle
 import ndjson
-from ndjson import Broken
+from ndjson import InvalidLine
 from verdict import Invalid, shown
 
 MEMBERS = {'seq': (forms.is_seq, 'a whole number of at least 1'), 'decision': (forms.is_object, 'an object')}
@@ -20,28 +20,28 @@ class DecisionsLog:
         self._tenant_is_required = tenant_id is not None
         self._ids = set()
         self.tenant_id = tenant_id
-        self._moments = corrections.Moments(steps)
+        self._times = corrections.LogTimes(steps)
         self.tree = merkle.Tree() if tree is None else tree
         self.entries = 0
         self.allowed = 0
 
     def append(self, line):
-        """Appends the next line. If it raises Broken, `entries` and `tree` are unchanged."""
+        """Appends the next line. If it raises InvalidLine, `entries` and `tree` are unchanged."""
         ndjson.check_members(line, MEMBERS, 'a line of this export')
         seq, response = line['seq'], line['decision']
         try:
             digest = decision.checked_digest(response)
         except jcs.JcsError as error:
-            raise Broken([(error.code, str(error))], seq=seq) from None
+            raise InvalidLine([(error.code, str(error))], seq=seq) from None
         except Invalid as error:
-            raise Broken(error.problems, seq=seq) from None
+            raise InvalidLine(error.problems, seq=seq) from None
         if seq != self.entries + 1:
-            raise Broken([('seq_gap', f'seq is {seq}, expected {self.entries + 1}')], seq=seq)
-        problem = self._conflict(response) or self._moments.problem(seq, response['timestamp'], 'timestamp')
+            raise InvalidLine([('seq_gap', f'seq is {seq}, expected {self.entries + 1}')], seq=seq)
+        problem = self._conflict(response) or self._times.problem(seq, response['timestamp'], 'timestamp')
         if problem is None and self._replay is not None:
             problem = self._replay.problem(response)
         if problem is not None:
-            raise Broken([problem], seq=seq)
+            raise InvalidLine([problem], seq=seq)
         self._ids.add(response['decision_id'])
         self.tenant_id = self.tenant_id or response.get('tenant_id')
         self.entries += 1
@@ -60,5 +60,5 @@ class DecisionsLog:
 
 
 def verify(stream, tenant_id=None, tree=None, steps=None, replay=None):
-    """Reads an export to its end and returns the DecisionsLog. Raises Broken at the first invalid line."""
+    """Reads an export to its end and returns the DecisionsLog. Raises InvalidLine at the first invalid line."""
     return ndjson.read_into(DecisionsLog(tree, steps, tenant_id, replay), stream)

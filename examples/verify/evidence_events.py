@@ -8,7 +8,7 @@ import forms
 import jcs
 import ndjson
 from key_events import EventLog
-from ndjson import Broken
+from ndjson import InvalidLine
 from verdict import shown
 
 EVIDENCE_DOMAIN = b'countersign/evidence/v1\n'
@@ -75,11 +75,11 @@ def leaf_data(event):
 
 
 def check_members(event):
-    """Raises Broken unless this is an event with exactly the members of its action."""
+    """Raises InvalidLine unless this is an event with exactly the members of its action."""
     action = event.get('action') if isinstance(event, dict) else None
     if not isinstance(action, str) or action not in MEMBERS:
         seq = event.get('seq') if isinstance(event, dict) and type(event.get('seq')) is int else None
-        raise Broken([('unknown_action', f'action {shown(action)} is not known to this verifier')], seq=seq)
+        raise InvalidLine([('unknown_action', f'action {shown(action)} is not known to this verifier')], seq=seq)
     ndjson.check_members(event, {**COMMON, **MEMBERS[action]}, f'an event {action}')
 
 
@@ -115,5 +115,5 @@ class EvidenceLog(EventLog):
 
 
 def verify(stream, tenant_id=None, tree=None, steps=None):
-    """Reads an export to its end and returns the EvidenceLog. Raises Broken at the first invalid line."""
+    """Reads an export to its end and returns the EvidenceLog. Raises InvalidLine at the first invalid line."""
     return ndjson.read_into(EvidenceLog(tenant_id, tree, steps), stream)

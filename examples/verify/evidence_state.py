@@ -47,7 +47,7 @@ class Agent:
         self.by_series[suite, event['harness_id']] = evaluation
 
     def approval_decided(self, event):
-        self._set_approval(event, {'decided_at': exact(event['recorded_at']), 'status': event['status']})
+        self._set_approval(event, {'decided_at': with_microseconds(event['recorded_at']), 'status': event['status']})
 
     def approval_withdrawn(self, event):
         self._set_approval(event, None)
@@ -78,16 +78,16 @@ class Agent:
         }
 
 
-def exact(moment):
+def with_microseconds(instant):
     """Converts a time with milliseconds to the form of evidence documents, with six fraction digits."""
-    return moment.replace('Z', '000Z')
+    return instant.replace('Z', '000Z')
 
 
 def _evaluation(event):
     same = ('category', 'evaluated_at', 'harness_id', 'name', 'pass_rate', 'recorded_by', 'status')
-    return {**{name: event[name] for name in same}, 'id': event['evaluation_id'], 'recorded_at': exact(event['recorded_at'])}
+    return {**{name: event[name] for name in same}, 'id': event['evaluation_id'], 'recorded_at': with_microseconds(event['recorded_at'])}
 
 
 def _other(event):
     same = ('evaluated_at', 'name', 'pass_rate', 'status', 'suite')
-    return {**{name: event[name] for name in same}, 'recorded_at': exact(event['recorded_at'])}
+    return {**{name: event[name] for name in same}, 'recorded_at': with_microseconds(event['recorded_at'])}

@@ -1,7 +1,7 @@
 """Runs the command of verify.py in forked processes, for tests: a fork takes a tenth of the time of a new interpreter.
 
 As a program, it reads requests from standard input, one JSON object per line: `arguments` (texts) and `stdin` (base64). For each request it
-writes one line to standard output: a JSON object with `status`, `out` and `err`. It ends with its standard input."""
+writes one line to standard output: a JSON object with `status`, `out` and `err`. It exits when its standard input ends."""
 
 import base64
 import json

@@ -10,7 +10,7 @@ ENDED = '2026-11-20T18:00:00.000Z'
 
 
 def _lists():
-    """Yields of each case its name, the verdict on a checkpoint that the second key signed, and the value of its key file."""
+    """Yields each case: its name, the verdict on a checkpoint that the second key signed, and the value of its key file."""
     first, second = proof_vectors.jwk(FIRST), proof_vectors.successor(SECOND, FIRST)
     forged = proof_vectors.successor(SECOND, FIRST, STRANGER)
     unsigned = {name: value for name, value in second.items() if name != 'predecessor_signature'}
@@ -49,6 +49,6 @@ def files():
 
 
 def successions():
-    """Yields of each case its name, verdict and file name."""
+    """Yields each case: its name, verdict and file name."""
     for name, verdict, _ in _lists():
         yield name.rpartition('.')[0], verdict, f'succession-{name}'

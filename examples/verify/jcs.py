@@ -131,7 +131,7 @@ def canonicalize(value):
         _write(value, parts.append)
         return ''.join(parts).encode('utf-8')
     except UnicodeEncodeError:
-        # RFC 8785, 3.2.2.2: a lone surrogate has no UTF-8 form and must stop the process.
+        # RFC 8785, 3.2.2.2: a lone surrogate has no UTF-8 form and must cause an error.
         raise JcsError('lone_surrogate', 'a string contains a lone surrogate') from None
     except RecursionError:
         raise JcsError('nested_too_deeply', 'nested too deeply to be canonicalized') from None

@@ -7,7 +7,7 @@ import forms
 import jcs
 import merkle
 import ndjson
-from ndjson import Broken
+from ndjson import InvalidLine
 from verdict import shown
 
 KEY_EVENT_DOMAIN = b'countersign/key-event/v2\n'
@@ -41,37 +41,37 @@ class EventLog:
     """A tenant's log of events, up to the last line read. It has no hash chain, so only its tree reveals changes."""
 
     def __init__(self, tenant_id=None, tree=None, steps=None):
-        self._moments = corrections.Moments(steps)
+        self._times = corrections.LogTimes(steps)
         self.tenant_id = tenant_id
         self.tree = merkle.Tree() if tree is None else tree
         self.entries = 0
 
     def append(self, event):
-        """Appends the next event. If it raises Broken, `entries` and `tree` are unchanged."""
+        """Appends the next event. If it raises InvalidLine, `entries` and `tree` are unchanged."""
         self.check_members(event)
         try:
             data = self.leaf_data(event)
         except jcs.JcsError as error:
-            raise Broken([(error.code, str(error))], seq=event['seq']) from None
+            raise InvalidLine([(error.code, str(error))], seq=event['seq']) from None
         problems = []
         if self.tenant_id is not None and event['tenant_id'] != self.tenant_id:
             of, expected = shown(event['tenant_id']), shown(self.tenant_id)
             problems.append(('other_tenant', f'the event belongs to tenant {of}, not to {expected}'))
         if event['seq'] != self.entries + 1:
             problems.append(('seq_gap', f'seq is {event["seq"]}, expected {self.entries + 1}'))
-        problem = None if problems else self._moments.problem(event['seq'], event['recorded_at'], 'recorded_at')
+        problem = None if problems else self._times.problem(event['seq'], event['recorded_at'], 'recorded_at')
         if problem is not None:
             problems.append(problem)
         if not problems:
             problems = self.conflicts(event)
         if problems:
-            raise Broken(problems, seq=event['seq'])
+            raise InvalidLine(problems, seq=event['seq'])
         self.tenant_id = event['tenant_id']
         self.entries += 1
         self.tree.append(data)
 
     def conflicts(self, event):
-        """How the event contradicts the earlier ones, as a list of (code, message). A subclass may record the event if nothing does."""
+        """How the event contradicts the earlier ones, as a list of (code, message). A subclass may remember an event without conflicts."""
         return []
 
 
@@ -95,5 +95,5 @@ class KeyTrail(EventLog):
 
 
 def verify(stream, tenant_id=None, tree=None, steps=None):
-    """Reads an export to its end and returns the KeyTrail. Raises Broken at the first invalid line."""
+    """Reads an export to its end and returns the KeyTrail. Raises InvalidLine at the first invalid line."""
     return ndjson.read_into(KeyTrail(tenant_id, tree, steps), stream)

@@ -8,7 +8,7 @@ import jcs
 import merkle
 import ndjson
 import restores
-from ndjson import Broken
+from ndjson import InvalidLine
 from verdict import shown
 
 ROW_DOMAIN = b'countersign/audit-entry/v1\n'
@@ -65,13 +65,13 @@ class Chain:
         return [restore for restore in (restores.restore_in(row, log) for row in self.restores) if restore is not None]
 
     def append(self, row):
-        """Appends the next row. If it raises Broken, the chain is unchanged."""
+        """Appends the next row. If it raises InvalidLine, the chain is unchanged."""
         check_shape(row)
         entry = {name: value for name, value in row.items() if name != 'row_hash'}
         try:
             computed = row_hash(entry)
         except jcs.JcsError as error:
-            raise Broken([(error.code, str(error))], seq=row['seq']) from None
+            raise InvalidLine([(error.code, str(error))], seq=row['seq']) from None
         problems = []
 
         def wrong(code, message):
@@ -93,7 +93,7 @@ class Chain:
         if before is not None and at < before and not corrections.allows(corrections.step_in(row, 'audit'), row['seq'], before, at):
             wrong('recorded_at_backwards', f'recorded_at goes backwards, from {self._recorded_at} to {row["recorded_at"]}')
         if problems:
-            raise Broken(problems, seq=row['seq'])
+            raise InvalidLine(problems, seq=row['seq'])
         self.tenant_id = row['tenant_id']
         self.entries += 1
         self.head = row['row_hash']
@@ -106,14 +106,14 @@ class Chain:
 
 
 def check_shape(row):
-    """Raises Broken unless the row has exactly the members of an export, each in its form."""
+    """Raises InvalidLine unless the row has exactly the members of an export, each in its form."""
     # Another version may have other members and another hash, so nothing else in such a row is checked.
     if isinstance(row, dict) and 'version' in row and (type(row['version']) is not int or row['version'] != 1):
         seq = row.get('seq') if type(row.get('seq')) is int else None
-        raise Broken([('unknown_version', f'version is {shown(row["version"])}, but this verifier supports only version 1')], seq=seq)
+        raise InvalidLine([('unknown_version', f'version is {shown(row["version"])}, but this verifier supports only version 1')], seq=seq)
     ndjson.check_members(row, MEMBERS, 'the format')
 
 
 def verify(stream, tenant_id=None, tree=None):
-    """Reads an export to its end and returns the Chain. Raises Broken at the first invalid line."""
+    """Reads an export to its end and returns the Chain. Raises InvalidLine at the first invalid line."""
     return ndjson.read_into(Chain(tenant_id, tree), stream)

@@ -14,7 +14,7 @@ from verdict import Invalid, shown, text_of
 FIRST_LINE = 'c2sp.org/tlog-proof@v1'
 MOST_HASHES = 128  # with 2^53 leaves, an inclusion proof needs 53 and a consistency proof at most 54
 
-# The names of a tenant's logs in headers and proofs, with the ends of their origins.
+# The names of a tenant's logs in headers and proofs, with the suffixes of their origins.
 LOGS = {'audit': '', 'decisions': '/decisions', 'evidence': '/evidence', 'keys': '/keys', 'traces': '/traces'}
 
 Inclusion = namedtuple('Inclusion', 'index hashes checkpoint')
@@ -32,7 +32,7 @@ def log_of(origin):
     match = _ORIGIN.fullmatch(origin)
     if match is None:
         return None, None
-    return match.group(1), {ending or None: log for log, ending in LOGS.items()}[match.group(2)]
+    return match.group(1), {suffix or None: log for log, suffix in LOGS.items()}[match.group(2)]
 
 
 def read_inclusion(data, keys):
@@ -90,5 +90,5 @@ def prove(check, *arguments):
     """Runs a check of merkle.py. Raises Invalid if the proof fails."""
     try:
         check(*arguments)
-    except merkle.Disproved as error:
+    except merkle.ProofError as error:
         raise Invalid([('disproved', str(error))]) from None

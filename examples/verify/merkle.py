@@ -8,7 +8,7 @@ import hashlib
 EMPTY_ROOT = hashlib.sha256(b'').digest()
 
 
-class Disproved(Exception):
+class ProofError(Exception):
     """A proof that does not prove what it claims."""
 
 
@@ -45,13 +45,13 @@ class Tree:
 
 
 def check_inclusion(index, size, leaf, hashes, root):
-    """Raises Disproved unless the leaf hash is at the index in the tree of that size and root (RFC 9162, 2.1.3.2)."""
+    """Raises ProofError unless the leaf hash is at the index in the tree of that size and root (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size:
-        raise Disproved(f'index {index} is outside a tree of size {size}')
+        raise ProofError(f'index {index} is outside a tree of size {size}')
     place, last, node = index, size - 1, leaf
     for sibling in hashes:
         if last == 0:
-            raise Disproved('the proof has more hashes than a tree of this size needs')
+            raise ProofError('the proof has more hashes than a tree of this size needs')
         if place & 1 or place == last:
             node = node_hash(sibling, node)
             while not place & 1 and place != 0:
@@ -60,38 +60,38 @@ def check_inclusion(index, size, leaf, hashes, root):
             node = node_hash(node, sibling)
         place, last = place >> 1, last >> 1
     if last != 0:
-        raise Disproved('the proof has fewer hashes than a tree of this size needs')
+        raise ProofError('the proof has fewer hashes than a tree of this size needs')
     if node != root:
-        raise Disproved('the leaf and the hashes of the proof do not give the root')
+        raise ProofError('the leaf and the hashes of the proof do not give the root')
 
 
 def check_consistency(first, second, hashes, first_root, second_root):
-    """Raises Disproved unless the first tree is a prefix of the second (RFC 9162, 2.1.4.2).
+    """Raises ProofError unless the first tree is a prefix of the second (RFC 9162, 2.1.4.2).
 
     The RFC omits two cases, which need no hashes: the empty tree is a prefix of every tree, and every tree is a prefix of itself.
     """
     if not 0 <= first <= second:
-        raise Disproved(f'a tree of size {first} cannot be a prefix of one of size {second}')
+        raise ProofError(f'a tree of size {first} cannot be a prefix of one of size {second}')
     if first == 0 and first_root != EMPTY_ROOT:
-        raise Disproved('the root is not that of the empty tree')
+        raise ProofError('the root is not that of the empty tree')
     if first == second and first_root != second_root:
-        raise Disproved('two trees of the same size have different roots')
+        raise ProofError('two trees of the same size have different roots')
     if first in (0, second):
         if hashes:
-            raise Disproved('the proof has hashes where none are needed')
+            raise ProofError('the proof has hashes where none are needed')
         return
     path = list(hashes)
     if first & (first - 1) == 0:
         path.insert(0, first_root)  # the first tree is a full subtree of the second, so its root is known
     if not path:
-        raise Disproved('the proof has no hashes')
+        raise ProofError('the proof has no hashes')
     place, last = first - 1, second - 1
     while place & 1:
         place, last = place >> 1, last >> 1
     old = new = path[0]
     for node in path[1:]:
         if last == 0:
-            raise Disproved('the proof has more hashes than trees of these sizes need')
+            raise ProofError('the proof has more hashes than trees of these sizes need')
         if place & 1 or place == last:
             old, new = node_hash(node, old), node_hash(node, new)
             while not place & 1 and place != 0:
@@ -100,8 +100,8 @@ def check_consistency(first, second, hashes, first_root, second_root):
             new = node_hash(new, node)
         place, last = place >> 1, last >> 1
     if last != 0:
-        raise Disproved('the proof has fewer hashes than trees of these sizes need')
+        raise ProofError('the proof has fewer hashes than trees of these sizes need')
     if old != first_root:
-        raise Disproved('the hashes of the proof do not give the root of the first tree')
+        raise ProofError('the hashes of the proof do not give the root of the first tree')
     if new != second_root:
-        raise Disproved('the hashes of the proof do not give the root of the second tree')
+        raise ProofError('the hashes of the proof do not give the root of the second tree')

@@ -7,7 +7,7 @@ from verdict import shown
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 
-class Broken(Exception):
+class InvalidLine(Exception):
     """An invalid line or row. `problems` is a list of (code, message), the most obvious first."""
 
     def __init__(self, problems, line=None, seq=None):
@@ -18,18 +18,18 @@ class Broken(Exception):
 
 
 def read_into(log, stream):
-    """Appends each value of the stream to the log and returns the log. Raises Broken at the first invalid line."""
+    """Appends each value of the stream to the log and returns the log. Raises InvalidLine at the first invalid line."""
     for number, line in lines(stream):
         try:
             log.append(read_line(line))
-        except Broken as broken:
-            broken.line = number
+        except InvalidLine as error:
+            error.line = number
             raise
     return log
 
 
 def lines(stream):
-    """Yields (line number, bytes) of each line of a binary stream. Raises Broken if a line is longer than LONGEST_LINE_BYTES."""
+    """Yields (line number, bytes) of each line of a binary stream. Raises InvalidLine if a line is longer than LONGEST_LINE_BYTES."""
     number = 0
     while True:
         line = stream.readline(LONGEST_LINE_BYTES + 1)
@@ -37,31 +37,31 @@ def lines(stream):
             return
         number += 1
         if len(line) > LONGEST_LINE_BYTES:
-            raise Broken([('line_too_long', f'the line is longer than {LONGEST_LINE_BYTES} bytes')], line=number)
+            raise InvalidLine([('line_too_long', f'the line is longer than {LONGEST_LINE_BYTES} bytes')], line=number)
         yield number, line
 
 
 def read_line(line):
-    """The value of one line. Raises Broken if the line is not valid and unambiguous JSON."""
+    """The value of one line. Raises InvalidLine if the line is not valid and unambiguous JSON."""
     try:
         text = line.decode('utf-8')
     except UnicodeDecodeError as error:
-        raise Broken([('bad_utf8', f'not UTF-8, at byte {error.start + 1}')]) from None
+        raise InvalidLine([('bad_utf8', f'not UTF-8, at byte {error.start + 1}')]) from None
     if not text.strip():
-        raise Broken([('bad_json', 'not JSON: the line is empty')])
+        raise InvalidLine([('bad_json', 'not JSON: the line is empty')])
     try:
         return jcs.read(text)
     except jcs.JcsError as error:
-        raise Broken([(error.code, str(error))]) from None
+        raise InvalidLine([(error.code, str(error))]) from None
 
 
 def check_members(value, members, what):
-    """Raises Broken unless value is an object with exactly these members, each in its form.
+    """Raises InvalidLine unless value is an object with exactly these members, each in its form.
 
     `members` maps each name to (fits, wanted): a predicate on the member, and the form in words.
     """
     if not isinstance(value, dict):
-        raise Broken([('not_an_object', 'the line is not a JSON object')])
+        raise InvalidLine([('not_an_object', 'the line is not a JSON object')])
     seq = value.get('seq') if type(value.get('seq')) is int else None
     problems = [('missing_member', f'the member {name} is missing') for name in members if name not in value]
     for name in value:
@@ -72,5 +72,5 @@ def check_members(value, members, what):
         if name in value and not fits(value[name]):
             problems.append(('wrong_form', f'{name} is not {wanted}'))
     if problems:
-        raise Broken(problems, seq=seq)
+        raise InvalidLine(problems, seq=seq)
 

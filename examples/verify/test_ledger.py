@@ -43,7 +43,7 @@ class ValidLedgers(unittest.TestCase):
 
 class AttacksOnALedger(unittest.TestCase):
     def broken(self, data, line, *codes, tenant_id=None):
-        with self.assertRaises(ledger.Broken) as found:
+        with self.assertRaises(ledger.InvalidLine) as found:
             ledger.verify(io.BytesIO(data), tenant_id)
         self.assertEqual(found.exception.line, line, str(found.exception))
         self.assertEqual(tuple(code for code, _ in found.exception.problems), codes, str(found.exception))
@@ -228,7 +228,7 @@ class AttacksOnALedger(unittest.TestCase):
                 return len(buffer)
 
         endless = Endless()
-        with self.assertRaises(ledger.Broken) as found:
+        with self.assertRaises(ledger.InvalidLine) as found:
             ledger.verify(io.BufferedReader(endless))
         self.assertEqual((found.exception.line, found.exception.problems[0][0]), (1, 'line_too_long'))
         self.assertLess(endless.bytes_read, ndjson.LONGEST_LINE_BYTES + 1024 * 1024)

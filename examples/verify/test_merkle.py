@@ -54,14 +54,14 @@ class EveryTree(unittest.TestCase):
         try:
             merkle.check_inclusion(*arguments)
             return True
-        except merkle.Disproved:
+        except merkle.ProofError:
             return False
 
     def consistency_holds(self, *arguments):
         try:
             merkle.check_consistency(*arguments)
             return True
-        except merkle.Disproved:
+        except merkle.ProofError:
             return False
 
     def test_appending_gives_the_roots_of_the_definition(self):

@@ -6,7 +6,7 @@ import forms
 import jcs
 import ndjson
 from key_events import EventLog
-from ndjson import Broken
+from ndjson import InvalidLine
 
 TRACE_DOMAIN = b'countersign/traces/v1\n'
 
@@ -57,7 +57,7 @@ def leaf_data(event):
 
 
 def check_members(event):
-    """Raises Broken unless the event and each of its submissions or dropped traces have exactly their members."""
+    """Raises InvalidLine unless the event and each of its submissions or dropped traces have exactly their members."""
     if isinstance(event, dict) and event.get('action') == 'traces.dropped':
         ndjson.check_members(event, DROPPED, 'a trace event')
         _check_elements(event, 'traces', DROPPED_TRACE, 'trace')
@@ -70,8 +70,8 @@ def _check_elements(event, member, members, kind):
     for number, element in enumerate(event[member], 1):
         try:
             ndjson.check_members(element, members, f'{kind} {number}')
-        except Broken as broken:
-            raise Broken(broken.problems, seq=event['seq']) from None
+        except InvalidLine as error:
+            raise InvalidLine(error.problems, seq=event['seq']) from None
 
 
 class TraceLog(EventLog):
@@ -87,5 +87,5 @@ class TraceLog(EventLog):
 
 
 def verify(stream, tenant_id=None, tree=None, steps=None):
-    """Reads an export to its end and returns the TraceLog. Raises Broken at the first invalid line."""
+    """Reads an export to its end and returns the TraceLog. Raises InvalidLine at the first invalid line."""
     return ndjson.read_into(TraceLog(tenant_id, tree, steps), stream)

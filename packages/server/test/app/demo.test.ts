@@ -166,7 +166,7 @@ describe('npm run demo', () => {
       const { port } = other.address() as AddressInfo;
       const { code, stderr } = await takeTour({ COUNTERSIGN_PORT: String(port) }).ended;
       expect(code, stderr).toBe(2);
-      expect(stderr).toContain('another program than Countersign');
+      expect(stderr).toContain('a program other than Countersign');
     });
   });
 });
