@@ -18,7 +18,7 @@ export interface VictimOptions extends Address {
 export interface VictimReport {
   /** The latency of each acknowledged request, in milliseconds. */
   latencies: number[];
-  /** Markers of the records that were acknowledged with 200. */
+  /** The records that were acknowledged with 200. A marker is a random ID in the record, by which the record is found in the database. */
   acknowledged: { kind: Kind; marker: string }[];
   /** Responses with 503 or 429. */
   refused: number;

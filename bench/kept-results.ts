@@ -23,7 +23,7 @@ export interface KeptResult {
   date: string;
   commit: string;
   machine: MachineClass;
-  /** The average number of running processes in the last minute, at the start and at the end: other work makes all rates lower. */
+  /** The load average of the last minute, at the start and at the end. Other work on the machine lowers all rates. */
   loadAverage: { start: number; end: number };
   rounds: number;
   seconds: number;
