@@ -33,7 +33,7 @@ export async function recertifyAfterIncident(narrator: Narrator, api: Api, conte
   const { operator, workspace } = context;
   narrator.chapter(
     'After an incident: re-certification',
-    'The agent promised a refund that it must not promise. An operator opens an incident and requires re-certification.',
+    'The agent promised a refund that it was not allowed to promise. An operator opens an incident and requires re-certification.',
   );
   const about = ['--workspace', workspace, '--agent', AGENT];
   const description = 'Promised a refund above its limit.';
