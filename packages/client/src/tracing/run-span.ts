@@ -56,7 +56,8 @@ export class RunSpan {
   messages(messages: readonly MessageLike[]): this {
     if (!Array.isArray(messages)) return this;
     const added = messages.map((message) => (message?.role === 'function' ? { ...message, role: 'tool' } : message));
-    return this.set({ messages: [...(this.#details.messages ?? []), ...(added as Message[])] });
+    const earlier = Array.isArray(this.#details.messages) ? this.#details.messages : [];
+    return this.set({ messages: [...earlier, ...(added as Message[])] });
   }
 
   /** Marks the step as failed with the thrown value. */

@@ -218,6 +218,15 @@ describe('a run that is used incorrectly', () => {
     expect(spans[1].input).toBeUndefined();
   });
 
+  test('adds messages to a step whose messages were set to a value that is no list', async () => {
+    const { client, sent } = await clientOfNewWorkspace();
+    const run = client.traces.start({ agent_name: 'bot' });
+    const message = { role: 'user', content: 'Where is my order?' };
+    run.span(llm('plan'), (span) => span.set({ messages: 5 as never }).messages([message]));
+    await run.end();
+    expect(sent[0]!.body.spans[0]).toMatchObject({ messages: [message] });
+  });
+
   test('runs all steps but records only the first spansMax and the number of the others', async () => {
     const { client, sent } = await clientOfNewWorkspace({ traces: { spansMax: 3 } });
     const run = client.traces.start({ agent_name: 'bot' });

@@ -149,7 +149,7 @@ function anyValueOf(value: unknown, at: string, counts: ExportCounts): Value {
   if (isSet(any.stringValue)) return text(any.stringValue, `${at}/stringValue`);
   if (isSet(any.boolValue)) return any.boolValue === true;
   if (isSet(any.intValue)) return wholeNumber(any.intValue, `${at}/intValue`);
-  if (isSet(any.doubleValue)) return doubleOf(any.doubleValue);
+  if (isSet(any.doubleValue)) return doubleOf(any.doubleValue, `${at}/doubleValue`);
   if (isSet(any.bytesValue)) return text(any.bytesValue, `${at}/bytesValue`);
   if (isSet(any.arrayValue)) {
     const values = objectOf(any.arrayValue, `${at}/arrayValue`).values ?? [];
@@ -199,9 +199,16 @@ function wholeNumber(value: unknown, at: string): number | string {
   throw malformedError('must be a whole number of 64 bits, as a string or a number', at);
 }
 
-/** A finite number; for any other value its text, cut to nine characters, the length of `-Infinity`. */
-const doubleOf = (value: unknown): number | string =>
-  Number.isFinite(Number(value)) ? Number(value) : String(value).slice(0, 'Infinity'.length + 1);
+/** The doubles that JSON has no number for. The JSON form of protobuf has their names. */
+const NOT_FINITE: readonly unknown[] = ['NaN', 'Infinity', '-Infinity'];
+
+/** A finite number, or the name of a double that is none. */
+function doubleOf(value: unknown, at: string): number | string {
+  const isNumeric = typeof value === 'number' || (typeof value === 'string' && DECIMAL.test(value));
+  if (isNumeric && Number.isFinite(Number(value))) return Number(value);
+  if (NOT_FINITE.includes(value)) return String(value);
+  throw malformedError('must be a number or one of the strings NaN, Infinity and -Infinity', at);
+}
 
 /** A time in nanoseconds; undefined if it is absent or 0, which means that no time was sent. */
 function nanoseconds(value: unknown, at: string): bigint | undefined {

@@ -38,6 +38,16 @@ describe('the reader of OTLP/JSON', () => {
     expect(() => attributeValue({ intValue })).toThrow(/must be a whole number of 64 bits/);
   });
 
+  test('reads doubles from numbers, decimal text and the names of protobuf', () => {
+    const sent = [0.5, -1, '1e3', '-0.25', 'NaN', 'Infinity', '-Infinity'];
+    const read = [0.5, -1, 1000, -0.25, 'NaN', 'Infinity', '-Infinity'];
+    expect(sent.map((doubleValue) => attributeValue({ doubleValue }))).toEqual(read);
+  });
+
+  test.each([true, [], {}, '', ' ', 'nan', '0x10', 'much', '1e999'])('rejects %j as a double', (doubleValue) => {
+    expect(() => attributeValue({ doubleValue })).toThrow(/doubleValue must be a number or one of the strings NaN/);
+  });
+
   test('reads enumerations as numbers, and their names as 0', () => {
     expect(read({ kind: 3, status: { code: 2 } })).toMatchObject({ kind: 3, statusCode: 2 });
     expect(read({ kind: 'SPAN_KIND_CLIENT', status: { code: 'STATUS_CODE_ERROR' } })).toMatchObject({ kind: 0, statusCode: 0 });

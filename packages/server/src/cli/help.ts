@@ -36,9 +36,10 @@ Examples:
   $ countersign-server ledger verify --workspace acme
 
 Data goes to stdout, everything else to stderr. Every command takes --json; an error is then
-{ "error": <reason>, "message": <text> } on stderr. Commands work whether or not the server is running.
-serve, migrate, restore and workspace create create a database if there is none. Other commands that
-need a database then exit with 8.
+{ "error": <reason>, "message": <text> } on stderr. Most commands work whether or not the server is
+running; the help of a command says if you must stop it. serve, migrate, restore
+and workspace create create a database if there is none. Other commands that need a database then exit
+with 8.
 
 Exit codes:
 ${exitCodes()}
