@@ -27,7 +27,7 @@ setSignedOutHandler((problem) => {
 });
 
 const runWhenIdle = (act: () => void) => ('requestIdleCallback' in window ? requestIdleCallback(act) : setTimeout(act, 1_000));
-/** Whether the person asked the browser to save data. Firefox and Safari do not tell. */
+/** Whether the person asked the browser to save data. Firefox and Safari do not report this. */
 const savesData = (navigator as { connection?: { saveData?: boolean } }).connection?.saveData === true;
 // Preloads all pages when the first one is shown and the browser is idle.
 const stopWaiting = router.subscribe('onRendered', () => {

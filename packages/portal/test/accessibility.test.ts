@@ -12,7 +12,7 @@ const PHONE = { width: 390, height: 844 };
 
 let workspace: Workspace;
 let empty: string;
-/** Every page by its name, with its path below the workspace. A path with a leading slash is absolute. */
+/** The tested pages after sign-in by name, with their paths below the workspace. A path with a leading slash is absolute. */
 const pages: Record<string, string> = {
   overview: '',
   agents: 'agents',
@@ -50,12 +50,12 @@ beforeAll(async () => {
     description: 'Promised a refund.',
     recertify: true,
   });
-  const queue = await browser.call('GET', `/workspaces/${id}/approvals`);
-  const evaluation: string = queue.body.items[0].evaluation.id;
+  const approvals = await browser.call('GET', `/workspaces/${id}/approvals`);
+  const evaluation: string = approvals.body.items[0].evaluation.id;
   const events = await browser.call('GET', `/workspaces/${id}/runs?source=telemetry`);
   empty = await workspace.server.workspace('empty');
   Object.assign(pages, {
-    'an empty queue': `/w/${empty}/approvals`,
+    'an empty list of approvals': `/w/${empty}/approvals`,
     agent: `agents/${agent}`,
     trace: `runs/traces/${trace}`,
     event: `runs/events/${events.body.items[0].id}/0`,
@@ -96,7 +96,7 @@ async function waitUntilLoaded(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle');
 }
 
-test('no page has a serious axe-core violation in light or dark, is wider than a phone or violates the content security policy', {
+test('no page after sign-in has a serious axe-core violation, is wider than a phone or violates the content security policy', {
   timeout: 240_000,
 }, async () => {
   const { browser } = await createPerson(workspace.server, { [workspace.id]: 'admin', [empty]: 'admin' });
@@ -125,7 +125,7 @@ test('no page has a serious axe-core violation in light or dark, is wider than a
 });
 
 describe.each(['light', 'dark'] as const)('axe-core finds no serious violation in %s', (colorScheme) => {
-  test('in dialogs and menus at phone width', async () => {
+  test('in the menu and in a dialog with an error, at phone width', async () => {
     const { page } = await workspace.visit('admin', 'keys', { colorScheme, width: 390 });
     await waitUntilLoaded(page);
     await page.getByRole('button', { name: 'Open the menu' }).click();

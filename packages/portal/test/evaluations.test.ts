@@ -58,7 +58,7 @@ test('the pass rate chart draws a line for each suite, up to five, and lists the
   expect(pageErrors).toEqual([]);
 });
 
-test('the pass rate chart labels only the days of evaluations with a pass rate, and a text replaces it if there are none', async () => {
+test('the pass rate chart labels only days with a pass rate, and a text replaces the chart if there are no pass rates', async () => {
   const workspace = await newWorkspace();
   const evaluate = (name: string, more: object) => workspace.send(paths.evaluations, { name, agent_name: 'traveler', ...more });
   for (const name of ['first', 'second']) await evaluate(name, { status: 'passing', pass_rate: 90 });

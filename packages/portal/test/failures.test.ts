@@ -23,7 +23,7 @@ test('a page reports a lost connection, keeps the input and can submit it when t
 test.each([
   ['a server error', { status: 500, json: { error: 'internal_error', issues: [] } }],
   ['a successful response that is not JSON', { status: 200, contentType: 'text/html', body: '<!doctype html>' }],
-])('a list shows %s with its request ID, and its content after a retry', async (_what, response) => {
+])('the list of agents reports %s with the request ID, and loads after a retry', async (_what, response) => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -38,14 +38,14 @@ test.each([
   await page.getByText('No agents yet').waitFor();
 });
 
-/** Returns to the tab a minute later, so that the page requests its stale data again. */
+/** A script that simulates a return to the tab a minute later, so that the page requests its stale data again. */
 const COME_BACK = `(() => {
   const now = Date.now();
   Date.now = () => now + 60_000;
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
 })()`;
 
-test('shows a loading indicator on the first load and during navigation', async () => {
+test('the portal shows a loading indicator on the first load and during navigation', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();

@@ -33,7 +33,7 @@ const pages: Record<string, string> = {
 beforeAll(async () => {
   workspace = await newWorkspace(HOSTILE);
   const { send, id, server } = workspace;
-  // The server registers no agent with such a name, but accepts records of an agent that already has one.
+  // The server registers no agent with such a name, but accepts records of an agent that already has such a name.
   await server.database.sql('INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, gen_random_uuid(), $2)', [
     id,
     HOSTILE,
@@ -82,8 +82,8 @@ beforeAll(async () => {
   });
   await browser.call('POST', `${api}/keys`, { kind: 'live', name: HOSTILE, scopes: ['audit'] });
   await browser.call('PATCH', '/account', { name: HOSTILE });
-  const { body: queue } = await browser.call('GET', `${api}/approvals`);
-  const evaluation: string = queue.items[0].evaluation.id;
+  const { body: approvals } = await browser.call('GET', `${api}/approvals`);
+  const evaluation: string = approvals.items[0].evaluation.id;
   Object.assign(pages, {
     'an agent': `agents/${agent}`,
     'a run': `runs/traces/${trace}`,

@@ -32,7 +32,7 @@ test.each([
   [3_599_600, '1 h 0 min'],
   [7_199_999, '2 h 0 min'],
   [7_850_000, '2 h 11 min'],
-])('shows %j milliseconds as %j, never with 60 of a unit', (ms, shown) => expect(formatDuration(ms)).toBe(shown));
+])('shows %j milliseconds as %j, never with 60 seconds or 60 minutes', (ms, shown) => expect(formatDuration(ms)).toBe(shown));
 
 test.each([
   [0, '$0'],

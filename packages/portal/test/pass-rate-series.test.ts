@@ -40,7 +40,7 @@ test('the latest suites have lines, and the points of all other suites are kept'
   expect(lines.flatMap(({ points: own }) => own).length + others.points.length).toBe(40);
 });
 
-test('points are sorted by time, even if a clock stepped back, and omitted without a pass rate', () => {
+test('points are sorted by time, even if a clock stepped back, and points without a pass rate are omitted', () => {
   const rated = ratedPoints([point(3, 'a'), point(1, 'a'), point(2, 'a', { pass_rate: null })]);
   expect(rated.map(({ at }) => (at - START) / HOUR_MS)).toEqual([1, 3]);
 });

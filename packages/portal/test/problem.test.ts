@@ -36,10 +36,10 @@ test('a connection that breaks while a response is read is a lost connection', a
   expect(connection.isLost()).toBe(true);
 });
 
-test('the end of a read that was aborted is not a lost connection', async () => {
-  const abortion = new DOMException('aborted', 'AbortError');
-  const body = new ReadableStream({ start: (controller) => controller.error(abortion) });
-  await expect(readBody(new Response(body), AbortSignal.abort())).rejects.toBe(abortion);
+test('an aborted read rejects with the error of the abort, and not with a lost connection', async () => {
+  const abortError = new DOMException('aborted', 'AbortError');
+  const body = new ReadableStream({ start: (controller) => controller.error(abortError) });
+  await expect(readBody(new Response(body), AbortSignal.abort())).rejects.toBe(abortError);
 });
 
 test('a successful response that is not JSON is a retryable problem of the server, with the request ID', async () => {

@@ -60,7 +60,7 @@ test('the overview shows promotable agents, links to the agents that it omits, a
   await page.getByRole('heading', { name: 'Agents', level: 1 }).waitFor();
 });
 
-test('the overview links to the open re-certifications, and says when it stopped counting', async () => {
+test('the overview links to the open re-certifications, and shows a count that reached its limit as "1,000 or more"', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'bot' });
   const { page } = await workspace.visit('viewer');

@@ -11,8 +11,8 @@ test('a viewer can read records but sees no actions, and neither the pages nor t
   expect(await page.getByRole('button', { name: /^(Approve|Reject|Withdraw)$/ }).count()).toBe(0);
   expect(await page.getByRole('link', { name: 'Ingestion keys' }).count()).toBe(0);
 
-  const queue = await browser.call('GET', `/workspaces/${workspace.id}/approvals`);
-  const evaluation: string = queue.body.items[0].evaluation.id;
+  const approvals = await browser.call('GET', `/workspaces/${workspace.id}/approvals`);
+  const evaluation: string = approvals.body.items[0].evaluation.id;
   const response = await browser.call('POST', `/workspaces/${workspace.id}/approvals/${evaluation}/approve`, { rationale: 'no' });
   expect([response.status, response.body.error]).toEqual([403, 'forbidden']);
 

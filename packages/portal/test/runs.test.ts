@@ -182,7 +182,7 @@ test('the list of runs keeps its page and filters in the URL, so that Back works
   await page.waitForTimeout(500);
   expect([await search.inputValue(), new URL(page.url()).search]).toEqual(['', '']);
 
-  // Invalid dates do not filter.
+  // Invalid dates are ignored.
   await page.goto(`/w/${workspace.id}/runs?from=2026-13-45&to=2026-02-30&since=yesterday`);
   await expect.poll(() => rows.count(), BUSY).toBe(50);
   expect(await page.getByRole('button', { name: 'Clear', exact: true }).count()).toBe(0);

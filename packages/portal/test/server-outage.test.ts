@@ -68,7 +68,7 @@ test('a notice is shown if the code of a page cannot be loaded, and the page lat
   expect(await page.evaluate(isMarked)).toBe(true);
 });
 
-test('preloads the remaining pages if the code of one page cannot be loaded', async () => {
+test('the portal preloads the remaining pages if the code of one page cannot be loaded', async () => {
   const workspace = await newWorkspace();
   const { browser } = await createPerson(workspace.server, { [workspace.id]: 'viewer' });
   const { page } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie, savesData: false });
@@ -79,7 +79,7 @@ test('preloads the remaining pages if the code of one page cannot be loaded', as
   await expect.poll(() => requests.some((url) => /settings-page-.*\.js/.test(url)), { timeout: 30_000 }).toBe(true);
 });
 
-test('does not load the code of unvisited pages if the browser saves data', async () => {
+test('the portal does not load the code of unvisited pages if the browser saves data', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   const requests: string[] = [];

@@ -15,13 +15,13 @@ interface WindowOptions {
   width?: number;
   colorScheme?: 'light' | 'dark';
   timezoneId?: string;
-  /** Whether the browser saves data, so that the portal does not preload pages. The default is true, because it saves processor time. */
+  /** Whether the browser saves data, so that the portal does not preload pages. The default is true, which saves processor time. */
   savesData?: boolean;
 }
 
 let browser: Promise<Browser> | undefined;
 
-/** Windows of finished tests, by their server and time zone. Their caches have the portal's code, so pages load in half the time. */
+/** Windows of finished tests, by server, time zone and data saving. Their caches have the portal's code, so pages load faster. */
 const unused = new Map<string, Page[]>();
 
 /** The events of a page that tests listen to. */

@@ -13,8 +13,8 @@ import { SeriesMark } from './series-mark.tsx';
 const HEIGHT = 220;
 
 /**
- * The pass rates of an agent's evaluations over time, with the threshold. Each evaluation has a mark. Each of the latest suites has a
- * line.
+ * The pass rates of an agent's evaluations over time, with the threshold. Each evaluation with a pass rate has a mark. The most recently
+ * evaluated suites also have a line.
  */
 export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rates'> }) {
   const { points, threshold } = rates;

@@ -7,7 +7,7 @@ import { OTHER_MARK, SERIES_MARKS } from './series-mark.tsx';
 const HOUR_MS = 3_600_000;
 /** The minimum time range of the chart. */
 const SPAN_MIN_MS = HOUR_MS;
-/** The time axis shows times of day for shorter ranges, otherwise days. */
+/** If the time range is shorter than this, the labels of the time axis are times of day, otherwise days. */
 const HOUR_LABELS_BELOW_MS = 48 * HOUR_MS;
 /** The minimum distance between labels of the time axis. */
 const LABEL_DISTANCE_PX = 64;
@@ -75,7 +75,7 @@ export const passRatePlot =
     };
   };
 
-/** The time range of the chart: all points with a margin on both sides. */
+/** The time range of the chart: from the first to the last point, with a margin on both sides. */
 function rangeOf(moments: readonly number[]): { from: number; to: number } {
   const [first, last] = [moments[0] ?? 0, moments.at(-1) ?? 0];
   const margin = last - first < SPAN_MIN_MS ? SPAN_MIN_MS / 2 : (last - first) * 0.03;

@@ -15,7 +15,7 @@ interface Page<T> {
 
 /**
  * A list with cursor pagination. Its cursor and filters are in the URL. While other rows load, the previous rows stay and are dimmed.
- * `empty` is shown if the list has no records without a filter.
+ * `empty` is shown if no filter is set and there are no records.
  */
 export function CursorList<T>(props: {
   label: string;

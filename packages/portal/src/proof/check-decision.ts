@@ -41,7 +41,7 @@ export function checkDecision(document: string, { envelope, keys, evidence, deci
   if (decision === undefined) {
     const finding = {
       passed: false,
-      detail: 'The document is not valid JSON, or its JSON is ambiguous, for example with a repeated member.',
+      detail: 'The document is not a JSON object, or its JSON is ambiguous, for example with a repeated member.',
     };
     return { hash: finding, attestation: finding };
   }

@@ -53,7 +53,7 @@ function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded
     setRetrying(false);
     onLoaded();
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only the return of the connection retries.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a change of the connection runs this effect.
   useEffect(() => {
     if (wasLost && !lost) void retry();
     setWasLost(lost);

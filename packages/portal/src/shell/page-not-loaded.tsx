@@ -4,7 +4,7 @@ import { fetchFromServer } from '../api/call.ts';
 import { Notice } from '../components/notice.tsx';
 import { toast } from '../toasts/toasts.tsx';
 
-/** Whether the server responds now, with any status except 502 and 504, which a proxy sends. */
+/** Whether the server responds now. Status 502 and 504 do not count, because a proxy sends them. */
 export async function isServerUp(): Promise<boolean> {
   try {
     const { status } = await fetchFromServer('/readyz', { cache: 'no-store' });

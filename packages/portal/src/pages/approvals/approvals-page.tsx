@@ -74,8 +74,8 @@ function NoApprovals({ status }: { status: string }) {
   return (
     <EmptyState title="No pending approvals">
       <p>
-        A promotion check requests approval when it finds an unapproved evaluation of a high-risk agent. An admin sets the risk
-        level on the agent's page, under{' '}
+        A promotion check requests approval if the evaluation of a high-risk agent meets the criteria but is not approved. An
+        admin sets the risk level on the agent's page, under{' '}
         <Link to="/w/$workspace/agents" params={{ workspace: workspace.id }}>
           Agents
         </Link>

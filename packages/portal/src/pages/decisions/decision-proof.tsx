@@ -68,7 +68,7 @@ function LoadKey({ keyId, onKey }: { keyId: string; onKey: (key: Uint8Array) => 
   const admin = useHasRole('admin');
   const [dialogOpen, setDialogOpen] = useState(false);
   if (!admin) return <p>This check requires the decision key. Only an admin can load the key.</p>;
-  // Not a mutation of its own: React Query would keep its result, the key, for minutes after the person leaves the page.
+  // Does not return the key: React Query would keep the result of the dialog's mutation for minutes after the person leaves the page.
   const act = async () => {
     const { decision_key } = await call('decision_keys.show', { params: { workspace: workspace.id, key: keyId } });
     const key = decisionKeyBytes(decision_key);

@@ -9,7 +9,7 @@ import { LatestRuns } from './latest-runs.tsx';
 
 type Runs = NonNullable<ResponseBody<'evaluations.read'>['runs']>;
 
-/** A panel with totals and the latest of the agent's runs between its previous evaluation and this evaluation. */
+/** A panel about the agent's runs between its previous evaluation and this evaluation: the totals and the latest runs. */
 export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
   const { workspace } = useWorkspace();
   const { totals, models, from, to, counted_max: countedMax } = runs;

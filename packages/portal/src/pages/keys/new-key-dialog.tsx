@@ -31,7 +31,7 @@ export function NewKeyDialog({ shown, onClose }: { shown: NewKey | undefined; on
       {shown !== undefined && (
         <div className="stack">
           <Notice kind="warning" title="Copy the key now. It is shown only once.">
-            <p>The server stores only the hash of the key. {shown.rotated && 'The old secret no longer works.'}</p>
+            <p>The server stores only a hash of the secret. {shown.rotated && 'The old secret no longer works.'}</p>
           </Notice>
           <Snippet text={shown.key} what="key" />
           {shown.kind === 'live' && (

@@ -22,7 +22,7 @@ interface LoadedSteps {
   next: string | null;
 }
 
-/** Loads pages of steps until there are at least STEPS_LOADED_MIN, or the trace ends. An empty page may not be the last one. */
+/** Loads pages of steps until there are at least STEPS_LOADED_MIN, or the trace ends. An empty page is not always the last one. */
 async function loadSteps(workspace: string, trace: string, start: string | null, signal: AbortSignal): Promise<LoadedSteps> {
   const spans: Span[] = [];
   let next = start;

@@ -48,13 +48,13 @@ export function RetentionPanel({ workspace, isAdmin }: { workspace: string; isAd
 function factsOf({ trace_days, telemetry_days, periods }: Facts): [string, string][] {
   const since = periods.at(-1)?.since;
   return [
-    ['Traces', shownDays(trace_days)],
-    ['Telemetry', shownDays(telemetry_days)],
+    ['Traces', formatPeriod(trace_days)],
+    ['Telemetry', formatPeriod(telemetry_days)],
     ...(since === undefined ? [] : [['For runs received since', formatExactTime(since)] as [string, string]]),
   ];
 }
 
-const shownDays = (days: number | null): string => {
+const formatPeriod = (days: number | null): string => {
   if (days === null) return 'Kept forever';
   return days === 1 ? 'Kept for 1 day' : `Kept for ${days} days`;
 };
@@ -116,7 +116,7 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
   );
 }
 
-/** The number in a field, or null for an empty field. Other text is returned unchanged, so that the server's error explains the fault. */
+/** The number in a field; null for an empty field. Text that is not a number is returned unchanged, so that the server rejects it. */
 function daysOf(text: string): number | null {
   if (text.trim() === '') return null;
   const days = Number(text);

@@ -24,7 +24,8 @@ const PASSWORD_FIELDS = {
 /** The form that creates the first admin, either of a new workspace or of the link's workspace. */
 export function SetUp({ link, token, onSignedIn }: LinkFormProps) {
   const [values, setValues] = useState({ workspace_name: '', email: link.email ?? '', name: '', password: '' });
-  // The link of the instance works only while there are no accounts. For an existing account the server requires its password.
+  // The set-up link of the instance works only until a person has set a password. With the set-up link of a workspace, a person can use an
+  // existing account. The server then requires the password of this account.
   const mayHaveAccount = link.workspace !== null;
   const set = (member: keyof typeof values) => (value: string) => setValues({ ...values, [member]: value });
   const mutation = useMutation({

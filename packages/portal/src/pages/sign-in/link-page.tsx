@@ -19,7 +19,10 @@ const TITLES: Record<ShownLink['purpose'], string> = {
   sign_in: 'Sign in with a link',
 };
 
-/** If a person pastes another link into the address bar, only the fragment changes. The browser does not load the page again. */
+/**
+ * Calls the listener when the fragment changes. If a person pastes another link into the address bar, only the fragment changes, so the
+ * browser does not load the page again.
+ */
 const subscribeToHash = (listener: () => void) => {
   window.addEventListener('hashchange', listener);
   return () => window.removeEventListener('hashchange', listener);
