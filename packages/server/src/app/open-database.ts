@@ -64,9 +64,9 @@ export type OpenMode = 'use' | 'set-up' | 'migrate' | 'distribute' | 'reset-sign
  */
 export async function openDatabase(config: Config, say: (line: string) => void, mode: OpenMode): Promise<OpenDatabase> {
   checkSecrets(config);
-  // A configured memory folder must be usable before anything is opened. The default one is next to the data folder, which must exist
-  // first.
-  const configuredMemory = config.memoryDirNamed ? openMemoryFolder(config, say) : undefined;
+  // A configured memory folder is checked before anything else is opened. The default one is opened later: it is next to the data folder,
+  // whose parent folder may not exist yet.
+  const configuredMemory = config.isMemoryDirConfigured ? openMemoryFolder(config, say) : undefined;
   const { databaseUrl } = config;
   if (mode === 'distribute' && databaseUrl === undefined)
     throw new ExitError('bad_configuration', 'the embedded database has no Citus; set DATABASE_URL to that of the coordinator');

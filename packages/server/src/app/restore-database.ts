@@ -28,7 +28,7 @@ export async function restoreDatabase(config: Config, reader: BackupReader, { sa
   const site = await openSite(config, say, 'set-up');
   try {
     const client = new pg.Client({ ...site.owner, application_name: 'countersign-restore' });
-    client.on('error', () => undefined); // the current statement fails with the reason
+    client.on('error', () => undefined); // The current statement fails with the same error.
     await client.connect();
     try {
       if (await isDistributed(client)) throw new ExitError('refused', ON_CITUS);

@@ -35,7 +35,7 @@ import { databaseReadiness } from './readiness.ts';
 import { warningsOf } from './warnings.ts';
 import { startWatches, type Watches } from './watches.ts';
 
-/** The time that requests in progress have to end after a stop was requested. */
+/** The time limit for requests that are in progress when the server stops. */
 const STOP_TIMEOUT_MS = 5_000;
 
 /** A server that is listening. */
@@ -195,7 +195,7 @@ async function startParts(
   };
 }
 
-/** Stops all parts, in order. A part that fails to stop does not prevent the others; at the end the first error is thrown. */
+/** Stops all parts, in order. If some fail to stop, the others are stopped anyway, and the first error is thrown at the end. */
 async function stopParts({ watches, checkpoints, app, metricsListener, workers, nodes }: RunningParts): Promise<void> {
   const stops: (() => unknown)[] = [
     () => watches?.stop(),

@@ -36,7 +36,7 @@ export function watchEvidence({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Lo
       if (isStopped || found.length >= FINDINGS_PER_WORKSPACE_MAX) break;
     }
     for (const finding of findings.replace(tenantId, found))
-      log.error({ tenantId, ...finding }, 'this row differs from the log of evidence; restore it as in the log');
+      log.error({ tenantId, ...finding }, 'this row differs from the log of evidence; restore the values that the log has');
   };
   const round = async () => {
     if (isRunning) return;

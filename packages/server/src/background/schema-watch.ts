@@ -3,7 +3,7 @@ import type { Pools } from '../database/pools.ts';
 import { type SchemaFinding, schemaFindings } from '../database/schema-findings.ts';
 import { readSchemaFacts } from '../storage/schema-facts.ts';
 
-/** How often the schema is compared. It takes one statement on the catalog and a few milliseconds. */
+/** How often the schema is compared. A comparison is one statement on the catalog and takes a few milliseconds. */
 const ROUND_MS = 5 * 60_000;
 
 /** Compares the database's schema with that of the migrations while the server runs. */

@@ -27,7 +27,7 @@ export interface BackupReader {
 /** Reads a file of the backup; throws if it is missing or longer than `bytesMax`. */
 type ReadFile = (name: string, bytesMax: number) => Promise<Buffer>;
 
-/** More than the encrypted secrets need. */
+/** The largest file of encrypted secrets that is read. The secrets need less. */
 const SECRETS_BYTES_MAX = 64 * 1024;
 
 /** Opens a backup for reading: a folder, or one file. @throws ExitError if it does not exist, is damaged, or has an unknown version. */
@@ -42,11 +42,11 @@ export async function openBackup(path: string): Promise<BackupReader> {
     const manifest = parseManifest((await readFile(MANIFEST_FILE, MANIFEST_BYTES_MAX)).toString('utf8'));
     return {
       manifest,
-      read: (part) => readFile(part.file, part.bytes).then((bytes) => checked(part.file, bytes, part.sha256)),
+      read: (part) => readFile(part.file, part.bytes).then((bytes) => requireDigest(part.file, bytes, part.sha256)),
       secrets: async () => {
         const { secretsSha256 } = manifest;
         if (secretsSha256 === undefined) return undefined;
-        return checked(SECRETS_FILE, await readFile(SECRETS_FILE, SECRETS_BYTES_MAX), secretsSha256);
+        return requireDigest(SECRETS_FILE, await readFile(SECRETS_FILE, SECRETS_BYTES_MAX), secretsSha256);
       },
       close: async () => file?.close(),
     };
@@ -56,12 +56,13 @@ export async function openBackup(path: string): Promise<BackupReader> {
   }
 }
 
-function checked(name: string, bytes: Buffer, sha256: string): Buffer {
+/** Returns the content of a file. @throws ExitError if its SHA-256 is not the given one. */
+function requireDigest(name: string, bytes: Buffer, sha256: string): Buffer {
   if (createHash('sha256').update(bytes).digest('hex') === sha256) return bytes;
   throw damaged(`the SHA-256 of ${name} is not the one in the manifest`);
 }
 
-/** The error for a file that is longer than the manifest says or, for the manifest and the secrets, than any that is read. */
+/** The error for a file that exceeds its limit: the length in the manifest or, for the manifest and the secrets, a fixed length. */
 const tooLong = (name: string, bytes: number, bytesMax: number): ExitError =>
   damaged(`${name} has ${bytes} bytes, but at most ${bytesMax} are allowed`);
 

@@ -82,7 +82,7 @@ export async function restoreRows(
     await withoutForcedRowSecurity(client, table, async () => {
       for (const part of source.parts) {
         const copied = await copyTableIn(client, table, await decompressPart(part, await reader.read(part)));
-        if (copied !== part.rows) throw damaged(`${part.file} has ${copied} rows, and its manifest says ${part.rows}`);
+        if (copied !== part.rows) throw damaged(`${part.file} has ${copied} rows, but the manifest says ${part.rows}`);
         rows += copied;
         progress?.(rows);
       }
@@ -99,5 +99,5 @@ export async function restoreRows(
 /** Requires the same columns in the same order, because binary COPY data contains no column names. */
 function requireSameColumns(table: CopiedTable, source: BackupTable): void {
   if (source.columns.join() !== table.columns.join())
-    throw damaged(`the columns of ${table.name} differ from those of its schema`);
+    throw damaged(`the columns of ${table.name} in the manifest are not those of the table`);
 }

@@ -23,7 +23,7 @@ interface SealedSecrets {
   tag: string;
 }
 
-/** Encrypts the secrets with a passphrase. Returns the content of SECRETS_FILE, which opens only with the same instance ID. */
+/** Encrypts the secrets. Returns the content of SECRETS_FILE, which only the same passphrase and instance ID can decrypt. */
 export function sealSecrets(secrets: BackupSecrets, passphrase: string, instanceId: string): Buffer {
   const [salt, nonce] = [randomBytes(16), randomBytes(NONCE_BYTES)];
   const cipher = createCipheriv(CIPHER, keyOf(passphrase, salt), nonce).setAAD(Buffer.from(instanceId));

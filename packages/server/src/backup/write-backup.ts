@@ -38,7 +38,7 @@ const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 export async function writeBackup(client: Client, writer: BackupWriter, parameters: BackupParameters): Promise<BackupManifest> {
   await client.query(BEGIN);
   const instance = await findCopiedInstance(client);
-  if (instance === undefined) throw new Error('the row of instance is gone');
+  if (instance === undefined) throw new Error('the row in the table instance is missing');
   const tenants = await listCopiedTenants(client);
   const tables = await copyTables(client, writer, tenants, parameters.progress);
   const workspaces: BackupWorkspace[] = [];

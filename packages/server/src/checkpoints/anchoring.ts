@@ -15,7 +15,7 @@ export class Anchoring {
   readonly #logger: Logger;
   /** The size of the largest checkpoint in the sink, by tenant and log. */
   readonly #copied = new Map<string, number>();
-  /** For each log, the copying that was requested last, until it ends. The next copying of the log waits for it. */
+  /** The last requested copy operation of each log, until it ends. The next operation of the log waits for it. */
   readonly #turns = new Map<string, Promise<void>>();
 
   constructor(pool: Pool, sink: CheckpointSink, logger: Logger) {

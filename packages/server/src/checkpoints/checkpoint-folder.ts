@@ -6,7 +6,7 @@ import { variableError } from '../config/config-values.ts';
 import { nameFile, syncFolder, writeSynced } from '../files/synced-files.ts';
 import type { LogName } from '../storage/log-heads.ts';
 
-/** A place for checkpoints outside the database. Copies that someone else keeps show that a log was truncated or rewritten. */
+/** A place for checkpoints outside the database. Copies outside the control of the operator reveal a truncated or rewritten log. */
 export interface CheckpointSink {
   /** Stores a checkpoint. Does nothing if one of this size is stored. */
   write(tenantId: string, log: LogName, checkpoint: { size: number; note: string }): Promise<void>;
@@ -75,7 +75,7 @@ async function writeOnce(path: string, content: string): Promise<void> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     await writeSynced(temporary, content);
-    await nameFile(temporary, path); // a file of another server has the same content
+    await nameFile(temporary, path); // If another server has written this file meanwhile, its content is the same.
     await syncFolder(dirname(path));
   } finally {
     await rm(temporary, { force: true });

@@ -64,7 +64,9 @@ function repeat(seconds: number, round: () => Promise<void>, logger: Logger): No
     async () => {
       if (running) return;
       running = true;
-      await round().catch((error: Error) => logger.warn({ reason: error.message }, 'checkpoints wait for the next round'));
+      await round().catch((error: Error) =>
+        logger.warn({ reason: error.message }, 'the round of checkpoints failed; the next round tries again'),
+      );
       running = false;
     },
     Math.min(seconds * 1000, ROUND_MS_MAX),

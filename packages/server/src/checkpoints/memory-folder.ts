@@ -32,17 +32,16 @@ function writeFault(folder: string): string | undefined {
 
 /**
  * Opens the folder of the newest checkpoints. Returns undefined if there is none, or if the default one is not usable, which `say` reports.
- * @param memoryDirNamed whether the folder was configured and is not the default one.
  * @throws ExitError if a configured folder is not usable.
  */
 export function openMemoryFolder(
-  { memoryDir, memoryDirNamed }: { memoryDir: string | undefined; memoryDirNamed: boolean },
+  { memoryDir, isMemoryDirConfigured }: { memoryDir: string | undefined; isMemoryDirConfigured: boolean },
   say: (line: string) => void,
 ): HeadStore | undefined {
   if (memoryDir === undefined) return undefined;
   const reason = writeFault(memoryDir);
   if (reason === undefined) return memoryFolder(memoryDir);
-  if (memoryDirNamed)
+  if (isMemoryDirConfigured)
     throw variableError('COUNTERSIGN_MEMORY_DIR', `is ${memoryDir}, which is not writable (${reason}); mount or create it`);
   say(
     `${memoryDir} is not writable (${reason}): an older state of the database is not detected after a restart; set COUNTERSIGN_MEMORY_DIR`,

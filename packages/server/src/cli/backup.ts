@@ -67,7 +67,7 @@ export function requiredPassphrase({ config: { backupPassphrase } }: Session): s
 async function copyTo(path: string, { address }: OpenDatabase, parameters: BackupParameters): Promise<BackupManifest> {
   const writer = await createBackup(path, new Date(parameters.madeAt));
   const client = new pg.Client({ ...address, application_name: 'countersign-backup' });
-  client.on('error', () => undefined); // the current statement fails with the reason
+  client.on('error', () => undefined); // The current statement fails with the same error.
   try {
     await client.connect();
     return await writeBackup(client, writer, parameters);

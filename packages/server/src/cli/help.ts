@@ -2,7 +2,7 @@ import { VARIABLES } from '../config/variables.ts';
 import { EXIT_CODES } from '../errors/exit-codes.ts';
 
 /** Wraps a text to lines of `width` characters. Every line but the first is indented. */
-function wrapped(text: string, indent: number, width = 100): string {
+function wrap(text: string, indent: number, width = 100): string {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {
@@ -16,14 +16,14 @@ function wrapped(text: string, indent: number, width = 100): string {
 
 const exitCodes = (): string =>
   Object.values(EXIT_CODES)
-    .map(({ status, meaning }) => `  ${String(status).padEnd(4)}${wrapped(meaning, 6)}`)
+    .map(({ status, meaning }) => `  ${String(status).padEnd(4)}${wrap(meaning, 6)}`)
     .join('\n');
 
 const variables = (): string =>
   Object.values(VARIABLES)
     .map(({ name, default: fallback, meaning }) => {
       const shown = fallback === undefined ? meaning : `${meaning} (default: ${fallback})`;
-      return `  ${name}\n      ${wrapped(shown, 6)}`;
+      return `  ${name}\n      ${wrap(shown, 6)}`;
     })
     .join('\n');
 

@@ -18,7 +18,7 @@ const KINDS = {
 
 /** `keys mint | rotate | scopes | revoke | list`. */
 export function addKeys(program: Command, session: Session): void {
-  const group = program.command('keys').description('Mint, rotate, re-scope, revoke and list ingestion keys.');
+  const group = program.command('keys').description('Mint, rotate, revoke and list ingestion keys, and set their scopes.');
   addMintKey(group, session);
   addScopes(group, session);
   addChanges(group, session, 'live');
@@ -146,7 +146,7 @@ function addList(group: Command, session: Session, kind: KeyKind): void {
           ({ place_at: at, prefix }) => ({ at, prefix }),
         ),
       );
-      await session.list(keys.reverse().map(listed), `no ${one}s yet; \`${name} mint\` makes one`, [
+      await session.list(keys.reverse().map(listed), `no ${one}s yet; \`${name} mint\` mints one`, [
         ['PREFIX', ({ prefix }) => start + prefix],
         ['NAME', ({ name }) => name],
         ['SCOPES', ({ scopes }) => scopes.join(',')],

@@ -76,7 +76,7 @@ export function addVerify(group: Command, session: Session): void {
       const { log } = options;
       if (options.replay !== undefined && log !== 'decisions') command.error('--replay is for --log decisions');
       if (log === 'all' && (options.file !== undefined || options.checkpoint !== undefined || options.head !== undefined))
-        command.error('--log all needs --workspace and allows no --file, --checkpoint or --head, which are of one log');
+        command.error('--log all needs --workspace and allows no --file, --checkpoint or --head, which belong to one log');
       limitHeapGrowth();
       if (log === 'all') return verifyAll(session, options);
       const progress = progressOn(session, options.progress === true);
@@ -132,12 +132,12 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
   const walkOptions = { kept: kept.heads, progress: onRows };
   if (file !== undefined) {
     const auditFacts = options.audit === undefined ? {} : await readAuditFacts(options.audit);
-    const verified = (replay?: DecisionReplay) =>
+    const verifyFile = (replay?: DecisionReplay) =>
       readingFile(file, (bytes) =>
         verifyExport(bytes, { digests, sha256 }, { log, ...auditFacts, tenantId: tenant, replay, ...walkOptions }),
       );
-    if (options.replay === undefined) return verified();
-    return readingFile(options.replay, (events) => verified(new DecisionReplay(events, digests)));
+    if (options.replay === undefined) return verifyFile();
+    return readingFile(options.replay, (events) => verifyFile(new DecisionReplay(events, digests)));
   }
   return session.withWorkspace(workspace!, async ({ pool, signer, secrets, ledgerPool }, { id }) => {
     // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.

@@ -30,7 +30,7 @@ async function writeLink(session: Session, { path, expiresAt }: IssuedLink): Pro
   const { origin, caution } = publicAddress(session.config);
   const link = origin + path;
   await session.writeResult({ link, expires_at: expiresAt }, link);
-  session.say(`works once, until ${shownTime(expiresAt)}; give it only to this person`);
+  session.say(`this link works once, until ${shownTime(expiresAt)}; give it only to this person`);
   if (caution !== undefined) session.say(caution);
 }
 
@@ -93,7 +93,7 @@ function addList(group: Command, session: Session): void {
         inTenantTransaction(pool, tenant.id, listMembers),
       );
       const rows = members.map(({ personId, joinedAt, ...member }) => ({ person_id: personId, ...member, joined_at: joinedAt }));
-      await session.list(rows, 'no members yet; `members invite` makes a link for the first', [
+      await session.list(rows, 'no members yet; `members invite` creates a link for the first one', [
         ['NAME', ({ name }) => name],
         ['E-MAIL', ({ email }) => email],
         ['ROLE', ({ role }) => role],

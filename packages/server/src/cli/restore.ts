@@ -37,7 +37,10 @@ export function addRestore(program: Command, session: Session): void {
     )
     .requiredOption('--input <path>', 'the file or folder that `backup` wrote')
     .option('--with-secrets', 'restore the secrets too, with COUNTERSIGN_BACKUP_PASSPHRASE')
-    .option('--secrets-output <folder>', 'where to write them; required with DATABASE_URL (default: secrets in the data folder)')
+    .option(
+      '--secrets-output <folder>',
+      'where to write the secrets; required with DATABASE_URL (default: the folder secrets in the data folder)',
+    )
     .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('restore --input countersign.backup', 'restore --input backups/today --with-secrets') + NOTE)
@@ -130,7 +133,7 @@ async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): 
   try {
     return Object.keys(await acceptRestore(pool, tenantId, { write: false })).length > 0;
   } catch (error) {
-    if (error instanceof RuleViolationError) return false; // there is nothing to accept
+    if (error instanceof RuleViolationError) return false; // There is nothing to accept.
     throw error;
   }
 }

@@ -30,7 +30,7 @@ function addShow(group: Command, session: Session): void {
     .option(...JSON_OPTION)
     .addHelpText('after', examples('signing-key show >jwks.json', 'signing-key show --vkey >instance.vkey'))
     .action(async ({ vkey = false }: { vkey?: boolean }) => {
-      const keys = await session.withDatabase(published);
+      const keys = await session.withDatabase(listPublishedKeys);
       const lines = keys.map(({ note_key }) => note_key);
       await session.writeResult(vkey ? lines : { keys }, vkey ? lines.join('\n') : JSON.stringify({ keys }, null, 2));
     });
@@ -51,7 +51,7 @@ function addRotate(group: Command, session: Session): void {
       await session.withDatabase(async () => undefined);
       rotateSigningKeyFile(dataDir);
       const { kid, note_key } = await session.withDatabase(async (database) => {
-        const keys = await published(database);
+        const keys = await listPublishedKeys(database);
         return keys.find((key) => key.kid === database.signer.keys[0]!.keyid)!;
       });
       await session.writeResult({ kid, note_key }, kid);
@@ -101,7 +101,7 @@ async function retire({ ledgerPool, signer, secrets }: OpenDatabase, kid: string
   return isPreviousKey;
 }
 
-const published = async ({ ledgerPool, signer }: OpenDatabase) =>
+const listPublishedKeys = async ({ ledgerPool, signer }: OpenDatabase) =>
   (await listSigningKeys(ledgerPool)).map((key) => publishedKey(signer.instanceId, key));
 
 const AT_NEXT_START = 'a running server uses the new key after its next start';

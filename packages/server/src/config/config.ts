@@ -54,7 +54,7 @@ export interface Config {
   /** Folder with the newest checkpoint of each log, outside the database and its backups. */
   memoryDir: string | undefined;
   /** Whether memoryDir was configured explicitly. If so, the folder must be usable. */
-  memoryDirNamed: boolean;
+  isMemoryDirConfigured: boolean;
   /** Encrypts and decrypts the secrets in a backup. */
   backupPassphrase: string | undefined;
   /** Unknown variables with our prefix, probably misspelled. */
@@ -108,7 +108,7 @@ export function readConfig(environment: Environment = process.env): Config {
     checkpointDir: get(VARIABLES.checkpointDir),
     memoryDir:
       get(VARIABLES.memoryDir) ?? (get(VARIABLES.databaseUrl) === undefined ? `${get(VARIABLES.dataDir)}-memory` : undefined),
-    memoryDirNamed: get(VARIABLES.memoryDir) !== undefined,
+    isMemoryDirConfigured: get(VARIABLES.memoryDir) !== undefined,
     backupPassphrase: VARIABLES.backupPassphrase.read(
       valueOrFile(environment, VARIABLES.backupPassphrase.name)?.trim(),
       VARIABLES.backupPassphrase.name,
