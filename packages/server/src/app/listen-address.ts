@@ -32,7 +32,7 @@ export async function checkAddress(address: Address): Promise<void> {
 export function listenFailure(error: unknown, { host, port, variable = PORT }: Address): unknown {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
-      return new ExitError('port_in_use', `port ${port} on ${host} is in use; stop what listens there, or set ${variable}`);
+      return new ExitError('port_in_use', `port ${port} on ${host} is in use; stop the program that uses it, or set ${variable}`);
     case 'EACCES':
       return new ExitError('port_in_use', `this user may not listen on port ${port}; set ${variable}`);
     case 'EADDRNOTAVAIL':
@@ -43,7 +43,7 @@ export function listenFailure(error: unknown, { host, port, variable = PORT }: A
   }
 }
 
-/** Only COUNTERSIGN_PORT is a port of COUNTERSIGN_HOST. The host of other ports cannot be configured. */
+/** The message about an unusable host. COUNTERSIGN_HOST applies only to COUNTERSIGN_PORT. The host of other ports cannot be configured. */
 const notAnAddress = (host: string, variable: string): string =>
   variable === PORT
     ? `COUNTERSIGN_HOST ${host} is not an address of this machine`

@@ -69,7 +69,10 @@ export async function openDatabase(config: Config, say: (line: string) => void, 
   const configuredMemory = config.isMemoryDirConfigured ? openMemoryFolder(config, say) : undefined;
   const { databaseUrl } = config;
   if (mode === 'distribute' && databaseUrl === undefined)
-    throw new ExitError('bad_configuration', 'the embedded database has no Citus; set DATABASE_URL to that of the coordinator');
+    throw new ExitError(
+      'bad_configuration',
+      'the embedded database has no Citus; set DATABASE_URL to the URL of the coordinator',
+    );
   const site = await openSite(config, say, mode);
   const pools = openPools(site.server, config.databaseConnections);
   const close = async () => {

@@ -44,7 +44,7 @@ interface BatchParts<I> {
   takeMore: TakeMore<I>;
 }
 
-/** Options of a batch writer for work other than writing rows. */
+/** Optional work of a batch writer before and after the transaction. */
 interface WriterOptions<I> {
   /** The documents of an item. Unless they are small, they are compressed before the transaction. */
   documentsOf?: (item: I) => readonly Buffer[];
@@ -61,7 +61,7 @@ export function openRecordWriters(parts: {
   metrics: Metrics;
   connections: number;
   runIds: RunIdMerging;
-  /** The nodes of Citus that are written to directly; undefined for one PostgreSQL. */
+  /** The nodes of Citus to which records are written directly; undefined if there are none. */
   nodes: TenantNodes | undefined;
 }): RecordWriters {
   const { database, queue, metrics, runIds, nodes } = parts;

@@ -30,7 +30,7 @@ const STOP_LIMIT_MS = 9_000;
 export async function serve(config: Config): Promise<number> {
   const log = serverLog(config.logLevel);
   const stop = stopSignal();
-  for (const variable of config.unknownVariables) log.warn({ variable }, 'no such variable; --help lists the known variables');
+  for (const variable of config.unknownVariables) log.warn({ variable }, 'unknown variable; --help lists the known variables');
   if (config.checkpointDir !== undefined) requireCheckpointFolder(config.checkpointDir);
   await checkAddress(config);
   if (config.metricsPort !== undefined) await checkAddress(metricsAddress(config.metricsPort));

@@ -4,7 +4,7 @@ import { ExitError } from '../errors/exit-codes.ts';
 import { nameFile, syncFolder, writeSynced } from '../files/synced-files.ts';
 import { paddingOf, TAR_BLOCK, tarHeader } from './tar-format.ts';
 
-/** The mode of the files of a backup: only this account can read them. */
+/** The mode of the files of a backup: only the user of this process can read them. */
 const OWNER_ONLY = 0o600;
 
 /** The target of a backup: a folder, or one tar archive. */

@@ -63,8 +63,8 @@ const NAME = /^[a-z][a-z0-9_]*$/;
 export const damaged = (what: string): ExitError => new ExitError('broken', `the backup is damaged: ${what}`);
 
 /**
- * Parses a manifest, and checks the form of the members that a restore depends on. Rows and columns are compared with it when they are
- * loaded.
+ * Parses a manifest, and checks the form of the members that a restore depends on. A restore compares rows and columns with the manifest
+ * when it loads them.
  * @throws ExitError `broken` for a malformed manifest, `schema_newer` for another version of the format.
  */
 export function parseManifest(text: string): BackupManifest {

@@ -31,7 +31,8 @@ function writeFault(folder: string): string | undefined {
 }
 
 /**
- * Opens the folder of the newest checkpoints. Returns undefined if there is none, or if the default one is not usable, which `say` reports.
+ * Opens the memory folder. Returns undefined if no folder is configured and there is no default one, or if the default one is not usable,
+ * which `say` reports.
  * @throws ExitError if a configured folder is not usable.
  */
 export function openMemoryFolder(
@@ -52,7 +53,7 @@ export function openMemoryFolder(
 /** Stores the newest checkpoint of each log as `<folder>/<tenant>/<log>.checkpoint`, synced to disk, in place of the previous one. */
 function memoryFolder(folder: string): HeadStore {
   const pathOf = (tenantId: string, log: LogName) => join(folder, tenantId, `${log}.checkpoint`);
-  /** The size of the checkpoint that this process wrote last, by path. Most checkpoints are requested many times. */
+  /** The size of the checkpoint that this process wrote last, by path. A checkpoint that is requested again is not written again. */
   const written = new Map<string, number>();
   return {
     latest: async (tenantId, log) => {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
 
 /** Opens a file (`-` is standard input) as a stream for `work`, and closes it afterwards. @throws ExitError if it cannot be read. */
-export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<Uint8Array>) => Promise<T>): Promise<T> {
+export async function withInputFile<T>(path: string, work: (bytes: AsyncIterable<Uint8Array>) => Promise<T>): Promise<T> {
   const stream = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 128 * 1024 });
   // Opening may fail before anything is read; the first read then gets the error.
   stream.on('error', () => undefined);
@@ -20,9 +20,12 @@ export async function readingFile<T>(path: string, work: (bytes: AsyncIterable<U
  * pipe is written directly.
  * @throws ExitError if it cannot be written.
  */
-export async function writingFile(path: string, work: (write: (text: string) => Promise<void>) => Promise<void>): Promise<void> {
+export async function withOutputFile(
+  path: string,
+  work: (write: (text: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
   const target = await realpath(path).catch(() => path); // A symbolic link is followed, not replaced.
-  const temporary = (await isNoFile(target)) ? target : `${target}.${process.pid}.partial`;
+  const temporary = (await isNonRegularFile(target)) ? target : `${target}.${process.pid}.partial`;
   const file = await explainFileErrors('write', path, open(temporary, temporary === target ? 'w' : 'wx'));
   try {
     await work((text) => explainFileErrors('write', path, file.writeFile(text)));
@@ -41,7 +44,7 @@ export async function writingFile(path: string, work: (write: (text: string) => 
 }
 
 /** Whether a path exists and is not a regular file: a device or a pipe, which renaming would replace, or a folder, where writing fails. */
-async function isNoFile(path: string): Promise<boolean> {
+async function isNonRegularFile(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => !found.isFile(),
     () => false,

@@ -11,8 +11,8 @@ import { listSigningKeys } from '../storage/signing-keys.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 
 /**
- * Refuses to replace a checkpoint that the new one does not extend: the old one may be the only evidence of an earlier state. Allows a path
- * without a file.
+ * Refuses to replace a checkpoint that the new one does not extend: the old one may be the only evidence of an earlier state. Does nothing
+ * if there is no file at the path, or if it is a device or a pipe.
  * @param size the number of rows that the new checkpoint covers.
  * @throws RuleViolationError if the file is not a checkpoint of this log and instance.
  * @throws LogRewrittenError if the log does not continue the checkpoint in the file.

@@ -11,7 +11,7 @@ import { readSchemaFacts } from '../storage/schema-facts.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { InvalidInputError } from '../workspace/wrong-input.ts';
 import { JSON_OPTION, parseUuid, WORKSPACE_OPTION } from './arguments.ts';
-import { readingFile } from './files.ts';
+import { withInputFile } from './files.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { examples } from './help.ts';
 import { type Progress, progressOn } from './progress.ts';
@@ -81,7 +81,7 @@ export function addVerify(group: Command, session: Session): void {
       if (log === 'all') return verifyAll(session, options);
       const progress = progressOn(session, options.progress === true);
       const report = await reportOn(session, { ...options, log }, progress).finally(progress.done);
-      // An export of another log must not look like a broken one.
+      // An export of another log is a usage error. It is not reported as a broken log.
       if (report.firstBad?.misfit === true) throw new InvalidInputError(report.firstBad.reason);
       // The exit status is set before the output, so that it is right even if the reader of the output closes the stream.
       session.ending = isValid(report) ? 'ok' : 'broken';
@@ -133,11 +133,11 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
   if (file !== undefined) {
     const auditFacts = options.audit === undefined ? {} : await readAuditFacts(options.audit);
     const verifyFile = (replay?: DecisionReplay) =>
-      readingFile(file, (bytes) =>
+      withInputFile(file, (bytes) =>
         verifyExport(bytes, { digests, sha256 }, { log, ...auditFacts, tenantId: tenant, replay, ...walkOptions }),
       );
     if (options.replay === undefined) return verifyFile();
-    return readingFile(options.replay, (events) => verifyFile(new DecisionReplay(events, digests)));
+    return withInputFile(options.replay, (events) => verifyFile(new DecisionReplay(events, digests)));
   }
   return session.withWorkspace(workspace!, async ({ pool, signer, secrets, ledgerPool }, { id }) => {
     // A stored checkpoint may be signed by any of the instance's keys, even a retired one. --key applies only to the user's checkpoints.
@@ -152,7 +152,7 @@ async function readAuditFacts(audit: string): Promise<Pick<ExportExpectation, 'c
     firstBad,
     corrections = [],
     restores = [],
-  } = await readingFile(audit, (bytes) => verifyExport(bytes, { digests, sha256 }));
+  } = await withInputFile(audit, (bytes) => verifyExport(bytes, { digests, sha256 }));
   if (firstBad !== undefined)
     throw new InvalidInputError(`--audit ${JSON.stringify(audit)} is broken at seq ${firstBad.seq}: ${firstBad.reason}`);
   return { corrections, restores };

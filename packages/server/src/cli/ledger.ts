@@ -7,7 +7,7 @@ import type { LogName } from '../storage/log-heads.ts';
 import type { StoredCheckpoint } from '../storage/tree.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { JSON_OPTION, LOG_OPTION, parseSeq, WORKSPACE_OPTION } from './arguments.ts';
-import { writingFile } from './files.ts';
+import { withOutputFile } from './files.ts';
 import { examples } from './help.ts';
 import { requireExtension } from './kept-checkpoint.ts';
 import { addAcceptRestore } from './ledger-accept-restore.ts';
@@ -49,7 +49,7 @@ function addExport(group: Command, session: Session): void {
             count.head = page.head;
           }
         };
-        await (output === undefined ? copy((lines) => session.write(lines)) : writingFile(output, copy));
+        await (output === undefined ? copy((lines) => session.write(lines)) : withOutputFile(output, copy));
         return count;
       });
       if (output !== undefined && session.json)
@@ -73,7 +73,7 @@ function addCheckpoint(group: Command, session: Session): void {
         if (output !== undefined) await requireExtension(output, database, { tenantId: tenant.id, log, size: fresh.size });
         return fresh;
       });
-      if (output !== undefined) await writingFile(output, (write) => write(note));
+      if (output !== undefined) await withOutputFile(output, (write) => write(note));
       const facts = { log, size, root: Buffer.from(root).toString('base64'), signed_at: signedAt };
       if (session.json)
         await session.writeResult({ ...facts, ...(output === undefined ? { checkpoint: note } : { file: output }) }, '');

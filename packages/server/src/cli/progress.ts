@@ -1,7 +1,9 @@
 import type { Session } from './session.ts';
 
-/** The smallest number of rows between two checks of the clock, and of milliseconds between two lines of output. */
+/** The minimum number of rows between two checks of the clock. */
 const CHECK_EVERY_ROWS = 500;
+
+/** The minimum time between two lines of output. */
 const PRINT_EVERY_MS = 1000;
 
 /** The progress of a backup, a restore or a verification, on stderr. */

@@ -49,7 +49,7 @@ export function addRestore(program: Command, session: Session): void {
       const { withSecrets = false, secretsOutput } = options;
       if (secretsOutput !== undefined && !withSecrets) command.error('--secrets-output needs --with-secrets');
       if (withSecrets && secretsOutput === undefined && session.config.databaseUrl !== undefined)
-        command.error('--with-secrets needs --secrets-output FOLDER with DATABASE_URL');
+        command.error('with DATABASE_URL, --with-secrets also needs --secrets-output FOLDER');
       limitHeapGrowth();
       const reader = await openBackup(options.input);
       try {
@@ -125,7 +125,9 @@ async function report(
   );
   if (faults.length > 0) session.say('do not start a server on this database: a log is not valid, or does not match the backup');
   for (const id of older)
-    session.say(`workspace ${id}: this server remembers newer rows. Run: ledger accept-restore --workspace ${id}`);
+    session.say(
+      `workspace ${id}: the memory folder has a checkpoint of newer rows; run \`ledger accept-restore --workspace ${id}\``,
+    );
 }
 
 /** Whether a checkpoint in the memory folder covers rows of the workspace that the backup does not contain. */

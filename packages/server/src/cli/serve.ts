@@ -34,6 +34,6 @@ const MIGRATE_NOTE = `
 \`serve\` migrates the embedded database and an empty external one. Only this command migrates an older external database,
 because another server may be running on it. Stop the older servers first.
 
-With --citus the database must be that of the coordinator of a Citus cluster. A second run distributes only tables that are not
+With --citus, DATABASE_URL must be the URL of the coordinator of a Citus cluster. A second run distributes only tables that are not
 distributed yet.
 `;

@@ -19,7 +19,7 @@ test('a start completes after first starts that were killed at different moments
       expect(await server.ended).toBe('SIGKILL');
     }
     const server = await ServerProcess.start({ ...folder.environment, COUNTERSIGN_PROT: '80' });
-    expect(server.output).toMatch(/COUNTERSIGN_PROT.*no such variable/);
+    expect(server.output).toMatch(/COUNTERSIGN_PROT.*unknown variable/);
     const { tenantId } = await newKey(folder.environment, 'first');
     expect(await run(['workspace', 'list'], folder.environment)).toContain(tenantId);
     expect(await server.end('SIGTERM')).toBe(0);

@@ -114,7 +114,7 @@ test('`restore` reports that a workspace must accept an older state', { timeout:
   mkdirSync(folder.path);
   renameSync(secrets, `${folder.path}/secrets`);
   const restored = restore();
-  expect([await restored.ended, restored.stderr]).toEqual([0, expect.stringMatching(/remembers newer rows.*accept-restore/)]);
+  expect([await restored.ended, restored.stderr]).toEqual([0, expect.stringMatching(/checkpoint of newer rows.*accept-restore/)]);
   expect(await accept('--yes')).toEqual([0, expect.stringContaining('audit: continues from'), expect.stringMatching(/accepted/)]);
 
   await restart();
