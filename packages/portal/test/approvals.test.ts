@@ -16,7 +16,7 @@ async function decide(page: Page, action: string, rationale: string): Promise<vo
   await dialog.getByRole('button', { name: action, exact: true }).click();
 }
 
-test('an approver approves, withdraws and rejects evaluations, and a new evaluation blocks a high-risk agent again', async () => {
+test('an approver can approve, withdraw and reject, and a new evaluation blocks a high-risk agent again', async () => {
   const workspace = await newWorkspace();
   await highRiskAgent(workspace, 'support-bot');
   expect(await checkPromotion(workspace)).toEqual({ allowed: false, reason: 'approval_required' });

@@ -26,7 +26,7 @@ test('the browser verifies the chain and reports a row that was altered in the d
   expect(pageErrors).toEqual([]);
 });
 
-test('the browser reports that the ledger ends after one entry', async () => {
+test('the browser reports an export that ends after the first of two entries', async () => {
   const workspace = await newWorkspace();
   for (const action of ['agent.promoted', 'agent.retired']) await workspace.send(paths.audit, { actor: 'ci', action });
   const { page } = await workspace.visit('viewer', 'ledger');

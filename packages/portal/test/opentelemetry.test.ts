@@ -58,7 +58,7 @@ test('a run without a root span is shown as incomplete after 16 minutes', async 
   await page.getByText('incomplete', { exact: true }).first().waitFor(BUSY);
 });
 
-test('findings are in a separate table of the run, and not in the list of evaluations', async () => {
+test('the page of a run shows findings in a separate table, and the list of evaluations does not show them', async () => {
   const workspace = await newWorkspace();
   const traceId = newTrace();
   await sendSpans(workspace, chatRun(traceId));

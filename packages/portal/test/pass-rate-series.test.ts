@@ -32,7 +32,7 @@ test('pass rates are grouped by suite, or by evaluation name without a suite, wi
   expect(others).toEqual({ suites: 0, points: [] });
 });
 
-test('the latest suites have lines, and the points of all other suites are kept', () => {
+test('the most recently evaluated suites have lines, and the points of all other suites are kept', () => {
   const points = Array.from({ length: 40 }, (_each, hour) => point(hour, `suite-${hour % 8}`));
   const { lines, others } = seriesOf(ratedPoints(points), 5);
   expect(lines.map(({ name }) => name)).toEqual(['suite-7', 'suite-6', 'suite-5', 'suite-4', 'suite-3']);
