@@ -7,6 +7,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { BackupManifest } from '../../src/backup/manifest.ts';
 import { PART_BYTES } from '../../src/backup/table-parts.ts';
 import { writeBackup } from '../../src/backup/write-backup.ts';
+import { socketUrl } from '../fixtures/process-environment.ts';
 import { environmentOf, runForJson } from '../fixtures/run-command.ts';
 import { emptyDatabase } from '../harness/test-database.ts';
 import { testServer } from '../harness/test-server.ts';
@@ -55,12 +56,10 @@ test('rows longer than a part and tables of many parts are restored byte for byt
 
   const target = await emptyDatabase();
   try {
-    const urlOf = ({ host, port, user, database }: typeof target.server) =>
-      `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
     const environment = {
       ...environmentOf(server),
-      DATABASE_URL: urlOf(target.server),
-      COUNTERSIGN_MIGRATE_DATABASE_URL: urlOf(target.owner),
+      DATABASE_URL: socketUrl(target.server),
+      COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(target.owner),
     };
     expect(await runForJson(environment, 'restore', '--input', folder)).toMatchObject({ result: 'ok' });
     const rows = `SELECT id, encode(sha256(body), 'hex') AS hash FROM countersign.otlp_exports ORDER BY id`;

@@ -12,6 +12,7 @@ import type { BackupManifest } from '../../src/backup/manifest.ts';
 import { openSecrets } from '../../src/backup/sealed-secrets.ts';
 import { writeBackup } from '../../src/backup/write-backup.ts';
 import { knownMigrations, migrate } from '../../src/database/migrate.ts';
+import { socketUrl } from '../fixtures/process-environment.ts';
 import { type CommandResult, environmentOf, runCommand, runForJson } from '../fixtures/run-command.ts';
 import { emptyDatabase, type TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
@@ -46,15 +47,11 @@ const backup = (output: string, ...options: string[]): Promise<CommandResult> =>
   runCommand({ ...environmentOf(server), ...right }, 'backup', '--output', output, ...options);
 
 /** The environment of the target: the server's role serves; the owner's role migrates and restores. */
-const environment = () => {
-  const urlOf = ({ host, port, user, database }: TestDatabase['server']) =>
-    `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
-  return {
-    ...environmentOf(server),
-    DATABASE_URL: urlOf(target.server),
-    COUNTERSIGN_MIGRATE_DATABASE_URL: urlOf(target.owner),
-  };
-};
+const environment = () => ({
+  ...environmentOf(server),
+  DATABASE_URL: socketUrl(target.server),
+  COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(target.owner),
+});
 
 /** @param changes variables that replace those of the environment; undefined removes a variable. */
 const restore = (

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBackup } from '../../src/backup/backup-reader.ts';
 import type { BackupManifest } from '../../src/backup/manifest.ts';
 import { knownMigrations } from '../../src/database/migrate.ts';
+import { socketUrl } from '../fixtures/process-environment.ts';
 import { type CommandResult, runCommand, runForJson } from '../fixtures/run-command.ts';
 import { ServerProcess } from '../fixtures/server-process.ts';
 import { Browser } from '../harness/portal-browser.ts';
@@ -44,10 +45,8 @@ describe.each(VERSIONS)('the upgrade of a database of version %s', (version) => 
 
   beforeAll(async () => {
     database = await emptyDatabase();
-    const urlOf = ({ host, port, user, database: name }: TestDatabase['server']) =>
-      `postgres://${user}@localhost/${name}?host=${encodeURIComponent(host)}&port=${port}`;
     const secrets = join(scratch, 'secrets');
-    const addresses = { DATABASE_URL: urlOf(database.server), COUNTERSIGN_MIGRATE_DATABASE_URL: urlOf(database.owner) };
+    const addresses = { DATABASE_URL: socketUrl(database.server), COUNTERSIGN_MIGRATE_DATABASE_URL: socketUrl(database.owner) };
     const input = ['--input', join(DATABASES, `${version}.backup`), '--with-secrets', '--secrets-output', secrets];
     restored = await runCommand({ ...addresses, COUNTERSIGN_BACKUP_PASSPHRASE: PASSPHRASE }, 'restore', ...input);
     environment = {
