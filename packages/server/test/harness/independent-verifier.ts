@@ -16,17 +16,25 @@ class VerifierProcess {
   /** The runs that wait for a response, in the order of their requests. */
   readonly #waiting: { resolve: (result: CommandResult) => void; reject: (error: Error) => void }[] = [];
 
-  constructor() {
+  /** @param onExit is called when the process has exited, before its runs are rejected. */
+  constructor(onExit: () => void) {
     // The verifier needs only the standard library. With -S, Python does not load other packages and starts faster.
     this.#child = spawn(PYTHON, ['-S', FORKED], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#lines = createInterface({ input: this.#child.stdout });
     this.#lines.on('line', (line) => this.#waiting.shift()?.resolve(JSON.parse(line)));
-    this.#child.once('exit', (code) => {
-      for (const { reject } of this.#waiting) reject(new Error(`the process of the verifier ended with ${code}`));
+    // A write fails if the process has just exited. The exit rejects that run.
+    this.#child.stdin.on('error', () => undefined);
+    this.#child.once('exit', (code, signal) => {
+      onExit();
+      for (const { reject } of this.#waiting) reject(new Error(`the process of the verifier ended with ${code ?? signal}`));
     });
     // The process of the tests must not wait for this process, which ends when its standard input is closed.
     for (const handle of [this.#child, this.#child.stdin, this.#child.stdout])
       (handle as unknown as { unref: () => void }).unref();
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
   }
 
   run(args: readonly string[], input: string | Uint8Array): Promise<CommandResult> {
@@ -40,11 +48,16 @@ class VerifierProcess {
 
 let verifier: VerifierProcess | undefined;
 
+/** The PID of the verifier's process; undefined if none runs. */
+export const verifierPid = (): number | undefined => verifier?.pid;
+
 /**
  * Runs the independent verifier, which shares no code with the packages. The status is -14 if it did not end within 60 seconds.
  * @param input the standard input of the verifier.
  */
 export function runVerifier(args: readonly string[], input: string | Uint8Array = ''): Promise<CommandResult> {
-  verifier ??= new VerifierProcess();
+  verifier ??= new VerifierProcess(() => {
+    verifier = undefined;
+  });
   return verifier.run(args, input);
 }
