@@ -71,9 +71,9 @@ async function reset(page: Page, key: string): Promise<void> {
   const context = page.context();
   for (const event of EVENTS) page.removeAllListeners(event);
   for (const other of context.pages()) if (other !== page) await other.close();
+  await page.unrouteAll();
   await context.unrouteAll();
   await context.setOffline(false);
-  await context.clearCookies();
   const devTools = await context.newCDPSession(page);
   await devTools.send('Storage.clearDataForOrigin', { origin: key.split(' ')[0]!, storageTypes: 'all' });
   await devTools.detach();
