@@ -52,6 +52,15 @@ describe('rules that the database enforces itself', () => {
     `TRUNCATE countersign.${table} CASCADE`,
   ];
 
+  test('the list of append-only tables has every table whose changes a trigger rejects, also in replication mode', async () => {
+    const triggers = await server.database.sql<{ table: string; trigger: string; mode: string }>(
+      `SELECT relname AS table, tgname AS trigger, tgenabled AS mode FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+        WHERE relnamespace = 'countersign'::regnamespace AND tgfoid IN (SELECT oid FROM pg_proc WHERE starts_with(proname, 'refuse_change'))
+        ORDER BY relname COLLATE "C"`,
+    );
+    expect(triggers).toEqual(APPEND_ONLY.map((table) => ({ table, trigger: 'append_only', mode: 'A' })));
+  });
+
   test.each(APPEND_ONLY)('%s is append-only for the server, for the owner and in replication mode', async (table) => {
     const before = await server.database.sql(
       `SELECT md5(string_agg(t::text, '|' ORDER BY t::text)) FROM countersign.${table} AS t`,

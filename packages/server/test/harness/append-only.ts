@@ -1,13 +1,20 @@
-/** Tables with the trigger `append_only`, which applies to the owner too. Seven more tables have this trigger (schema.snapshot.sql). */
+/** The tables with the trigger `append_only`, which also applies to the owner of the tables, in the order of their names. */
 export const APPEND_ONLY = [
   'audit_entries',
+  'checkpoints',
   'decisions',
-  'key_events',
-  'trace_submissions',
-  'telemetry_submissions',
   'document_segments',
-  'otlp_exports',
+  'dropped_traces',
+  'evaluated_runs',
   'evaluations',
-  'telemetry_events',
+  'evidence_events',
   'incidents',
+  'key_events',
+  'otlp_exports',
+  'retention_periods',
+  'telemetry_events',
+  'telemetry_submissions',
+  'trace_events',
+  'trace_submissions',
+  'tree_nodes',
 ];
