@@ -5,13 +5,13 @@ import type { TestResponse } from '../harness/test-server.ts';
 export interface RawSendOptions {
   /** Whether the client closes its sending side after the last byte. */
   hangsUp?: boolean;
-  /** How long the client waits for the server to close the connection. Then the client disconnects. */
+  /** How long the client waits for the server to close the connection. Then it disconnects, and `sendRaw` rejects. */
   patienceMs?: number;
 }
 
 /**
  * Sends bytes unchanged, even if fetch or node:http would refuse them, and returns the responses until the server closes.
- * @throws if the connection fails or the wait ends before any byte of a response.
+ * @throws if the server does not close the connection in time, or if the connection fails before any byte of a response.
  */
 export function sendRaw(
   url: string,
@@ -24,7 +24,10 @@ export function sendRaw(
       if (hangsUp) socket.end(bytes);
       else socket.write(bytes);
     });
-    const tooLong = setTimeout(() => socket.destroy(new Error(`not closed, after ${Buffer.concat(chunks)}`)), patienceMs);
+    const tooLong = setTimeout(() => {
+      reject(new Error(`the server did not close the connection within ${patienceMs} ms; it sent ${Buffer.concat(chunks)}`));
+      socket.destroy();
+    }, patienceMs);
     socket.on('data', (chunk) => chunks.push(chunk));
     socket.on('end', () => socket.end());
     socket.on('error', (error) => chunks.length === 0 && reject(error));

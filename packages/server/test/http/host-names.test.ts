@@ -63,7 +63,7 @@ describe('with COUNTERSIGN_PUBLIC_URL', () => {
   test('checks the host before the key and says what to do', async () => {
     const [answer] = await sendRaw(
       named.url,
-      httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: evil.example', 'Content-Length: 0']),
+      httpText(`POST ${paths.audit} HTTP/1.1`, ['Host: evil.example', 'Connection: close', 'Content-Length: 0']),
     );
     expectRefused(answer!, 'wrong_host', [' bad_header']);
     const { message } = answer!.body.issues[0];
