@@ -92,10 +92,18 @@ describe("changing one's own password", () => {
 
 describe("one's own sessions", () => {
   test('are listed with the current one marked, and one can be ended without the others', async () => {
-    const elsewhere = (await signIn(ada.email)).browser;
+    const elsewhere = new Browser(server);
+    const credentials = { email: ada.email, password: PASSWORD };
+    expect(outcome(await elsewhere.call('POST', '/session', credentials, { 'user-agent': 'Netscape/4' }))).toBe('200 ok');
     const { items } = (await ada.browser.call('GET', '/account/sessions')).body;
-    expect(items).toHaveLength(2);
-    expect(items.map(({ current }: { current: boolean }) => current)).toEqual([false, true]);
+    const moment = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS ${column}`;
+    const stored = await server.database.sql(
+      `SELECT id, user_agent, ${['created_at', 'last_used_at', 'expires_at'].map(moment).join(', ')}
+         FROM countersign.sessions WHERE person_id = $1 ORDER BY countersign.sessions.created_at DESC`,
+      [ada.id],
+    );
+    expect(stored.map(({ user_agent }) => user_agent)).toEqual(['Netscape/4', null]);
+    expect(items).toEqual(stored.map((row, index) => ({ ...row, current: index === 1 })));
     expect(JSON.stringify(items)).not.toContain(elsewhere.cookie!.split('=')[1]);
     expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${items[0].id}`))).toBe('200 ok');
     expect([await sessionOutcome(elsewhere), await sessionOutcome(ada.browser)]).toEqual(['401 not_signed_in', '200 ok']);
