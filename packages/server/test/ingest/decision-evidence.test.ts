@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { REASONS } from '@countersign/core/contract/promotion-check';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -74,8 +75,8 @@ describe('the signed decision', () => {
 });
 
 describe('the evidence document', () => {
-  test('is canonical, has the signed digest and gives the signed verdict for six of the seven reasons', async () => {
-    for (const agent_name of ['good', 'poor', 'silent', 'failing', 'old', 'future', 'risky', 'reopened', 'several']) {
+  test('is canonical, has the signed digest and gives the signed verdict for each of the seven reasons', async () => {
+    for (const agent_name of ['good', 'poor', 'silent', 'failing', 'old', 'future', 'risky', 'rejected', 'reopened', 'several']) {
       const rates: Record<string, number | undefined> = { poor: 60, silent: undefined };
       const pass_rate = agent_name in rates ? rates[agent_name] : 92.5;
       await evaluate({
@@ -94,7 +95,10 @@ describe('the evidence document', () => {
     await evaluate({ agent_name: 'several', pass_rate: 91 });
     await setEvaluationTime(server, 'old', `recorded_at - interval '100 hours'`);
     await setEvaluationTime(server, 'future', `clock_timestamp() + interval '1 hour'`);
-    for (const agent of ['risky', 'several']) await operate('agents', 'risk', '--workspace', 'acme', '--agent', agent, 'high');
+    for (const agent of ['risky', 'rejected', 'several'])
+      await operate('agents', 'risk', '--workspace', 'acme', '--agent', agent, 'high');
+    const { evaluation_id } = await check({ agent_name: 'rejected' });
+    await operate('approvals', 'reject', '--workspace', 'acme', '--evaluation', evaluation_id, '--rationale', 'x');
     await operate(
       'incidents',
       'open',
@@ -109,9 +113,20 @@ describe('the evidence document', () => {
       '--recertify',
     );
     const questions = [
-      ...['good', 'poor', 'silent', 'failing', 'old', 'future', 'risky', 'reopened', 'several', 'g\u043eod', 'ghost'].map(
-        (agent_name) => ({ agent_name }),
-      ),
+      ...[
+        'good',
+        'poor',
+        'silent',
+        'failing',
+        'old',
+        'future',
+        'risky',
+        'rejected',
+        'reopened',
+        'several',
+        'g\u043eod',
+        'ghost',
+      ].map((agent_name) => ({ agent_name })),
       { agent_name: 'good', harness_id: '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f' },
       { agent_name: 'good', min_pass_rate: 99.9, max_age_hours: 1 },
       { agent_id: '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f' },
@@ -125,7 +140,7 @@ describe('the evidence document', () => {
       expect(canonicalJson(JSON.parse(text))).toBe(text);
       expect(evidenceFault(decision, text, digests), JSON.stringify(question)).toBeUndefined();
     }
-    expect(reasons.size).toBe(6);
+    expect(reasons).toEqual(new Set(REASONS));
     expect(JSON.parse(await evidenceOf(await check({ agent_name: 'several' }))).other_evaluations).toMatchObject([
       { name: 'safety', pass_rate: 97, suite: null, evaluated_at: '2026-01-01T00:00:00.123456Z' },
       { name: 'smoke' },
