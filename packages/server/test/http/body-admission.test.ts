@@ -19,7 +19,6 @@ class SlowSender {
   readonly socket: Socket;
   readonly response: Promise<TestResponse>;
   answer: TestResponse | undefined;
-  bodyBytesSent = 0;
 
   constructor(headers: readonly string[]) {
     this.socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' });
@@ -37,7 +36,6 @@ class SlowSender {
   }
 
   send(part: Buffer): void {
-    this.bodyBytesSent += part.length;
     this.socket.write(part);
   }
 }
@@ -54,7 +52,6 @@ describe('admission of bodies', () => {
     const late = declared();
     const answer = await late.response;
     expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('connection')]).toEqual([503, '1', 'close']);
-    expect(late.bodyBytesSent).toBe(0);
     for (const sender of slow) sender.send(BODY);
     expect(await Promise.all(slow.map(async ({ response }) => (await response).status))).toEqual([200, 200]);
     for (const { socket } of [...slow, late]) socket.destroy();
@@ -63,8 +60,6 @@ describe('admission of bodies', () => {
 
   test('accepts two senders per round and rejects the rest before they send a body; after six rounds all are accepted', async () => {
     let left = SENDERS;
-    let rounds = 0;
-    let refusedBytes = 0;
     while (left > 0) {
       const senders = Array.from({ length: left }, declared);
       const open = Math.min(left, CAPACITY);
@@ -74,7 +69,6 @@ describe('admission of bodies', () => {
       );
       const refused = senders.filter(({ answer }) => answer !== undefined);
       const admitted = senders.filter(({ answer }) => answer === undefined);
-      refusedBytes += refused.reduce((sum, { bodyBytesSent }) => sum + bodyBytesSent, 0);
       expect(refused.map(({ answer }) => answer?.status)).toEqual(refused.map(() => 503));
       // The senders take turns and send pieces, because a body must not use memory that is reserved for another one.
       for (let at = 0; at < BODY.length; at += 10_000) for (const sender of admitted) sender.send(BODY.subarray(at, at + 10_000));
@@ -83,9 +77,7 @@ describe('admission of bodies', () => {
       for (const { socket } of senders) socket.destroy();
       await until('the memory is freed', async () => (await readingBytes()) === 0);
       left -= open;
-      rounds += 1;
     }
-    expect({ rounds, refusedBytes }).toEqual({ rounds: SENDERS / CAPACITY, refusedBytes: 0 });
   });
 
   test('reserves memory for chunked bodies in steps and leaves memory for bodies of a declared length', async () => {
