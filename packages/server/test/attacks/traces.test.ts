@@ -144,6 +144,24 @@ describe('the log `traces`', () => {
     expect(out).toContain(`the table traces: the row ${(body as { id: string }).id} differs from the log`);
   });
 
+  test('`ledger verify` names a row of the 101st trace and of a 51st submission, which it reads in later pages', async () => {
+    const traces = await Promise.all(Array.from({ length: 101 }, (_, index) => send(`run-${index}`)));
+    const ids = traces.map(({ body }) => (body as { id: string }).id).sort();
+    expect(await verify()).toEqual([0, expect.stringMatching(/^valid: \d+ entries/)]);
+    await sql('UPDATE countersign.traces SET latency_ms = 7 WHERE id = $1', [ids.at(-1)]);
+    const changed = `the table traces: the row ${ids.at(-1)} differs from the log: the column latency_ms is 7, its documents say null`;
+    expect(await verify()).toEqual([1, expect.stringContaining(changed)]);
+    await sql('UPDATE countersign.traces SET latency_ms = NULL WHERE id = $1', [ids.at(-1)]);
+
+    for (let number = 2; number <= 51; number += 1) await send(`run-0`, { detail: String(number) });
+    const { id } = traces[0]!.body as { id: string };
+    expect((await verify())[0]).toBe(0);
+    await sql(`UPDATE countersign.trace_submissions SET spans = '[1]' WHERE trace = $1 AND number = 51`, [id]);
+    const [status, out] = await verify();
+    expect([status, out]).toEqual([1, expect.stringContaining(`the row ${id}, submission 51 differs from the log`)]);
+    expect(out).toContain('the column spans differs from its document');
+  });
+
   test('`ledger verify` names changed spans of a document and an inserted trace', async () => {
     const { body } = await send('run-1', DETAILS);
     const { id } = body as { id: string };
