@@ -27,6 +27,10 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
     files: 'packages/server/test/database/{database-rules,isolation}.test.ts',
     reason: 'sets the tenant for a session, which does not reach the workers; test/citus/isolation.citus.ts is the counterpart',
   },
+  {
+    files: 'packages/server/test/database/distributed-tables.test.ts',
+    reason: 'needs a database without Citus; test/citus/migrate.citus.ts is the counterpart',
+  },
   { files: 'packages/server/test/database/fair-reads.test.ts', reason: 'holds locks on tables of one PostgreSQL' },
   {
     files: 'packages/server/test/database/schema.test.ts',
