@@ -81,7 +81,7 @@ export class Session {
     const key = parseIngestionKey(given);
     if (key === undefined)
       throw wrongUse(
-        `the ingestion key must have the form aa_live_<12 hex digits>.<43 characters>; this one has ${given.length} characters${/\s/.test(given) ? ', including white space' : ''}`,
+        `the ingestion key must have the form aa_live_<12 hex digits>.<43 characters>, but this one has ${given.length} characters${/\s/.test(given) ? ', including white space' : ''}`,
       );
     this.redaction.add(key.secret);
     if (key.kind === 'read')
