@@ -4,7 +4,9 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { signDecision } from '@countersign/core/domain/decision-signature';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { digests } from '../../../server/src/crypto/digests.ts';
 import { environmentOf, runCommand } from '../../../server/test/fixtures/run-command.ts';
 import { setEvaluationTime } from '../../../server/test/harness/backdate.ts';
 import { paths, type TestServer, testServer } from '../../../server/test/harness/test-server.ts';
@@ -50,6 +52,14 @@ const forward =
     });
     response.end(change(await real.text()));
   };
+
+/** Responds with the real decision after a change, signed again with the decision key of the workspace. */
+const resignedDecision = (change: (decision: Record<string, unknown>) => void): ResponseHandler =>
+  forward((text) => {
+    const { response_sha256: _digest, signature: _signature, signature_alg: _alg, ...decision } = JSON.parse(text);
+    change(decision);
+    return JSON.stringify(signDecision(decision, Buffer.from(decisionKey, 'hex'), digests));
+  });
 
 /** Responds with the real decision after a change. */
 const alteredDecision = (change: (decision: Record<string, unknown>) => void): ResponseHandler =>
@@ -100,6 +110,33 @@ describe('gate with forged responses', () => {
     ['another policy', (decision) => (decision.policy = 'anything-goes/v9'), /altered/],
   ])('rejects an altered decision: %s', (_what, change, why) =>
     expectUndecided(alteredDecision(change), why, ['--agent', 'poor']),
+  );
+
+  test('accepts a decision that was signed again without a change, so that the next tests depend only on their changes', async () => {
+    stub.respond = resignedDecision(() => undefined);
+    expect((await gate(['--agent', 'good'])).status).toBe(0);
+  });
+
+  test.each<[string, (decision: Record<string, unknown>) => void, RegExp]>([
+    [
+      'another policy',
+      (decision) => (decision.policy = 'anything-goes/v9'),
+      /its policy is anything-goes\/v9; this version .* supports only/,
+    ],
+    ['allowed set to true', (decision) => (decision.allowed = true), /it says allowed: true, but its conditions contradict that/],
+    [
+      'another reason',
+      (decision) => (decision.reason = 'approval_required'),
+      /it says approval_required, but its conditions say/,
+    ],
+    [
+      'another pass rate',
+      (decision) => (decision.actual_threshold = 99),
+      /its members contradict each other about its evaluation/,
+    ],
+    ['a missing condition', (decision) => (decision.checks as unknown[]).pop(), /checks is invalid/],
+  ])('rejects an unsupported or contradictory decision although its signature is valid: %s', (_what, change, why) =>
+    expectUndecided(resignedDecision(change), why, ['--agent', 'poor']),
   );
 
   test('rejects a replayed old decision', async () => {

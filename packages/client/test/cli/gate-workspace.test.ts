@@ -74,7 +74,8 @@ describe('attack I of docs/threat-model.md: the key of another workspace with an
 
   test('is rejected with a decision key, because each workspace has its own', async () => {
     const decisionKey = inFile('decision.key', await operate('decision-key', 'show', '--workspace', 'shop'));
-    expect((await gate(['--agent', 'bot', '--verify-key', decisionKey], foreignKey)).status).toBe(3);
+    const foreign = await gate(['--agent', 'bot', '--verify-key', decisionKey], foreignKey);
+    expect([foreign.status, foreign.out]).toEqual([3, expect.stringContaining('the signature is not by this key')]);
     expect((await gate(['--agent', 'good', '--verify-key', decisionKey])).status).toBe(0);
   });
 
@@ -88,7 +89,11 @@ describe('attack I of docs/threat-model.md: the key of another workspace with an
       environment: { COUNTERSIGN_URL: server.url, COUNTERSIGN_API_KEY: foreignKey, ...variables },
     });
     for (const variables of [{ COUNTERSIGN_TRUST_FILE: trust }, { COUNTERSIGN_TRUST: readTrust() }]) {
-      expect((await gate(['--agent', 'bot'], foreignKey, withVariables(variables))).status).toBe(3);
+      const foreign = await gate(['--agent', 'bot'], foreignKey, withVariables(variables));
+      expect([foreign.status, foreign.out]).toEqual([
+        3,
+        expect.stringContaining(`of workspace ${foreignId}, not of ${tenantId}`),
+      ]);
       const own = { ...variables, COUNTERSIGN_API_KEY: key };
       expect((await gate(['--agent', 'good', '--json'], key, withVariables(own))).status).toBe(0);
     }
@@ -262,7 +267,8 @@ describe('trust file in other commands', () => {
     const refused = await verify(attestation, '--trust', other);
     expect([refused.status, refused.out]).toEqual([1, expect.stringContaining(`of workspace ${tenantId}`)]);
     expect((await verify(attestation, '--verify-key', vkey)).status).toBe(0);
-    expect((await verify(attestation, '--verify-key', vkey, '--workspace', foreignId)).status).toBe(1);
+    const wrong = await verify(attestation, '--verify-key', vkey, '--workspace', foreignId);
+    expect([wrong.status, wrong.out]).toEqual([1, expect.stringContaining(`of workspace ${tenantId}`)]);
 
     const { decision_id: id } = JSON.parse(readFileSync(decision, 'utf8'));
     const [row] = await server.database.sql<{ evidence: string }>('SELECT evidence FROM countersign.decisions WHERE id = $1', [
@@ -280,7 +286,8 @@ describe('trust file in other commands', () => {
     const rows = inFile('shop.ndjson', await operate('ledger', 'export', '--workspace', 'shop').then((text) => `${text}\n`));
     expect((await runCli(['verify', 'ledger', rows, '--trust', trust])).status).toBe(0);
     const other = inFile('other-2.json', await operate('trust', 'show', '--workspace', 'other'));
-    expect((await runCli(['verify', 'ledger', rows, '--trust', other])).status).toBe(1);
+    const refused = await runCli(['verify', 'ledger', rows, '--trust', other]);
+    expect([refused.status, refused.out]).toEqual([1, expect.stringContaining(`tenant_id is not ${foreignId}`)]);
     const doctor = (args: string[]) => runCli(['doctor', ...args], { environment: environment() });
     const healthy = await doctor(['--trust', trust]);
     expect([healthy.status, healthy.out]).toEqual([

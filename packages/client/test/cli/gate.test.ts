@@ -163,8 +163,11 @@ describe('gate with the real server', () => {
     const file = join(folder, 'gate.xml');
     await gate(['--agent', 'poor', '--junit', file]);
     const xml = readFileSync(file, 'utf8');
-    expect(xml.match(/<testcase /g)).toHaveLength(4);
-    expect(xml).toContain('<failure message="The pass rate of poor is 60 %, below the 80 % required."/>');
+    const cases = ['recent_passing_evaluation', 'pass_rate', 'high_risk_approval', 'recertification'];
+    expect([...xml.matchAll(/<testcase [^>]*\bname="([^"]*)"/g)].map(([, name]) => name)).toEqual(cases);
+    expect(xml.match(/<failure [^>]*>/g)).toEqual([
+      '<failure message="The pass rate of poor is 60 %, below the 80 % required."/>',
+    ]);
   });
 });
 
@@ -205,11 +208,10 @@ describe('gate --wait', () => {
   test('ends as blocked when the evaluation is rejected while the gate waits', async () => {
     await evaluate({ agent_name: 'rejected', pass_rate: 99 });
     await operate('agents', 'risk', '--workspace', 'acme', '--agent', 'rejected', 'high');
-    const { status } = await gate(
-      ['--agent', 'rejected', '--wait', '30m'],
-      fastClock(() => review('rejected', 'reject')),
-    );
-    expect(status).toBe(1);
+    const overrides = fastClock(() => review('rejected', 'reject'));
+    const { status, out } = await gate(['--agent', 'rejected', '--wait', '30m'], overrides);
+    expect([status, overrides.pauses.length]).toEqual([1, 1]);
+    expect(out).toMatch(/BLOCKED: .*rejected/);
   });
 
   test('does not wait for an agent whose pass rate is too low', async () => {
@@ -229,8 +231,8 @@ describe('gate --wait', () => {
         clock += ms;
       },
     };
-    const { status } = await gate(['--agent', 'risky', '--wait', '4m', '--clock-skew', '5m'], overrides);
-    expect(status).toBe(4);
+    const { status, out } = await gate(['--agent', 'risky', '--wait', '4m', '--clock-skew', '5m'], overrides);
+    expect([status, out]).toEqual([4, expect.stringContaining('PENDING: risky is high-risk')]);
     expect(Math.max(...pauses)).toBe(60_000);
     expect(pauses.reduce((sum, ms) => sum + ms, 0)).toBe(240_000);
   });

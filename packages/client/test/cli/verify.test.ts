@@ -61,16 +61,23 @@ describe('verify decision', () => {
     const altered = await verify('decision', at('altered.json'), ...byKey, at('workspace.key'));
     expect([altered.status, altered.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*altered/)]);
     writeFileSync(at('other.key'), 'ab'.repeat(32));
-    expect((await verify('decision', at('allowed.json'), ...byKey, at('other.key'))).status).toBe(1);
+    const other = await verify('decision', at('allowed.json'), ...byKey, at('other.key'));
+    expect([other.status, other.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*not by this key/)]);
     const retired = JSON.parse(readFileSync(at('jwks.json'), 'utf8'));
     retired.keys[0].retired_at = '2020-01-01T00:00:00.000Z';
     writeFileSync(at('retired.json'), JSON.stringify(retired));
-    expect((await verify('decision', at('attestation.json'), ...byKey, at('retired.json'))).out).toContain('was retired before');
+    const late = await verify('decision', at('attestation.json'), ...byKey, at('retired.json'));
+    expect([late.status, late.out]).toEqual([1, expect.stringMatching(/^NOT GENUINE: .*was retired before/)]);
   });
 
   test('refuses the wrong kind of key and names the right one', async () => {
-    expect((await verify('decision', at('allowed.json'), ...byKey, at('jwks.json'))).err).toContain('decision key');
-    expect((await verify('decision', at('attestation.json'), ...byKey, at('workspace.key'))).err).toContain('public key');
+    for (const [document, key, right] of [
+      ['allowed.json', 'jwks.json', 'decision key'],
+      ['attestation.json', 'workspace.key', 'public key'],
+    ] as const) {
+      const { status, out, err } = await verify('decision', at(document), ...byKey, at(key));
+      expect([status, out, err]).toEqual([2, '', expect.stringContaining(right)]);
+    }
   });
 });
 
@@ -98,7 +105,7 @@ describe('verify ledger', () => {
     const nothing = await verify('ledger', at('cut.ndjson'));
     expect([nothing.status, nothing.out]).toEqual([1, expect.stringContaining('no rows')]);
     const cut = await verify('ledger', at('cut.ndjson'), ...against('acme.checkpoint'));
-    expect(cut.status).toBe(1);
+    expect([cut.status, cut.out]).toEqual([1, expect.stringMatching(/^broken: checkpoint 1: .* the log ends after 0/)]);
   });
 
   test('verifies against the checkpoint header that the gate printed', async () => {
@@ -111,7 +118,8 @@ describe('verify ledger', () => {
   });
 
   test('exits with 2 for a missing file, an export of another log, and a checkpoint that is malformed or of another log', async () => {
-    expect((await verify('ledger', at('none.ndjson'))).status).toBe(2);
+    const none = await verify('ledger', at('none.ndjson'));
+    expect([none.status, none.out, none.err]).toEqual([2, '', expect.stringContaining('cannot read')]);
     await runCommand(
       environmentOf(server),
       ...['ledger', 'export', '--workspace', 'acme', '--log', 'decisions', '--output', at('d.ndjson')],
