@@ -2,7 +2,7 @@ import { deflateRawSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { importInspect } from '../../src/importers/inspect.ts';
 import { decompressZstd } from '../../src/importers/zstandard.ts';
-import { changedResultsFile as changedFile, faultOf, resultsFile } from '../fixtures/results/import.ts';
+import { changedResultsFile as changedFile, faultOf, replacedResultsFile, resultsFile } from '../fixtures/results/import.ts';
 import { zipOf } from '../fixtures/zip-of.ts';
 
 const log = resultsFile('inspect.json');
@@ -75,7 +75,7 @@ describe('Inspect AI', () => {
   test('rejects a metric that is above 1 or NaN', () => {
     const beyond = changed(({ results }) => (results.scores[0].metrics.accuracy.value = 7.5));
     expect(faultOf(() => importInspect(beyond))).toBe('ambiguous');
-    const notComputed = Buffer.from(Buffer.from(log).toString().replace('"value": 0.75', '"value": NaN'));
+    const notComputed = replacedResultsFile('inspect.json', [['"value": 0.75', '"value": NaN']]);
     expect(faultOf(() => importInspect(notComputed))).toBe('ambiguous');
   });
 
