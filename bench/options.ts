@@ -22,6 +22,9 @@ export const PARTS = [
 ] as const;
 export type Part = (typeof PARTS)[number];
 
+/** The parts that can be compared with another checkout. */
+export const COMPARED_PARTS = ['traces', 'otlp', 'telemetry', 'audit', 'promotion'] as const satisfies readonly Part[];
+
 /** The options of the command. */
 export interface Options {
   only: readonly Part[];
@@ -58,8 +61,8 @@ export const HELP = `npm run bench -- [options]   (defaults in parentheses)
   --verify-rows N       rows of the ledger for "verify" and "proof" (1000000)
   --memory-seconds N    seconds of mixed load for "memory" (60)
   --runs FILE           recorded runs for "disk" and "retention", in the format of examples/tau-bench (its sample file)
-  --against FOLDER      compare traces, otlp, telemetry, audit and promotion with the server of another checkout
-                        whose packages are installed
+  --against FOLDER      compare with the server of another checkout whose packages are installed; --only takes
+                        ${COMPARED_PARTS.join(',')} (all five)
   --servers N           with --against: how many servers of each checkout share its database (1)
   --compare             print each row beside its newest result in bench/results from the same kind of machine
   --keep                write the result into bench/results, to be committed
@@ -73,7 +76,7 @@ export function readOptions(args: string[]): Options | 'help' {
     args,
     options: {
       help: { type: 'boolean', short: 'h' },
-      only: text(PARTS.join(',')),
+      only: { type: 'string' },
       rounds: text('5'),
       seconds: text('4'),
       rows: text('1000000'),
@@ -91,8 +94,9 @@ export function readOptions(args: string[]): Options | 'help' {
   if (values.against !== undefined && (values.keep || values.compare))
     throw new Error('--against cannot be combined with --keep or --compare');
   if (values.against === undefined && values.servers !== '1') throw new Error('--servers works only with --against');
+  const possible: readonly Part[] = values.against === undefined ? PARTS : COMPARED_PARTS;
   return {
-    only: values.only.split(',').map(part),
+    only: values.only?.split(',').map((name) => part(name, possible)) ?? possible,
     rounds: positive('--rounds', values.rounds),
     seconds: positive('--seconds', values.seconds),
     rows: positive('--rows', values.rows),
@@ -107,10 +111,12 @@ export function readOptions(args: string[]): Options | 'help' {
   };
 }
 
-function part(name: string): Part {
-  const found = PARTS.find((each) => each === name);
-  if (found === undefined) throw new Error(`--only takes ${PARTS.join(', ')}; got ${JSON.stringify(name)}`);
-  return found;
+/** @throws if the part is not one of `possible`: with --against, only some parts can be measured. */
+function part(name: string, possible: readonly Part[]): Part {
+  const found = possible.find((each) => each === name);
+  if (found !== undefined) return found;
+  const option = possible === PARTS ? '--only' : '--only with --against';
+  throw new Error(`${option} takes ${possible.join(', ')}; got ${JSON.stringify(name)}`);
 }
 
 function positive(name: string, text: string): number {

@@ -64,10 +64,20 @@ test('a comparison shows each row with its kept row, or with "none" if there is 
   expect(cells(traces).slice(4, -1)).toEqual(['none', '', '', '0.5', '']);
 });
 
-test('the benchmark refuses --against with --keep or --compare', () => {
+describe('the benchmark with --against', () => {
   const command = fileURLToPath(new URL('../bench/run.ts', import.meta.url));
-  for (const option of ['--keep', '--compare']) {
-    const { status, stderr } = spawnSync(process.execPath, [command, '--against', '/nowhere', option], { encoding: 'utf8' });
-    expect([status, stderr]).toEqual([2, expect.stringContaining('cannot be combined with --keep or --compare')]);
-  }
+
+  test.each([
+    ['--keep', ['--keep'], '--against cannot be combined with --keep or --compare'],
+    ['--compare', ['--compare'], '--against cannot be combined with --keep or --compare'],
+    [
+      'a part that cannot be compared',
+      ['--only', 'audit,gate'],
+      '--only with --against takes traces, otlp, telemetry, audit, promotion; got "gate"',
+    ],
+  ])('refuses %s with exit code 2 and measures nothing', (_what, options, message) => {
+    const args = [command, '--against', '/nowhere', ...options];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    expect({ status, stdout, stderr }).toEqual({ status: 2, stdout: '', stderr: `${message}\n` });
+  });
 });

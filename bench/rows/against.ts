@@ -3,12 +3,12 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { BenchEnvironment, createEnvironment } from '../environment.ts';
 import { startMoreServers } from '../more-servers.ts';
+import { COMPARED_PARTS, type Part } from '../options.ts';
 import { withServerTime } from '../processor-time.ts';
 import { alternate, type RoundOptions, type Row } from '../rounds.ts';
 import { measuresOf } from './requests.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const KINDS = ['traces', 'otlp', 'telemetry', 'audit', 'promotion'] as const;
 
 /**
  * Compares this checkout's server with the server of another checkout, such as the commit before a change. Each has its own database.
@@ -19,7 +19,7 @@ const KINDS = ['traces', 'otlp', 'telemetry', 'audit', 'promotion'] as const;
 export async function against(
   environment: BenchEnvironment,
   folder: string,
-  { only, servers, ...options }: RoundOptions & { only: readonly string[]; servers: number },
+  { only, servers, ...options }: RoundOptions & { only: readonly Part[]; servers: number },
 ): Promise<Row[]> {
   const otherEnvironment = await environmentOf(resolve(folder));
   try {
@@ -28,7 +28,7 @@ export async function against(
     const ownMeasures = measuresOf({ ...environment, ports: ownServers.ports });
     const otherMeasures = measuresOf({ ...otherEnvironment, ports: otherServers.ports });
     const rows: Row[] = [];
-    for (const kind of KINDS.filter((each) => only.includes(each))) {
+    for (const kind of COMPARED_PARTS.filter((each) => only.includes(each))) {
       const work = servers === 1 ? kind : `${kind}, ${servers} servers`;
       const title = { work, limit: `the same in ${folder}`, unit: '/s', target: { required: 0.95, stretch: 1 } };
       const own = withServerTime(ownMeasures[kind], ROOT);
