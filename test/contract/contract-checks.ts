@@ -81,7 +81,11 @@ function rejectedCallers(target: ContractTarget, { path, scope }: Endpoint, body
   };
   return [
     ['a request without a key is rejected', () => asCaller('', 'unauthorized')],
-    ['a wrong secret is rejected', () => asCaller(`Bearer ${target.key}x`, 'unauthorized')],
+    ['a malformed key is rejected', () => asCaller(`Bearer ${target.key}x`, 'unauthorized')],
+    [
+      'a well-formed key with a wrong secret is rejected',
+      () => asCaller(`Bearer ${withOtherSecret(target.key)}`, 'unauthorized'),
+    ],
     ['a key without the scope is rejected', () => asCaller(`Bearer ${target.keyWithout(scope)}`, 'insufficient_scope')],
     [
       'GET is rejected',
@@ -97,6 +101,9 @@ function rejectedCallers(target: ContractTarget, { path, scope }: Endpoint, body
     ],
   ];
 }
+
+/** The same key with another first character of its secret, which follows the dot. */
+const withOtherSecret = (key: string): string => key.replace(/(?<=\.)./, (first) => (first === 'A' ? 'B' : 'A'));
 
 type Send = (body: unknown, headers?: Record<string, string>) => Promise<Reply>;
 
