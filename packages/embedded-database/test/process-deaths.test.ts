@@ -13,6 +13,7 @@ test('kill -9 of the only holder stops the database', concurrent, async ({ folde
   const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
   await holder.kill();
+  expect(await holder.endedBy()).toBe('SIGKILL');
   await untilNothingRuns(dataDir);
   expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
 });
@@ -63,6 +64,7 @@ test('kill -9 of holder and keeper stops PostgreSQL, and the next start succeeds
   await holder.waitFor('acquired');
   killAll(holder, ...processesOf(dataDir).keepers);
   await untilNothingRuns(dataDir);
+  expect(await holder.endedBy()).toBe('SIGKILL');
   const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await next.release();
 });
@@ -75,6 +77,7 @@ test('kill -9 of holder and keeper also ends a PostgreSQL that does not respond'
   for (const { pid } of postmasters) process.kill(pid, 'SIGSTOP');
   killAll(holder, ...keepers);
   await untilNothingRuns(dataDir);
+  expect(await holder.endedBy()).toBe('SIGKILL');
   const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await next.release();
 });
@@ -87,6 +90,7 @@ test('the next start stops a PostgreSQL that was left running and keeps committe
   const { keepers, postmasters, watchdogs } = processesOf(dataDir);
   killAll(holder, ...watchdogs, ...keepers);
   await until('the keeper is dead', () => processesOf(dataDir).keepers.length === 0, LIST_EVERY_MS);
+  expect(await holder.endedBy()).toBe('SIGKILL');
   expect(processesOf(dataDir).postmasters).toEqual(postmasters);
   const notices: string[] = [];
   const next = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
@@ -104,6 +108,7 @@ test('the next start recovers after kill -9 of all processes at once', concurren
   const { keepers, postmasters, watchdogs } = processesOf(dataDir);
   killAll(holder, ...watchdogs, ...keepers, ...postmasters);
   const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+  expect(await holder.endedBy()).toBe('SIGKILL');
   expect(await query(next.superuser, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);
   await next.release();
   await expectStopped(dataDir);
@@ -118,6 +123,7 @@ test('the next start succeeds after kill -9 at five points of the first start', 
     const { keepers } = processesOf(dataDir);
     killAll(holder, ...keepers);
     const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
+    expect(await holder.endedBy()).toBe('SIGKILL');
     expect(await query(next.owner, 'SELECT count(*)::int AS n FROM pg_roles WHERE rolname LIKE $$countersign%$$')).toEqual([
       { n: 3 },
     ]);
@@ -141,7 +147,7 @@ test('starts despite a lock file with the pid of an unrelated process, and does 
   chownSync(lockFile, account.uid, account.gid);
   const next = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await next.release();
-  expect(unrelated.exitCode).toBe(null);
+  expect([unrelated.exitCode, unrelated.signalCode]).toEqual([null, null]);
   unrelated.kill('SIGKILL');
 });
 
@@ -149,7 +155,8 @@ test('a keeper without holders exits', concurrent, async ({ folders }) => {
   const dataDir = folders.newDataDir();
   const holder = folders.hold(dataDir);
   await until('the keeper runs', () => processesOf(dataDir).keepers.length === 1, LIST_EVERY_MS);
-  holder.child.kill('SIGKILL');
+  await holder.kill();
+  expect(await holder.endedBy()).toBe('SIGKILL');
   await untilNothingRuns(dataDir);
   expect(readdirSync(join(dataDir, 'keeper')).filter((name) => name.endsWith('.sock'))).toEqual([]);
 });
