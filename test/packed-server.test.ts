@@ -2,7 +2,7 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -32,24 +32,31 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** The paths of the files in a folder, without those of its node_modules. */
+const filesIn = (path: string): string[] =>
+  readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(path, join(entry.parentPath, entry.name)))
+    .filter((file) => !file.startsWith('node_modules'))
+    .sort();
+
 const operate = async (...args: string[]) =>
   (await run(process.execPath, [command, ...args], { cwd: folder, env: environment() })).stdout.trim();
 
 describe('packed server installed outside the repository', () => {
-  test('contains built JavaScript, the migrations, the pages and the license, and no TypeScript', () => {
-    const files = readdirSync(join(folder, 'node_modules/@countersign/server'), { recursive: true, encoding: 'utf8' });
-    expect(files).toEqual(
-      expect.arrayContaining([
-        'LICENSE',
-        'README.md',
-        'dist/main.js',
-        'dist/keeper.js',
-        'dist/body-worker.js',
-        'migrations/000001_workspaces-people-and-keys.sql',
-        'portal/index.html',
-      ]),
+  test('contains exactly the built JavaScript, the command, all migrations, all built pages, the readme and the license', () => {
+    const files = filesIn(join(folder, 'node_modules/@countersign/server'));
+    const migrations = filesIn(join(root, 'packages/server/migrations'));
+    const pages = filesIn(join(root, 'packages/portal/dist')).filter((file) => file !== '.built');
+    // esbuild adds a hash to the names of the modules that the three programs share.
+    expect(files.filter((file) => !/^dist\/[\w-]+-[0-9A-Z]{8}\.js$/.test(file))).toEqual(
+      [
+        ...['LICENSE', 'README.md', 'package.json', 'bin/countersign-server.js'],
+        ...['dist/body-worker.js', 'dist/keeper.js', 'dist/main.js'],
+        ...migrations.map((file) => `migrations/${file}`),
+        ...pages.map((file) => `portal/${file}`),
+      ].sort(),
     );
-    expect(files.filter((file) => file.endsWith('.ts') && !file.startsWith('node_modules'))).toEqual([]);
   });
 
   test('creates a workspace and a key, serves the API and the pages, verifies, writes a backup, and shuts down cleanly', async () => {
