@@ -16,11 +16,12 @@ export const killedProcesses: Attack = {
     while ((performance.now() < endsAt || recoveries.length < ROUNDS_MIN) && recoveries.length < ROUNDS_MAX) {
       await sleep(300 + Math.random() * 700);
       const killsServer = recoveries.length % 2 === 0;
+      const killedAt = performance.now();
       if (killsServer) {
         await target.kill();
         await target.restart();
       } else process.kill(target.folder.postmaster(), 'SIGKILL');
-      const seconds = await waitForRecovery(target, target.attacker.key);
+      const seconds = await waitForRecovery([target], target.attacker.key, killedAt);
       recoveries.push(seconds);
       if (seconds === undefined)
         violations.push(`the service did not recover from a kill of the ${killsServer ? 'server' : 'database'}`);

@@ -5,9 +5,22 @@ import { Caller, postRequest } from './requests.ts';
 /** The promised time until a record is acknowledged again. */
 export const RECOVERY_SECONDS_MAX = 30;
 
-/** Waits until a record is acknowledged again. Returns the seconds this took, or undefined if it took longer than promised. */
-export async function waitForRecovery(address: Address, key: string): Promise<number | undefined> {
-  const startedAt = performance.now();
+/**
+ * Waits until every server acknowledges a record again. Returns the seconds from the start to the last acknowledgment, or undefined if it
+ * took longer than promised.
+ * @param startedAt the time of `performance.now()` from which the seconds count. The default is now.
+ */
+export async function waitForRecovery(
+  servers: readonly Address[],
+  key: string,
+  startedAt = performance.now(),
+): Promise<number | undefined> {
+  const recoveries = await Promise.all(servers.map((server) => waitForRecord(server, key, startedAt)));
+  const seconds = recoveries.filter((each) => each !== undefined);
+  return seconds.length === servers.length ? Math.max(...seconds) : undefined;
+}
+
+async function waitForRecord(address: Address, key: string, startedAt: number): Promise<number | undefined> {
   const caller = new Caller(address);
   const body = JSON.stringify({ actor: 'attacker', action: 'attack.recovered' });
   try {

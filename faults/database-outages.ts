@@ -49,9 +49,9 @@ export const databaseOutages: Fault = {
           await sleep(Math.max(0, OUTAGE_MS - (performance.now() - startedAt)));
         }
         end();
-        const seconds = await Promise.all(cluster.members.map((member) => waitForRecovery(member, cluster.victim.key)));
-        recoveries.push(...seconds);
-        if (seconds.includes(undefined)) violations.push(`the service did not recover after the database ${kind}`);
+        const seconds = await waitForRecovery(cluster.members, cluster.victim.key);
+        recoveries.push(seconds);
+        if (seconds === undefined) violations.push(`the service did not recover after the database ${kind}`);
       }
       const report = await senders.stop();
       const checked = await checkRecords(cluster, report);

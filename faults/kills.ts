@@ -47,8 +47,8 @@ export const kills: Fault = {
 };
 
 /**
- * Kills what `kind` names, and starts the killed servers again. The database restarts by itself. Returns the seconds until every server
- * acknowledges a record, or undefined if one of the waits took longer than promised.
+ * Kills what `kind` names, and starts the killed servers again. The database restarts by itself. Returns the seconds from the kill until
+ * every server acknowledges a record, or undefined if that took longer than promised.
  */
 async function runRound(cluster: Cluster, kind: (typeof KILLS)[number], round: number): Promise<number | undefined> {
   const { members, proxy, victim } = cluster;
@@ -56,8 +56,7 @@ async function runRound(cluster: Cluster, kind: (typeof KILLS)[number], round: n
   const killsOne = kind === 'one of the servers';
   const killed = killsOne ? [members[round % members.length]!] : kind === 'the database' ? [] : members;
   await cluster.kill(killed, kind.startsWith('the database'));
-  if (killsOne && ((await waitForRecovery(proxy, victim.key)) ?? Infinity) > OTHERS_SECONDS_MAX) return undefined;
+  if (killsOne && ((await waitForRecovery([proxy], victim.key, startedAt)) ?? Infinity) > OTHERS_SECONDS_MAX) return undefined;
   for (const member of killed) await cluster.startServer(member);
-  for (const member of members) if ((await waitForRecovery(member, victim.key)) === undefined) return undefined;
-  return (performance.now() - startedAt) / 1000;
+  return waitForRecovery(members, victim.key, startedAt);
 }

@@ -31,12 +31,10 @@ export const openFiles: Fault = {
         await sleep(OPEN_MS / 2);
         openMax = Math.max(openMax, sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length);
         for (const socket of sockets) socket.destroy();
-        for (const member of cluster.members) {
-          const seconds = await waitForRecovery(member, cluster.victim.key);
-          recoveries.push(seconds);
-          if (seconds === undefined || seconds > RECOVERY_SECONDS_MAX)
-            violations.push('a server did not recover after the connections were closed');
-        }
+        const seconds = await waitForRecovery(cluster.members, cluster.victim.key);
+        recoveries.push(seconds);
+        if (seconds === undefined || seconds > RECOVERY_SECONDS_MAX)
+          violations.push('a server did not recover after the connections were closed');
       }
       const report = await senders.stop();
       // The servers log that they cannot write checkpoints to files, and write the checkpoints later.

@@ -46,11 +46,9 @@ async function runRounds(disk: SmallDisk, rounds: number, servers: number) {
       disk.makeWritable();
       const startedAt = performance.now();
       for (const member of cluster.members) await cluster.startServer(member);
-      let isRecovered = true;
-      for (const member of cluster.members)
-        isRecovered = (await waitForRecovery(member, cluster.victim.key)) !== undefined && isRecovered;
-      recoveries.push(isRecovered ? (performance.now() - startedAt) / 1000 : undefined);
-      if (!isRecovered) violations.push('a server did not recover');
+      const seconds = await waitForRecovery(cluster.members, cluster.victim.key, startedAt);
+      recoveries.push(seconds);
+      if (seconds === undefined) violations.push('a server did not recover');
     }
     const report = await senders.stop();
     const checked = await checkRecords(cluster, report);

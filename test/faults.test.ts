@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { createServer, type Server, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { RECOVERY_SECONDS_MAX, waitForRecovery } from '../attack/recovery.ts';
 import { Caller, httpText } from '../attack/requests.ts';
 import { Cluster } from '../faults/cluster.ts';
 import { checkRecords } from '../faults/fault.ts';
@@ -58,16 +59,33 @@ test('requests above the queue capacity get Retry-After, and no acknowledged rec
   }
 });
 
+/** Starts a server that responds with this status, or the result of this function, to every request. */
+async function startResponder(status: number | (() => number)): Promise<Server> {
+  const statusNow = () => (typeof status === 'number' ? status : status());
+  const server = createServer((socket: Socket) => {
+    socket.on('data', () => socket.write(`HTTP/1.1 ${statusNow()} X\r\nContent-Length: 0\r\n\r\n`)).on('error', () => undefined);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+const addressOf = (server: Server) => ({ host: '127.0.0.1', port: (server.address() as { port: number }).port });
+
+test('the time of a recovery counts from the fault until the last server acknowledges a record', async () => {
+  const [working, failing] = [await startResponder(200), await startResponder(503)];
+  const readyAt = performance.now() + 300;
+  const late = await startResponder(() => (performance.now() < readyAt ? 503 : 200));
+  const secondsAgo = (seconds: number) => performance.now() - seconds * 1000;
+  const recovery = (servers: Server[], startedAt?: number) => waitForRecovery(servers.map(addressOf), 'key', startedAt);
+  expect(await recovery([working, working])).toBeLessThan(RECOVERY_SECONDS_MAX);
+  expect(await recovery([late, working], readyAt - 300)).toBeGreaterThanOrEqual(0.3);
+  expect(await recovery([working], secondsAgo(10))).toBeGreaterThan(10);
+  expect(await recovery([working], secondsAgo(RECOVERY_SECONDS_MAX))).toBeUndefined();
+  expect(await recovery([working, failing], secondsAgo(RECOVERY_SECONDS_MAX - 0.5))).toBeUndefined();
+  for (const server of [working, failing, late]) server.close();
+});
+
 describe('the round-robin proxy', () => {
-  /** Starts a server that responds with this status to every request. */
-  const startResponder = async (status: number): Promise<Server> => {
-    const server = createServer((socket: Socket) => {
-      socket.on('data', () => socket.write(`HTTP/1.1 ${status} X\r\nContent-Length: 0\r\n\r\n`)).on('error', () => undefined);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return server;
-  };
-  const addressOf = (server: Server) => ({ host: '127.0.0.1', port: (server.address() as { port: number }).port });
   const statusesOf = async (proxy: RoundRobinProxy, count: number): Promise<number[]> => {
     const statuses: number[] = [];
     for (let sent = 0; sent < count; sent += 1) {
