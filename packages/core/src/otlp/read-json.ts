@@ -199,14 +199,14 @@ function wholeNumber(value: unknown, at: string): number | string {
   throw malformedError('must be a whole number of 64 bits, as a string or a number', at);
 }
 
-/** The doubles that JSON has no number for. The JSON form of protobuf has their names. */
+/** How the JSON form of protobuf writes the doubles that are not finite. */
 const NOT_FINITE: readonly unknown[] = ['NaN', 'Infinity', '-Infinity'];
 
-/** A finite number, or the name of a double that is none. */
+/** A finite number, or the text of a double that is not finite. A JSON number can be too large for a double. */
 function doubleOf(value: unknown, at: string): number | string {
   const isNumeric = typeof value === 'number' || (typeof value === 'string' && DECIMAL.test(value));
   if (isNumeric && Number.isFinite(Number(value))) return Number(value);
-  if (NOT_FINITE.includes(value)) return String(value);
+  if (typeof value === 'number' || NOT_FINITE.includes(value)) return String(value);
   throw malformedError('must be a number or one of the strings NaN, Infinity and -Infinity', at);
 }
 

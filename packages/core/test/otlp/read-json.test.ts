@@ -39,8 +39,8 @@ describe('the reader of OTLP/JSON', () => {
   });
 
   test('reads doubles from numbers, decimal text and the names of protobuf', () => {
-    const sent = [0.5, -1, '1e3', '-0.25', 'NaN', 'Infinity', '-Infinity'];
-    const read = [0.5, -1, 1000, -0.25, 'NaN', 'Infinity', '-Infinity'];
+    const sent = [0.5, -1, '1e3', '-0.25', 'NaN', 'Infinity', '-Infinity', JSON.parse('1e999')];
+    const read = [0.5, -1, 1000, -0.25, 'NaN', 'Infinity', '-Infinity', 'Infinity'];
     expect(sent.map((doubleValue) => attributeValue({ doubleValue }))).toEqual(read);
   });
 
