@@ -66,7 +66,8 @@ export const overload: Fault = {
         ...checked,
         measured: [
           `${servers} servers, capacity ${Math.round(capacity).toLocaleString('en-US')} records/s`,
-          `memory ${growth.toFixed(2)} times as much at the end, at most ${steadyPeak.toFixed(0)} MiB, and ${peak.toFixed(0)} MiB in the overload`,
+          `steady load: memory grew by the factor ${growth.toFixed(2)}, to at most ${steadyPeak.toFixed(0)} MiB`,
+          `overload: at most ${peak.toFixed(0)} MiB`,
           `p99 ${normalP99.toFixed(0)} ms, ${overP99.toFixed(0)} ms in the overload (${Math.round(meanRate(over.report.seconds)).toLocaleString('en-US')} records/s, ${refused.toLocaleString('en-US')} refusals)`,
           recoverySecond < 0 ? 'not back to normal' : `back to normal in second ${recoverySecond + 1}`,
           unansweredText(reports),
@@ -76,7 +77,9 @@ export const overload: Fault = {
           ...(growth <= GROWTH_MAX ? [] : [`memory grew by the factor ${growth.toFixed(2)}`]),
           ...(Math.max(steadyPeak, peak) <= MEMORY_MIB_MAX ? [] : [`a server used ${Math.max(steadyPeak, peak).toFixed(0)} MiB`]),
           ...(refused > 0 ? [] : ['nothing was refused in the overload']),
-          ...(recoverySecond >= 0 && recoverySecond < RECOVERY_SECONDS_MAX ? [] : ['p99 did not return to normal']),
+          ...(recoverySecond >= 0 && recoverySecond < RECOVERY_SECONDS_MAX
+            ? []
+            : [`p99 did not return to normal within ${RECOVERY_SECONDS_MAX} s`]),
         ],
       };
     } finally {

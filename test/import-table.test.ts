@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('../', import.meta.url));
 
 /**
  * A folder, and what it must not import. In `never`, a string is the start of a path in this repository, and a pattern matches names of
- * packages and Node modules. `onlyFolders` are the only folders of the server that it may import. ARCHITECTURE.md has this table too.
+ * packages and Node modules. `onlyFolders` are the only folders of the server that it may import. ARCHITECTURE.md describes these rules.
  */
 const TABLE: { folder: string; never: (RegExp | string)[]; onlyFolders?: string[] }[] = [
   { folder: 'packages/core/src/contract', never: ['packages/core/src/domain', 'packages/server', /^(?!typebox$)/] },

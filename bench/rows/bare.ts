@@ -4,8 +4,8 @@ import { alternate, type RoundOptions, type Row } from '../rounds.ts';
 import { loadRequestsOf, measuresOf, requestRate } from './requests.ts';
 
 /**
- * Compares audit appends and promotion checks with storing only the body (bare-storage.ts), and this in turn with a tiny POST that stores
- * nothing. The rows about the tiny POST only explain the other two.
+ * Compares audit appends with storing only the body (bare-storage.ts), and promotion checks with reading the evidence and storing only the
+ * body. Compares these two in turn with a tiny POST that stores nothing, which only explains the other results.
  */
 export async function bare(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   await environment.superuser.query(CREATE_BARE_TABLE);

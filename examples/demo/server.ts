@@ -22,14 +22,19 @@ const RESPONSE_TIMEOUT_MS = 5_000;
 
 /** The address that the tour uses: COUNTERSIGN_URL, or http://127.0.0.1 at COUNTERSIGN_PORT or 7300. Throws if it cannot be used. */
 export function addressOf(environment: NodeJS.ProcessEnv): URL {
-  const text = environment.COUNTERSIGN_URL || `http://127.0.0.1:${environment.COUNTERSIGN_PORT || 7300}`;
+  const { COUNTERSIGN_URL: given, COUNTERSIGN_PORT: port } = environment;
+  const text = given || `http://127.0.0.1:${port || 7300}`;
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))
     throw new TourImpossibleError(
-      `COUNTERSIGN_URL must be a URL that begins with http:// or https://, got ${JSON.stringify(text)}`,
+      given
+        ? `COUNTERSIGN_URL must be a URL that begins with http:// or https://, got ${JSON.stringify(given)}`
+        : `COUNTERSIGN_PORT must be a port number, got ${JSON.stringify(port)}`,
     );
   const url = new URL(text);
   if (url.port === '0')
-    throw new TourImpossibleError('COUNTERSIGN_PORT is 0, which means any free port. Set it to the port to use');
+    throw new TourImpossibleError(
+      `the port in ${given ? 'COUNTERSIGN_URL' : 'COUNTERSIGN_PORT'} is 0, which means any free port. Set it to the port to use`,
+    );
   return url;
 }
 
@@ -64,7 +69,7 @@ function titleOf(document: string): string | undefined {
   }
 }
 
-/** The response to a GET request, or undefined if nothing listens. Throws if the program there does not respond with HTTP. */
+/** The response to a GET request, or undefined if nothing listens. Throws if there is no HTTP response for another reason. */
 async function get(url: URL, path: string): Promise<{ status: number; text: string } | undefined> {
   try {
     const response = await fetch(new URL(path, url), { signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS) });
@@ -72,9 +77,7 @@ async function get(url: URL, path: string): Promise<{ status: number; text: stri
   } catch (error) {
     const { message, cause } = error as Error & { cause?: { code?: string; message?: string } };
     if (cause?.code === 'ECONNREFUSED') return undefined;
-    throw new TourImpossibleError(
-      `the program at ${url.origin} does not respond as a web server does (${cause?.message ?? message})`,
-    );
+    throw new TourImpossibleError(`there is no HTTP response from ${url.origin} (${cause?.message ?? message})`);
   }
 }
 

@@ -27,7 +27,7 @@ ENTRIES = [
         "trace_id":"run-2026-11-20/0042","agent_id":"%(agent)s","retention_until":"2033-12-31","metadata":{"build":4711,"green":true}}""",
     ),
     (
-        'every character that JSON.stringify escapes, and those that others escape but JCS does not; no normalization',
+        'every kind of character that JSON.stringify escapes, and those that others escape but JCS does not; no normalization',
         r"""{"version":1,"tenant_id":"%(tenant)s","seq":3,"id":"a1f0c3d2-0003-4b6e-8d7a-2f4c6e8a0b1d",
         "recorded_at":"2026-11-20T09:30:01.000Z","recorded_by":"%(writer)s","actor":"importer","action":"evidence.imported",
         "subject":"\u0000\u0001\b\t\n\u000B\f\r\u000E\u001F \u0020","rationale":"\"\\\/<script>&'\u007f\u0080\u009f\u00ad\u2028\u2029\ufeff\ufffe\uffff \ud83d\ude00 \u00C5 A\u030A",
@@ -43,7 +43,7 @@ ENTRIES = [
         "nested":{"b":[{"y":[],"x":{}},[[["deep"]]],"",null,true,false],"a":{"ﬀ":1,"𐀀":2}}}}""",
     ),
     (
-        'numbers: every form of ECMAScript Number::toString, in spellings that differ from it',
+        'numbers: the forms of ECMAScript Number::toString, some in spellings that differ from it',
         """{"metadata":{"zero":0,"one":1.0,"minus":-1,"exponent":1E+2,"trailing":4.50,"tenth":0.1,"long":123456789.125,
         "e-6":0.000001,"e-7":0.0000001,"1e20":100000000000000000000,"1e21":1000000000000000000000,"1e23":1e23,
         "safe":9007199254740991,"minus safe":-9007199254740991,"2^53":9007199254740992,"greatest":1.7976931348623157e308,"least":5e-324,
@@ -53,7 +53,7 @@ ENTRIES = [
         "id":"a1f0c3d2-0005-4b6e-8d7a-2f4c6e8a0b1d","seq":5,"tenant_id":"%(tenant)s","version":1}""",
     ),
     (
-        'a blocked promotion, as the gate writes it',
+        'the entry of a blocked promotion',
         """{"version":1,"tenant_id":"%(tenant)s","seq":6,"id":"a1f0c3d2-0006-4b6e-8d7a-2f4c6e8a0b1d",
         "recorded_at":"2026-11-21T00:00:00.000Z","recorded_by":"system:promotion-gate","actor":"promotion-gate","action":"evaluation.failed",
         "subject":"refund-agent","rationale":"%(message)s","framework":null,

@@ -37,7 +37,9 @@ def check_other(log):
 
 
 def _audit(arguments):
-    """The Chain of the export of the audit ledger, which explains times and heads of another log. None without --audit."""
+    """Verifies the export of the audit ledger, whose entries permit earlier times and restored heads in other logs.
+
+    Returns its Chain, or None without --audit."""
     if arguments.audit is None:
         return None
     try:
@@ -139,7 +141,7 @@ def _summary_of_kept(heads, root, entries):
     if signers:
         line += f', signed by {note.line_of_keys(sorted(signers, key=lambda key: key.public_key))}'
     if unsigned:
-        line += f', the signature of {unsigned} not checked' if signers else ', no signature checked'
+        line += f', {unsigned} of them without a checked signature' if signers else ', no signature checked'
     return line
 
 
@@ -173,7 +175,7 @@ def checkpoint_kept(path, keys):
 
 
 def head_kept(text, log):
-    """The tree head of one log from a kept header."""
+    """The tree head of one log from a kept Countersign-Checkpoint header."""
     try:
         heads = tree_heads.read_heads(text)
     except Invalid as error:

@@ -18,7 +18,7 @@ INSTANCE = 'd7a1e6c0-3b52-4f8e-9c41-0e6b2a7f5d93'
 KEY_NAME = f'countersign/{INSTANCE}'
 OTHER_TENANT = '9b0e4c61-5a7d-4f23-8c15-2d6e8f0a1b3c'
 
-# RFC 8032, section 7.1: the key of the instance, its successor, and an untrusted key.
+# RFC 8032, section 7.1: the key of the instance, its successor, and a third key, which is untrusted except in the succession vectors.
 SEEDS = {
     'first': bytes.fromhex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'),
     'second': bytes.fromhex('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb'),
@@ -71,7 +71,7 @@ def checkpoint(origin, data, *seeds):
     return signed_note(checkpoint_text(origin, len(data), root_of(data)), *(seeds or [SEEDS['first']]))
 
 
-# --- Trees by the recursive definitions of RFC 6962, independent of merkle.py -----------------------------------------
+# --- Trees by the recursive definitions of RFC 6962. Only the hash functions are those of merkle.py -------------------
 
 
 def _split(size):
@@ -330,13 +330,13 @@ def refused_envelopes(responses):
     return [
         ('signature_mismatch', 'the payload of another decision', {**good, 'payload': other['payload']}),
         ('signature_mismatch', 'allowed turned to true', {**other, 'payload': note.to_base64(jcs.canonicalize(altered))}),
-        ('signature_mismatch', 'signed by another key under the keyid of this one', posing),
+        ('signature_mismatch', 'signed by an untrusted key, with the keyid of the first key', posing),
         ('unknown_signer', 'signed by another key', envelope(jcs.canonicalize(allowed), SEEDS['stranger'])),
         ('signature_mismatch', 'signed without the pre-authentication encoding',
          {**good, 'signatures': [{**good['signatures'][0], 'sig': note.to_base64(sign(first, jcs.canonicalize(allowed)))}]}),
         ('unknown_payload_type', 'another payload type', {**good, 'payloadType': 'application/json'}),
         ('bad_envelope', 'no signature', {**good, 'signatures': []}),
-        ('digest_mismatch', 'signed, but the decision does not have its digest', envelope(jcs.canonicalize(altered), first)),
+        ('digest_mismatch', 'signed, but the digest in the statement is not that of the decision', envelope(jcs.canonicalize(altered), first)),
         ('subject_mismatch', 'signed, but the subject is another decision', envelope(jcs.canonicalize(swapped), first)),
         ('subject_mismatch', 'signed, but the name is of another decision', envelope(jcs.canonicalize(renamed), first)),
         ('not_canonical', 'signed, but not in canonical form', envelope(spaced, first)),

@@ -82,7 +82,7 @@ describe('snippets of the README', () => {
     ['A call to OpenAI', 1, { ...modelCall, name: 'chat', model: 'gpt-4o', provider: 'openai' }],
     ['A call to Anthropic', 0, { ...modelCall, name: 'ask', model: 'claude-sonnet-4-5', provider: 'anthropic' }],
     ['A call through the Vercel AI SDK', 0, { ...modelCall, name: 'generate', model: 'gpt-4o', provider: 'openai' }],
-  ])('trace: %s (%s)', async (heading, index, span) => {
+  ])('%s, snippet %s: stores the step of the model call or tool call in the trace', async (heading, index, span) => {
     const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     await run(snippetUnder(heading, index)).finally(() => write.mockRestore());
     expect(await spans()).toMatchObject([span]);

@@ -17,7 +17,7 @@ const point = (hour: number, name: string, more: Partial<PassRatePoint> = {}): P
   ...more,
 });
 
-test('pass rates are grouped by suite, or by evaluation name without a suite, with the latest suite first', () => {
+test('pass rates are grouped by suite, or by evaluation name if there is no suite; the group with the latest rate is first', () => {
   const points = [
     point(1, 'run 1', { suite: 'safety', pass_rate: 20 }),
     point(2, 'regression'),

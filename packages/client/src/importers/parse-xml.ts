@@ -13,7 +13,7 @@ export interface Element {
 /**
  * The root of well-formed XML 1.0. Every document is untrusted: a document type declaration is rejected and only the five entities
  * of XML itself are known, so that nothing is expanded or fetched.
- * @throws Error with the fault and its position.
+ * @throws Error with the fault and, if the XML is malformed, its position.
  */
 export function rootOf(text: string): Element {
   const { children } = parseXmlText(text);

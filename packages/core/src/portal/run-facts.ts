@@ -10,7 +10,7 @@ export type RunSource = (typeof RUN_SOURCES)[number];
 export const dollars = (description: string) =>
   Type.Unsafe<string>({ ...unboundedText({ description, examples: ['0.0042'] }), pattern: '^\\d+(\\.\\d+)?$' });
 
-/** Tokens and cost. Each is null if it was not reported. */
+/** Tokens and cost. Each is null if it was not reported; the total is then the sum of the other two, if both were. */
 export const usage = {
   prompt_tokens: nullable(count({ description: 'Tokens sent to models.' })),
   completion_tokens: nullable(count({ description: 'Tokens that models produced.' })),
@@ -59,10 +59,10 @@ export type RunSummary = Static<typeof RunSummary>;
 /** Sums over the runs of a period. Each trace and each telemetry event is one run. */
 export const RunTotals = Type.Object({
   runs: count({ description: 'Traces and telemetry events.' }),
-  failures: count({ description: 'Runs with an outcome other than `success`.' }),
+  failures: count({ description: 'Runs with an outcome other than `success` and `incomplete`.' }),
   unfinished: count({
     description:
-      'Traces without an outcome yet, because their root span has not arrived. They are neither successes nor failures.',
+      'Traces whose root span has not arrived, also those with the outcome `incomplete`. They are neither successes nor failures.',
   }),
   errors: count({ description: 'Runs that reported an error.' }),
   total_tokens: count({ description: 'Total tokens of the runs that report them.' }),

@@ -20,7 +20,7 @@ function jsonOf(content: unknown): unknown {
   return Object.fromEntries(Object.entries(content).map(([name, value]) => [name, jsonOf(value)]));
 }
 
-/** Two functions for a request: they add the counts by the reader of protobuf, and by that of JSON, to the given counts. */
+/** Makes two functions of a request. The first adds what the protobuf reader counts to the given counts, the second what the JSON reader counts. */
 type Count = (request: object) => [(counts: ExportCounts) => void, (counts: ExportCounts) => void];
 
 const TRACES: Count = (request) => {

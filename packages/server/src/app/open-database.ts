@@ -207,7 +207,7 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
 }
 
 /**
- * Turns an error of the database or of its connection into an ExitError; returns any other error unchanged. The message does not contain
+ * Turns an error of the database, or a system error with a code, into an ExitError; returns any other error unchanged. The message does not contain
  * the URL, which may contain a password.
  */
 export function asExitError(error: unknown): unknown {

@@ -78,7 +78,7 @@ function addList(group: Command, session: Session): void {
 function addRotate(group: Command, session: Session): void {
   group
     .command('rotate')
-    .description('Add a second live decision key and print its ID. Give it to all gates, then retire the older one.')
+    .description('Add a second live decision key and print its ID. Then give the new key to all gates, and retire the older one.')
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('decision-key rotate --workspace acme'))

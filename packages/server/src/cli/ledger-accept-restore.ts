@@ -35,7 +35,7 @@ const linesOf = (logs: RestoredLogs): string =>
   Object.entries(logs)
     .map(
       ([log, { abandoned, restored }]) =>
-        `${log}: continues from ${restored.size} rows; the abandoned state had ${abandoned.size}`,
+        `${log}: continues from ${restored.size} rows; the abandoned state had at least ${abandoned.size}`,
     )
     .join('\n');
 

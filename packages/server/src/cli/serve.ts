@@ -26,7 +26,7 @@ export function addServe(program: Command, session: Session): void {
       const mode = citus ? 'distribute' : 'migrate';
       const migrated = await session.withDatabase(async (database) => database.migrated, mode);
       await session.writeResult({ migrated }, migrated.join('\n'));
-      session.say(migrated.length === 0 ? 'the schema is up to date; nothing to do' : 'the schema is up to date now');
+      session.say(migrated.length === 0 ? 'the schema was up to date' : 'the schema is up to date now');
     });
 }
 

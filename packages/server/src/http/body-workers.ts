@@ -28,7 +28,7 @@ interface QueuedTask {
 }
 
 /**
- * Prepares large bodies on a worker thread, so that parsing one delays no other request. Tenants take turns. The thread starts with the
+ * Prepares large bodies on a worker thread, so that parsing one does not delay requests with small bodies. Tenants take turns. The thread starts with the
  * first large body. If it ends unexpectedly, its bodies are rejected and the next body starts a new thread.
  */
 export class BodyWorkers {
@@ -69,8 +69,8 @@ export class BodyWorkers {
 
   #enqueue(tenantId: string, task: BodyTask): Promise<PreparationResult> {
     const queue = this.#queues.get(tenantId) ?? [];
-    if (this.#closed || this.#waiting >= WAITING_MAX || queue.length >= WAITING_OF_ONE_MAX)
-      throw unavailable('too many large bodies are queued');
+    if (this.#closed) throw unavailable('the server is stopping');
+    if (this.#waiting >= WAITING_MAX || queue.length >= WAITING_OF_ONE_MAX) throw unavailable('too many large bodies are queued');
     return new Promise((resolve, reject) => {
       queue.push({ task, resolve, reject });
       this.#queues.set(tenantId, queue);

@@ -5,8 +5,8 @@ import type { RecordWriters } from './record-writers.ts';
 /** An endpoint in two steps: the work on the body alone, and the work that needs the database. */
 export interface Endpoint<Body, Prepared> {
   /**
-   * Computes what the writer needs from a body, without its bytes. Runs on a worker thread for large bodies, so the result must survive a
-   * structured clone: no class instances, no Buffers.
+   * Computes from a body what the writer needs. The result does not contain the bytes of the body. For large bodies it is computed on a
+   * worker thread, so it must survive a structured clone: no class instances, no Buffers.
    * @throws ApiError for a body that cannot be accepted.
    */
   prepare(request: IngestRequest, body: Body): Prepared;

@@ -81,7 +81,7 @@ async function compareAgents(tx: Transaction, state: EvidenceState, agents: read
       add(
         'evaluations',
         latestId,
-        'it is the latest one of its agent in the table, and not in the log: it was inserted, or later ones were deleted',
+        'it is the latest evaluation of its agent in the table, but the log has another one: it was inserted, or later ones were deleted',
       );
   }
   for (const evaluation of evaluations) {

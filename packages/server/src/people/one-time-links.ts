@@ -67,7 +67,7 @@ export async function endSetUp(tx: Statements): Promise<void> {
 
 /** A valid link. */
 export interface UsableLink extends LiveLink {
-  /** Uses the link in the transaction of its purpose. @throws ApiError `link_not_valid` if it has been used, withdrawn or expired since. */
+  /** Marks the link as used, in the transaction that does what the link is for. @throws ApiError `link_not_valid` if it has been used, withdrawn or expired since. */
   use(tx: Statements): Promise<void>;
 }
 

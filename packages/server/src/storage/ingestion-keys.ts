@@ -16,8 +16,8 @@ export interface KeyRecord {
 }
 
 /**
- * Reads the keys with the prefixes $1, of any tenants. Citus cannot run this statement, but a node of Citus can run it on its shards
- * (keys-on-nodes.ts).
+ * Reads the keys with the prefixes $1, of any tenants. The coordinator of Citus cannot run this statement, but each node can run it
+ * on its own shards (keys-on-nodes.ts).
  */
 export const FIND_KEYS: Statement<KeyRecord> = {
   name: 'find_keys',

@@ -18,7 +18,7 @@ export interface SpanFacts {
   endedAt: bigint | null;
 }
 
-/** The SpanFacts of a span. @throws SumTooLargeError if its prompt and completion tokens together are more than 2^53-1. */
+/** The SpanFacts of a span. @throws SumTooLargeError if it has no total_tokens, and its other tokens exceed 2^53-1 together. */
 export const factsOfSpan = (span: Span): SpanFacts => ({
   spanId: span.span_id,
   kind: span.kind,
@@ -36,8 +36,8 @@ const instantOf = (text: string | null | undefined): bigint | null => (text == n
 
 /**
  * The text with the facts of a submission's spans that is stored with its document: a JSON array with an array for each span. The items of
- * that array have the order of the columns of the view `countersign.spans` from `span_id` on. One row for each span would cost more than
- * the rest of the trace.
+ * that array have the order of the columns of the view `countersign.spans` from `span_id` on, without `submission` and `ordinal`. One row
+ * for each span would cost more than the rest of the trace.
  */
 export const spansText = (spans: readonly SpanFacts[]): string => `[${spans.map(spanText).join(',')}]`;
 

@@ -15,7 +15,7 @@ export interface CorrectedClock {
   now: string;
   /** The logs whose times go back. Each has its size, its time before the correction, and the time from which it continues. */
   logs: ClockCorrection;
-  /** The number of approvals with a time in the future. They do not count, so their evaluations become pending again. */
+  /** The number of approvals with a time in the future. Promotion checks ignore them, so their evaluations become pending again. */
   reopenedApprovals: number;
 }
 

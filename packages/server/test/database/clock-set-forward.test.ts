@@ -87,7 +87,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     await expect(withdrawn).rejects.toThrow(/was used by decision/);
   });
 
-  test('the portal lists records in the order of recording', async () => {
+  test('the portal lists the record that was recorded last first, whatever its time is', async () => {
     const workspace = await server.workspace();
     key = await server.key(workspace);
     [tenantId] = [workspace];

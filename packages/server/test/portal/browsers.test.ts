@@ -66,7 +66,7 @@ describe('a cross-site request (cross-site request forgery)', () => {
     );
   });
 
-  test('is recognized behind a proxy by the forwarded host and https; the session cookie has the prefix __Host-', async () => {
+  test('is recognized behind a proxy: only https with the forwarded host is the same origin, and only the cookie __Host-countersign is accepted', async () => {
     const proxied = await testServer({ database: server.database, behindProxy: true });
     const browser = new Browser(proxied);
     const credentials = { email: 'ada@example.com', password: PASSWORD };
