@@ -8,7 +8,7 @@ import { createWorkspace, queryFolder, type Workspace } from './workspaces.ts';
 export class Target implements Address {
   readonly host: string;
   readonly port: number;
-  readonly folder = new DataFolder();
+  readonly folder = DataFolder.migrated();
   readonly #environment: Record<string, string>;
   #server: ServerProcess | undefined;
   attacker!: Workspace;

@@ -54,7 +54,7 @@ export class Cluster {
   private constructor(members: readonly Member[], options: ClusterOptions) {
     this.members = members;
     this.#options = options;
-    this.folder = new DataFolder(options.dataDir);
+    this.folder = options.dataDir === undefined ? DataFolder.migrated() : new DataFolder(options.dataDir);
     Cluster.#started.add(this);
   }
 

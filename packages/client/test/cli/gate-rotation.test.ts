@@ -7,7 +7,7 @@ import { paths } from '../../../server/test/harness/test-server.ts';
 import { runCli } from '../fixtures/run-cli.ts';
 import { type StubServer, stubServer } from '../fixtures/stub-server.ts';
 
-const data = new DataFolder();
+const data = DataFolder.migrated();
 let server: ServerProcess | undefined;
 let stub: StubServer;
 let key: string;

@@ -17,7 +17,7 @@ let key: string;
 const acknowledged: AcknowledgedRequest[] = [];
 
 beforeAll(async () => {
-  folder = new DataFolder();
+  folder = DataFolder.migrated();
   server = await ServerProcess.start(folder.environment);
   ({ tenantId, key } = await newKey(folder.environment, 'crash'));
 });

@@ -19,7 +19,7 @@ const KILL_AFTER_MS = 3_000;
 const CALLERS_PER_SERVER = 4;
 const PAUSE_MS = 30;
 
-const data = new DataFolder();
+const data = DataFolder.migrated();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-mixed-'));
 /** The two servers. Callers read a target's address before each request. */
 const servers: (ServerProcess | undefined)[] = [undefined, undefined];

@@ -45,7 +45,7 @@ describe('databaseReadiness', () => {
 });
 
 describe('/readyz while the database hangs', () => {
-  const folder = new DataFolder();
+  const folder = DataFolder.migrated();
   let server: ServerProcess;
 
   beforeAll(async () => {

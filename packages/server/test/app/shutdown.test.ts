@@ -19,12 +19,13 @@ let tenantId: string;
 let key: string;
 
 beforeAll(async () => {
-  folder = new DataFolder();
+  folder = DataFolder.migrated();
+  server = await ServerProcess.start(folder.environment);
   ({ tenantId, key } = await newKey(folder.environment, 'shutdown'));
 });
 
 beforeEach(async () => {
-  if (server === undefined || server.hasEnded) server = await ServerProcess.start(folder.environment);
+  if (server.hasEnded) server = await ServerProcess.start(folder.environment);
 });
 
 afterAll(async () => {

@@ -13,7 +13,7 @@ import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtu
 import { withSecret } from '../harness/sealed.ts';
 
 const passphrase: Environment = { COUNTERSIGN_BACKUP_PASSPHRASE: 'correct horse battery' };
-const [first, last] = [new DataFolder(), new DataFolder()];
+const [first, last] = [DataFolder.migrated(), new DataFolder()];
 const scratch = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 const secrets = join(scratch, 'secrets');
 let outside: OutsidePostgres;

@@ -10,7 +10,7 @@ let server: ServerProcess | undefined;
 let key = '';
 
 beforeAll(async () => {
-  folder = new DataFolder();
+  folder = DataFolder.migrated();
   server = await ServerProcess.start(folder.environment);
   ({ key } = await newKey(folder.environment, 'acme'));
 });

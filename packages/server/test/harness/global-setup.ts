@@ -1,13 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { acquireEmbeddedDatabase, type ConnectionSettings } from '@countersign/embedded-database';
 import type { TestProject } from 'vitest/node';
 import type { CitusNode } from '../../../../scripts/citus/nodes.ts';
 import { isAlive } from '../../../embedded-database/test/harness/processes.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { DataFolder } from '../fixtures/server-process.ts';
 
 /** The PostgreSQL of one test run: settings for connecting to its migrated template database, which test files clone. */
 export interface TestCluster {
@@ -33,26 +32,36 @@ const bundles = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.
 const BUNDLE_NAME = /^server-for-tests-(\d+)$/;
 
 /**
- * Starts PostgreSQL once for the whole run, migrates the template, and stops PostgreSQL at the end. Bundles the server for tests that start
- * it in a separate process (fixtures/server-process.ts). Does nothing if only the tier `unit` runs.
+ * Starts PostgreSQL once for the whole run, on a copy of a data folder with the schema, and stops it at the end. Bundles the server for
+ * tests that start it in a separate process (fixtures/server-process.ts). Does nothing if only the tier `unit` runs.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (project.vitest.projects.every(({ name }) => name === 'unit')) return undefined;
   const serverFolder = bundleServer();
   process.env.SERVER_FOR_TESTS = `${serverFolder}dist/main.js`;
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
-  chmodSync(folder, 0o755); // when run by root, PostgreSQL runs as another user that needs access
+  const prepared = await prepareDataFolder();
+  process.env.DATA_FOLDER_FOR_TESTS = prepared.path;
+  const folder = DataFolder.migrated();
   const embedded = await acquireEmbeddedDatabase({
-    dataDir: folder,
+    dataDir: folder.path,
     notify: () => undefined,
     settings: { max_connections: '200' },
   });
-  await migrate(embedded.owner, { serverRole: embedded.server.user });
   project.provide('cluster', { superuser: embedded.superuser, owner: embedded.owner, server: embedded.server });
   return async () => {
     await embedded.release();
-    for (const path of [folder, serverFolder]) rmSync(path, { recursive: true, force: true });
+    for (const each of [folder, prepared]) await each.clear();
+    rmSync(serverFolder, { recursive: true, force: true });
   };
+}
+
+/** Creates a data folder whose database has the schema. Nothing runs on it afterwards, so it can be copied. */
+async function prepareDataFolder(): Promise<DataFolder> {
+  const folder = new DataFolder();
+  const embedded = await acquireEmbeddedDatabase({ dataDir: folder.path, notify: () => undefined });
+  await migrate(embedded.owner, { serverRole: embedded.server.user });
+  await embedded.release();
+  return folder;
 }
 
 /** Bundles the server into a folder of this run, and removes the folders that killed runs have left. */

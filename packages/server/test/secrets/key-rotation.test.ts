@@ -146,7 +146,7 @@ describe('a signing key from the environment', () => {
 });
 
 describe('the signing key of the embedded database', () => {
-  const data = new DataFolder();
+  const data = DataFolder.migrated();
   afterAll(() => data.clear());
   const secret = (name: string) => join(data.path, 'secrets', name);
   const endOf = async (...args: string[]) => {
