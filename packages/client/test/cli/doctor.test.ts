@@ -76,7 +76,7 @@ describe('doctor', () => {
     expect(await keyFinding(other)).toMatchObject({ ok: false, remedy: expect.stringContaining('trust show') });
     expect(await keyFinding('ab'.repeat(32))).toMatchObject({
       ok: null,
-      says: expect.stringMatching(/^readable; the first decision/),
+      says: expect.stringMatching(/^readable; only a decision shows/),
     });
   });
 

@@ -127,7 +127,7 @@ describe('gate with forged responses', () => {
     [
       'another reason',
       (decision) => (decision.reason = 'approval_required'),
-      /it says approval_required, but its conditions say/,
+      /its reason is approval_required, but its conditions give/,
     ],
     [
       'another pass rate',
