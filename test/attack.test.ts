@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { ATTACKS } from '../attack/attacks.ts';
 import { openSocket, requireLoopback } from '../attack/loopback.ts';
+import { readOptions } from '../attack/options.ts';
 import { Random } from '../attack/random.ts';
 import { RequestFuzzer } from '../attack/request-fuzzer.ts';
 
@@ -18,16 +19,15 @@ describe('npm run attack', () => {
     },
   );
 
-  test('refuses invalid options with exit code 2 and prints no table', () => {
-    for (const [args, message] of [
-      [['--host', '192.0.2.1'], 'only a loopback address'],
-      [['--only', 'nothing'], '--only takes pipelined-flood'],
-      [['--seconds', '100000'], '--seconds must be a whole number from 1 to 300'],
-    ] as const) {
-      const { status, stdout, stderr } = attack(...args);
-      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-      expect(stderr).toContain(message);
-    }
+  test('refuses invalid options', () => {
+    expect(() => readOptions(['--only', 'nothing'])).toThrow('--only takes pipelined-flood');
+    expect(() => readOptions(['--seconds', '100000'])).toThrow('--seconds must be a whole number from 1 to 300');
+  });
+
+  test('exits with 2 for an invalid option and prints no table', () => {
+    const { status, stdout, stderr } = attack('--host', '192.0.2.1');
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('only a loopback address');
   });
 
   test('prints a table row and exits with 0 if every bound and promise of an attack holds', { timeout: 120_000 }, () => {
