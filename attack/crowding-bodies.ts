@@ -4,7 +4,7 @@ import { Caller, postRequest, runConcurrently } from './requests.ts';
 import type { Target } from './target.ts';
 
 const SENDERS = 512;
-/** The lowest accepted rate with senders that ignore Retry-After, as a share of the rate with senders that honor it. */
+/** The required minimum of the rate with senders that ignore Retry-After, as a share of the rate with senders that honor it. */
 const SHARE_MIN = 0.5;
 
 const bodyOf = (id: string): string => {
@@ -42,7 +42,10 @@ async function send(target: Target, seconds: number, honorsRetryAfter: boolean):
   return { perSecond: (1000 * stored) / (performance.now() - startedAt), refused };
 }
 
-/** Sends more bodies than fit into memory. Senders that ignore Retry-After must not reduce the rate of stored traces by more than half. */
+/**
+ * Sends more bodies at once than the server keeps in memory. Senders that ignore Retry-After must not reduce the rate of stored traces by
+ * more than half.
+ */
 export const crowdingBodies: Attack = {
   what: '512 senders of 282 KB that ignore Retry-After',
   bounds: { memoryMiB: 1024 },

@@ -11,9 +11,9 @@ import { KINDS, Victim, type VictimReport } from './victim.ts';
 
 const MIB = 1024 * 1024;
 
-/** Additional time for preparation, fixed waits and checks. Starting and stopping the server are not included. */
+/** Additional time for preparation, fixed waits, kills and checks. Starting and stopping the server are not included. */
 const OVERTIME_SECONDS = 240;
-/** Apart from fixed waits, an attack takes at most this many times the given seconds. */
+/** An attack takes at most this many times the given seconds, in addition to fixed waits and the minimum number of kills. */
 const SECONDS_FACTOR_MAX = 3;
 /** The lowest expected rate of fuzzed requests. With --requests, the timeout depends on it. */
 const FUZZED_PER_SECOND_MIN = 40;

@@ -16,7 +16,7 @@ const HELD_SECONDS_MAX = 60;
 /** The metric that counts the bytes of responses in memory. */
 const HELD_BYTES = 'countersign_answering_bytes';
 
-/** The path of the stored document of about 19 MB, by target. */
+/** The path of the stored document of about 19 MiB, by target. */
 const documents = new WeakMap<Target, string>();
 
 async function storeDocument(target: Target): Promise<void> {
@@ -39,7 +39,7 @@ async function storeDocument(target: Target): Promise<void> {
 
 /** In an earlier version, 300 clients that never read the document they requested made the server keep 6.5 GB in memory. */
 export const unreadDocuments: Attack = {
-  what: '300 connections that request a document of 19 MB in the portal and do not read it',
+  what: '300 connections that request a document of 19 MiB in the portal and do not read it',
   bounds: { victimP99Ms: 300, memoryMiB: 1024 },
   promise: `no response is held in memory ${HELD_SECONDS_MAX} s later (timeout ${SEND_TIMEOUT_SECONDS} s)`,
   settings: { COUNTERSIGN_SEND_TIMEOUT_SECONDS: String(SEND_TIMEOUT_SECONDS) },

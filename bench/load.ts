@@ -38,7 +38,7 @@ export interface Load {
 /** The rate and the latencies of the responses received within the time. */
 export interface LoadResult {
   perSecond: number;
-  /** Milliseconds. All latencies of one connection follow each other. */
+  /** Milliseconds, grouped by connection. */
   latencies: number[];
 }
 

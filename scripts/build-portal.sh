@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the portal's pages into packages/portal/dist if a source file is newer than the last build. Called by setup.sh.
+# Builds the portal's pages into packages/portal/dist if there is no build or a source file is newer. Called by setup.sh.
 set -eu
 cd "$(dirname "$0")/.."
 built=packages/portal/dist/.built

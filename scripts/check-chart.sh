@@ -12,7 +12,7 @@ for options in "" "$all" "$none"; do
   helm lint --strict --quiet "$chart" $options
   helm template release "$chart" --namespace governance $options | grep -c '^kind:'
 done
-# The chart must fail if a required value is missing.
+# Rendering must fail without the required value existingSecret.
 if helm template release "$chart" --set existingSecret= >/dev/null 2>&1; then
   echo "check-chart: a chart without existingSecret was rendered" >&2
   exit 1

@@ -3,7 +3,7 @@ import { argv, exit, stderr } from 'node:process';
 
 /**
  * Generates packages/core/src/domain/confusables-data.ts from the Unicode Consortium's confusables.txt (UTS #39). The file is published at
- * https://www.unicode.org/Public/<version>/security/confusables.txt and is part of the source of ICU:
+ * https://www.unicode.org/Public/<version>/security/confusables.txt and is part of the source of ICU. Run:
  *
  *     npm run confusables -- path/to/confusables.txt
  *

@@ -36,7 +36,7 @@ export function createMemoryFolder(): string | undefined {
   return undefined;
 }
 
-/** Records the process that runs the tests. Other runs then remove the folder only after both this process and its creator have ended. */
+/** Records the process that runs the tests. Other runs remove the folder only after this process and the folder's creator have ended. */
 export function recordUser(folder: string, pid: number): void {
   writeFileSync(join(folder, USER_FILE), String(pid));
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh FILE.ts [ARGUMENT ...]: runs the set-up, then runs FILE.ts with Node 24.
+# run.sh FILE.ts [ARGUMENT ...]: runs the set-up, then runs FILE.ts with Node 24 or later.
 # The script uses `exec`, so a signal to npm's child process reaches Node and not a shell.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)

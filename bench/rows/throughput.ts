@@ -12,7 +12,10 @@ export const traces = async (environment: BenchEnvironment, options: RoundOption
   ),
 ];
 
-/** Compares audit appends to one ledger with a tiny POST that stores nothing (target in bare.ts), and with one append per transaction. */
+/**
+ * Compares audit appends to one ledger with a tiny POST that stores nothing, and with one append per transaction. The first comparison has
+ * no target; `bare` has one (bare.ts).
+ */
 export async function audit(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   const { tiny, auditSingly } = loadRequestsOf(environment);
   return [
@@ -36,7 +39,10 @@ export async function audit(environment: BenchEnvironment, options: RoundOptions
   ];
 }
 
-/** Compares promotion checks with a tiny POST that stores nothing (target in bare.ts). Every second check is blocked. */
+/**
+ * Compares promotion checks with a tiny POST that stores nothing. This comparison has no target; `bare` has one (bare.ts). Every second
+ * check is blocked.
+ */
 export const promotion = async (environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> => [
   await alternate(
     { work: 'promotion checks', limit: 'tiny POST, nothing stored', unit: 'checks/s' },

@@ -50,7 +50,7 @@ describe('a changed password', () => {
     expect(outcome(await use('show', three, {}))).toBe('410 link_not_valid');
   });
 
-  test('is required to accept an invitation, even if the request with the old password came before the change', async () => {
+  test('is required to accept an invitation, even if a request with the old password arrived before the change was committed', async () => {
     const grace = await createPerson(server);
     const invitation = await invite(admin, workspace, grace.email);
     const hash = await hashPassword(NEW);
@@ -82,7 +82,7 @@ describe('wrong passwords', () => {
 });
 
 describe('a new person', () => {
-  test('who joins two workspaces at once gets one account, with the password of the first request', async () => {
+  test('who joins two workspaces at once gets one account, with the password of the request that succeeds', async () => {
     const elsewhere = await server.workspace();
     const other = await createPerson(server, { [elsewhere]: 'admin' });
     const email = 'newcomer@example.com';

@@ -59,7 +59,7 @@ describe('the list of decisions', () => {
 });
 
 describe('one decision', () => {
-  test('is returned with everything needed to verify it, and its files contain the same document, evidence and attestation', async () => {
+  test('is returned with its document, evidence and attestation, which its files contain too; the decision key verifies it', async () => {
     const params = { decision: String(blocked.decision_id) };
     const read = await viewer.get('decisions.read', { params });
     expect(read.decision).toEqual(blocked);

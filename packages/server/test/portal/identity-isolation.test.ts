@@ -38,20 +38,20 @@ const code = (query: Promise<unknown>): Promise<string> =>
     (error: { code: string }) => error.code,
   );
 
-describe('memberships read without a filter', () => {
-  test('are empty without a tenant or a person', async () => {
+describe('the table of memberships', () => {
+  test('shows no row without a tenant or a person', async () => {
     await actAs({});
     expect(await visibleMemberships()).toEqual([]);
   });
 
-  test('are only those of the tenant, or only those of the person', async () => {
+  test('shows only the rows of the tenant, or only those of the person, to a query without a filter', async () => {
     await actAs({ tenant: workspaces[1] });
     expect((await visibleMemberships()).sort()).toEqual([`${workspaces[1]} ${ada.id}`, `${workspaces[1]} ${grace.id}`].sort());
     await actAs({ of: grace.id });
     expect(await visibleMemberships()).toEqual([`${workspaces[1]} ${grace.id}`]);
   });
 
-  test('cannot be inserted, changed or deleted on a connection of a person without a tenant', async () => {
+  test('accepts no INSERT, UPDATE or DELETE on a connection with a person and without a tenant', async () => {
     await actAs({ of: grace.id });
     const insert = `INSERT INTO countersign.memberships (tenant_id, person_id, role, joined_at, seal)
       VALUES ($1, $2, 'admin', now(), sha256('') || '\\x00')`;
@@ -60,7 +60,7 @@ describe('memberships read without a filter', () => {
     expect((await asServer.query('DELETE FROM countersign.memberships')).rowCount).toBe(0);
   });
 
-  test('of a person in other tenants are visible inside a tenant only to the statement `workspacesOf`', async () => {
+  test('shows rows of other tenants inside a tenant only to the statement `workspacesOf`', async () => {
     const { pool } = server.open;
     const [theirs, after] = await inTenantTransaction(pool, workspaces[1], async (tx) => [
       await workspacesOf(tx, ada.id),

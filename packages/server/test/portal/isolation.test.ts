@@ -125,7 +125,7 @@ describe("row-level security of the portal's queries", () => {
     expect(ineffective).toEqual([]);
   });
 
-  test('keys of all workspaces are visible only to a transaction without a workspace, so that a request can look up its key', async () => {
+  test('ingestion keys are visible without a workspace, to look up the key of a request, and not inside another workspace', async () => {
     const count = 'SELECT count(*)::int AS n FROM countersign.ingestion_keys';
     const { rows } = await asServer.query<{ n: number }>(count);
     expect(rows[0]!.n).toBeGreaterThan(0);

@@ -4,7 +4,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 const ENTRIES = 9;
 const ENTRY_BYTES = 700_000;
-/** The maximum number of entries on a page. A page ends with the entry that exceeds 2 MiB. */
+/** The maximum number of entries on a page. A page ends with the entry that brings its total size to 2 MiB or more. */
 const PAGE_ENTRIES_MAX = 3;
 
 let server: TestServer;

@@ -175,7 +175,7 @@ describe('an invitation', () => {
   });
 });
 
-describe('invalid uses of a link', () => {
+describe('the use of a link', () => {
   test('a link works only for its purpose', async () => {
     const token = tokenOf(await invite('mixed@example.com'));
     const password = PASSWORD;

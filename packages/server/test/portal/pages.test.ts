@@ -56,7 +56,7 @@ describe('registerPages', () => {
     },
   );
 
-  test('lets clients cache files with a hash in the name for a year, and revalidate other files', async () => {
+  test('lets clients cache files with a hash in the name for a year, and makes them revalidate other files', async () => {
     const { headers, body } = await get('/assets/index-abc.js');
     expect(body).toBe(SCRIPT);
     expect(headers).toMatchObject({

@@ -110,7 +110,7 @@ describe('risk level', () => {
 });
 
 describe('approval', () => {
-  test('allows one evaluation, and the next evaluation needs its own', async () => {
+  test('allows promotions on one evaluation, and the next evaluation needs its own approval', async () => {
     const first = await evaluate('approved');
     await risk('approved', 'high');
     await check('approved');
@@ -128,7 +128,7 @@ describe('approval', () => {
     expect((await check('approved')).reason).toBe('approval_required');
   });
 
-  test('does not require an earlier request', async () => {
+  test('can be given before a promotion check has requested it', async () => {
     const id = await evaluate('early');
     await risk('early', 'high');
     await decide(id, 'approved');

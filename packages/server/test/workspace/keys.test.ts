@@ -96,7 +96,7 @@ describe('keys in the database', () => {
     );
   });
 
-  test('the last use of a key is recorded once and not on every request', async () => {
+  test('the last use of a key is recorded, but not again for requests within the next minute', async () => {
     const key = await server.key(tenantId);
     const lastUse = () =>
       server.database.sql<{ at: Date }>(
