@@ -44,7 +44,7 @@ describe('the overview', () => {
     });
   });
 
-  test('lists blocked agents first with reasons, pending approvals, open re-certifications, and the latest decisions', async () => {
+  test('lists agents with reasons, blocked ones first, pending approvals, open re-certifications and the latest decisions', async () => {
     const { key, admin } = await newWorkspace();
     const post = (path: string, body: object) => server.post(path, key, body);
     for (const agent_name of ['a-fit', 'b-grave', 'c-hurt'])

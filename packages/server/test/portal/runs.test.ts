@@ -279,7 +279,7 @@ describe('the steps of a trace', () => {
     expect(items[2]).toMatchObject({ status: 'error', has_payload: false, error: 'x'.repeat(2000) });
   });
 
-  test('return the payload of one step, including unknown members, without members that are null', async () => {
+  test('have a payload that includes unknown members and omits members that are null', async () => {
     const sentMembers = {
       input: { q: [1, null] },
       output: 'text',

@@ -145,7 +145,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['after', 'before']);
   });
 
-  test('keeps a run that an evaluation, an incident, or an audit entry with a later `retention_until` names', async () => {
+  test('keeps a run that an evaluation, an incident, or an audit entry whose `retention_until` is not over names', async () => {
     await keepFor({ traceDays: 365, telemetryDays: 365 });
     for (const traceId of ['evaluated', 'incident', 'entry', 'nested', 'past', 'free']) await sendTrace(traceId);
     await sendTelemetry('entry', 'free');
