@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, paths } from './harness.ts';
 
-test('the list and the page of an agent link to agents with similar names', async () => {
+test('the list of agents and the page of an agent link to agents with similar names', async () => {
   const workspace = await newWorkspace();
   for (const agent_name of ['support-bot', 'Support-Bot', 'another'])
     await workspace.send(paths.evaluations, { name: 'nightly', agent_name, status: 'passing', pass_rate: 90 });

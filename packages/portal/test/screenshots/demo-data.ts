@@ -9,7 +9,7 @@ const MODELS = ['gpt-4o', 'claude-sonnet-4', 'gpt-4o-mini'] as const;
 /** Sends an API request and resolves with the body of the response. */
 export type Send = (path: string, body: unknown) => Promise<Record<string, unknown>>;
 
-/** Sends two weeks of data for several agents: events, evaluations, two runs with steps and promotion checks. */
+/** Sends two weeks of data for several agents: events, evaluations, promotion checks, and two runs with steps. */
 export async function sendDemoData(send: Send): Promise<void> {
   for (let day = 0; day < DAYS; day += 1) {
     await send('/api/public/telemetry', { events: eventsOf(day) });

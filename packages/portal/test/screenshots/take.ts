@@ -140,7 +140,7 @@ async function openIncident(page: Page, workspace: string): Promise<void> {
   await page.getByRole('heading', { name: 'Incident with triage-agent' }).waitFor();
 }
 
-/** Saves dialogs and states that need actions: a form with an error, a shown key, a verified ledger. */
+/** Saves dialogs and states that need actions: a form with an error, a shown key, a verified ledger, and the menu (at 390 pixels). */
 async function dialogs(page: Page, workspace: string, suffix: string): Promise<void> {
   if (selectedNames.length > 0 && !selectedNames.includes('dialogs')) return;
   await page.goto(`/w/${workspace}/keys`);

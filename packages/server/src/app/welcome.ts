@@ -15,7 +15,7 @@ export function welcome({
   port: number;
   where: string;
   config: Config;
-  /** A sentence with the place of the set-up link; undefined if there is none. */
+  /** The text with the set-up link, or with the path of its file; undefined if there is none. */
   setUp: string | undefined;
   /** An existing workspace, as an argument of `--workspace`; undefined if there is none yet. */
   workspace: string | undefined;

@@ -13,13 +13,13 @@ export interface BackupWriter {
   add(name: string, content: Uint8Array): Promise<void>;
   /** Completes the backup. Resolves when all files would survive a crash. */
   finish(): Promise<void>;
-  /** Removes the written files. */
+  /** Removes the written files, and the folder if this backup created it. */
   discard(): Promise<void>;
 }
 
 /**
- * Creates a backup: in an existing empty folder, in a new folder if the path ends in a slash, or as one file. Existing files are never
- * overwritten, because they may be the only good backup.
+ * Creates a backup: in an existing empty folder, in a new folder if the path ends in a slash, or as one file. Existing files are not
+ * overwritten (but see `nameFile`), because they may be the only good backup.
  * @param modifiedAt the modification time of the files in an archive.
  * @throws ExitError `wrong_use` if the path is in use, the folder is not empty, or nothing can be written there.
  */

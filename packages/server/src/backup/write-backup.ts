@@ -23,7 +23,7 @@ export interface BackupParameters {
   madeBy: string;
   /** Returns the encrypted secrets of the instance with this ID; undefined to leave them out. */
   sealSecrets: ((instanceId: string) => Uint8Array) | undefined;
-  /** Called with the number of copied rows whenever a part is complete. */
+  /** Called with the number of rows copied so far, whenever a part of a table is full. */
   progress: ((rows: number) => void) | undefined;
 }
 
@@ -32,7 +32,7 @@ const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0`;
 
 /**
- * Copies the rows of every table that were committed when the backup began, in one snapshot. The manifest is written last.
+ * Copies the rows of all copied tables (`listCopiedTables`) that were committed when the backup began. The manifest is written last.
  * @param client a separate connection, as a role that may read the tables.
  */
 export async function writeBackup(client: Client, writer: BackupWriter, parameters: BackupParameters): Promise<BackupManifest> {

@@ -26,7 +26,7 @@ export class Anchoring {
 
   /**
    * Writes the checkpoints that the sink does not have. Never rejects: a failure is logged, and the next call tries again.
-   * @param newest size of the newest checkpoint of the log, if known: nothing is read if the sink has it.
+   * @param newest size of the newest checkpoint of the log, if known. No checkpoints are read if the sink has this one.
    */
   catchUp(tenantId: string, log: LogName, newest = Number.POSITIVE_INFINITY): Promise<void> {
     const place = placeOf(tenantId, log);

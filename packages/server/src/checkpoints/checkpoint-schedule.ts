@@ -21,7 +21,8 @@ export interface CheckpointSchedule {
 
 /**
  * Starts the schedule.
- * @param everySeconds the age from which a log's newest checkpoint is replaced if the log has grown; undefined to sign on request only.
+ * @param everySeconds the age of a log's newest checkpoint at which a new one is signed if the log has grown; undefined to sign on request
+ *   only.
  * @param sink where each checkpoint is copied; undefined to store checkpoints only in the database.
  */
 export function scheduleCheckpoints(

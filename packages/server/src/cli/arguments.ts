@@ -41,7 +41,7 @@ export function parseExpiry(text: string): string {
 }
 
 /**
- * A key's prefix, with or without `aa_live_` (`aa_read_`). The argument may be a whole key, so no message may repeat it. Therefore this
+ * A key's prefix, with or without `aa_live_` or `aa_read_`. The argument may be a whole key, so no message may repeat it. Therefore this
  * throws an InvalidInputError: commander would quote the argument in its own error.
  */
 export function parsePrefix(text: string): string {
@@ -50,7 +50,7 @@ export function parsePrefix(text: string): string {
   const remedy = text.includes('.')
     ? 'give only the part before the dot, never the secret'
     : '`keys list` and `tokens list` show the prefixes';
-  throw new InvalidInputError(`a prefix is 12 lower-case hex digits, with or without aa_live_ (aa_read_); ${remedy}`);
+  throw new InvalidInputError(`a prefix is 12 lower-case hex digits, with or without aa_live_ or aa_read_; ${remedy}`);
 }
 
 /** An e-mail address. */

@@ -10,7 +10,7 @@ import { shownTime } from './table.ts';
 
 const SHOWN_ONCE = 'it is shown only once; store it in a secrets manager';
 
-/** The two kinds of keys. Each has its own group of commands. Commands that exist in both groups differ only in their texts. */
+/** The two kinds of keys. Each has its own group of commands. Except for `mint`, the commands of both groups differ only in texts. */
 const KINDS = {
   live: { group: 'keys', one: 'key', prefix: 'aa_live_' },
   read: { group: 'tokens', one: 'read token', prefix: 'aa_read_' },

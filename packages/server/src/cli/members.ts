@@ -25,7 +25,7 @@ export function addMembers(program: Command, session: Session): void {
   addResetPassword(group, session);
 }
 
-/** Writes only the link to stdout, or an object with --json. Writes the instructions to stderr. */
+/** Writes only the link to stdout, and the instructions to stderr. With --json, writes only an object to stdout. */
 async function writeLink(session: Session, { path, expiresAt }: IssuedLink): Promise<void> {
   const { origin, caution } = publicAddress(session.config);
   const link = origin + path;

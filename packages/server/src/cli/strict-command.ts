@@ -2,8 +2,8 @@ import { Command, type ParseOptionsResult } from 'commander';
 import { repeatable } from './verification-options.ts';
 
 /**
- * A stricter command than commander's. It reports a misspelled option before a missing required one. It rejects an option that is given
- * twice; commander would use only the last value.
+ * A stricter command than commander's. It reports a misspelled option before a missing required one. It rejects an option that takes one
+ * value and is given twice; commander would use only the last value.
  */
 export class StrictCommand extends Command {
   override createCommand(name?: string): StrictCommand {

@@ -31,7 +31,7 @@ export interface BatchOptions<I extends Item, Result> {
   name: string;
   /** The maximum number of items of a batch. */
   itemsMax: number;
-  /** The maximum number of concurrent batches of one tenant: 1 for a ledger, 2 if the order does not matter. */
+  /** The maximum number of concurrent batches of one tenant: 1 if the order of the items matters, otherwise 2. */
   inFlightMax: number;
   admission: Admission;
   /** Limits the concurrent batches of all batch writers of the process to the number of connections. */
@@ -63,7 +63,7 @@ interface Lane<I, Result> {
 
 /** The maximum bytes of a batch with several items. Larger parameters would only need more memory. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
-/** How often a batch is tried in total. */
+/** How often a batch is tried in total if it conflicts with other transactions. */
 const TRIES = 5;
 /** A batch that is retried takes no further items. */
 const TAKE_NONE = () => [];
@@ -132,7 +132,7 @@ export class BatchWriter<I extends Item, Result> {
   }
 
   /**
-   * Takes the next batch. Its size is half of the sum of the waiting items and the items of the previous batch, but at least
+   * Takes the next batch. Its limit is half of the sum of the waiting items and the items of the previous batch, but at least
    * SPLIT_ITEMS_MIN. Senders that wait for their responses send their next items together. With all these items in one batch, the database
    * and this process would alternate; with two halves they work at the same time.
    */

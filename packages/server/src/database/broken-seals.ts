@@ -47,11 +47,11 @@ export class BrokenSeals {
     for (const listener of this.#listeners) listener(broken);
   }
 
-  /** One line for `/readyz`; undefined if every seal was valid since the start. */
+  /** One line for `/readyz`; undefined if every seal that this process has read was valid. */
   get summary(): string | undefined {
     if (this.#counts.size === 0) return undefined;
     const tables = [...this.#counts.keys()].sort().map((table) => this.#describe(table));
-    return `rows were changed outside the server and are rejected: ${tables.join(', ')}; the log names them`;
+    return `rows were changed outside the server and are rejected: ${tables.join(', ')}; the server's log names them`;
   }
 
   #describe(table: string): string {

@@ -1,9 +1,9 @@
 import type { Pool, PoolClient } from 'pg';
 
 /**
- * Sets up a connection to a database with Citus. Without the extension, the statement returns no rows and changes nothing. Citus cannot
- * plan some statements without their values, because the tenant determines the node. With the second setting, Citus sends `SET LOCAL` to
- * the other nodes, so that they know the owner of a transaction.
+ * Sets up a connection to a database with Citus. Without the extension, the statement returns no rows and changes nothing. The first
+ * setting permits plans for given values (see GENERIC_PLANS): Citus cannot plan some statements without their values, because the tenant
+ * determines the node. With the second setting, Citus sends `SET LOCAL` to the other nodes, so that they know the owner of a transaction.
  */
 const SETTINGS = `SELECT set_config(name, value, false)
   FROM (VALUES ('plan_cache_mode', 'auto'), ('citus.propagate_set_commands', 'local')) AS settings (name, value)

@@ -78,7 +78,7 @@ export async function migrate(
   address: DatabaseAddress,
   { serverRole, mayUpgrade = true, count = Number.POSITIVE_INFINITY, citus = false }: MigrateOptions = {},
 ): Promise<{ migrations: string[]; distributed: string[] }> {
-  const { runner } = await import('node-pg-migrate'); // only when there is something to do: it takes a moment to load
+  const { runner } = await import('node-pg-migrate'); // Loaded here, because it takes a moment and most starts migrate nothing.
   const client = new pg.Client({ ...address, application_name: 'countersign-migrate' });
   await client.connect();
   try {

@@ -62,7 +62,7 @@ const PLACE_AGE_MAX_MS = 5 * 60_000;
 /** How long to wait before a place that was wrong or could not be read is read again. */
 const PAUSE_MS = 5_000;
 
-/** The largest number of cached tenants. Above it, the one whose entry has not changed for the longest time is dropped. */
+/** The largest number of cached tenants. Above it, the oldest entry is dropped. */
 const TENANTS_MAX = 30_000;
 
 /**

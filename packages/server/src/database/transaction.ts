@@ -18,7 +18,7 @@ export interface Statement<Row> {
 /** Rewrites a statement before it is sent. Throws if the statement cannot be sent. */
 export type RewriteStatement = <Row>(statement: Statement<Row>) => Statement<Row>;
 
-/** Names a statement. Each function of `storage/` has one statement. */
+/** Names a statement. Most functions of `storage/` have one statement. */
 export const sql = <Row = Record<string, never>>(name: string, text: string): Statement<Row> => ({ name, text });
 
 /** The statements of a transaction of any owner: a tenant or a person. */

@@ -1,4 +1,7 @@
-/** The most bytes of a segment's documents together, because reading one decompresses all. A longer document has its own segment. */
+/**
+ * The maximum total size of a segment's documents, in bytes. It is limited because reading one document decompresses all. A longer document
+ * has its own segment.
+ */
 export const SEGMENT_BYTES_MAX = 512 * 1024;
 
 /** The place of a document in the segments of its batch. */

@@ -1,7 +1,7 @@
 import { ERRORS, type ErrorBody, type ErrorCode } from '@countersign/core/contract/errors';
 import type { Issue } from '@countersign/core/contract/issue';
 
-/** An error of the API. Its code determines status and body (the table of errors). */
+/** An error of the API. Its code determines the status (the table of errors). The body has the code and the issues. */
 export class ApiError extends Error {
   override name = 'ApiError';
   readonly code: ErrorCode;

@@ -1,6 +1,7 @@
 /**
  * Selects the content coding of a response: the offered coding with the highest weight in Accept-Encoding (RFC 9110, section 12.5.3).
- * Of several codings with this weight, it selects the first. Undefined if the client accepts no offered coding or sends no header.
+ * Of several codings with this weight, it selects the one offered first. Undefined if the client accepts no offered coding or sends no
+ * header.
  */
 export function preferredEncoding<E extends string>(acceptEncoding: string | undefined, offered: readonly E[]): E | undefined {
   if (acceptEncoding === undefined) return undefined;

@@ -30,7 +30,7 @@ export interface AppParts {
   hosts: { names: readonly string[]; behindProxy: boolean };
   /** `reason` returns why the server is not ready; undefined if it is ready. */
   readiness: { reason(): Promise<string | undefined> };
-  /** The restrictions of a ready server, one sentence each. */
+  /** The current warnings of a ready server, one line each. */
   warnings: () => string[];
 }
 
@@ -68,7 +68,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
 /** Option of GET routes that also support HEAD, which monitors and proxies use. */
 const ALSO_BY_HEAD = { exposeHeadRoute: true } as const;
 
-/** Options of the routes for probes, which may use any host name. */
+/** Options of the routes for probes. Requests to these routes may have any host name. */
 const PROBE = { ...ALSO_BY_HEAD, config: { anyHost: true } } as const;
 
 /** Registers the probes: whether the process is alive, and whether it is ready. */

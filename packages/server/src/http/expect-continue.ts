@@ -5,8 +5,8 @@ const expecting = new WeakMap<IncomingMessage, () => void>();
 
 /**
  * Makes a server send `100 Continue` (RFC 9110, section 10.1.1) only when `sendContinue` is called. So a request can be rejected before its
- * body is sent. Node would send it at once. After a response without `100 Continue`, Node closes the connection, because the sender may or
- * may not send the body.
+ * body is sent. By default, Node sends `100 Continue` at once. After a response without `100 Continue`, Node closes the connection, because
+ * the sender may or may not send the body.
  */
 export function deferContinue(server: Server): void {
   server.on('checkContinue', (request, response) => {

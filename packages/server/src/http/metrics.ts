@@ -50,7 +50,7 @@ export class Metrics {
   });
   readonly batchItems = new Histogram({
     name: 'countersign_batch_items',
-    help: 'Number of records in each committed batch, by kind.',
+    help: 'Number of requests in each committed batch, by kind.',
     labelNames: ['kind'] as const,
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
     registers: [this.registry],
@@ -108,7 +108,7 @@ export class Metrics {
     );
     this.#gauge(
       'countersign_schema_findings',
-      'Tables, triggers, rules, policies and functions that are not as the migrations make them, as of the last comparison.',
+      'Objects of the schema that are not as the migrations make them, as of the last comparison.',
       sources.schemaFindings,
     );
     const { connections } = sources;

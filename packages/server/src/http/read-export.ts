@@ -49,7 +49,7 @@ function readRecords<Record extends SpanRecord | LogRecord>(
   return { records, isRedacted: true, body: JSON.stringify(blankInJson(body, personal)) };
 }
 
-/** The maximum nesting of a JSON body. One level of an attribute's value is three levels of JSON. */
+/** The maximum nesting of a JSON body. One level of an attribute's value is three or four levels of JSON. */
 const JSON_DEPTH_MAX = 200;
 
 /** Parses a body as JSON within the limits of a report. */

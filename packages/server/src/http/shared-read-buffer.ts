@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 /** The maximum number of bytes that one read of a connection returns. Node uses the same size. */
 const READ_BYTES = 64 * 1024;
 
-/** All connections of the process read into this buffer, because each read is processed before the next one. */
+/** All connections without TLS read into this buffer, because each read is processed before the next one. */
 const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
 
 /** The internal properties of a socket that Node's option `onread` sets. The sockets of a server do not get this option. */
@@ -13,8 +13,8 @@ type ReadableSocket = Socket & {
 };
 
 /**
- * Makes a connection read into a shared buffer instead of a new buffer for each read. Allocating and collecting new buffers takes about a
- * tenth of the processor time of a small request (docs/performance.md).
+ * Makes a connection read into a shared buffer instead of a new buffer for each read. Allocating and collecting new buffers takes up to
+ * about a tenth of the processor time of a small request (docs/performance.md).
  * @param receive gets the bytes of each read. It must copy bytes that are needed after it returns.
  * @returns false if this version of Node lacks the internal properties; then nothing is changed.
  */

@@ -158,7 +158,7 @@ const objectsOf = (schema: ObjectSchema): [string, ObjectSchema][] =>
 
 const shallowValidators = new WeakMap<TSchema, ValidateFunction>();
 
-/** The validator of an object without the contents of nested objects and lists, and without its unknown members. */
+/** The validator of an object. It does not check the contents of nested objects and lists, and it accepts unknown members. */
 function shallowValidator(schema: ObjectSchema): ValidateFunction {
   let validator = shallowValidators.get(schema);
   if (validator === undefined) {

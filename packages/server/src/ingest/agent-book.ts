@@ -18,7 +18,7 @@ export class AgentBook {
 
   /**
    * @param known the known agents that have one of the claimed IDs or names.
-   * @param remedy tells the sender of an unknown agent_id what to do. Audit entries have no agent_name.
+   * @param remedy tells the sender of an unknown agent_id what to do. The default does not fit audit entries: they have no agent_name.
    */
   constructor(known: readonly Agent[], remedy = 'send agent_name with it to register it') {
     this.#remedy = remedy;
@@ -26,8 +26,8 @@ export class AgentBook {
   }
 
   /**
-   * Resolves the agents of one record. Returns the ID for each claim, in order, and the agents that this record registers. If a claim has
-   * an issue, returns only the issues, at most ISSUES_MAX.
+   * Resolves the agents of one record. Returns the ID for each claim, in order, and the agents that this record registers. If there are
+   * issues, returns only them, at most ISSUES_MAX.
    * @param recordedBy who sent the record.
    * @param otherIssues returns further issues of the record, given the IDs of its agents. Called only if no claim has an issue.
    */

@@ -21,9 +21,9 @@ export interface PreparedAudit extends Replayable {
 }
 
 /**
- * The largest batch that is appended to a remembered head. This saves a round trip, which is half of the latency of a few entries. Larger
- * batches occur under load, when more entries arrive during the round trip and join the next batch. Without the round trip, batches would
- * be smaller, and the rate 6 to 12 % lower (docs/performance.md).
+ * The largest batch that is appended to a remembered head. Such a batch saves a round trip, which is half of the latency of a few entries.
+ * Larger batches occur under load. They read the head first: meanwhile, more entries arrive for the next batch, which then is larger. This
+ * raises the rate by 6 to 12 % (docs/performance.md).
  */
 const REMEMBERED_HEAD_ITEMS_MAX = 4;
 

@@ -19,9 +19,9 @@ export interface CheckpointRequest {
 }
 
 /**
- * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before signing, the tree is compared with the stored
- * rows and with the newest checkpoint, so a changed or rewritten log is never signed.
- * @throws LogRewrittenError if the log was changed or rewritten.
+ * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before signing, the head and the newest checkpoint
+ * are compared with the stored tree nodes and the rows after these nodes. If they differ, nothing is signed.
+ * @throws LogRewrittenError if the head is not valid, or if this comparison finds a difference.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
  */
 export async function checkpointOf(

@@ -148,7 +148,7 @@ async function withErasedExport(
 
 /**
  * The fault of a submission's agent in the log; undefined if there is none. A later submission may have changed the agent of the trace. In
- * that case the documents up to this submission are read, and one of them must name the agent in the log.
+ * that case the documents up to this submission are read, and the agent in the log must be one that they name (`isNamedAgent`).
  */
 async function earlierAgentFault(
   pool: Pool,
