@@ -48,7 +48,7 @@ export class Admission {
 
   /**
    * Whether these bytes are too many for a tenant that has bytes already. True if all tenants together would exceed nine tenths (or the
-   * whole, if this tenant remains small). Also true if they would exceed half, and this tenant its share.
+   * whole, if this tenant remains small). Also true if they would exceed half and this tenant would exceed its share.
    */
   #isBeyondShare(own: number, bytes: number): boolean {
     const tenants = this.#usedBy.size;

@@ -221,8 +221,8 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
   }
 
   /**
-   * The error to throw after a failure. A transaction that the database rejected is not committed. After any other failure once COMMIT was
-   * sent, the outcome is unknown.
+   * The error to throw after a failure. A transaction that the database rejected is not committed. After any other failure, the outcome is
+   * unknown if COMMIT was sent.
    */
   reasonOf(error: unknown): unknown {
     if (this.#committed === undefined || error instanceof pg.DatabaseError || error instanceof NotCommittedError) return error;

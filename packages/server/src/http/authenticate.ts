@@ -88,7 +88,7 @@ const insufficientScope = (scope: KeyScope): ApiError =>
 /** The look-ups of one tick. */
 interface Lookup {
   prefixes: Set<string>;
-  /** For each prefix: the keys found in its part of the look-up, by prefix. */
+  /** By prefix: the result of the part of the look-up that contains this prefix. The result has the found keys by their prefixes. */
   found: Promise<ReadonlyMap<string, Promise<ReadonlyMap<string, KeyRecord>>>>;
 }
 

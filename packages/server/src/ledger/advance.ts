@@ -9,8 +9,8 @@ import { lockAndReadSealedHeads, lockSealedHeads, moveSealedHead } from './seale
 
 /**
  * Locks the heads of a tenant's logs, always in the same order. An append calls this before it numbers its rows, unless it guesses the head
- * (remembered-heads.ts). Throws LogRewrittenError if a head was changed outside the server, and ClockUnsafeError if the clocks cannot be
- * used (docs/reliability.md).
+ * (remembered-heads.ts) or corrects a clock (workspace/correct-clock.ts). Throws LogRewrittenError if a head was changed outside the
+ * server, and ClockUnsafeError if the clocks cannot be used (docs/reliability.md).
  * @param sendAfterLocks sends a statement that runs after the locks, in the same round trip.
  */
 export async function lockLogs<L extends LogName>(

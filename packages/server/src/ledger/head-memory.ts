@@ -29,7 +29,7 @@ export interface SeenHead {
   size: number;
   /** The concatenated hashes of its frontier. Undefined for a head from a HeadStore. */
   frontier?: Uint8Array;
-  /** While another writer appends to this log: how many of the next reads of the head also read the rows appended since. */
+  /** How many of the next reads of the head also read the rows appended since. Above 0 only while another writer appends to this log. */
   sharedReads?: number;
   root: () => Uint8Array;
 }

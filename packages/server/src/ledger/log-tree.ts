@@ -70,7 +70,10 @@ export async function storedRoot(tx: Transaction, log: LogName, size: number): P
   return root!;
 }
 
-/** Computes the hashes of ranges in one round trip. Reads at most 255 hashes for each stored level and edge, and those in small gaps. */
+/**
+ * Computes the hashes of ranges in one round trip. For each stored level and each end of a range, it reads at most 255 hashes, and those in
+ * small gaps (GAP_MAX).
+ */
 async function hashesOf(tx: Transaction, log: LogName, ranges: readonly LeafRange[]): Promise<Uint8Array[]> {
   const places = ranges.flatMap(completeSubtrees);
   const runs = await Promise.all(runsBelow(places).map((run) => readRun(tx, log, run)));
