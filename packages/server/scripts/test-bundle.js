@@ -23,7 +23,7 @@ if (!copyPages()) {
     process.stderr.write('The pages of the portal are not built: tests of them fail. Run scripts/build-portal.sh.\n');
 }
 
-/** Copies the built pages of the portal. Returns false if files were missing; then nothing is copied. */
+/** Copies the built pages of the portal. Returns false if files were missing; then the folder has no pages. */
 function copyPages() {
   try {
     cpSync(`${home}../portal/dist`, `${folder}portal`, { recursive: true });

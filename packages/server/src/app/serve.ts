@@ -23,8 +23,8 @@ const SUPERUSER =
 const STOP_LIMIT_MS = 9_000;
 
 /**
- * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, finishes those in progress, and closes the database. It stops
- * the embedded database unless another process uses it. Returns the exit status 0.
+ * Runs the server until SIGTERM or SIGINT. Then it accepts no more requests, waits up to five seconds for those in progress, and closes the
+ * database. It stops the embedded database unless another process uses it. Returns the exit status 0.
  * @throws ExitError when it cannot start.
  */
 export async function serve(config: Config): Promise<number> {

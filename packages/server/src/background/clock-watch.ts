@@ -34,7 +34,7 @@ export function watchClock({ clock, lookupPool }: Pick<Pools, 'clock' | 'lookupP
       clock.compare(before, await readClockOf(lookupPool));
       report();
     } catch (error) {
-      // An unreachable database is reported by /readyz and by every request.
+      // /readyz reports an unreachable database, and so does every request that needs it.
       if (!isDatabaseAway(error)) log.warn({ err: error }, "the database's clock was not read");
     } finally {
       isReading = false;

@@ -32,7 +32,7 @@ export function addApprovals(program: Command, session: Session): void {
 function addList(group: Command, session: Session): void {
   group
     .command('list')
-    .description('List the approvals of a workspace: pending ones first, then decided ones, each in the order of their requests.')
+    .description('List the approvals of a workspace: pending ones first, then decided ones, both in the order of the requests.')
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('approvals list --workspace acme'))

@@ -38,8 +38,8 @@ Examples:
 Data goes to stdout, everything else to stderr. Every command takes --json; an error is then
 { "error": <reason>, "message": <text> } on stderr. Most commands work whether or not the server is
 running; the help of a command says if you must stop it. serve, migrate, restore
-and workspace create create a database if there is none. Other commands that need a database then exit
-with 8.
+and workspace create create a database if there is none. Other commands that need a database exit
+with 8 if there is none.
 
 Exit codes:
 ${exitCodes()}

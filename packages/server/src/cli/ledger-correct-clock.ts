@@ -39,6 +39,6 @@ const NEXT =
 const NOTE = `
 First remove the cause of the wrong clock. The entry clock.corrected in the audit ledger names, for each log that was ahead, the row after
 which its times may step back. "ledger verify" and the other verifiers allow the step only there. Evaluations and rows with wrong times do
-not change. Evaluations whose approval has a time in the future return to the approvals queue. See docs/operating.md, "After a clock was
-ahead".
+not change. Evaluations whose approval has a time in the future return to the approvals queue.
+See docs/operating.md, "After a clock was ahead".
 `;

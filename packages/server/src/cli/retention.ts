@@ -29,7 +29,7 @@ export function addRetention(program: Command, session: Session): void {
 function addShow(group: Command, session: Session): void {
   group
     .command('show')
-    .description('Show for how many days a workspace keeps runs, and since when.')
+    .description('Show for how many days a workspace keeps runs. Each period applies to the runs received since a time.')
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('retention show --workspace acme'))

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
 
 /*
- * A database on several nodes: PostgreSQL with the extension Citus. The rows of one tenant are on one node, because the tables of tenants
- * are distributed by `tenant_id` in the same way (docs/scaling.md). Of REFERENCE_TABLES, every node has a copy.
+ * A database on several nodes: PostgreSQL with the extension Citus. The rows of one tenant are on one node, because all tables of tenants
+ * except REFERENCE_TABLES are distributed by `tenant_id` in the same way (docs/scaling.md).
  */
 
 /** Small tables that statements of every tenant read, or that are read before the tenant is known. Every node has a copy. */

@@ -10,7 +10,7 @@ export interface BodyReservation {
 
 /**
  * Reserves the whole declared length before a byte is read, or throws 503. So an accepted body is never rejected because of later ones,
- * and a rejected body uses no reserved memory.
+ * and nothing is reserved for a rejected body.
  */
 export function reserveDeclared(admission: Admission, tenantId: string, bytes: number): BodyReservation {
   admission.enter(tenantId, bytes);

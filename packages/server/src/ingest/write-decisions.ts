@@ -87,7 +87,7 @@ function withSameTime({
  * Stores the decisions, appends the blocked ones to the audit ledger too, requests approvals, and commits. Without decisions it does
  * nothing, and returns no headers.
  * @param now the time of the decisions.
- * @returns two headers: the heads of both trees, which clients keep as evidence (docs/formats.md, "Checkpoints"), and the workspace.
+ * @returns two headers: the heads of both trees, which clients keep (docs/formats.md, "Tree heads in a header"), and the workspace.
  */
 async function storeDecisions(
   tx: Transaction,

@@ -57,7 +57,7 @@ export class LogFold<Event, State extends FoldedState<Event>> {
   /**
    * Reads the state of a workspace, without a lock.
    * @param look receives the state and the database's clock (UTC with microseconds). It must not store the state, because later events
-   *   change it. The clock is later than every time in the log, unless a clock was wrong.
+   *   change it. No time in the log is after this clock, unless a clock was wrong.
    * @param read the head of the log, if it was read already.
    * @throws LogRewrittenError if the log was changed outside the server.
    * @throws Error if other transactions appended during each of READS_MAX reads.

@@ -6,7 +6,7 @@ import type { ExportRequest, ReadExport } from './export.ts';
 export const REDACTED = 'A user id was an e-mail address or a telephone number and was overwritten; send an opaque identifier.';
 
 /**
- * The members of a PreparedExport that are the same for all signals. An identical body with the same ingestion key within 24 hours is
+ * The members of a PreparedExport that traces and logs have in common. An identical body with the same ingestion key within 24 hours is
  * treated as the same export, sent again because its response was lost.
  */
 export function exportFacts(request: ExportRequest, read: ReadExport<unknown>) {
