@@ -82,7 +82,7 @@ export class Metrics {
     this.#gauge('countersign_answering_bytes', 'Bytes of responses in memory.', sources.answering);
     this.#gauge(
       'countersign_clock_unsafe',
-      'Whether a clock jumped or the clocks differ, so that no record is accepted: 1 or 0.',
+      'Whether no record is accepted because a clock jumped or the clocks differ, now or a few seconds ago: 1 or 0.',
       () => Number(sources.isClockUnsafe()),
     );
     this.#gauge(
