@@ -4,7 +4,7 @@
  */
 const FORM = /^[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]{1,64}@[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]+\.[^\s@<>"(),:;[\]\\.\p{Cc}\p{Cf}]+$/u;
 
-/** The longest mail address, in characters (RFC 5321). */
+/** The maximum length of an e-mail address in UTF-16 units. RFC 5321 allows 254 bytes. */
 const LENGTH_MAX = 254;
 
 /** Whether a text is an e-mail address after normalization, which may change its length. */
@@ -14,5 +14,5 @@ export function isEmailAddress(text: string): boolean {
   return compared.length <= LENGTH_MAX && FORM.test(compared);
 }
 
-/** The normalized form of an e-mail address: ignoring case and the composition of characters. */
+/** The normalized form of an e-mail address: trimmed, in NFC and in lower case. */
 export const comparedEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase();

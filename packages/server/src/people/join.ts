@@ -17,7 +17,7 @@ import { replacePassword } from './passwords.ts';
 import { newSession } from './sessions.ts';
 import type { Caller } from './sign-in.ts';
 
-/** A new session: its token for the cookie, and the workspace to open; null if the link names none. */
+/** A new session: its token for the cookie, and the workspace to open; null after a password reset whose link names no workspace. */
 export interface StartedSession {
   token: string;
   workspaceId: string | null;
@@ -110,7 +110,7 @@ export async function resetPassword(pool: Pool, { token, password }: LinkInput, 
   const hash = await hashPassword(password);
   const personId = link.personId!;
   return inPersonTransaction(pool, personId, async (tx) => {
-    await lockAccount(tx, personId); // Everything that ends links locks the account first. Another order could deadlock.
+    await lockAccount(tx, personId); // Callers of `voidLinksOf` lock the account first. Another order could deadlock.
     await link.use(tx);
     return { token: await replacePassword(tx, personId, hash, caller), workspaceId: link.workspaceId };
   });

@@ -52,12 +52,13 @@ export const changeRole = (pool: Pool, tenantId: string, personId: string, to: R
   });
 
 /**
- * Removes a member; false if there is no such member. Their next request is rejected, and without another workspace they are signed out.
+ * Removes a member; false if there is no such member. Their next request to this workspace is rejected. Without another workspace they
+ * are signed out.
  */
 export const removeMember = (pool: Pool, tenantId: string, personId: string, by: Actor): Promise<boolean> =>
   governanceAct(pool, tenantId, by, (act) => endMembership(act, personId));
 
-/** Removes a member at their own request, whatever their role; false if there is no such member. */
+/** Removes a member at their own request, which needs no role; false if there is no such member. The last admin cannot leave. */
 export const leave = (pool: Pool, tenantId: string, personId: string): Promise<boolean> =>
   inTenantTransaction(pool, tenantId, (tx) => actIn(tx, personName(personId), (act) => endMembership(act, personId)));
 
@@ -66,7 +67,7 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
   if (role === undefined) return false;
   if (role === 'admin') await endAdminRights(tx, personId);
   await deleteMembership(tx, personId);
-  // Every request checks the membership. A person without any workspace is signed out.
+  // Requests to this workspace check the membership, so sessions can continue. A person without any workspace is signed out.
   if ((await workspacesOf(tx, personId)).length === 0) await deleteSessionsOf(tx, personId);
   record({ action: 'member.removed', subject: personName(personId), metadata: { role } });
   return true;

@@ -2,11 +2,11 @@
 const INVISIBLE = /[\p{Cf}\p{Co}\p{Zl}\p{Zp}]/u;
 /** Joiners are part of some scripts and emoji, and hide nothing between letters. */
 const JOINER = /(?<=\S)[\u200c\u200d](?=\S)/gu;
-/** The names of other actors in rows and pages (workspace/actor.ts). */
+/** The names that rows and pages give to other actors. No person may have one of them. */
 const RESERVED = /^(operator|system|promotion[ -]gate|a former member)$|^key |^(user|key|system):|\(you\)/i;
 
 /**
- * Whether a text is a valid name of a person: with a letter, digit or symbol, without invisible characters and surrounding blanks, and not
+ * Whether a text is a valid name of a person: with a letter, digit or symbol, without invisible characters or surrounding blanks, and not
  * the name of another actor.
  * Names need not be unique; pages distinguish people.
  */

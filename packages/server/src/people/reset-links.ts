@@ -45,8 +45,8 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
 }
 
 /**
- * Creates such a link for the operator, for any account. A removed person who has lost the password could otherwise never accept an
- * invitation again. The ledger of each workspace of the person records the link before it exists.
+ * Creates a link that sets a new password, for the operator and for any account. A removed person who has lost the password could
+ * otherwise never accept an invitation again. The ledger of each workspace of the person records the link before it exists.
  * @throws RuleViolationError if there is no account with this address.
  */
 export async function resetLinkByOperator(pool: Pool, email: string): Promise<IssuedLink> {

@@ -13,7 +13,7 @@ export interface BuiltFile {
   contentType: string;
   etag: string;
   plain: Buffer;
-  /** The compressed forms. The build makes a form only if it is smaller than the plain file. */
+  /** The compressed forms. The build makes them only for some types of files, and not for small files. */
   br: Buffer | undefined;
   gzip: Buffer | undefined;
 }

@@ -23,7 +23,7 @@ const NDJSON = 'application/x-ndjson; charset=utf-8';
 const NOTE = 'text/plain; charset=utf-8';
 const SEQ_BOUNDS = { minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const SIZE_BOUNDS = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-/** The length of a rationale in the list, in UTF-16 units. */
+/** The maximum length of a rationale in the list, in UTF-16 units. */
 const RATIONALE_SHOWN = 500;
 
 /** The members of an entry's canonical text that are not columns. */

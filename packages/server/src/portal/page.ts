@@ -4,7 +4,7 @@ import { validationFailed } from '../errors/api-error.ts';
 
 /** The largest value of PostgreSQL's type integer. */
 const INT4_MAX = 0x7fff_ffff;
-/** The form of times in cursors (fragments.ts, `instantKey`). PostgreSQL rejects other forms and the year 0. */
+/** The form of times in cursors (fragments.ts, `instantKey`). The year 0 is excluded, because PostgreSQL rejects it. */
 const INSTANT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 /** The forms of the parts of a cursor. They are checked, because clients can change a cursor. */
@@ -64,5 +64,5 @@ export async function pageOf<Row>(
   return { items, next: rows.length > items.length && last !== undefined ? writeCursor(placeOf(last)) : null };
 }
 
-/** Writes a cursor for a page that may be empty. `pageOf` needs a row for its cursor. */
+/** Writes the cursor that follows a page, for pages that may be empty. `pageOf` makes its cursor from the last row of a page. */
 export const cursorAfter = writeCursor;

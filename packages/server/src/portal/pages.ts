@@ -14,7 +14,10 @@ const FOR_EVER = 'public, max-age=31536000, immutable';
 /** Paths for programs, which never return a page, whatever the browser accepts. */
 const FOR_PROGRAMS = /^\/(api|assets|\.well-known)(\/|$)/;
 
-/** Serves the built pages. Every other path that a browser opens gets index.html, whose router knows the paths of the portal. */
+/**
+ * Serves the built pages. A browser that opens any other path without a route gets index.html, whose router knows the paths of the portal.
+ * Paths FOR_PROGRAMS are an exception.
+ */
 export function registerPages(
   app: FastifyInstance,
   { files, headers }: { files: ReadonlyMap<string, BuiltFile>; headers: SecurityHeaders },

@@ -31,9 +31,9 @@ const HANDLERS: { [N in RouteName]: Handler<N> } = {
 type AnyHandler = (request: any) => Promise<unknown>;
 
 /**
- * Registers the portal's API from the table of its routes. The order of the checks is the same for all: session, membership and role;
- * origin, same person and free disk space (not for GET, and free space not for `usesReserve`); query and body; parameters of the path.
- * After a body was read, session, membership and role are checked again. Then the handler runs.
+ * Registers the portal's API from the table of its routes. The order of the checks is the same for all: form of the workspace's ID;
+ * session, membership and role; origin, same person and free disk space (not for GET, and free space not for `usesReserve`); query and
+ * body; other parameters of the path. After a body was read, session, membership and role are checked again. Then the handler runs.
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];
@@ -97,8 +97,8 @@ function callerOf({ headers, ip }: FastifyRequest, { behindProxy }: PortalParts)
 }
 
 /**
- * The account whose share of the response memory a response uses: the workspace, or the person if there is no workspace. All callers who
- * are not signed in use one share.
+ * The account whose share of the response memory a response uses: the workspace, or the person if there is no workspace. All requests to
+ * routes for anyone use one share.
  */
 function accountOf({ workspace, person }: Requester): string {
   return workspace ?? person?.id ?? 'nobody';

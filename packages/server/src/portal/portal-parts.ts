@@ -9,7 +9,7 @@ import type { SameOrigin } from './same-origin.ts';
 import type { SecurityHeaders } from './security-headers.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
-/** The parts of the portal, which are created in app/open-portal.ts and passed to every handler. */
+/** The parts of the portal, which app/open-portal.ts assembles and every handler receives. */
 export interface PortalParts {
   /** For actions. */
   pool: Pool;

@@ -47,11 +47,11 @@ function validator(schema: TSchema): (value: unknown) => unknown {
   };
 }
 
-/** The ID for the memory of bodies from callers who are not signed in. They share one allowance, as if they were one person. */
+/** The ID for the memory of bodies of routes for anyone. Their callers share one allowance, as if they were one person. */
 const ANONYMOUS = 'nobody';
 
 /**
- * The maximum body of a caller who is not signed in. It is enough for the longest names, address, password and link, with each character
+ * The maximum size of a body for a route for anyone. It is enough for the longest names, address, password and link, with each character
  * escaped.
  */
 const ANONYMOUS_BYTES_MAX = 32 * 1024;

@@ -26,7 +26,7 @@ export function withRecords(span: Span, records: readonly RecordOfSpan[]): Span 
   };
 }
 
-/** Rows of steps with the additions from their log records: an error that the step does not report, and content to open. */
+/** Rows of steps with the additions from their log records: an error that the step does not report, the status `error`, and content. */
 export function rowsWithRecords(rows: SpanRow[], records: readonly SpanWithRecords[]): SpanRow[] {
   if (records.length === 0) return rows;
   const bySpan = new Map(records.map((each) => [each.span_id, each]));

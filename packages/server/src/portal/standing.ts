@@ -15,7 +15,7 @@ export function standingOf(evidence: Evidence, criteria = DEFAULT_CRITERIA): Sta
   return { promotable: allowed, ...verdict };
 }
 
-/** The evidence of agents as a promotion check reads it, in the order of the IDs. */
+/** The evidence of agents as a promotion check reads it, in the order of `agentIds`. */
 export async function evidenceOn(
   tx: Transaction,
   agentIds: readonly string[],

@@ -23,7 +23,7 @@ export interface DroppedRecords {
   held: number;
   /** IDs of segments of dropped records that could not be read. They were changed outside the server, and stay unchanged. */
   unreadable: string[];
-  /** Whether due records remain because another process was dropping records. */
+  /** Whether due records may remain, because another process was dropping records. */
   isBusy: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface DropOptions {
   signal?: AbortSignal;
   /** Awaited after each batch. */
   rest?: () => Promise<void>;
-  /** The time by which records are due, ISO 8601. The database's clock by default. */
+  /** The current time, ISO 8601, which decides which records are due. By default it is the time of the database's clock. */
   now?: string;
 }
 

@@ -83,7 +83,7 @@ export const readAuditTexts = async (tx: Transaction, after: number, last: numbe
 
 /**
  * The text after the document in an EntryInOneText with these columns; undefined if a column contains the separator or the character for
- * null. `recorded_at` must have at least milliseconds; only these are used.
+ * null. `recorded_at` must have at least milliseconds; further digits are ignored.
  */
 export function columnsText(columns: EntryColumns): string | undefined {
   const { prev_hash, id, recorded_at, recorded_by, actor, action, trace_id, agent_id, seq } = columns;

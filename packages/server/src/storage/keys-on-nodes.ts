@@ -20,7 +20,7 @@ const NODE_TIMEOUT_MS = 2_000;
 /** How long a node is not used after it was unavailable. */
 const PAUSE_MS = 5_000;
 
-/** The largest number of remembered prefixes. Above it, all are forgotten. */
+/** If at least this many prefixes are remembered, all of them are forgotten before more are added. */
 const PREFIXES_MAX = 30_000;
 
 /** The keys to look up in one group of shards. */

@@ -8,7 +8,7 @@ import { inPersonTransaction, type Statements, sql } from '../database/transacti
 /** A person, without the password. */
 export interface Person {
   id: string;
-  /** Normalized for comparison: NFC, in lower case. */
+  /** Normalized for comparison (`comparedEmail`). */
   email: string;
   name: string;
   hasPassword: boolean;
@@ -67,7 +67,10 @@ export const accountOf = async (tx: Statements, email: string): Promise<Account 
 
 const LOCK = sql<RawRow>('lock_account', `${ACCOUNT} WHERE p.id = $1 FOR UPDATE`);
 
-/** Locks and returns an account; undefined if its seal is invalid. A concurrent sign-in waits, and then reads the new state. */
+/**
+ * Locks and returns an account; undefined if there is none, or its seal is invalid. A concurrent sign-in waits, and then reads the new
+ * state.
+ */
 export const lockAccount = async (tx: Statements, personId: string): Promise<Account | undefined> =>
   accountIn(tx.seals, await tx.run(LOCK, [personId]), { id: personId });
 

@@ -73,8 +73,8 @@ const FILL = sql(
 export const FILLED_MAX = 1000;
 
 /**
- * Computes and stores the skeletons of up to FILLED_MAX agents that have none. A batch registers all agents after its first FILLED_MAX
- * without skeletons. Returns the number of agents whose skeletons were stored.
+ * Computes and stores the skeletons of up to FILLED_MAX agents that have none. A batch that registers more than FILLED_MAX agents stores
+ * skeletons for the first FILLED_MAX only. Returns the number of agents whose skeletons were stored.
  */
 export async function fillSkeletons(tx: Transaction): Promise<number> {
   const agents = await tx.run(UNFILLED, [tx.tenantId, FILLED_MAX]);

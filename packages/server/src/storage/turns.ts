@@ -10,7 +10,7 @@ const AWAIT = sql('await_turn', 'SELECT pg_advisory_xact_lock_shared($1::integer
  */
 export const holdTurn = (tx: Transaction, turn: number): void => tx.send(HOLD, [groupOf(tx), turn | 0]);
 
-/** Makes the statements after this one wait for the end of the transaction that has taken a turn, if there is one. */
+/** Makes the statements after this one wait for the end of the transaction that has taken this turn, if there is one. */
 export const awaitTurn = (tx: Transaction, turn: number): void => tx.send(AWAIT, [groupOf(tx), turn | 0]);
 
 const groupOf = ({ tenantId }: Transaction): number => Number.parseInt(tenantId.slice(-8), 16) | 0;

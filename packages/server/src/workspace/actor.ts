@@ -22,8 +22,8 @@ export const actorName = (actor: Actor): ActorName => (actor === 'operator' ? ac
 export const personName = (personId: string): `user:${string}` => `user:${personId}`;
 
 /**
- * Rejects a member who has lost the role since their session was checked. The actions of a workspace run one after another, so an earlier
- * one may have removed this member or changed the role. The role cannot change until this transaction ends.
+ * Rejects a member who has lost the role since their session was checked. Another action may have removed this member or changed the role
+ * in the meantime. The role cannot change until this transaction ends.
  */
 export async function requireRoleStill(tx: Transaction, actor: Actor): Promise<void> {
   if (actor === 'operator') return;

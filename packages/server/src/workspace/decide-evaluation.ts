@@ -53,7 +53,7 @@ export async function decideEvaluation(
 export const canChangeTo = (state: ApprovalState | undefined, status: EvaluationDecision['status']): boolean =>
   state?.status !== 'rejected' && (state?.status !== status || state.inFuture);
 
-/** The agent that the table names for an evaluation. It must be high-risk according to the log `evidence`. */
+/** The agent that the table `evaluations` names for an evaluation. It must be high-risk according to the log `evidence`. */
 async function requireHighRisk(
   tx: Transaction,
   evidence: EvidenceAct['evidence'],

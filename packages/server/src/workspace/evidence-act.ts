@@ -10,7 +10,7 @@ import { type Act, type AgentReference, actAtHead, unknownAgent } from './govern
 
 /** The context of an action that changes the evidence of promotion checks. */
 export interface EvidenceAct extends Act {
-  /** The state of the log `evidence` before the action. Actions use it and not the tables, so that changed rows have no effect. */
+  /** The state of the log `evidence` before the action. It comes from the log and not from the tables, so changed rows do not affect it. */
   evidence: EvidenceState;
   /** The agent with a name or an ID. @throws NotFoundError if there is none. */
   requireAgent(reference: AgentReference): KnownAgent;

@@ -39,7 +39,7 @@ describe('a full queue', () => {
   const queuedBytes = async () =>
     Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
-  test('answers 503 with Retry-After, keeps what it accepted, and accepts more when there is room', async () => {
+  test('answers 503 with Retry-After, accepts the requests in the queue, and accepts more when there is room', async () => {
     const { audit, release } = await tenant();
     const answers = Array.from({ length: 60 }, () => audit(9_000));
     const refused = await firstRefusals(answers);
@@ -119,7 +119,7 @@ describe('64 bodies at once', () => {
     expect([...callers.unconfirmed, ...callers.unexpectedResponses]).toEqual([]);
   };
 
-  test('are stored or get 503 with Retry-After, with bounded memory, if they are large', { timeout: 90_000 }, async () => {
+  test('are accepted or get 503 with Retry-After, with bounded memory, if they are large', { timeout: 90_000 }, async () => {
     const spans = Array.from({ length: 500 }, (_, n) => ({
       span_id: `${n}`,
       kind: 'llm',

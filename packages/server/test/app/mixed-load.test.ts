@@ -14,7 +14,7 @@ import { sealedPool } from '../harness/sealed.ts';
 
 /** The duration of the load before the backup and after the restore together. docs/reliability.md reports a run with `MINUTES=60`. */
 const LOAD_MS = process.env.MINUTES === undefined ? 8_000 : Number(process.env.MINUTES) * 60_000;
-/** The time between a start and the next kill. */
+/** The maximum time between a start and the next kill. */
 const KILL_AFTER_MS = 3_000;
 const CALLERS_PER_SERVER = 4;
 const PAUSE_MS = 30;

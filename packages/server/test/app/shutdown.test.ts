@@ -49,7 +49,10 @@ async function expectCleanShutdown(stopping: ServerProcess, signalledAt = Date.n
   expect(stopping.errorLogLines).toEqual([]);
 }
 
-/** Expects that every accepted request was committed and answered: nothing is stored without a response. */
+/**
+ * Expects that every acknowledged request is stored, and that no request without the response 200 is stored. Promotion checks without this
+ * response are not checked.
+ */
 async function expectAllAnswered(callers: Callers): Promise<void> {
   await callers.stop();
   expect(callers.unexpectedResponses).toEqual([]);

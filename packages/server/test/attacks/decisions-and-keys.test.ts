@@ -27,7 +27,7 @@ const decisionAt = async (seq: number, tenantId = scenario.tenantId): Promise<De
   return JSON.parse((await scenario.insider.sql<{ document: string }>(statement, tenantId))[0]!.document);
 };
 
-/** Replaces a decision: its document, and the columns that repeat members of the document. */
+/** Replaces a decision: its document, and the columns that repeat members of the document, except `recorded_by`. */
 const putDecision = (seq: number, decision: Decision) =>
   sql(
     `UPDATE countersign.decisions SET document = $1::text, id = (d ->> 'decision_id')::uuid, response_sha256 = decode(d ->> 'response_sha256', 'hex'),

@@ -37,7 +37,7 @@ const sql = (statement: string, values: unknown[] = []) =>
     values,
   );
 
-/** The decisions of two servers: the one that recorded everything, and one that only read the logs. Each has status, verdict, reason. */
+/** The decisions of two servers: the one that recorded the evidence, and one that read it from the log. Each: status, verdict, reason. */
 async function decisions(more: object = {}) {
   const answers = [await check(server, more), await check(otherServer, more)];
   return answers.map(({ status, body }) => [status, body.allowed, body.reason]);
@@ -257,7 +257,7 @@ describe('an altered evidence log: the server does not decide from altered event
   });
 });
 
-describe('`ledger verify` names each row that differs from the evidence log', () => {
+describe('`ledger verify` names a row that differs from the evidence log', () => {
   const verify = async (log: string) => {
     const { status, out } = await runCommand(environmentOf(server), 'ledger', 'verify', '--workspace', workspace, '--log', log);
     return [status, out];
@@ -294,7 +294,7 @@ describe('`ledger verify` names each row that differs from the evidence log', ()
     expect(out).toContain(id);
   });
 
-  test('reports an inserted evaluation, and one that was removed as well', async () => {
+  test('names an inserted evaluation; if one is removed too, names that one and counts the inserted one', async () => {
     const [first] = await evaluations();
     const inserted = first!.id.replace(/^.{4}/, 'ffff');
     await sql(

@@ -28,7 +28,7 @@ export class Insider {
     this.pool = openPool({ ...inject('cluster').superuser, database: database.server.database }, { size: 2, name: 'insider' });
   }
 
-  /** Disables the protections of the database and saves the state of its tables. */
+  /** Disables the triggers and foreign keys of TABLES, and saves the rows of these tables. */
   static async open(database: TestDatabase): Promise<Insider> {
     await database.sql('CREATE SCHEMA before');
     for (const table of TABLES) {
@@ -64,7 +64,7 @@ export class Insider {
     );
   }
 
-  /** Restores the saved state for the next attack. */
+  /** Restores the saved rows for the next attack. */
   async undo(): Promise<void> {
     for (const table of TABLES) {
       await this.#database.sql(`DELETE FROM countersign.${table}`);

@@ -44,7 +44,7 @@ const insertUnrecordedKey = (prefix: string) =>
   );
 
 describe('the server accepts a key only as the key audit trail records it', () => {
-  test('rejects an inserted key and names it', async () => {
+  test('rejects an inserted key, which `ledger verify` names and /readyz reports', async () => {
     await insertUnrecordedKey('abcdefabcdef');
     expect(await statuses(formatIngestionKey({ kind: 'live', prefix: 'abcdefabcdef', secret: SECRET }))).toEqual([401, 401]);
     expect(await verify()).toEqual([

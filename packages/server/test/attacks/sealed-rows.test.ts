@@ -166,7 +166,7 @@ describe('an attacker without the master secret', () => {
     expect((await command('workspace', 'list')).status).toBe(0);
   });
 
-  test('cannot give it a new identity by also deleting the signing keys; signing keys deleted alone are listed again', async () => {
+  test('cannot give the installation a new identity by also deleting the signing keys; keys deleted alone are listed again', async () => {
     const keys = async () =>
       (await server.database.sql<{ kid: string }>('SELECT kid FROM countersign.signing_keys')).map(({ kid }) => kid);
     const listed = await keys();
@@ -252,7 +252,7 @@ describe('a stored response of an idempotency key that the server did not write'
     }
   });
 
-  test('is not replayed when inserted or moved to another key; other requests of the batch succeed', async () => {
+  test('is not replayed when inserted or moved to another key; a concurrent request with another key succeeds', async () => {
     const before = await entries();
     await insertRow(server.database, 'idempotency_keys', {
       ...{ tenant_id: text(tenantId), path: text(paths.audit), key: text('planted'), created_at: 'clock_timestamp()' },

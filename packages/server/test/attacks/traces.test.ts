@@ -8,7 +8,7 @@ import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, jsonExport } from '../otlp/exporter.ts';
 import { exporter } from '../otlp/sending.ts';
 
-/** A run with every member that columns are computed from. */
+/** Members of a run that columns are computed from. */
 const DETAILS = {
   session_id: 's-1',
   external_user_id: 'u-1',
@@ -223,7 +223,7 @@ describe('the log `traces`', () => {
     expect(out).toContain(`the table ${table}: the row ${(body as { id: string }).id} differs from the log`);
   });
 
-  test('`ledger verify` names inserted steps of a trace with one submission, and deleted steps and sums', async () => {
+  test('`ledger verify` names inserted steps of a trace with one submission, and deleted steps with and without their sums', async () => {
     const { body } = await send('run-1', { spans: [step({})] });
     await sql(`INSERT INTO countersign.merged_spans (tenant_id, trace, span_id, submission) VALUES ($1, $2, 'a', 2)`, [
       tenantId,

@@ -212,7 +212,7 @@ test('the verification after a restore finds a log shorter than its head in the 
   expect(await restore(path)).toMatchObject({ status: 1, out: expect.stringContaining('the head in the backup of') });
 });
 
-test('restore requires the passphrase for the secrets and never overwrites other secrets', async () => {
+test('restore requires the passphrase for the secrets and refuses to overwrite another secret', async () => {
   const secrets = join(scratch, 'secrets');
   const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   const withSecrets = ['--with-secrets', '--secrets-output', secrets];

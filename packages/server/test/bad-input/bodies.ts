@@ -131,7 +131,7 @@ UNKNOWN_MEMBERS.push({
   issues: ['/actor required', '/action required', ...Array.from({ length: 98 }, (_, index) => `/m${index} unknown_member`)],
 });
 
-/** Contradictory counts, rates, completeness and times of a detailed evaluation. */
+/** Contradictory counts, rates and completeness, and impossible times, of a detailed evaluation. */
 export const CONTRADICTIONS: RejectedRequest[] = [
   detailed(
     'a total above its parts',

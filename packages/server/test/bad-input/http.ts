@@ -156,7 +156,7 @@ export const METHODS = ['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PR
 /** Other spellings of an endpoint's path. The router accepts them. */
 export const SPELLINGS = ['/api/public/aud%69t', `http://x${paths.audit}`, `${paths.audit}#f`, `${paths.audit}?x=%zz`];
 
-/** Paths without a route. */
+/** Paths that have no route for POST. */
 export const PATHS = [
   ...[
     '/',

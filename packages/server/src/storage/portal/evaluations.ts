@@ -35,7 +35,8 @@ const listBy = (name: string, afterPlace: string, range: string, order: (of: str
       ORDER BY ${order('e')}`,
   );
 
-// This statement does not need the time of the place, $2. The condition on $2 is always true: both statements have the same parameters.
+// This statement does not need the time of the place, $2. Its condition on $2 is always true, so that both statements can use the same
+// numbers for their parameters.
 const LIST = listBy(
   'portal_list_evaluations',
   `($2::timestamptz IS NULL OR true) AND e.seq < coalesce($3::bigint, '9223372036854775807')`,

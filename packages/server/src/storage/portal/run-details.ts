@@ -130,7 +130,7 @@ const FIND_EVENT_SUBMISSION = sql<StoredDocument>(
   `SELECT ${documentColumns('s')} FROM countersign.telemetry_submissions AS s WHERE tenant_id = $1 AND id = $2`,
 );
 
-/** The original text of a telemetry request; undefined if there is none. @throws ApiError `log_rewritten` if it cannot be read. */
+/** The stored text of a telemetry request; undefined if there is none. @throws ApiError `log_rewritten` if it cannot be read. */
 export async function findEventSubmission(tx: Transaction, id: string): Promise<string | undefined> {
   const rows = await tx.run(FIND_EVENT_SUBMISSION, [tx.tenantId, id]);
   const [document] = await readDocumentsOf(tx, rows);

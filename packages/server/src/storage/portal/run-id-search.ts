@@ -47,7 +47,7 @@ export async function findRunsByTraceId(
   // One statement reads all segments again, because segments may be merged between two statements.
   if (rows.length <= FOUND_MAX) rows = await find(null);
   const complete = rows.length <= FOUND_MAX;
-  // Segments may overlap. Only runs that are newer than the newest run of the last segment that was read are known to be all read.
+  // Segments may overlap. The rows are certainly complete only for runs newer than the newest run of the last segment that was read.
   const read = complete ? rows : rows.filter(({ run }) => run > rows.at(-1)!.segment);
   const places = read.map(({ run, ordinal }) => ({ id: run, ordinal })).sort(newestFirst);
   return { places, complete, newest: rows[0]?.segment ?? range[0] };

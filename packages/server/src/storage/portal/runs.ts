@@ -54,7 +54,7 @@ const EVENTS = `r.tenant_id = $1 AND coalesce($2::text, 'telemetry') = 'telemetr
   AND ($10::text IS NULL OR r.outcome = $10)`;
 
 // Before the two halves are merged, each is limited to the size of the page, in the order of its own index. The plan is made for the given
-// values (inReadTransaction), so a filter that is null adds no condition, and the partial indexes can be used.
+// values (database/planner.ts), so a filter that is null adds no condition, and the partial indexes can be used.
 const both = (traces: string, events: string): string =>
   `SELECT * FROM (
      (SELECT 'trace' AS source, r.id, NULL::integer AS ordinal, ${TRACE_COLUMNS}, r.span_count, NULL::bigint AS tool_count, NULL AS model
