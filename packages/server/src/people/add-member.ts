@@ -14,8 +14,8 @@ import { isPersonName, PERSON_NAME_RULE } from './person-name.ts';
 /**
  * Makes a person a member without asking them, and returns a link that signs them in. A new account has no password; a link of
  * `resetLinkByOperator` can set one later. Only for the operator.
- * @throws RuleViolationError if the person is a member already or has a password. A person with a password must be invited. An account does
- *    not prove that its address belongs to the person, and an invitation needs both link and password.
+ * @throws RuleViolationError if the person is a member already or has a password. The account may belong to someone who does not own the
+ *    address. So a person with a password must be invited: an invitation requires both the link and the password.
  * @throws InvalidInputError for a name that no person can have.
  */
 export async function addMember(

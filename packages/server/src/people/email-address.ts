@@ -1,6 +1,6 @@
 /**
  * A plausible address: one @ with text before it and a domain after it, and no spaces. Invisible, control and format characters are
- * rejected, because two addresses that look alike would be two accounts. Only a message to the address can prove that it exists.
+ * rejected, because with them two addresses that look alike could be two accounts. Only a message to the address can prove that it exists.
  */
 const FORM = /^[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]{1,64}@[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]+\.[^\s@<>"(),:;[\]\\.\p{Cc}\p{Cf}]+$/u;
 

@@ -25,7 +25,7 @@ import { readSpanPage, withinBytes } from './span-pages.ts';
 const EVENTS_SHOWN = 50;
 const SUBMISSIONS_SHOWN = 200;
 const FINDINGS_SHOWN = 200;
-/** The largest number and bytes of the newest submissions, which are searched for the last detail, error and metadata. */
+/** The maximum number and total bytes of the newest submissions that are searched for the last detail, error and metadata. */
 const REPORTED_SUBMISSIONS_MAX = 20;
 const REPORTED_BYTES_MAX = 8 * 1024 * 1024;
 

@@ -5,8 +5,8 @@ import type { TimeRange } from '../storage/portal/id-time.ts';
 import { findSeqAt } from '../storage/portal/ledger.ts';
 
 /**
- * The range of row numbers for a range of time: `first` (included) to `end` (excluded). Rows that a clock correction found in the future
- * count as recorded at the time of the correction, so a range has no gaps.
+ * The range of row numbers for a range of time: `first` (included) to `end` (excluded). If the times of rows were in the
+ * future when a clock was corrected, the rows count as recorded at the time of the correction. So a range has no gaps.
  * @param after the number of the last row of the previous page; the range ends before it. Null for the first page.
  */
 export async function seqRange(

@@ -12,12 +12,12 @@ const SPANS_MAX = 1000;
 /** The largest number of bytes of documents that a page reads, unless one document is larger. */
 const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
 /**
- * The maximum number of submissions that a page reads, and of bytes of their steps without documents. If later submissions replace steps,
- * the page may show only few of the steps that it reads.
+ * The maximum number of submissions that a page reads, and the maximum bytes of the facts of their steps (`spansText`), unless one
+ * submission has more. If later submissions replace steps, the page may show only few of the steps that it reads.
  */
 const SUBMISSIONS_MAX = 1000;
 const SPAN_BYTES_MAX = 2 * 1024 * 1024;
-/** The bytes of steps without documents that one statement reads: about 1,000 steps. */
+/** The maximum bytes of these facts that one statement reads, unless one submission has more: about 1,000 steps. */
 const STATEMENT_BYTES_MAX = 128 * 1024;
 /** Greater than the index of any step in its submission: the largest number in a cursor. */
 const AFTER_ALL = 0x7fff_ffff;

@@ -11,7 +11,7 @@ import { dropTraces } from './drop-traces.ts';
 import type { DroppedBatch } from './dropped-batch.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
 
-/** What one run of retention dropped in a workspace, and what it left. */
+/** What one call of `dropDueRecords` dropped, and what it kept. */
 export interface DroppedRecords {
   /** The number of dropped traces. */
   traces: number;
@@ -27,7 +27,7 @@ export interface DroppedRecords {
   isBusy: boolean;
 }
 
-/** Options of a run. */
+/** Options of `dropDueRecords`. */
 export interface DropOptions {
   /** After it is aborted, no further batch starts. */
   signal?: AbortSignal;

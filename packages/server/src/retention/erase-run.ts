@@ -123,7 +123,7 @@ async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ docum
     if (body === undefined) throw new RuleViolationError(UNREADABLE);
     replaceTelemetryDocument(tx, id, withoutEvents(body.toString(), ordinals));
   });
-  // These calls run one after the other: both replace segments of the index, and one segment can contain requests of both kinds.
+  // `blankRunId` and `removeRunIds` run one after the other, because one segment of the index can contain shared and own requests.
   await blankRunId(
     tx,
     shared.map(({ id }) => id),

@@ -129,6 +129,6 @@ function writeOnce(path: string, content: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   rmSync(temporary);
-  // The database stores the fingerprint of this secret next. The name of the file must be on disk before that.
+  // The database may store the fingerprint of this secret next. The name of the file must be on disk before that.
   for (const folder of [dirname(path), dirname(dirname(path))]) syncNow(folder);
 }

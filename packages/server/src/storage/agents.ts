@@ -60,6 +60,6 @@ const SET_ARCHIVED = sql<{ id: string }>(
     WHERE tenant_id = $1 AND id = $2 AND (archived_at IS NULL) <> ($3::timestamptz IS NULL) RETURNING id`,
 );
 
-/** Archives an agent at a time, or restores it if `at` is null. Returns false if it is in that state already, or does not exist. */
+/** Archives an agent with the time `at`, or restores it if `at` is null. False if it is in that state already, or does not exist. */
 export const setAgentArchived = async (tx: Transaction, id: string, at: string | null): Promise<boolean> =>
   (await tx.run(SET_ARCHIVED, [tx.tenantId, id, at])).length === 1;

@@ -40,7 +40,7 @@ const LOCK = sql<ApprovalState>(
   `SELECT status, coalesce(${isInFuture('decided_at')}, false) AS "inFuture" FROM countersign.approvals WHERE tenant_id = $1 AND evaluation_id = $2 FOR UPDATE`,
 );
 
-/** Locks the approval of an evaluation and returns its state; undefined if none was requested. */
+/** Locks the approval of an evaluation and returns its state; undefined if none was requested or decided. */
 export const lockApproval = async (tx: Transaction, evaluationId: string): Promise<ApprovalState | undefined> =>
   (await tx.run(LOCK, [tx.tenantId, evaluationId]))[0];
 

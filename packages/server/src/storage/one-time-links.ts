@@ -9,7 +9,7 @@ import { expiryClock } from './expiry-clock.ts';
 import { PEOPLE } from './people.ts';
 import { TENANTS, tenantIn } from './tenants.ts';
 
-/** What a one-time link grants: its purpose, its workspace and its person. */
+/** What a one-time link grants, where, and to whom. */
 export interface LinkGrant {
   purpose: LinkPurpose;
   /** Null for the set-up of the instance, and for links about a person only. */
@@ -84,8 +84,8 @@ export interface LiveLink extends LinkGrant {
 }
 
 /**
- * The link with the hash of a token; undefined if it was used, has expired, or its seal or that of its person is invalid. Across tenants,
- * because its holder is not signed in. The name of a workspace with an invalid seal is its ID.
+ * The link with the hash of a token; undefined if it was used, has expired, or its seal or that of its person is invalid. The search is
+ * across tenants, because the holder is not signed in. The name of a workspace with an invalid seal is its ID.
  */
 export async function findLink(pool: Pool, tokenSha256: Buffer): Promise<LiveLink | undefined> {
   const [clock, seals] = [clockOf(pool), requireSeals(pool)];

@@ -2,7 +2,7 @@ import type { RunSource } from '@countersign/core/portal/run-facts';
 import { uuidArray } from '../database/binary-array.ts';
 import { sql, type Transaction } from '../database/transaction.ts';
 
-/** A run with its trace_ids: the only one of a trace, or those of the events of a telemetry request, in order. */
+/** A trace with its trace_id, or a telemetry request with the trace_ids of its events, in order. */
 export interface SearchedRun {
   id: string;
   traceIds: readonly string[];

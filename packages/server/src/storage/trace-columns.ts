@@ -15,7 +15,7 @@ export interface StoredTrace extends TraceColumns {
   hasException: boolean;
   /** The result of `digestOfStoredSpans`: the digest of its rows in `merged_spans`. */
   stepsDigest: string | null;
-  /** The result of `hasSumsOfSpans`: whether its row in `merged_traces` has the sums over its rows in `merged_spans`. */
+  /** The result of `hasSumsOfSpans` for the trace. */
   hasSumsOfSteps: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { findTenantById, findTenantsByName, type Tenant } from '../storage/tenants.ts';
 import { RuleViolationError } from './rule-violation.ts';
 
-/** A text in this form is always an ID. Tenants choose their names, so the name of one workspace could be the ID of another. */
+/** A text in this form is always treated as an ID. Tenants choose their names, so the name of one workspace could be the ID of another. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The number of workspaces with the same name that a message lists. */

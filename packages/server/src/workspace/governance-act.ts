@@ -22,7 +22,7 @@ export interface Act {
 
 /**
  * Runs one governance action with its entry in the audit ledger, in one transaction. The head of the ledger is locked before any row. So
- * the actions of a workspace wait for each other, and each sees the result of the previous one, including the actor's own role.
+ * the governance actions of a workspace wait for each other, and each sees the result of the previous one, including the actor's own role.
  * @throws RuleViolationError if the actor has lost the required role.
  */
 export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, work: (act: Act) => Promise<T>): Promise<T> {

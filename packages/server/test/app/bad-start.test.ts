@@ -49,7 +49,7 @@ describe('serve with an external database', () => {
 
   afterAll(() => outside?.remove());
 
-  test('exits with its own code when a newer Countersign migrated the schema', async () => {
+  test('exits with the code of a newer schema when a newer Countersign migrated it', async () => {
     await outside.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`, 'app');
     await expectRefusal(environment, 'schema_newer', /migrated by a newer Countersign/);
     await outside.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
@@ -66,7 +66,7 @@ describe('serve with an external database', () => {
     await rename('000001_workspaces-and-keys', '000001_workspaces-people-and-keys');
   });
 
-  test('exits with its own code when the schema is older, and names the command that migrates it', async () => {
+  test('exits with the code of an older schema, and names the command that migrates it', async () => {
     const [last] = await outside.sql<{ name: string; run_on: Date }>(
       'DELETE FROM countersign.migrations WHERE id = (SELECT max(id) FROM countersign.migrations) RETURNING name, run_on',
       'app',

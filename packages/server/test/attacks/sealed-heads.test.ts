@@ -123,7 +123,7 @@ describe('if a head was not written by the server, the server appends, decides, 
 });
 
 describe('a decision forged with the decision key and inserted into the table', () => {
-  /** Appends an allowing decision with the HMAC that any gate with the key can make. */
+  /** Appends an allowed decision with an HMAC. Any gate with the decision key can make it. */
   async function forge(): Promise<string> {
     const [last] = await insider.sql<{ seq: string; document: string }>(
       'SELECT seq, document FROM countersign.decisions WHERE $T ORDER BY seq DESC LIMIT 1',

@@ -23,7 +23,7 @@ describe.each([
   });
 });
 
-describe('a path accepts the same methods in every spelling and names them in Allow', () => {
+describe('every spelling of a path accepts the same methods, and the response names them in Allow', () => {
   const request = async (method: string, path: string) => {
     const [answer] = await sendRaw(target.server.url, httpText(`${method} ${path} HTTP/1.1`, ALL).replaceAll('KEY', target.key));
     return [answer!.status, answer!.headers.get('allow')];

@@ -56,7 +56,7 @@ const EVENTS = sql<{ seq: number; event_hash: string; document: string }>(
 /**
  * Events of the key audit trail, latest first, at most `limit`, each with its canonical text and its hash.
  * @param keyId the key; null for the events of all keys.
- * @param below the number above the latest event; null from the end of the trail.
+ * @param below the events have numbers below this one; null for no limit.
  */
 export const listKeyEvents = (
   tx: Transaction,

@@ -8,7 +8,7 @@ export interface FoundRuns {
   places: RunPlace[];
   /** Whether the list is complete. */
   complete: boolean;
-  /** No run with the text after the place is newer than this ID. */
+  /** After the place, no run that contains the text is newer than this ID. */
   newest: string;
 }
 
