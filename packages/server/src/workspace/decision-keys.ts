@@ -29,6 +29,7 @@ export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Actor)
 
 /**
  * Retires a decision key permanently. Returns the ID of the key that signs from now on.
+ * @throws NotFoundError for an unknown key.
  * @throws RuleViolationError for the last live key, or for a key that is retired already.
  */
 export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: string, by: Actor): Promise<string> {
@@ -49,7 +50,7 @@ export async function retireDecisionKey(pool: Pool, tenantId: string, keyId: str
   });
 }
 
-/** Records that a decision key is shown to a person, because its holder can forge decisions. */
+/** Records that a decision key is shown to a person, because its holder can forge decisions. @throws NotFoundError for an unknown key. */
 export async function recordDecisionKeyShown(pool: Pool, tenantId: string, keyId: string, by: Actor): Promise<void> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {
     const keys = await listDecisionKeys(tx);

@@ -157,7 +157,7 @@ export const CONTRADICTIONS: RejectedRequest[] = [
     ['/pass_rate contradiction'],
   ),
   detailed(
-    'a rate that excludes errored cases, with only skipped ones excluded',
+    'a rate that excludes errored cases, although only skipped cases may be excluded',
     { pass_rate: 100, skipped_excluded: true, cases: { total: 10, passed: 8, errored: 1, skipped: 1 } },
     ['/pass_rate contradiction'],
   ),
