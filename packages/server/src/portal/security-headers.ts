@@ -8,7 +8,7 @@ const NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; fo
 
 /**
  * For pages: only scripts, styles, images and calls of this origin, and no inline scripts or styles. Mantine is configured to write none
- * (packages/portal/src/theme).
+ * (packages/portal/src/main.tsx).
  */
 const PAGE = [
   "default-src 'none'",

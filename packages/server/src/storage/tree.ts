@@ -50,7 +50,7 @@ const readLeavesOf = (log: LogName, column: string, table: string) =>
     `SELECT string_agg(${column}, ''::bytea ORDER BY seq) AS hashes FROM countersign.${table} WHERE tenant_id = $1 AND seq > $2 AND seq <= $3`,
   );
 
-/** The statement that reads the leaf data of each log (docs/formats.md, "Checkpoints"). */
+/** The statement that reads the leaf data of each log (docs/formats.md, "Logs and their trees"). */
 const READ_LEAVES = {
   audit: readLeavesOf('audit', 'row_hash', 'audit_entries'),
   decisions: readLeavesOf('decisions', 'response_sha256', 'decisions'),

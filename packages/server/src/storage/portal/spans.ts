@@ -60,7 +60,7 @@ const ordinalOf = (fields: string, place: string): string => `coalesce((${fields
 
 const instantOf = (micros: string): string => instantText(`countersign.instant_of((${micros})::bigint)`);
 
-// `fields` has the columns of the view `countersign.spans`, from `span_id` on.
+// `fields` has the `span_id`, and then the columns of the view `countersign.spans` from `kind` on.
 const LIST = sql<StoredSpan>(
   'portal_list_spans',
   `SELECT p.span_id, p.fields ->> 1 AS kind, p.fields ->> 2 AS name, p.fields ->> 3 AS status, p.fields ->> 4 AS model,
