@@ -12,7 +12,10 @@ export function findingRow({ document, ...row }: StoredFinding): RunFinding {
   return { ...row, name, score, label, explanation };
 }
 
-/** Merges a step with its log records. Attributes of the step take precedence over log records, and log records over events of the step. */
+/**
+ * Merges a step with its log records. Messages from log records are used if the step has none, or has them only from its events. The error
+ * of an exception record is used if the step has none.
+ */
 export function withRecords(span: Span, records: readonly RecordOfSpan[]): Span {
   const events = records.filter(({ kind }) => kind === 'content').map(({ document }) => parseContentEvent(document));
   const messages = messagesOfEvents(events);

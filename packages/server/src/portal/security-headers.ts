@@ -3,7 +3,7 @@
  * public API is for machines; its responses have only nosniff, like every response (http/bare-app.ts).
  */
 
-/** For responses of the API and errors: nothing may be loaded or run. */
+/** For responses of the API, including errors: nothing may be loaded or run. */
 const NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /**
