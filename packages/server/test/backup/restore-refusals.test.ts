@@ -212,7 +212,7 @@ test('the verification after a restore finds a log shorter than its head in the 
   expect(await restore(path)).toMatchObject({ status: 1, out: expect.stringContaining('the head in the backup of') });
 });
 
-test('restore requires the passphrase for the secrets and refuses to overwrite another secret', async () => {
+test('restore requires the passphrase for the secrets and does not overwrite another secret', async () => {
   const secrets = join(scratch, 'secrets');
   const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
   const withSecrets = ['--with-secrets', '--secrets-output', secrets];
@@ -229,6 +229,7 @@ test('restore requires the passphrase for the secrets and refuses to overwrite a
   expect(readFileSync(join(secrets, 'master-secret'), 'utf8').trim()).toBe(environmentOf(server).COUNTERSIGN_MASTER_SECRET);
   writeFileSync(join(secrets, 'master-secret'), 'another');
   expect(await restore(folder, { ...none, ...right }, ...withSecrets)).toMatchObject({ status: 9 });
+  expect(readFileSync(join(secrets, 'master-secret'), 'utf8')).toBe('another');
   const bare = join(scratch, 'bare.backup');
   expect(await backup(bare)).toMatchObject({ status: 0 });
   expect(await restore(bare, right, ...withSecrets)).toMatchObject({
