@@ -113,7 +113,7 @@ describe('valid keys and headers', () => {
       expect((await target.server.post(paths.audit, target.key, GOOD.entry, { 'idempotency-key': key })).status).toBe(200);
   });
 
-  test('accepts the key in either header, with any case of Bearer and spaces around it', async () => {
+  test('accepts the key in either header, with spaces around the key and Bearer in any case', async () => {
     const headers: Record<string, string>[] = [
       { authorization: `Bearer ${target.key}` },
       { authorization: `bearer  ${target.key} ` },
@@ -126,7 +126,7 @@ describe('valid keys and headers', () => {
   });
 });
 
-/** The headers of a response without those that differ between any two responses. */
+/** The headers of a response without those that can differ between responses to the same request. */
 function stableHeaders({ headers }: TestResponse): Record<string, string> {
   const { date: _, 'x-request-id': __, connection: ___, 'keep-alive': ____, ...rest } = Object.fromEntries(headers);
   return rest;

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { TestDatabase } from '../harness/test-database.ts';
 import { paths, type TestResponse, type TestServer, testServer } from '../harness/test-server.ts';
 
-/** The status of each error code of a rejection, written by hand, so that a change of the server's table of errors fails a test. */
+/** The statuses of error codes of rejections, written by hand, so that a change of the server's table of errors fails a test. */
 export const STATUS = {
   bad_request: 400,
   unauthorized: 401,
@@ -37,7 +37,7 @@ export interface RejectedRequest {
   says?: string | RegExp;
 }
 
-/** One valid body for each endpoint. Most rejected bodies are one of these with a single fault. */
+/** A valid body for each JSON endpoint. Many rejected bodies are one of these with a single fault. */
 export const GOOD = {
   trace: { trace_id: 'run-1', agent_name: 'support-bot', spans: [{ span_id: 's1', kind: 'llm', name: 'plan' }] },
   event: { trace_id: 'run-2', outcome: 'success', agent_name: 'support-bot' },
@@ -47,14 +47,14 @@ export const GOOD = {
   check: { agent_name: 'support-bot', min_pass_rate: 99 },
 } as const;
 
-/** A server whose database contains records of every kind, and the key that sends bad input. */
+/** A server that has stored a record from each endpoint of `GOOD`, and the key that sends bad input. */
 export interface RejectionTarget {
   server: TestServer;
   key: string;
   tenantId: string;
 }
 
-/** Starts the server of a test file. All valid bodies are accepted first, so that a later rejection is due to its fault. */
+/** Starts the server of a test file. It must first accept all valid bodies, so a later rejection is due to the fault in its request. */
 export function setUpRejections(): RejectionTarget {
   const target = {} as RejectionTarget;
   beforeAll(async () => {

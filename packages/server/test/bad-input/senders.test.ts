@@ -25,7 +25,7 @@ describe('bodies whose length differs from the announced one', () => {
     expect(await digestOf(target.server.database)).toEqual(before);
   });
 
-  test('the server stores nothing when the client ends before its Content-Length is reached', async () => {
+  test('the server stores nothing when the client stops sending before its Content-Length is reached', async () => {
     const before = await digestOf(target.server.database);
     const [answer] = await sendRaw(target.server.url, text(BODY.length + 1), { hangsUp: true });
     expectRefused(answer!, 'bad_request');

@@ -48,7 +48,7 @@ export const TOO_LONG: RejectedRequest[] = [
   trace('a megabyte in a date-time', { started_at: '2026'.repeat(250_000) }, ['/started_at bad_format']),
 ];
 
-/** Date-times that do not exist or do not follow RFC 3339. */
+/** Date-times that do not exist, or that are not in the part of RFC 3339 that the contract allows. */
 export const DATE_TIMES: RejectedRequest[] = [
   ['29 February of a common year', '2025-02-29T00:00:00Z'],
   ['29 February 1900', '1900-02-29T00:00:00Z'],

@@ -143,7 +143,7 @@ describe('the checkpoint folder', () => {
     return join(String(place), String(tenantId), String(log), `${String(size).padStart(16, '0')}.checkpoint`);
   };
 
-  test('receives each checkpoint once, byte for byte, and overwrites no file', async () => {
+  test('receives checkpoints byte for byte, and an existing file is not overwritten', async () => {
     const place = join(folder, 'sink');
     const server = await testServer({ checkpointSeconds: 1, checkpointDir: place });
     const { append, sizes } = serverHelpers(server);

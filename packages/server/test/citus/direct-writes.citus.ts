@@ -67,7 +67,7 @@ const onPlacement = <T>({ nodename, nodeport }: Placement, work: (client: pg.Cli
     work,
   );
 
-/** The number of the server's connections to a node whose last statement was COMMIT. */
+/** How many of the server's connections to a node ran COMMIT as their last statement. */
 const directConnections = (placement: Placement): Promise<number> =>
   onPlacement(placement, async (client) => {
     const { rows } = await client.query<{ count: number }>(
@@ -105,7 +105,7 @@ async function untilDirect(nodes: TenantNodes, tenant: string): Promise<void> {
   await until('transactions run on the node', async () => (await nodes.inTransaction(tenant, portOf)) === here.nodeport);
 }
 
-test('records of all kinds are accepted and verify, whichever node runs their batches', async () => {
+test('records of five endpoints are accepted and their logs are valid, whichever node runs their batches', async () => {
   const { tenant, key } = await directWorkspace();
   const evaluation = { name: 'nightly', agent_name: 'direct', status: 'passing', pass_rate: 100 };
   expect((await server.post(paths.evaluations, key, evaluation)).status).toBe(200);
@@ -142,7 +142,7 @@ test('traces that arrive after a move of their workspace are stored once', async
   expect((await stored()).length).toBe(before + 4);
 });
 
-/** The last statement of each connection for look-ups to a node. */
+/** The last statement of each connection to a node that the server uses for look-ups. */
 const lookupsOn = (placement: Placement): Promise<string[]> =>
   onPlacement(placement, async (client) => {
     const { rows } = await client.query<{ query: string }>(

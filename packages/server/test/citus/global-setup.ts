@@ -7,7 +7,7 @@ import { migrate } from '../../src/database/migrate.ts';
 export const TEMPLATE = 'countersign_template';
 export const EMPTY = 'countersign_empty';
 
-/** Provides the cluster of `../harness/global-setup.ts` on Citus: one coordinator and two workers. */
+/** Provides a Citus cluster in place of the PostgreSQL of `../harness/global-setup.ts`: one coordinator and two workers. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const nodes = await openCitusNodes();
   try {

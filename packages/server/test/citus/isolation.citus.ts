@@ -50,6 +50,7 @@ test('the tables of tenants, except three, are distributed with row-level securi
       WHERE table_schema = 'countersign' AND column_name = 'tenant_id'
         AND table_name NOT IN ('memberships', 'ingestion_keys', 'one_time_links', 'spans') ORDER BY 1`,
   );
+  // Of the four names in the query, `spans` is a view. The others are the three exceptions.
   expect((await distributedTables()).sort()).toEqual(tables.map(({ name }) => name));
   const results = await server.database.sql<{ success: boolean; result: string }>(
     `SELECT success, result FROM run_command_on_workers($$
@@ -59,7 +60,7 @@ test('the tables of tenants, except three, are distributed with row-level securi
   expect(results.map(({ result }) => result)).toEqual(['0', '0']);
 });
 
-test.each(['server', 'owner'])('the role of the %s sees only rows of the tenant that is set, if any', async (role) => {
+test.each(['server', 'owner'])('the role of the %s sees only rows of the tenant that is set, and no rows if none is set', async (role) => {
   for (const table of await distributedTables()) {
     // The size of the key audit trail is read before the tenant is known.
     const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;

@@ -44,7 +44,7 @@ beforeAll(async () => {
   const modules = globSync('**/*.ts', { cwd: src, exclude: ['main.ts', 'http/body-worker.ts'] });
   await Promise.all(modules.map((module) => import(`${src}${module}`)));
   database = await cloneDatabase();
-  // The owner runs every statement: the server's role has no right to those of retention. Both are subject to row-level security.
+  // The owner runs every statement: the server's role has no right to those of retention. Both roles are subject to row-level security.
   client = new pg.Client(database.owner);
   await client.connect();
   await client.query(`SET citus.propagate_set_commands = 'local'`);
@@ -112,7 +112,7 @@ test('each statement of the server is one task on one shard, or uses only tables
   expect(statements.size).toBeGreaterThan(150);
 });
 
-/** Tables that are not distributed, and the sequence. Statements that name them run on the coordinator. */
+/** Tables that are not distributed, and the sequence. Statements that name them run on the coordinator, except the look-up of keys. */
 const NOT_ON_SHARDS =
   /countersign\.(?:tenants|people|memberships|ingestion_keys|sessions|one_time_links|sign_in_attempts|signing_keys|signing_key_\w+|instance|migrations|record_order)\b/;
 

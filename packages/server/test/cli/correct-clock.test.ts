@@ -102,7 +102,7 @@ describe('ledger correct-clock', () => {
     }
   });
 
-  test('lets all logs continue, and a promotion check allows again after a new evaluation', async () => {
+  test('lets all logs continue, and a promotion check allows the agent after a new evaluation', async () => {
     const tenantId = await server.workspace();
     const key = await server.key(tenantId);
     const evaluate = () =>

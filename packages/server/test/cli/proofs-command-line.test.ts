@@ -164,7 +164,7 @@ describe('offline verification', () => {
     expect(await run('ledger', 'verify', '--file', at('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
   });
 
-  test('`ledger verify` exits with 1 for an altered or foreign checkpoint, and with 2 for one of another log or another file', async () => {
+  test('`ledger verify` exits with 1 for an altered or foreign checkpoint, and with 2 for a file that is not one of this log', async () => {
     const other = (await run('workspace', 'create', '--name', 'other')).out.trim();
     const { publicKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));
@@ -229,7 +229,7 @@ describe('offline verification', () => {
   });
 });
 
-test('both verifiers accept an export of the key audit trail with a kept checkpoint, and reject an altered export', async () => {
+test('`ledger verify` and the Python verifier accept a key export with a kept checkpoint, and reject an altered export', async () => {
   await run(
     'keys',
     'mint',

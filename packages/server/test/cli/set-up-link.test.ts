@@ -79,7 +79,7 @@ describe('publicAddress', () => {
     ['behind a proxy', { behindProxy: true }, 'http://127.0.0.1:7300', caution],
     ['as configured', { host: '0.0.0.0', publicUrl: 'https://gate.example.com' }, 'https://gate.example.com', undefined],
   ])(
-    'returns the origin of links, and a caution if other machines may be unable to open it: %s',
+    'returns the origin of links, and a caution if the address that people use is unknown: %s',
     (_what, changed, origin, expected) => {
       expect(publicAddress({ ...config, ...changed })).toEqual({ origin, caution: expected });
     },

@@ -10,7 +10,7 @@ const EVALUATION = { name: 'nightly', agent_name: 'bot', pass_rate: 95, status: 
 const INCIDENT = { agent: 'bot', severity: 'high', description: 'wrong answers', recertify: true } as const;
 const ENTRY = { actor: 'ci', action: 'test.ran' };
 
-/** The number of rows in each of these tables, which record times. */
+/** The number of rows in each of seven tables that record times. */
 async function rowsOf({ sql }: ShiftedDatabase): Promise<Record<string, number>> {
   const tables = ['audit_entries', 'decisions', 'evaluations', 'key_events', 'incidents', 'approvals', 'idempotency_keys'];
   const [row] = await sql<Record<string, number>>(
@@ -49,7 +49,7 @@ describe('the database clock', () => {
     });
 
   test.for(['20 years', '-1 hour'])(
-    'stops the server from recording any time after a jump of %s until the clock is correct again',
+    'is not used for writes after a jump of %s: the server rejects them until the clock is correct again',
     { timeout: 60_000 },
     async (by) => {
       const before = await rowsOf(database);

@@ -77,7 +77,7 @@ describe('two servers on one database', () => {
     ['audit', 'audit_entries', paths.audit, { actor: 'ci', action: 'test.turn' }],
     ['decisions', 'decisions', paths.promotionCheck, { agent_name: 'waits', min_pass_rate: 80 }],
   ] as const)(
-    'requests for the log %s that arrive while a batch waits for the other server are appended in its transaction',
+    'requests for the log %s that arrive while a batch waits for the other server are appended in the transaction of that batch',
     async (log, table, path, body) => {
       const own = await servers[0].workspace();
       const ownKey = await servers[0].key(own);

@@ -40,7 +40,7 @@ test('a rewritten statement names the shards of its tables and of the tables in 
   expect(group.onShards(sql('', 'SELECT 1 FROM countersign.traces')).name).toBe('');
 });
 
-test('only a statement that reads can name the copy of a reference table', () => {
+test('`reading` replaces a reference table with its copy on the node, and `onShards` does not', () => {
   const statement = sql('read', 'SELECT 1 FROM countersign.tenants JOIN countersign.traces ON true');
   expect(group.onShards(statement).text).toBe('SELECT 1 FROM countersign.tenants JOIN countersign.traces_102002 ON true');
   expect(group.reading(statement)).toEqual({
@@ -49,7 +49,7 @@ test('only a statement that reads can name the copy of a reference table', () =>
   });
 });
 
-test('a statement that takes numbers from a sequence is not sent, its transaction is rolled back, and it may be repeated', async () => {
+test('a statement that takes numbers from a sequence is not sent, and its transaction is rolled back and may be repeated', async () => {
   const tenantId = await server.workspace();
   const rewrite = <Row>(statement: { name: string; text: string; row?: Row }) => {
     group.onShards(statement);
@@ -85,7 +85,7 @@ test.each([
   ['postgres://me@db/ledger', 'postgres://me@worker-1:5432/ledger'],
   ['postgres://me@[::1]:5433/ledger', 'postgres://me@worker-1:5432/ledger'],
   ['postgres:///ledger?host=/run/postgresql&user=me', 'postgres://worker-1:5432/ledger?user=me'],
-])('the address of a node keeps the user, password, database and options of %s', (connectionString, expected) => {
+])('the address of a node keeps the user, password, database and options, except a host, of %s', (connectionString, expected) => {
   expect(onNode({ connectionString }, { host: 'worker-1', port: 5432 })).toEqual({ connectionString: expected });
 });
 

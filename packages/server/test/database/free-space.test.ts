@@ -44,7 +44,7 @@ test('the floor covers the write-ahead log and the bodies, and is at most a fift
   expect(defaultFloor(1000 * GIB, 192 * MIB)).toBe(2 * GIB + 192 * MIB);
 });
 
-test('below the floor, the portal accepts only changes that remove rights, replace keys, let people sign in or block agents', () => {
+test('below the floor, the portal accepts only changes that can remove rights, replace keys, block agents or sign people in or out', () => {
   const usingReserve = Object.entries(PORTAL_ROUTES).filter(([, route]) => 'usesReserve' in route);
   expect(usingReserve.map(([name]) => name).sort()).toEqual([
     ...['account.change_password', 'approvals.reject', 'approvals.withdraw', 'decision_keys.retire', 'decision_keys.rotate'],

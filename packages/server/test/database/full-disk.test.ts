@@ -26,8 +26,8 @@ import { paths } from '../harness/test-server.ts';
 const BACK_MS = 10_000;
 const STOP_MS = 5_000;
 /**
- * The limit for the end of PostgreSQL after the death of its keeper. On a full disk, a fast shutdown may have no effect, and the
- * watchdog sends its other signals after 6 and 7 seconds.
+ * The limit for the end of PostgreSQL after a SIGTERM to the server, if its keeper was killed before. On a full disk, a fast shutdown
+ * may have no effect, and the watchdog sends its other signals after 6 and 7 seconds.
  */
 const POSTGRESQL_STOP_MS = 9_000;
 
@@ -200,7 +200,7 @@ group.runIf(mayMount)('a full disk', () => {
     'the server recovers within 10 seconds of free space, loses no acknowledged record, and exits on SIGTERM (PostgreSQL %s)',
     {
       timeout: 180_000,
-      // The cause of one outage of more than 15 seconds in some hundred runs is not known. If the first try finds one, it is printed.
+      // In a few hundred runs, one outage lasted more than 15 seconds; its cause is not known. The first try prints such an outage.
       retry: 1,
     },
     async (how) => {
@@ -312,7 +312,7 @@ group.runIf(mayMount)('a full disk', () => {
     await untilNothingRuns(disk!.dataDir);
   });
 
-  test('when it is read-only, a command says what to do and suggests no removal', { timeout: 60_000 }, async () => {
+  test('when it is read-only, a command says what to do and does not suggest removing a file', { timeout: 60_000 }, async () => {
     disk = SmallDisk.mount(400)!;
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     await run(['workspace', 'create', '--name', 'acme'], environment);

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(clients.map((client) => client.end())));
 
-/** Adds records of each kind to both workspaces, with the same names and ids. */
+/** Adds an evaluation, a trace, an event and an audit entry to both workspaces, with the same names and ids. */
 async function fill(): Promise<void> {
   const agent = { agent_id: randomUUID(), agent_name: 'twin' };
   for (const [number, { key }] of tenants.entries()) {

@@ -23,7 +23,7 @@ async function waiting(): Promise<number> {
 }
 
 describe.concurrent('an idle transaction that locks the head of a ledger', () => {
-  test('loses the lock if it belongs to the server, and the next request succeeds', async () => {
+  test('loses the lock when it is a transaction of the server, and the next request succeeds', async () => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);
     const stalled = inTenantTransaction(server.open.ledgerPool, workspace, async (tx) => {
@@ -36,7 +36,7 @@ describe.concurrent('an idle transaction that locks the head of a ledger', () =>
     expect(appended.status).toBe(200);
   });
 
-  test('makes the server answer 503 for its tenant if it belongs to another client, and no connection waits afterwards', async () => {
+  test('makes the server answer 503 for the tenant when another client holds it, and no connection waits afterwards', async () => {
     const workspace = await server.workspace();
     const key = await server.key(workspace);
     const otherClient = new pg.Client({ ...inject('cluster').superuser, database: server.database.server.database });

@@ -61,7 +61,7 @@ const segments = () =>
   );
 
 describe('documents in compressed segments', () => {
-  test('traces of any size sent at once are returned byte for byte, from segments and not from rows', async () => {
+  test('traces of different sizes sent at once are returned byte for byte, from segments and not from rows', async () => {
     const bodies = Array.from({ length: 40 }, (_, index) =>
       runOf(`run-${index}`, index % 10 === 0 ? { metadata: { noise: randomBytes(index * 20_000).toString('base64') } } : {}),
     );

@@ -15,7 +15,7 @@ function rowsUnder(heading: string): string[][] {
   return lines.slice(2).map((line) => line.slice(2, -2).split(' | '));
 }
 
-/** The errors of the portal's API only. They are written by hand, so that a change of the server's table fails a test. */
+/** The errors that only the portal's API returns, written by hand, so that a change of the server's table fails a test. */
 const PORTAL_STATUS = {
   not_signed_in: 401,
   sign_in_failed: 401,

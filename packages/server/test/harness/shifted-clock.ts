@@ -2,13 +2,13 @@ import { cloneDatabase, type TestDatabase } from './test-database.ts';
 
 /** A database with a clock that a test can shift. */
 export interface ShiftedDatabase extends TestDatabase {
-  /** From now on, adds an interval such as `20 years` to the real time for statements that call `clock_timestamp()`. `0` ends this. */
+  /** From now on, `clock_timestamp()` returns the real time plus this interval, for example `20 years`. `0` ends the shift. */
   shiftClock(by: string): Promise<void>;
 }
 
 /**
  * Clones the template and puts another `clock_timestamp()` before PostgreSQL's on the search path. Column defaults still use
- * PostgreSQL's function, and so does `now()`.
+ * PostgreSQL's function, and `now()` is not shifted.
  * Open the server's connections after this: a search path takes effect when a connection starts.
  */
 export async function databaseWithShiftedClock(): Promise<ShiftedDatabase> {

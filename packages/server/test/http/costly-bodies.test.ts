@@ -80,7 +80,7 @@ describe('bodies that need much more memory than their size', () => {
   });
 });
 
-/** A realistic large trace: 500 steps with conversations, tool calls and rows. */
+/** A realistic large trace: 500 steps with conversations, embeddings and tool results. */
 const realisticTrace = (traceId: string) => ({
   trace_id: traceId,
   spans: Array.from({ length: 500 }, (_, index) => ({

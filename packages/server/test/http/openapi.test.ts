@@ -258,7 +258,7 @@ const shape = (value: Json): Json => {
   );
 };
 
-/** A value without the members that differ between runs: identifiers, hashes, sizes, times, keys, ages, and messages with an age. */
+/** A value without the members that can differ between runs: identifiers, hashes, sizes, times, keys, ages and messages. */
 const constantValues = (value: Json): Json =>
   JSON.parse(
     JSON.stringify(value, (name, member) =>

@@ -40,7 +40,7 @@ describe('clients that send requests and never read', () => {
   const metric = async (name: string) =>
     Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
 
-  /** Opens connections that send a request and read nothing. */
+  /** Opens connections that send the text and read nothing. */
   function sendWithoutReading(count: number, text: string): void {
     for (let socket = 0; socket < count; socket += 1) {
       const opened = connect(Number(new URL(server.url).port), '127.0.0.1', () => opened.write(text));

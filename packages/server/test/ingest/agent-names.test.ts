@@ -15,7 +15,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** The requests that register agents: name, path, JSON Pointer of the object that names the agent, and the body. */
+/** Requests that register agents: name, path, JSON Pointer of the object that names the agent, and the body. */
 const REGISTERING = [
   ['a trace', paths.traces, '', (agent_name: string) => ({ trace_id: randomUUID(), agent_name })],
   ['a telemetry event', paths.telemetry, '', (agent_name: string) => ({ ...event(), agent_name })],

@@ -78,7 +78,7 @@ describe('agents', () => {
     },
   );
 
-  test('an unknown id without a name is rejected, and the message says what to send to this endpoint', async () => {
+  test('an unknown id without a name is rejected, and the message says what to send instead', async () => {
     const id = randomUUID();
     const remedyOf = async (path: string, record: object) => {
       const { status, body } = await server.post(path, key, { ...record, agent_id: id });

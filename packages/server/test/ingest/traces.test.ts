@@ -131,7 +131,7 @@ describe('a trace sent again', () => {
     });
   });
 
-  test('keeps members that are absent or null and replaces those that are sent', async () => {
+  test('keeps the value of a member that is absent or null in a later submission, and replaces that of one that is sent', async () => {
     const sentMembers = {
       outcome: 'failure',
       session_id: 's',

@@ -21,7 +21,7 @@ interface Row {
 }
 
 const common = { recordedAt: '2026-01-01T00:00:00.000Z', recordedBy: 'operator' };
-/** For each log, a function that stores a row with a document of any size. */
+/** For each of three logs, a function that stores a row with a document of any size. */
 const INSERT: Record<'decisions' | 'evidence' | 'traces', (tx: Transaction, row: Row) => void> = {
   decisions: (tx, { seq, document }) => {
     const id = randomUUID();

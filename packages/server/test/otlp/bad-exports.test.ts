@@ -117,7 +117,7 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
     expect(await countRows()).toEqual(before);
   });
 
-  test('the server answers 401 as protobuf to protobuf with a missing key, an unknown key or a key without the scope', async () => {
+  test('the server answers 401 in protobuf to a protobuf export with no key, an unknown key or a key without the scope', async () => {
     const other = await server.key(workspace, ['audit']);
     for (const key of [undefined, 'aa_live_nothing', other]) {
       const answer = await exporter(server, key).send(trace(), PROTOBUF);

@@ -73,7 +73,7 @@ export const newTrace = (): string => `a${(++lastTrace).toString(16).padStart(31
 /** A span id made from a number. */
 export const id = (number: number): string => `b${number.toString(16).padStart(15, '0')}`;
 
-/** A chat span and its root span, in the order in which they end. */
+/** A chat span and its root span. The chat span comes first, because exporters send a span when it ends. */
 export const chatRun = (traceId: string): TestSpan[] => [
   {
     traceId,

@@ -31,7 +31,7 @@ function decompressed({ headers, body }: FuzzedExport): Uint8Array {
   return encoding === 'gzip' ? gunzipSync(body) : encoding === 'deflate' ? inflateSync(body) : body;
 }
 
-/** Checks the response to a request. The message of a failure contains the request. */
+/** Checks the response to a request. The message of a failure contains the path and the start of the body. */
 function check(request: FuzzedExport, answer: ExportAnswer): void {
   const sent = `${request.what} to ${request.path}: ${Buffer.from(request.body.subarray(0, 2000)).toString('base64')}`;
   expect([...request.statuses, 503], sent).toContain(answer.status);

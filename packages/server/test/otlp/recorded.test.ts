@@ -174,7 +174,7 @@ const COMPLETE = [
   ...Object.keys(CONTENT_SETTINGS).filter((name) => !SILENT.includes(name)),
 ];
 
-test('the table lists every recording', () => {
+test('the tables list every recording', () => {
   expect(readdirSync(folder).sort()).toEqual([...COMPLETE, ...SILENT].map((name) => `${name}.json`).sort());
 });
 

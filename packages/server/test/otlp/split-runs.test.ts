@@ -48,7 +48,7 @@ const child = (traceId: string, number: number, attributes: Record<string, unkno
 });
 
 describe('a run that arrives in several exports', () => {
-  test('has no outcome and registers no agent before its root arrives', async () => {
+  test('has no outcome, and does not register its service name as an agent, before its root arrives', async () => {
     const traceId = newTrace();
     await sendSpans([chatRun(traceId)[0]!], { 'service.name': 'provisional-service' });
     expect(await runOf(traceId)).toMatchObject({ outcome: null, agent: null, provisional_agent_name: 'provisional-service' });

@@ -14,7 +14,7 @@ test.each([
   'cust+4915112345678',
   '\uff55\uff13',
   '\u7528\u6237-1234567',
-])('isPersonal accepts the identifier %s', (text) => {
+])('isPersonal is false for the identifier %s', (text) => {
   expect(isPersonal(text)).toBe(false);
 });
 
@@ -27,7 +27,7 @@ test.each([
   '+49 1234567;ext=5;isub=1',
   '\ufe62491234567',
   'a@\uff42.c',
-])('isPersonal detects personal data in %s', (text) => {
+])('isPersonal is true for %s, which contains personal data', (text) => {
   expect(isPersonal(text)).toBe(true);
 });
 

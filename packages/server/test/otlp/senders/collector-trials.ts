@@ -49,8 +49,8 @@ async function sendToCollector({ collector }: Pick<TrialSetup, 'collector'>, bod
 }
 
 /**
- * Sends each run in its own export, so that the Collector sends many exports, and waits until all are stored. Throws if the stored runs and
- * spans are not exactly those that were sent.
+ * Sends each run in its own export, so that the Collector sends many exports, and waits until all are stored. Throws if the numbers of
+ * stored runs and spans differ from those that were sent.
  * @param disturb called while the exports are sent.
  */
 async function expectRunsStored(

@@ -1,4 +1,4 @@
-"""The agent that each instrumentation observes: it asks a model, calls the tool that the model requests, and asks again."""
+"""The parts that the programs share: OpenTelemetry, the span of the agent, and a conversation with the client of OpenAI."""
 
 from opentelemetry import _logs, trace
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
