@@ -40,7 +40,7 @@ const LEAVES: Record<LogName, string> = {
   traces: `SELECT sha256(convert_to(E'countersign/traces/v1\\n' || document, 'UTF8')) AS data FROM countersign.trace_events WHERE tenant_id = $1 ORDER BY seq`,
 };
 
-/** Helpers that append to the logs of a server, read its checkpoints, and change its rows without triggers. */
+/** Helpers that append to audit ledgers of a server, read its checkpoints, and change its rows without triggers. */
 function serverHelpers(server: TestServer) {
   const { sql } = server.database;
   const signedHead = async (tenantId: string, log: LogName = 'audit') => {
@@ -249,7 +249,7 @@ describe('a rewritten log', () => {
 });
 
 describe('two servers on one database', () => {
-  test('sign at most one checkpoint per size of a log, and keep the trees correct', async () => {
+  test('sign one checkpoint of the same head, and keep the trees correct', async () => {
     const here = await testServer({ checkpointSeconds: 1 });
     const other = await testServer({ checkpointSeconds: 1, database: here.database });
     const tenantId = await here.workspace();

@@ -37,7 +37,7 @@ const atOnce = <T>(count: number, work: (number: number) => Promise<T>): Promise
 const statuses = (answers: readonly TestResponse[]) => Object.groupBy(answers, ({ status }) => status);
 const allOk = (answers: readonly TestResponse[]) => expect(Object.keys(statuses(answers))).toEqual(['200']);
 
-/** Bytes that wait in the first server. */
+/** The bytes of the requests in the queue of the first server. */
 const queuedBytes = async () =>
   Number(/^countersign_queue_bytes (\d+)/m.exec(await (await fetch(`${servers[0].url}/metrics`)).text())![1]);
 

@@ -197,7 +197,7 @@ group.runIf(mayMount)('a full disk', () => {
   }
 
   test.for(['is left alone', 'is killed'] as const)(
-    'the server recovers within 10 seconds of free space, loses no acknowledged record, and exits on SIGTERM (PostgreSQL %s)',
+    'the server recovers within 10 seconds after space is freed, loses no acknowledged record, and exits on SIGTERM (PostgreSQL %s)',
     {
       timeout: 180_000,
       // In a few hundred runs, one outage lasted more than 15 seconds; its cause is not known. The first try prints such an outage.

@@ -5,7 +5,7 @@ import { inject } from 'vitest';
 import { copyCitusDatabase, dropCitusDatabase } from '../../../../scripts/citus/databases.ts';
 import { isNotOnCitus, runOnShards, switchTriggersOfShards } from './citus-shards.ts';
 
-/** The database of one test file. */
+/** A database of a test file. */
 export interface TestDatabase {
   /** The settings with which the server connects. */
   server: ConnectionSettings;

@@ -131,7 +131,7 @@ describe('a trace sent again', () => {
     });
   });
 
-  test('keeps the value of a member that is absent or null in a later submission, and replaces that of one that is sent', async () => {
+  test('keeps the values that a later submission omits or sets to null, and replaces those that it sends', async () => {
     const sentMembers = {
       outcome: 'failure',
       session_id: 's',

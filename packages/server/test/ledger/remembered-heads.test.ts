@@ -101,7 +101,7 @@ test('RememberedHeads does not remember the head of a batch if it dropped the he
   expect(heads.get('t')).toBeUndefined();
 });
 
-test.for([-3_600_000, 3_600_000])('RememberedHeads returns no head after the wall clock was set by %i ms', (step) => {
+test.for([-3_600_000, 3_600_000])('RememberedHeads returns no head after the wall clock was moved by %i ms', (step) => {
   let wall = START;
   const heads = new RememberedHeads(
     () => 1_000,

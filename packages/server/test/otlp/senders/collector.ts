@@ -63,7 +63,7 @@ export async function startCollector(
 export async function until(holds: () => boolean | Promise<boolean>, timeoutMs: number): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${holds}`);
+    if (Date.now() > deadline) throw new Error(`the condition did not hold within ${timeoutMs} ms: ${holds}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

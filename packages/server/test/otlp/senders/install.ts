@@ -14,7 +14,7 @@ export interface SenderProgram {
   file: string;
 }
 
-/** The names of the programs, without their endings. */
+/** The names of the programs, without file extensions. */
 export const PROGRAMS = { js: programNames('js', '.cjs'), python: programNames('python', '.py') };
 
 function programNames(part: string, ending: string): string[] {
