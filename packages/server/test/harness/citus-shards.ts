@@ -58,8 +58,8 @@ export async function runOnShards<Row extends pg.QueryResultRow>(
 }
 
 /**
- * If a statement disables or enables a trigger of a distributed table, disables or enables all triggers of the table's shards, without
- * ALWAYS. Citus itself changes only the table's own trigger, and the triggers of a shard have other names.
+ * If a statement disables or enables a trigger of a distributed table, disables or enables the user triggers of the table's shards,
+ * without ALWAYS. Citus itself changes only the table's own trigger, and the triggers of a shard have other names.
  */
 export async function switchTriggersOfShards(pool: pg.Pool, text: string): Promise<void> {
   const [, table, verb] = /^ALTER TABLE (\S+) (DISABLE|ENABLE)(?: ALWAYS)? TRIGGER/.exec(text) ?? [];
