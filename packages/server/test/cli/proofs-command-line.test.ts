@@ -229,7 +229,7 @@ describe('offline verification', () => {
   });
 });
 
-test('`ledger verify` and the Python verifier accept a key export with a kept checkpoint, and reject an altered export', async () => {
+test('`ledger verify` and the Python verifier accept an export of the key audit trail, and reject an altered one', async () => {
   await run(
     'keys',
     'mint',

@@ -198,7 +198,7 @@ describe('verifyAuditLedger', () => {
     const key = await server.key(tenantId);
     const append = (metadata: object) => server.post(paths.audit, key, { actor: 'ci', action: 'build.done', metadata });
     const answers: TestResponse[] = [];
-    // In groups, because the server refuses requests that wait too long, as on a slow machine.
+    // In groups, because on a slow machine the server refuses requests that wait too long.
     for (let place = 0; place < 1_100; place += 100)
       answers.push(...(await Promise.all(Array.from({ length: 100 }, (_, more) => append({ place: place + more })))));
     for (let count = 0; count < 12; count += 1) answers.push(await append({ long: 'x'.repeat(900_000) }));
