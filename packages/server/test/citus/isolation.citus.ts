@@ -60,7 +60,7 @@ test('the tables of tenants, except three, are distributed with row-level securi
   expect(results.map(({ result }) => result)).toEqual(['0', '0']);
 });
 
-test.each(['server', 'owner'])('the role of the %s sees only rows of the tenant that is set, and no rows if none is set', async (role) => {
+test.each(['server', 'owner'])('the role of the %s sees only rows of the set tenant, and no rows without one', async (role) => {
   for (const table of await distributedTables()) {
     // The size of the key audit trail is read before the tenant is known.
     const source = table === 'log_heads' ? `${table} WHERE log <> 'keys'` : table;
