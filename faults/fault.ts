@@ -4,7 +4,7 @@ import type { Cluster } from './cluster.ts';
 
 /** Options of a fault. */
 export interface FaultOptions {
-  /** The number of kills or outages. */
+  /** The number of rounds, each with one failure. `several-servers` and `overload` ignore it. */
   rounds: number;
   /** The duration of the steady load of `overload`, or of the whole fault `several-servers`. */
   seconds: number;

@@ -47,8 +47,8 @@ export const kills: Fault = {
 };
 
 /**
- * Kills what `kind` names, and starts the killed servers again. The database restarts by itself. Returns the seconds from the kill until
- * every server acknowledges a record, or undefined if that took longer than promised.
+ * Kills what `kind` names, and starts the killed servers again. The keeper restarts the database; on Citus, `Cluster.kill` does.
+ * @returns the seconds from the kill until every server acknowledges a record, or undefined if that took longer than promised.
  */
 async function runRound(cluster: Cluster, kind: (typeof KILLS)[number], round: number): Promise<number | undefined> {
   const { members, proxy, victim } = cluster;

@@ -1,4 +1,4 @@
-"""Hostile exports: rows, decisions and events with one error each. Hashes are recomputed, so nothing else reveals the error."""
+"""Exports with at most one error each, in a row, decision or event. Hashes are recomputed where possible, so only the error is wrong."""
 
 import hashlib
 import json

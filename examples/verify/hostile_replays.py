@@ -10,7 +10,7 @@ import vector_values
 
 EVENTS_FILE = 'evidence-of-decisions.ndjson'
 BROKEN_EVENTS_FILE = 'evidence-of-decisions-broken.ndjson'
-# Later than the age limit allows.
+# A time at which every evaluation is older than the age limit.
 LATE = '2026-11-24T12:05:00.000Z'
 
 

@@ -22,7 +22,7 @@ IDENTITY = (1).to_bytes(32, 'little')
 
 
 def keys():
-    """The key files of the cases: `first.vkey` unless a case names another one."""
+    """Name and bytes of each key file that the cases use."""
     vkeys = {name: note.verifier_key(KEY_NAME, proof_vectors.public_key(seed)) for name, seed in proof_vectors.SEEDS.items()}
     vkeys['small-order'] = note.verifier_key(KEY_NAME, IDENTITY)
     made = {f'{name}.vkey': f'{text}\n'.encode('ascii') for name, text in vkeys.items() if name != 'stranger'}

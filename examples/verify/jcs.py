@@ -90,7 +90,7 @@ def _number(token, exact):
     value = float(token)
     if value in (float('inf'), float('-inf')):
         raise JcsError('inexact_number', 'a number is too large for a double')
-    # Each value has one Python form, so that 1, 1.0 and 10e-1 compare as equal.
+    # Each value has one Python type: 1, 1.0 and 10e-1 are all read as the int 1.
     return int(value) if value.is_integer() and abs(value) <= GREATEST_EXACT_INTEGER else value
 
 

@@ -12,7 +12,7 @@ Head = namedtuple('Head', 'source size root origin signers')
 
 
 class Comparison:
-    """The tree of a log, with its root at each kept size. Memory: one hash per kept size, for a log of any length."""
+    """The tree of a log, with its root at each kept size. It stores no rows, only the tree and one hash per kept size."""
 
     def __init__(self, heads):
         self.heads = sorted(heads, key=lambda head: (head.size, head.root))

@@ -182,7 +182,7 @@ def _signature(line):
 
 
 def verify_note(note, keys):
-    """The Keys that signed the note. Raises Invalid if none did, or if a signature of one of them is wrong."""
+    """The Keys that signed the note. Raises Invalid if none did, or if a signature of a given key is wrong."""
     text = note.text.encode('utf-8')
     signers = []
     for signature in note.signatures:

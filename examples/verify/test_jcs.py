@@ -97,7 +97,7 @@ class Canonicalization(unittest.TestCase):
                     jcs.read(token)
                 self.assertEqual(refusal.exception.code, 'inexact_number')
 
-    def test_text_that_is_not_json_is_rejected(self):
+    def test_text_that_is_not_json_or_repeats_a_member_is_rejected(self):
         for text in ('', ' ', '{', '[1,]', '{"a":1,}', 'NaN', '[Infinity]', '-Infinity', '01', '+1', '.5', '1.', "'a'", '"\t"', '"\\x"'):
             with self.subTest(text):
                 with self.assertRaises(jcs.JcsError) as refusal:

@@ -106,7 +106,7 @@ class EveryTree(unittest.TestCase):
         self.assertTrue(self.inclusion_holds(2, 3, leaf, hashes, self.roots[3]))
         self.assertFalse(self.inclusion_holds(3, 4, leaf, hashes, self.roots[3]))
 
-    def test_sizes_that_do_not_grow_are_rejected(self):
+    def test_sizes_that_shrink_or_are_negative_are_rejected(self):
         self.assertFalse(self.consistency_holds(5, 4, [], self.roots[5], self.roots[4]))
         self.assertFalse(self.consistency_holds(-1, 4, [], merkle.EMPTY_ROOT, self.roots[4]))
 

@@ -26,7 +26,7 @@ class RejectionTest(unittest.TestCase):
         with self.assertRaises(Invalid) as found:
             check(*arguments)
         self.assertEqual([problem for problem, _ in found.exception.problems], [code], str(found.exception))
-        str(found.exception).encode('ascii')  # no control characters from a file reach the terminal
+        str(found.exception).encode('ascii')  # text from a file is shown as ASCII
 
 
 class Notes(RejectionTest):
@@ -173,7 +173,7 @@ class Keys(RejectionTest):
             with self.subTest(text):
                 self.expect_rejected('bad_key', note.read_verifier_key, text)
 
-    def test_an_inconsistent_jwks_is_rejected(self):
+    def test_an_inconsistent_or_malformed_jwks_is_rejected(self):
         jwk = proof_vectors.jwk(FIRST)
         for change in (
             {'x': jwk['x'] + '='},

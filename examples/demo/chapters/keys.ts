@@ -39,7 +39,7 @@ export async function createWorkspaceAndKeys(narrator: Narrator, operator: Opera
   return api;
 }
 
-/** The key with a note in place of its secret, so that the tour prints no secret. */
+/** The key with a note in place of its secret, which the tour must not print. */
 function maskKey(key: string): string {
   const parsed = parseIngestionKey(key);
   if (parsed === undefined) throw new CheckFailedError('keys mint: expected only a key on standard output');

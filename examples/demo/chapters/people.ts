@@ -5,7 +5,7 @@ import type { Operator } from '../operator.ts';
 import { AGENT } from '../support-bot-runs.ts';
 import { evaluate } from './gate.ts';
 
-/** The operator and the workspace of a command. The portal offers the same actions as the commands of this chapter. */
+/** The operator and the workspace of a command. The portal offers the same actions as the commands of these chapters. */
 type OperatorContext = { operator: Operator; workspace: string };
 
 const approve = ({ operator, workspace }: OperatorContext, evaluation: string, rationale: string): Promise<string> =>

@@ -80,7 +80,10 @@ function exportOf(file: string, text: string, name: string): Export {
   return { file, name, docstring, code };
 }
 
-/** The end of a declaration: the first closing brace or semicolon outside of all brackets. Docstrings, strings and arrows are skipped. */
+/**
+ * The end of a declaration: the closing brace of a class or interface, or else the first semicolon outside of all brackets. Docstrings,
+ * strings and arrows are skipped.
+ */
 function endOf(text: string, start: number): number {
   let depth = 0;
   const parts = /\/\*[\s\S]*?\*\/|'[^'\n]*'|=>|[{}()[\];<>]/g;

@@ -5,7 +5,7 @@ import type { DecidedEvaluation, PromotionDecision } from '../index.ts';
 import { digests } from '../verification/cryptography.ts';
 import { shapeFault } from './decision-shape.ts';
 
-/** The promotion check that the gate requests. A decision about any other agent, harness or threshold is rejected. */
+/** The promotion check that the gate requests. A decision that names another agent, harness or threshold is rejected. */
 export interface GateRequest {
   agentName: string | undefined;
   agentId: string | undefined;

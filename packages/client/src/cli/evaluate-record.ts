@@ -70,8 +70,8 @@ export const evaluateRecord = command({
   ],
   notes: `Cases in error and cases without a verdict count as not passed, and so do skipped cases without --ignore-skipped. If totals and
 cases contradict each other, the worse value counts. A file that is empty or has no cases is rejected with exit code 2,
-and so is a file of a partial run without --allow-partial or --partial. Nothing is recorded then, and the previous evaluation
-still counts. The address of the run comes from the variables of GitHub Actions and GitLab CI.`,
+and so is a finished but partial run without --allow-partial or --partial. Nothing is recorded then, and the previous
+evaluation still counts. With a file, the address of the run comes from the variables of GitHub Actions and GitLab CI.`,
   async run(session, values) {
     const given = values as EvaluationOptions;
     const file = readResultsFile(given as Parameters<typeof readResultsFile>[0]);

@@ -1,6 +1,6 @@
 /** The exit statuses; `countersign --help` prints this table. */
 export const EXIT_CODES = {
-  ok: { status: 0, meaning: 'Done. gate: the agent may be promoted. verify: genuine and complete.' },
+  ok: { status: 0, meaning: 'Done. gate: the agent may be promoted. verify: the decision is genuine, or the export is valid.' },
   no: {
     status: 1,
     meaning: 'gate: blocked. verify: not genuine, broken, or blocked with --allowed. doctor: something is wrong.',

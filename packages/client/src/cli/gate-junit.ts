@@ -20,7 +20,7 @@ const caseOf = (name: string, result: string): string =>
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' };
 
-/** Escapes text for an attribute. Control characters, and characters that XML 1.0 does not allow, become U+FFFD. */
+/** Escapes text for an attribute. ASCII control characters, and characters that XML 1.0 does not allow, become U+FFFD. */
 const attribute = (text: string): string =>
   text
     .toWellFormed()
