@@ -45,7 +45,7 @@ export class Narrator {
     this.say(text);
   }
 
-  /** Prints the next action: a command, or a request with its key. */
+  /** Prints the next action: a command, or a request with the name of its key as `note`. */
   act(text: string, note = ''): void {
     this.#write(this.#styled('cyan', wrap(text, INDENT, '      ').trimEnd()));
     this.#write(note === '' ? '\n' : this.#styled('dim', `   [${note}]`) + '\n');

@@ -34,7 +34,7 @@ def run_forked(arguments, stdin=b'', folder=None):
 
 
 def _run(arguments, streams, folder):
-    """Runs the command in the child process, which it ends."""
+    """Runs the command in the child process, and then ends this process."""
     code = 70
     try:
         signal.alarm(SECONDS_MAX)

@@ -3,7 +3,7 @@
 import jcs
 from verdict import shown
 
-# A row is at most a request body with some additional members. The limit bounds memory if a file is not an export.
+# The limit of docs/formats.md, "Export". It bounds memory if a file is not an export.
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
 
 

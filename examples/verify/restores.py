@@ -1,6 +1,6 @@
 """Entries ledger.restore_accepted of the audit ledger (docs/formats.md, "Accepted restores").
 
-They explain why a kept head does not match. The log stays broken.
+They explain why a kept head does not match. The verdict is still `broken`.
 """
 
 import note

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { wrongUse } from './exit-codes.ts';
 
-/** The largest file that is read unless a caller sets a lower limit, in bytes. */
+/** The largest file that `readFile` reads unless its caller sets a lower limit, in bytes. */
 export const FILE_BYTES_MAX = 256 * 1024 * 1024;
 
 const CHUNK_BYTES = 128 * 1024;

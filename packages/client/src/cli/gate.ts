@@ -74,7 +74,7 @@ contains no secret: create it (countersign-server trust show --workspace NAME > 
     const skewMs = readSkew(values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
-    // The files are checked before the request, because an approval that a decision has used can no longer be withdrawn.
+    // Checked before the request, so that no decision is lost: once a decision has used an approval, the approval cannot be withdrawn.
     for (const path of [values.output, values.attestation, values.junit]) if (path !== undefined) checkWritable(path);
     const client = await session.client(values);
     const requirements = { request, trustSettings, skewMs, wantsAttestation: values.attestation !== undefined };

@@ -57,7 +57,7 @@ export async function requestDecision(
 
 /**
  * Checks a rejected signature again with the successors of the keys in the trust file. If that fails too, the finding explains
- * what is wrong with the trust file.
+ * what is wrong with the trust file, if the published keys show it.
  */
 async function findingWithSuccessors(
   finding: Finding,

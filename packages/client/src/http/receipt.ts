@@ -17,8 +17,8 @@ export interface Receipt {
 const receipts = new WeakMap<object, Receipt>();
 
 /**
- * The receipt of a result of this library; undefined for any other object. It is not a member of the result, because a result has
- * exactly the members that the service signed.
+ * The receipt of a result of this library; undefined for any other object. It is not a member of the result, because an additional
+ * member would make the signature of a decision invalid.
  */
 export const receiptOf = (result: object): Receipt | undefined => receipts.get(result);
 

@@ -24,7 +24,7 @@ export interface CallOptions {
   idempotencyKey?: string | undefined;
 }
 
-/** Options of a call that are set by this library. */
+/** The options of one call, with those that only this library sets. */
 export interface SendOptions extends CallOptions {
   headers?: Readonly<Record<string, string>> | undefined;
   /** The maximum number of attempts, if lower than the client's. */

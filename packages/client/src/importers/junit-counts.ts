@@ -35,7 +35,7 @@ function suiteCounts(suite: Element, byNodeTest: boolean): JUnitCounts {
   return limitedTo(sum, nameOf(suite), tests, tests - failures - errors - skipped);
 }
 
-/** Limits counts to the totals: `tests` cases, of which at most `passedMax` passed. */
+/** The counts of at least `tests` cases, of which at most `passedMax` passed. Records a contradiction if the listed counts differ. */
 function limitedTo(listed: JUnitCounts, where: string, tests: number, passedMax: number): JUnitCounts {
   const total = Math.max(listed.total, tests);
   const passed = Math.max(0, Math.min(listed.passed, passedMax));

@@ -3,7 +3,7 @@ import { ImportError, type Tool } from './imported-evaluation.ts';
 /** A JSON object with unknown members. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** The text of a results file in UTF-8, without its byte order mark. Throws an ImportError for an empty or binary file. */
+/** The text of a results file in UTF-8, without its byte order mark. Throws an ImportError if it is empty or not UTF-8. */
 export function textOf(bytes: Uint8Array): string {
   let text: string;
   try {
