@@ -119,7 +119,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((forged.returncode, len(forged.stdout.splitlines())), (1, 1))
         self.assertIn(b'the chain was rewritten, or this checkpoint is of another ledger', forged.stdout)
 
-    def test_output_about_proofs_and_attestations(self):
+    def test_the_verdict_on_a_proof_or_attestation_says_what_it_proves(self):
         golden = vectors('checkpoints.json')
         key, log = golden['keys'][0]['note_key'], golden['logs'][0]
         proof = self.file(log['inclusion'][-1]['text'].encode('utf-8'), 'proof')

@@ -51,7 +51,7 @@ class Decisions(unittest.TestCase):
             ):
                 self.assertEqual(decision.verify(spelled.encode('utf-8'), key), case['response'])
 
-    def test_a_change_of_any_member_under_the_digest_is_detected(self):
+    def test_a_change_of_any_member_that_the_digest_covers_is_detected(self):
         for case in self.golden['cases']:
             key = bytes.fromhex(case['decision_key_hex'])
             for name, value in case['D'].items():

@@ -170,7 +170,7 @@ class FormatsPage(unittest.TestCase):
         return self.page.partition(f'\n## {heading}\n')[2].partition('\n## ')[0]
 
     @unittest.skipUnless(shutil.which('jq') and shutil.which('openssl') and shutil.which('sh'), 'needs jq, openssl and sh')
-    def test_its_recipe_with_jq_and_openssl_works(self):
+    def test_its_recipe_with_jq_and_openssl_accepts_only_genuine_allowed_decisions(self):
         (recipe,) = self.blocks('recipe')
         golden = vectors('decision.json')
         with tempfile.TemporaryDirectory() as folder:

@@ -44,7 +44,7 @@ class KeptOfALedger(VerifierTest):
         self.assertEqual(self.good('ledger', self.export, *self.with_all())['kept'][6]['signed_by'], [])
         self.bad('checkpoint_not_met', 'ledger', self.file(export(self.rewritten())), '--checkpoint', self.kept[6])
 
-    def test_key_can_be_a_file_or_a_jwks_and_can_be_given_twice(self):
+    def test_key_can_be_a_file_of_keys_or_a_jwks_and_can_be_repeated(self):
         for key in (self.file(self.KEY + '\n'), self.file(json.dumps(self.golden['jwks'])), self.file(json.dumps(self.golden['jwks_after_rotating']))):
             self.good('ledger', self.export, '--checkpoint', self.kept[6], '--key', key)
         both = ['--key', self.STRANGERS_KEY, '--key', self.KEY]
