@@ -5,7 +5,7 @@ import { oneLine, shortLine } from './plain-text.ts';
 import type { Session } from './session.ts';
 
 /**
- * In a step of GitHub Actions, writes output variables, the summary of the job, and an error annotation.
+ * In a step of GitHub Actions, writes output variables, the summary of the job and, unless the promotion is allowed, an error annotation.
  * https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
  */
 export function reportToGitHub(

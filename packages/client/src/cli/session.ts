@@ -63,7 +63,10 @@ export class Session {
     return address.replace(/\/+$/, '');
   }
 
-  /** Reads the ingestion key from stdin or the environment. Throws a CommandError, without the key, if it is missing or malformed. */
+  /**
+   * Reads the ingestion key from stdin or the environment.
+   * @throws CommandError, without the key in its message, if the key is missing, malformed or a read token.
+   */
   async key(connection: Connection): Promise<string> {
     const fromInput = connection['key-stdin'] === true;
     const given = fromInput

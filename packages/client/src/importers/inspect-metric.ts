@@ -4,8 +4,8 @@ import { type Members, memberOf } from './parse-results.ts';
 /** Which metric of a log is its pass rate. */
 export interface MetricChoice {
   /**
-   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. By default, the log's only metric, which must be `accuracy`. The value must be
-   * from 0 to 1.
+   * `METRIC`, `SCORER/METRIC` or `SCORER@REDUCER/METRIC`. By default, the log's only metric, which must be `accuracy`. Measures of spread
+   * are not counted as metrics. The value must be from 0 to 1.
    */
   metric?: string | undefined;
 }
@@ -32,8 +32,8 @@ const SPREADS: ReadonlySet<string> = new Set(['stderr', 'bootstrap_stderr', 'std
 const LISTED_MAX = 12;
 
 /**
- * The metric of `results.scores` that is the pass rate. If there is more than one scorer or metric, or the only metric is not
- * `accuracy`, the caller must name the metric.
+ * The metric of `results.scores` that is the pass rate. If there is more than one metric other than measures of spread, or the only one is
+ * not `accuracy`, the caller must name the metric.
  * @throws ImportError if no metric or more than one matches, or its value is not from 0 to 1
  */
 export function chosenMetric(results: Members, { metric: requested }: MetricChoice): ChosenMetric {
