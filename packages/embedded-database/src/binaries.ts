@@ -30,7 +30,7 @@ const remedy = 'use an external PostgreSQL by setting DATABASE_URL=postgres://..
 
 /**
  * Finds PostgreSQL's programs. If `account` cannot run those in the npm package, copies the package into the keeper's folder.
- * @throws EmbeddedDatabaseError if the programs cannot run on this machine
+ * @throws EmbeddedDatabaseError if the npm package is not installed, or the programs cannot run on this machine
  */
 export function binariesFor(account: Account, dataDir: string, { native, version } = findPackage()): Binaries {
   if (linkLibraries(native) && canRun(native, account)) return programs(native, version);
@@ -107,7 +107,10 @@ function copyPackage(native: string, copy: string): void {
   rmSync(unfinished, { recursive: true, force: true });
 }
 
-/** Copies a folder without static libraries. Every user may read and run the copies, whatever the modes of the source and the umask are. */
+/**
+ * Copies a folder without static libraries and links. Every user may read and run the copies, whatever the modes of the source and the
+ * umask are.
+ */
 function copyReadable(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   chmodSync(to, 0o755);

@@ -32,7 +32,7 @@ export function currentAccount(): Account {
 }
 
 /**
- * The user of PostgreSQL if this process is root, because PostgreSQL refuses to run as root.
+ * The user that owns a new cluster if this process is root. PostgreSQL refuses to run as root.
  * @throws EmbeddedDatabaseError if the machine has no suitable user
  */
 export function unprivilegedAccount(): Account {
@@ -49,7 +49,7 @@ export function unprivilegedAccount(): Account {
 
 /**
  * The user with this uid.
- * @throws EmbeddedDatabaseError if /etc/passwd does not contain the uid
+ * @throws EmbeddedDatabaseError if the uid is not that of this process, and /etc/passwd does not contain it
  */
 export function accountOf(uid: number): Account {
   const self = currentAccount();

@@ -27,8 +27,8 @@ export interface EmbeddedDatabase {
   readonly dataDir: string;
   /**
    * Releases the lease. The release of the last lease shuts PostgreSQL down, and the promise resolves when PostgreSQL has stopped, or after
-   * nine seconds. While other processes have leases, PostgreSQL keeps running, and the promise resolves at once. If this process started a
-   * keeper that still runs, the promise also waits for the end of that keeper, at most about five seconds.
+   * nine seconds. While other processes have leases, PostgreSQL keeps running, and the promise does not wait for it. If this process
+   * started a keeper that still runs, the promise also waits for the end of that keeper, at most about five seconds.
    */
   release(): Promise<void>;
 }

@@ -18,7 +18,7 @@ export interface Registration {
   readonly socketPath: string | undefined;
 }
 
-/** The content of a `lease-<n>`. */
+/** The content of `keeper.json` in a folder `lease-<n>`. */
 interface Entry {
   /** The identity of the keeper's folder. A copy has another identity, but the same folder under another name (a mount) has the same. */
   readonly folder: string;

@@ -85,7 +85,7 @@ async function supervise(configuration: KeeperConfiguration, keeper: RegisteredK
   }
 }
 
-/** Runs PostgreSQL once. Resolves with its exit status or signal, or with undefined if it was stopped after the last release. */
+/** Runs PostgreSQL once. Resolves with how it ended (`Postmaster.ended`), or with undefined if it was stopped after the last release. */
 async function runPostgres(
   configuration: KeeperConfiguration,
   binaries: Binaries,

@@ -62,7 +62,7 @@ async function untilNone(find: () => PostgresProcess[], timeoutMs: number): Prom
   return found;
 }
 
-/** The processes of a PostgreSQL on this cluster. The cluster is the working directory of all of them. */
+/** The processes of a PostgreSQL on this cluster, which is their working directory. On other systems than Linux, only the postmaster. */
 function processesIn(cluster: string): PostgresProcess[] {
   if (process.platform !== 'linux') return postmasterByLockFile(cluster);
   const clusterStats = statSync(cluster);

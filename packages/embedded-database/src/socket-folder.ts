@@ -8,12 +8,13 @@ import { EmbeddedDatabaseError, errno } from './embedded-database-error.ts';
 /** The longest path of a Unix socket in bytes: 107 on Linux, 103 on macOS. */
 const longestSocketPath = 103;
 
-/** The longest name below a socket folder. */
+/** The longest path of a socket below a socket folder. */
 const longestName = '/socket/.s.PGSQL.5432';
 
 /**
- * The folders in which this data folder's sockets may be, in order of preference. The data folder is first, because every client can see
- * it, even a service with a private /tmp. The others are used if its path is too long or its file system has no sockets.
+ * The folders in which this data folder's sockets may be, in order of preference. The keeper's folder in the data folder is first, because
+ * every client can see it, even a service with a private /tmp. The others are used if its path is too long or its file system has no
+ * sockets.
  */
 export function socketFolders(dataDir: string): string[] {
   const name = `countersign-${folderHash(dataDir)}`;

@@ -63,7 +63,7 @@ test('a person can sign in, open an evaluation and approve it by keyboard, and t
   expect(pageErrors).toEqual([]);
 });
 
-test('the color scheme can be chosen by keyboard and survives a reload', async () => {
+test('the color scheme menu opens by keyboard, and the chosen scheme survives a reload', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   const scheme = () => page.evaluate('document.documentElement.dataset.mantineColorScheme');

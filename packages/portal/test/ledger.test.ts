@@ -60,11 +60,11 @@ test('the list of logs offers a checkpoint and reports a log whose head was chan
   expect(pageErrors).toEqual([]);
 });
 
-test('a verification can be cancelled', async () => {
+test('a verification can be canceled', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci', action: 'agent.promoted' });
   const { page } = await workspace.visit('viewer', 'ledger');
-  // The export gets no response, so the verification runs until it is cancelled.
+  // The export gets no response, so the verification runs until it is canceled.
   await page.context().route('**/ledger/export*', () => undefined);
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
   await page.getByText('0 of 1 entry').waitFor();

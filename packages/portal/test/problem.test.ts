@@ -14,7 +14,7 @@ test.each([
   [61, 'Too many requests. Try again in 61 seconds.'],
   [1, 'Too many requests. Try again in 1 second.'],
   [undefined, 'Too many requests. Wait a moment and try again.'],
-])('the message says how long to wait for a Retry-After of %j seconds', async (seconds, message) => {
+])('for a Retry-After of %j seconds, the message is %j', async (seconds, message) => {
   expect(await readProblem(limited(seconds))).toMatchObject({ kind: 'limited', message });
 });
 

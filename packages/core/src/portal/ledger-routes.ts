@@ -21,7 +21,7 @@ export const ListedEntry = Type.Object({
     description: 'The verified writer: key:<prefix>, user:<uuid>, operator, system:promotion-gate or system:retention.',
   }),
   actor: label({ description: 'Who performed the action, according to the sender.' }),
-  action: label({ description: 'What was done, in dotted form.' }),
+  action: label({ description: 'What was done, for example agent.promoted.' }),
   subject: nullable(text({ description: 'What it applied to.' })),
   rationale: nullable(text({ description: 'The reason; its first 500 characters.' })),
   trace_id: nullable(label({ description: 'The trace_id of the run that the entry is about.' })),
@@ -59,7 +59,7 @@ export type EntryDetail = Static<typeof EntryDetail>;
 
 /** The number and hash of the last entry of the ledger. */
 export const LedgerHead = Type.Object({
-  tenant_id: uuid({ description: 'The tenant in the hash of each entry: the workspace.' }),
+  tenant_id: uuid({ description: 'The ID of the workspace, which the hash of each entry covers.' }),
   seq: count({ description: 'Number of the last entry, and so the number of entries in a complete chain; 0 if there is none.' }),
   row_hash: nullable(digest('Chain hash of the last entry; null if there is none.')),
 });

@@ -88,7 +88,7 @@ export const memberRoutes = {
     path: `${WORKSPACE}/invitations`,
     access: 'admin',
     compressed: false,
-    summary: 'Invite a person by a one-time link; an earlier link for the same address becomes invalid',
+    summary: 'Invite a person by a one-time link; an earlier invitation for the same address becomes invalid',
     body: Type.Object({ email: emailAddress(), role: role() }, { additionalProperties: false }),
     response: OneTimeLink,
   },

@@ -44,7 +44,7 @@ describe('canonical JSON (RFC 8785)', () => {
     }
   });
 
-  test('applies the same rules to values whose members are already in canonical order', () => {
+  test('throws for the same values, and escapes strings, if the members are already in canonical order', () => {
     expect(() => canonicalJson({ a: 1, b: ['\ud800'] })).toThrow(NotCanonicalError);
     expect(() => canonicalJson({ a: { b: [1, { c: undefined }] } })).toThrow(NotCanonicalError);
     expect(() => canonicalJson({ a: { toJSON: () => 'another' } })).toThrow(NotCanonicalError);

@@ -126,7 +126,7 @@ const verifier = () => new ChainVerifier(digests, TENANT);
 const lineOf = (canonical: string, hash: string) => `${canonical.slice(0, -1)},"row_hash":"${hash}"}`;
 
 describe('chain verifier on the text of a row', () => {
-  test('accepts exactly the texts that it accepts when they are parsed', () => {
+  test('accepts a text of a random action if and only if it accepts the parsed row', () => {
     fc.assert(
       fc.property(
         linked.chain(({ canonical }) => fc.oneof(fc.constant(canonical), changed(canonical))),
@@ -142,7 +142,7 @@ describe('chain verifier on the text of a row', () => {
     );
   });
 
-  test('accepts every row as it is written, and reads its actor and its trace_id', () => {
+  test('accepts rows of random actions as they are written, and reads their actor and trace_id', () => {
     fc.assert(
       fc.property(linked, ({ entry, canonical, rowHash }) => {
         const chain = verifier();

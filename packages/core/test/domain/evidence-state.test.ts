@@ -55,8 +55,8 @@ describe('an agent with many suites', () => {
   });
 
   /**
-   * The expected names, computed from the whole history: those of the OTHERS_MAX + 1 newest series, newest first, without the series of the
-   * decision.
+   * The expected names, computed from the whole history: those of the newest series other than the decision's, newest first, at most
+   * OTHERS_MAX + 1.
    */
   const expectedOthers = (count: number, harnessId: string | null): string[] => {
     const history = sent.slice(0, count);
@@ -83,7 +83,7 @@ describe('an agent with many suites', () => {
     expect(stateAfter(names).evaluationCount).toBeLessThan(OTHERS_MAX + 5);
   });
 
-  test('counts the latest evaluation of every harness, and a limited number of others', () => {
+  test('keeps the latest evaluation of every harness, and a limited number of others', () => {
     const harnesses = Array.from(
       { length: 100 },
       (_, number): SentEvaluation => ({ suite: 'same', harnessId: uuid(1_000_000 + number) }),

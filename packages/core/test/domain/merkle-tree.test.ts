@@ -112,7 +112,7 @@ describe('Merkle proofs', () => {
     }
   });
 
-  test('prove that every tree up to size 70 is a prefix of every larger one, and fail when altered', () => {
+  test('prove that every tree is a prefix of every larger tree up to size 70, and fail when altered', () => {
     for (let second = 2; second <= 70; second += 1) {
       const { root, hashes } = tree(second);
       for (let first = 1; first < second; first += 1) {
@@ -125,7 +125,7 @@ describe('Merkle proofs', () => {
     }
   });
 
-  test('consist of at most 41 ranges for inclusion, each of complete subtrees of decreasing size', () => {
+  test('consist of at most 41 ranges for inclusion, each of complete subtrees, largest first', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 40 }), fc.nat(), (size, seed) => {
         const index = seed % size;

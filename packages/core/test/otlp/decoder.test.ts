@@ -48,7 +48,7 @@ function attempt(read: () => void): void {
   }
 }
 
-/** The number of random inputs of each test. COUNTERSIGN_FUZZ_RUNS sets another number. */
+/** The number of inputs of each test with random inputs. COUNTERSIGN_FUZZ_RUNS sets another number. */
 const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 20_000);
 
 describe('OTLP decoders', () => {

@@ -106,7 +106,7 @@ describe('the limits of OTLP/JSON', () => {
     ['links', () => read({ links: many(RECORDS_MAX, {}) })],
     ['spans, events and links', () => read({ events: many(RECORDS_MAX / 2, {}), links: many(RECORDS_MAX / 2, {}) })],
     ['data points', () => countJsonPoints(metric({ dataPoints: many(RECORDS_MAX + 1, {}) }))],
-  ])('reject more than 100,000 %s', (_, readBody) => {
+  ])('reject more than 100,000 records: %s', (_, readBody) => {
     expect(faultOf(readBody)).toMatch(/more than 100000 spans, events, links, log records or data points/);
   });
 
@@ -119,7 +119,7 @@ describe('the limits of OTLP/JSON', () => {
       'several places',
       () => readJsonLogs(log({ body: list(VALUES_MAX / 2), attributes: [{ key: 'a', value: list(VALUES_MAX / 2) }] })),
     ],
-  ])('reject more than 500,000 values in %s', (_, readBody) => {
+  ])('reject more than 500,000 values: %s', (_, readBody) => {
     expect(faultOf(readBody)).toMatch(/more than 500000 attributes, list elements or bodies/);
   });
 

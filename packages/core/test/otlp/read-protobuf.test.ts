@@ -18,7 +18,7 @@ const LOGS = randomLogs.map((request) => ExportLogsServiceRequest.encode(request
 
 type Read = (bytes: Uint8Array) => unknown;
 
-/** What a reader returns, or `rejected` if it throws. Maps become lists, so that the order of attributes is compared too. */
+/** What a reader returns, or `rejected` if it throws the expected error. Maps become lists, so the order of attributes is compared too. */
 function outcome(read: Read, bytes: Uint8Array, expected: abstract new (...args: never[]) => Error): unknown {
   try {
     return JSON.parse(JSON.stringify(read(bytes), (_, value) => comparable(value)));

@@ -27,7 +27,7 @@ type CallOptions<N extends RouteName> = (keyof ParametersOf<RouteOf<N>> extends 
   signal?: AbortSignal;
 } & (RequestBody<N> extends undefined ? object : { body: RequestBody<N> });
 
-/** The URL of a route with its parameters and query. Pages use it for download links and for the export that a worker reads. */
+/** The URL of a route with its parameters and query. Pages use it for download links and for the files that a worker reads. */
 export function urlOf<N extends RouteName>(name: N, options: CallOptions<N>): string {
   const { params = {}, query = {} } = options as { params?: Record<string, string>; query?: Record<string, unknown> };
   const path = routeOf(name)[1].replace(/:(\w+)/g, (_match, parameter: string) => encodeURIComponent(params[parameter] ?? ''));

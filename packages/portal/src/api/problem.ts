@@ -1,8 +1,8 @@
 import type { ErrorBody } from '@countersign/core/contract/errors';
 
-/** One invalid field of a request. */
+/** One reason why the server rejected a request, in most cases an invalid field. */
 export interface FieldIssue {
-  /** JSON Pointer to the field. */
+  /** JSON Pointer to the field; empty if the reason is not about a field. */
   path: string;
   code: string;
   message: string;
@@ -104,7 +104,10 @@ const relative = new Intl.RelativeTimeFormat('en');
 const formatDelay = (seconds: number): string =>
   seconds <= 90 ? relative.format(Math.ceil(seconds), 'second') : relative.format(Math.ceil(seconds / 60), 'minute');
 
-/** The message of a problem. The messages of its issues replace the default message of its kind, because they are more specific. */
+/**
+ * The message of a problem. A `limited` problem with a known waiting time names that time. Otherwise the messages of its issues replace the
+ * default message of its kind, because they are more specific.
+ */
 function messageOf(status: number, code: string, issues: readonly FieldIssue[], waitSeconds?: number): string {
   if (kindOf(status, code) === 'limited' && waitSeconds !== undefined)
     return `Too many requests. Try again ${formatDelay(waitSeconds)}.`;

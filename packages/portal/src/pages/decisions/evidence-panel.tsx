@@ -6,7 +6,7 @@ import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 
-/** The evidence document of a decision: every value that the verdict was computed from. */
+/** A panel with the evidence that the verdict was computed from. The panel Inputs shows the status and pass rate of the evaluation. */
 export function EvidencePanel({ text }: { text: string }) {
   const read = readEvidence(text);
   return (

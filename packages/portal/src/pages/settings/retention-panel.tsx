@@ -15,7 +15,7 @@ type Facts = ResponseBody<'retention.read'>;
 
 const NOTE =
   'A period applies only to runs that are received after it was set. A run is kept longer if it is named in an ' +
-  'evaluation, in an audit entry with the action incident.created, or in an audit entry with a later retention date. ' +
+  'evaluation, in an audit entry with the action incident.created, or in an audit entry whose retention date has not passed. ' +
   'The audit ledger, decisions and evaluations are never deleted.';
 
 /** Panels that show how long runs are kept. Admins can change the periods. */
