@@ -16,7 +16,7 @@ import { type Postmaster, startPostmaster } from './postmaster.ts';
 import { RestartPolicy } from './restart-policy.ts';
 import { makePostgresSocketFolder } from './socket-folder.ts';
 
-/** How long a failed keeper waits until its clients have received the failure. Also the time limit for the exit of every keeper. */
+/** How long a failed keeper waits for its clients to receive the failure, and how long any keeper may take to exit. */
 const failureNoticeMs = 3_000;
 
 /**

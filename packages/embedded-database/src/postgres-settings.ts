@@ -24,7 +24,7 @@ const settings = {
   // A growing table gets statistics within seconds. Without them, plans read more rows than needed.
   autovacuum_naptime: '10s',
   checkpoint_timeout: '15min',
-  // Costs more than it saves for short statements.
+  // JIT compilation costs more time than it saves for short statements.
   jit: 'off',
   wal_compression: 'off',
   // Logical replication is not used; this saves a process.

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { sha256, verifyEd25519 } from '../../server/src/crypto/digests.ts';
 import { newWorkspace, paths } from './harness.ts';
 
-/** The results of all mutations that the page keeps in the cache of React Query, as JSON. */
+/** A script that returns the results of all mutations in the page's cache of React Query, as JSON. */
 const KEPT_RESULTS = `(() => {
   const root = document.getElementById('root');
   let fiber = root[Object.keys(root).find((name) => name.startsWith('__reactContainer$'))].stateNode.current;

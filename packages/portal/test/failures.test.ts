@@ -94,7 +94,7 @@ test('after the session has ended, a form keeps its input, and another page redi
   expect(new URL(page.url()).searchParams.get('to')).toContain('/runs');
 });
 
-test('a dialog keeps its input when the session ends and can be submitted after a new sign-in', async () => {
+test('a dialog keeps its input while the server answers 401, and can be submitted afterwards', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.telemetry, { trace_id: 'run-1', outcome: 'success', agent_name: 'support-bot' });
   const { page } = await workspace.visit('admin', 'incidents');

@@ -36,7 +36,7 @@ export interface PortalRoute {
    * agents. Other routes with a method other than GET are rejected then.
    */
   usesReserve?: true;
-  /** What it does, in one sentence. */
+  /** A short description of what it does. */
   summary: string;
   /** The members of the query string. Each is a string. */
   query?: TObject;

@@ -133,7 +133,7 @@ export const runRoutes = {
       to: filter.to(),
       session_id: filter.label('Only this session.'),
       text: filter.label(
-        'A part of the trace_id or of the agent name, ignoring case, or a complete session ID. At most 50 agents are searched.',
+        'A part of the trace_id or of the agent name, ignoring case, or a complete session ID. Only the first 50 matching agents count.',
       ),
     }),
     response: page(RunSummary),

@@ -64,7 +64,7 @@ describe('golden proofs of the independent implementation', () => {
   );
 
   test.each(golden.logs as GoldenLog[])(
-    '$log: inclusion proofs lead to the root and have the same text',
+    '$log: inclusion proofs lead to the root, and a parsed proof is formatted to the same text',
     ({ leaf_data, roots, inclusion }) => {
       expect(inclusion.length).toBeGreaterThan(0);
       for (const { index, size, hashes, text } of inclusion) {

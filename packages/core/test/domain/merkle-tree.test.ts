@@ -73,7 +73,7 @@ describe('Merkle tree (RFC 6962)', () => {
     }
   });
 
-  test('the frontier has the root of the naive tree at every size up to 300, also when resumed', () => {
+  test('the frontier has the root of the naive tree at every size up to 300, also when created from saved roots', () => {
     const frontier = new Frontier(sha256);
     const { leaves } = tree(300);
     for (let size = 0; size <= 300; size += 1) {

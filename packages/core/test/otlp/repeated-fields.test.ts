@@ -40,13 +40,13 @@ const OBJECTS = Buffer.concat([
 
 describe('the reader of protobuf', () => {
   test.each<[string, Uint8Array, unknown]>([
-    ['repeated lists of a value', withValues(LISTS), ['a', 'b', 'c']],
-    ['lists of repeated values', withValues(list(text('a')), list(text('b'))), ['a', 'b']],
-    ['repeated objects of a value', withValues(OBJECTS), JSON.parse('{"x":"3","y":"2","7":"4","__proto__":"5"}')],
-    ['objects of repeated values', withValues(object(keyValue('x')), object(keyValue('y'))), { x: null, y: null }],
-    ['a list after an object', withValues(OBJECTS, LISTS), ['a', 'b', 'c']],
-    ['an object after a list', withValues(LISTS, object(keyValue('x'))), { x: null }],
-    ['a list after a text', withValues(LISTS, text('x'), list(text('d'))), ['d']],
+    ['one value with several lists', withValues(LISTS), ['a', 'b', 'c']],
+    ['several values with a list each', withValues(list(text('a')), list(text('b'))), ['a', 'b']],
+    ['one value with several objects', withValues(OBJECTS), JSON.parse('{"x":"3","y":"2","7":"4","__proto__":"5"}')],
+    ['several values with an object each', withValues(object(keyValue('x')), object(keyValue('y'))), { x: null, y: null }],
+    ['a value with lists after a value with objects', withValues(OBJECTS, LISTS), ['a', 'b', 'c']],
+    ['a value with an object after a value with lists', withValues(LISTS, object(keyValue('x'))), { x: null }],
+    ['a value with a list after a value with a text', withValues(LISTS, text('x'), list(text('d'))), ['d']],
   ])('reads %s as protobufjs does', (_, body, value) => {
     expect(valueOfA(body)).toEqual(value);
     expect(JSON.stringify(decodeSpans(body)[0]!.attributes.get('a'))).toBe(JSON.stringify(valueOfA(body)));
@@ -64,10 +64,10 @@ describe('the reader of protobuf', () => {
   });
 
   test.each([
-    ['repeated lists of a value', withValues(times(VALUES_MAX + 1, EMPTY_LIST))],
-    ['repeated objects of a value', withValues(times(VALUES_MAX + 1, EMPTY_OBJECT))],
-    ['repeated values of an attribute', exportOf(field(0x4a, times(VALUES_MAX + 1, field(0x12))))],
-    ['repeated values of a member', withValues(object(field(0x0a, times(VALUES_MAX, field(0x12)))))],
+    ['one value with many lists', withValues(times(VALUES_MAX + 1, EMPTY_LIST))],
+    ['one value with many objects', withValues(times(VALUES_MAX + 1, EMPTY_OBJECT))],
+    ['one attribute with many values', exportOf(field(0x4a, times(VALUES_MAX + 1, field(0x12))))],
+    ['one member with many values', withValues(object(field(0x0a, times(VALUES_MAX, field(0x12)))))],
     ['attributes without a value', exportOf(times(VALUES_MAX + 1, field(0x4a, text('key'))))],
     ['empty attributes', exportOf(times(VALUES_MAX + 1, field(0x4a)))],
     ['members without a value', withValues(object(times(VALUES_MAX, field(0x0a))))],
