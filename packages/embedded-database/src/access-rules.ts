@@ -26,7 +26,7 @@ export function writeAccessRules(dataDir: string, account: Account): { hbaFile: 
   return { hbaFile, identFile };
 }
 
-/** Quotes a user's name, so that a leading slash, a keyword or a space has no special meaning. */
+/** Quotes a user's name, so that a keyword, a comma or a space has no special meaning. */
 function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

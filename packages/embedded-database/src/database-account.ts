@@ -10,7 +10,7 @@ export interface Account {
   readonly gid: number;
 }
 
-/** In order of preference: the users that packages of PostgreSQL create on Linux and on macOS, then a user that every system has. */
+/** In order of preference: the users that packages of PostgreSQL create on Linux and on macOS, then a user that most systems have. */
 const candidateAccountNames = ['postgres', '_postgres', 'nobody'];
 
 const externalDatabase = 'or use an external PostgreSQL by setting DATABASE_URL';

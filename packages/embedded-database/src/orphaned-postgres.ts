@@ -44,8 +44,8 @@ export async function stopOrphanedPostgres(cluster: string, socketFolder: string
     const pids = remaining.map(({ pid }) => pid).join(', ');
     throw new EmbeddedDatabaseError('start_failed', `PostgreSQL of an earlier run cannot be stopped: end the processes ${pids}`);
   }
-  // PostgreSQL does not start if the process that a lock file names exists. That process can be an unrelated one by now, or a dead one that
-  // was not reaped (some containers have no process that reaps). The check above shows that no PostgreSQL runs on this cluster.
+  // PostgreSQL may refuse to start if the process that a lock file names exists. That process can be an unrelated one by now, or a dead one
+  // that was not reaped (some containers have no process that reaps). The check above shows that no PostgreSQL runs on this cluster.
   rmSync(join(cluster, 'postmaster.pid'), { force: true });
   for (const name of readdirSync(socketFolder))
     if (name.startsWith('.s.PGSQL.')) rmSync(join(socketFolder, name), { force: true });

@@ -160,7 +160,7 @@ export const runRoutes = {
     path: `${WORKSPACE}/runs/traces/:trace/payload`,
     access: 'viewer',
     compressed: true,
-    summary: 'The payload of one step: messages, arguments, results, metadata.',
+    summary: 'The payload of one step, such as messages, arguments and results.',
     query: Type.Object({ span_id: label({ description: 'The step.' }) }, { additionalProperties: false }),
     response: SpanPayload,
   },

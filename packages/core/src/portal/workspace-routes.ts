@@ -39,7 +39,7 @@ export const RetentionFacts = Type.Object({
 });
 export type RetentionFacts = Static<typeof RetentionFacts>;
 
-/** Whether the workspace has records of each kind. The getting-started page uses it. */
+/** Whether the workspace has records of each kind. The overview page uses it. */
 const Presence = Type.Object(
   {
     runs: Type.Boolean({ description: 'A trace or a telemetry event.' }),
@@ -51,7 +51,7 @@ const Presence = Type.Object(
   { description: 'Whether the workspace has records of each kind.' },
 );
 
-/** The data of the first page. */
+/** The data of the overview page. */
 export const Overview = Type.Object({
   agents_total: count({ description: 'How many agents there are, except archived ones.' }),
   agents: Type.Array(AgentSummary, {

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { formatExactTime, formatRelativeTime } from './time-format.ts';
 
-/** One timer updates all relative times together. */
+/** The interval of the timer that updates all relative times together. */
 const TICK_MS = 30_000;
 let now = Date.now();
 const listeners = new Set<() => void>();

@@ -12,7 +12,7 @@ export function EmptyState({ title, children }: { title: string; children: React
   );
 }
 
-/** An example curl request that sends the first record of a kind. */
+/** An example request as a curl command, and how to set its key. */
 export function ExampleRequest({ path, body, scope }: { path: string; body: unknown; scope: string }) {
   return (
     <>

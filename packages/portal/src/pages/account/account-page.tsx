@@ -34,7 +34,7 @@ export function AccountPage() {
         ) : (
           <Panel title="Password">
             <p>
-              You have no password yet. Ask an admin of your workspace, or the operator of this server, for a password reset link.
+              You have no password yet. Ask an admin of all your workspaces, or the operator, for a password reset link.
             </p>
           </Panel>
         )}

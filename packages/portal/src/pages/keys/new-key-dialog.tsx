@@ -16,7 +16,7 @@ export interface NewKey {
   rotated: boolean;
 }
 
-/** A dialog with a new key and an example request. Only the button closes the dialog, because the key is not shown again. */
+/** A dialog with a new key and an example request. Only its last button closes the dialog, because the key is not shown again. */
 export function NewKeyDialog({ shown, onClose }: { shown: NewKey | undefined; onClose: () => void }) {
   return (
     <Modal

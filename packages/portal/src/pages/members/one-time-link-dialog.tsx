@@ -7,7 +7,7 @@ import { Snippet } from '../../components/snippet.tsx';
 /** A new one-time link with the title of its dialog. */
 export type OneTimeLink = ResponseBody<'invitations.create'> & { title: string };
 
-/** A dialog with a new one-time link. Only the button closes the dialog, because the link is not shown again. */
+/** A dialog with a new one-time link. Only its last button closes the dialog, because the link is not shown again. */
 export function OneTimeLinkDialog({ shown, onClose }: { shown: OneTimeLink | undefined; onClose: () => void }) {
   return (
     <Modal

@@ -5,7 +5,7 @@ import { Panel } from '../../components/panel.tsx';
 import { DataTable } from '../../lists/data-table.tsx';
 import { decisionColumns } from '../decisions/decision-columns.tsx';
 
-/** A panel with the latest decisions, and a link to all of them. */
+/** A panel with the latest decisions, and a link to the page with all decisions. */
 export function LatestDecisions({ decisions }: { decisions: readonly ListItem<'decisions.list'>[] }) {
   const { workspace } = useWorkspace();
   return (
