@@ -69,7 +69,7 @@ test('the sign-in rejects a wrong password and returns to the page that required
   const server = await testServer();
   const { page } = await openWindow({ baseURL: server.url });
   await page.goto('/');
-  await page.getByText('A new server gives its operator a set-up link when it starts').waitFor();
+  await page.getByText('The operator of a new server gets a set-up link when the server starts').waitFor();
   expect(await page.getByText('Sign in to continue.').count()).toBe(0);
   await page.goto((await setUpLink(server.open.pool))?.path ?? '');
   await page.getByLabel('Workspace').fill('acme');
