@@ -54,8 +54,8 @@ const longestPauseMs = 2_000;
 const reportEveryMs = 60_000;
 
 /**
- * Acquires the embedded PostgreSQL of a data folder: creates it if missing, starts it if stopped, and shares it with every process that
- * has acquired it. The end of this process, for any reason, releases the lease.
+ * Acquires the embedded PostgreSQL of a data folder. Creates it if it is missing, and starts it if it is stopped. Every process that has
+ * acquired it shares it. The end of this process, for any reason, releases the lease.
  * @throws EmbeddedDatabaseError if the database is not available
  */
 export async function acquireEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {

@@ -128,7 +128,7 @@ test.runIf(isRoot)(
 );
 
 test.runIf(isRoot)(
-  'runs PostgreSQL as the user who starts it if that is not root; root can join, and the error for another user names the uid of the owner',
+  'runs PostgreSQL as the user who starts it, if not root; root can join, and another user gets an error with the uid of the owner',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.newDataDir();

@@ -8,8 +8,8 @@ export type Role = (typeof ROLES)[number];
 export const mayActAs = (role: Role, required: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(required);
 
 /**
- * Who may call a route: `anyone` (sign-in, one-time links), a signed-in `person`, or a member of the workspace in the path with at
- * least this role. There is no default, so a route without a rule does not compile.
+ * Who may call a route: `anyone` (sign-in, one-time links), or a signed-in `person`. With a role, a member of the workspace in the path who
+ * has at least this role. There is no default, so a route without a rule does not compile.
  */
 export type Access = 'anyone' | 'person' | Role;
 
@@ -26,14 +26,14 @@ export interface PortalRoute {
   path: `/api/portal/${string}`;
   access: Access;
   /**
-   * Whether JSON responses of the route may be compressed. False if a response contains a secret, signs a person in or invites one: the
-   * size of a compressed response reveals its secret to those who control another part of it (BREACH). False for files and streams,
+   * Whether JSON responses of the route may be compressed. False if a response contains a secret, signs a person in or invites one. The
+   * size of a compressed response can reveal its secret to those who control another part of it (BREACH). False for files and streams,
    * which are sent unchanged. There is no default.
    */
   compressed: boolean;
   /**
-   * Set if the route works while the disk of the database is nearly full: it removes rights, replaces keys, lets people sign in, or blocks
-   * agents. Other routes with a method other than GET are rejected then.
+   * Set if the route works while the disk of the database is nearly full. Such a route removes rights, replaces keys, lets people sign in,
+   * or blocks agents. Other routes with a method other than GET are rejected then.
    */
   usesReserve?: true;
   /** A short description of what it does. */

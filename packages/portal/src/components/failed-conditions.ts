@@ -11,8 +11,8 @@ export interface CheckedEvaluation {
 }
 
 /**
- * The conditions that fail, each with a short reason. A condition that fails only because of another one is left out: `pass_rate` if
- * there is no evaluation, or an unfinished one without a pass rate; `high_risk_approval` if there is no evaluation.
+ * The conditions that fail, each with a short reason. A condition that fails only because of another one is left out. Without an
+ * evaluation, these are `pass_rate` and `high_risk_approval`. With an unfinished evaluation that has no pass rate, this is `pass_rate`.
  */
 export function failedConditions(checks: readonly ConditionCheck[], evaluation: CheckedEvaluation | null) {
   const unfinished = evaluation === null || evaluation.status === 'running' || evaluation.status === 'scheduled';

@@ -15,8 +15,8 @@ export type VerificationMessage = { kind: 'progress'; checked: number } | Verifi
 
 /**
  * The result of a verification. `checked` is the number of valid entries. `head` is the hash of the last entry; null if the ledger is
- * empty. `signer` is the name of the key that signed the checkpoint. `seq` is the number of the entry that is not valid; null if the
- * `checked` entries are a valid chain, but the ledger as a whole is not valid. `failed`: the verification could not be completed.
+ * empty. `signer` is the name of the key that signed the checkpoint. `seq` is the number of the entry that is not valid. It is null if the
+ * `checked` entries are a valid chain, but the whole ledger is not valid. `failed`: the verification could not be completed.
  */
 export type VerificationResult =
   | { kind: 'valid'; checked: number; head: string | null; signer: string; elapsedMs: number }

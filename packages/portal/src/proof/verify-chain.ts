@@ -23,8 +23,8 @@ interface ExpectedLedger {
 
 /**
  * Verifies the NDJSON of a ledger line by line, with the same verifier as the command line. It checks the hash and the position of each
- * row, the number of rows against the head, and the root of the tree against the signed checkpoint. It stops at the first row that is not
- * valid, or at which the tree differs from the checkpoint. After each other row it calls `progress` with the number of valid rows.
+ * row. It compares the number of rows with the head, and the root of the tree with the signed checkpoint. It stops at the first row that
+ * is not valid, or at which the tree differs from the checkpoint. After each other row it calls `progress` with the number of valid rows.
  */
 export async function verifyChain(
   lines: AsyncIterable<string>,
