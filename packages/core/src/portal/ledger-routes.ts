@@ -22,7 +22,7 @@ export const ListedEntry = Type.Object({
   }),
   actor: label({ description: 'Who performed the action, according to the sender.' }),
   action: label({ description: 'What was done, for example agent.promoted.' }),
-  subject: nullable(text({ description: 'What it applied to.' })),
+  subject: nullable(text({ description: 'What the action applied to.' })),
   rationale: nullable(text({ description: 'The reason; its first 500 characters.' })),
   trace_id: nullable(label({ description: 'The trace_id of the run that the entry is about.' })),
   agent: agentOrNone('The agent that the entry is about; null if none was named.'),
@@ -88,7 +88,7 @@ export const Consistency = Type.Object({
   log: oneOf(LOGS, { description: 'Which log.' }),
   first: count({ description: 'The number of rows of the earlier tree.' }),
   second: count({ description: 'The number of rows of the later tree.' }),
-  hashes: Type.Array(unboundedText({ description: 'A node, base64.' }), { description: 'The proof (RFC 6962).' }),
+  hashes: Type.Array(unboundedText({ description: 'The hash of a node, in base64.' }), { description: 'The proof (RFC 6962).' }),
   checkpoint: nullable(
     unboundedText({ description: 'The checkpoint of the later tree, a signed note; null if none was signed.' }),
   ),

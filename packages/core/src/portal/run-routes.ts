@@ -25,7 +25,7 @@ export const RunFinding = Type.Object({
   name: text({ description: 'What was judged, for example relevance.' }),
   score: nullable(amount({ description: 'The score, in the range that its sender uses.' })),
   label: nullable(text({ description: 'The score as a word, for example relevant.' })),
-  explanation: nullable(text({ description: 'Why.' })),
+  explanation: nullable(text({ description: 'Why the answer has this score.' })),
   at: nullable(dateTime({ description: 'When it was judged, according to its sender.' })),
   recorded_by: label({ description: 'Who sent it: key:<prefix>.' }),
 });

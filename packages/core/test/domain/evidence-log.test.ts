@@ -61,7 +61,7 @@ describe('evidence event', () => {
     ['of an unknown action', { action: 'agent.promoted' }, /action "agent\.promoted"/],
     ['of an action named like a method of every object', { action: 'toString' }, /action "toString"/],
     ['with an additional member', { note: 'x' }, /"note" is not a member/],
-    ['with an agent in upper case', { agent_id: registered.agent_id.toUpperCase() }, /agent_id/],
+    ['with an agent ID in upper case', { agent_id: registered.agent_id.toUpperCase() }, /agent_id/],
     ['with a time without milliseconds', { recorded_at: '2026-11-20T12:00:01Z' }, /recorded_at/],
     ['of another tenant', { tenant_id: '00000000-0000-4000-8000-000000000000' }, /another tenant/],
     ['with another sequence number', { seq: 2 }, /seq is 2, expected 1/],

@@ -17,7 +17,7 @@ describe('names that look alike', () => {
     ['rn for m', 'rnemo', 'memo'],
     ['mathematical letters', '\u{1D42C}upport', 'support'],
     ['a no-break space for a space', 'support\u00a0bot', 'support bot'],
-    ['a dash for a hyphen', 'support\u2010bot', 'support-bot'],
+    ['a Unicode hyphen for a hyphen-minus', 'support\u2010bot', 'support-bot'],
     ['case of Cyrillic', '\u041d\u0410\u0419\u0422\u0418', '\u043d\u0430\u0439\u0442\u0438'],
     ['case of Greek with its final sigma', '\u039f\u0394\u039f\u03a3', '\u03bf\u03b4\u03bf\u03c2'],
     ['\u00df for ss, by full case folding', 'Stra\u00dfe', 'STRASSE'],

@@ -45,7 +45,7 @@ describe('trace event', () => {
 
   test.each([
     ['of another version', { version: 2 }, /version 2/],
-    ['of another action', { action: 'traces.erased' }, /action of the event is malformed/],
+    ['of an unknown action', { action: 'traces.erased' }, /action of the event is malformed/],
     ['with an additional member', { note: 'x' }, /"note" is not a member of the event/],
     ['of another tenant', { tenant_id: '00000000-0000-4000-8000-000000000000' }, /another tenant/],
     ['with another sequence number', { seq: 2 }, /seq is 2, expected 1/],
