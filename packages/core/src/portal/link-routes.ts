@@ -57,7 +57,8 @@ export const linkRoutes = {
       },
       {
         additionalProperties: false,
-        description: 'A person with an account must send the e-mail address and the password of the account. Anyone else must send a name.',
+        description:
+          'A person with an account must send the e-mail address and the password of the account. Anyone else must send a name.',
       },
     ),
     response: SignedIn,
