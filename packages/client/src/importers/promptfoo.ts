@@ -17,7 +17,7 @@ import { promptfooCompleteness } from './promptfoo-completeness.ts';
 /**
  * Reads the JSON output of promptfoo (https://www.promptfoo.dev/docs/configuration/outputs, `OutputFile` with a summary of version 2
  * or 3). Each combination of test, prompt and provider is a case. A case in error counts as not passed.
- * @throws ImportError if it is another file, has no cases, lists none of the counted cases, or is partial.
+ * @throws ImportError if the file has another format, has no cases, lists none of the counted cases, or is partial without `allowPartial`.
  */
 export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): ImportedEvaluation {
   const file = objectOf('promptfoo', bytes);
@@ -63,8 +63,8 @@ function statistics({ successes, failures, errors = 0 }: Members): Statistics {
 }
 
 /**
- * The worse of the statistics and the listed results: the larger total and the smaller number of passed cases. The rest is `doubtful`,
- * which counts as errored.
+ * The worse of the statistics and the listed results: the larger total and the smaller number of passed cases. Cases that are then neither
+ * passed, failed nor in error are `doubtful`, and also count as errored.
  */
 function worseOf(counts: Statistics, cases: unknown): Statistics & { total: number; doubtful: number } {
   const total = counts.passed + counts.failed + counts.errored;

@@ -18,7 +18,7 @@ const ZSTANDARD = 93;
  * One entry of a ZIP archive, decompressed; undefined if it does not exist. Encrypted and split archives are not supported, because Inspect
  * writes none.
  * @param bytesMax the maximum size of a compressed entry after decompression
- * @throws ImportError if the archive is damaged, uses another compression method, or decompresses to more.
+ * @throws ImportError if the archive is damaged, uses an unsupported compression method, or decompresses to more.
  */
 export function readZipEntry(archive: Uint8Array, name: string, bytesMax: number): Uint8Array | undefined {
   const view = new DataView(archive.buffer, archive.byteOffset, archive.byteLength);

@@ -2,8 +2,8 @@ import * as zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
 
 /**
- * Decompresses Zstandard data (RFC 8878) to at most `bytesMax` bytes: with the decompressor of Node 22.15 and later, otherwise with one in
- * JavaScript.
+ * Decompresses Zstandard data (RFC 8878) to at most `bytesMax` bytes: with the decompressor of Node if there is one (22.15 and later),
+ * otherwise with one in JavaScript.
  * @throws Error if the data is damaged, cut off or too large.
  */
 export function decompressZstd(

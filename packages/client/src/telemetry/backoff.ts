@@ -2,7 +2,7 @@
 const PAUSE_MS = 1000;
 const PAUSE_MS_MAX = 60_000;
 
-/** The pause after failed rounds. */
+/** The pause after failed rounds. A round is one request with its immediate retries. */
 export class Backoff {
   #failures = 0;
   #resumeAt = 0;
@@ -25,7 +25,7 @@ export class Backoff {
     this.#resumeAt = 0;
   }
 
-  /** Whether the last round succeeded. */
+  /** False from a failed round until the next success. */
   get isHealthy(): boolean {
     return this.#failures === 0;
   }

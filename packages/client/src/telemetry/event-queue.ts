@@ -48,7 +48,7 @@ export class EventQueue {
     return this.size >= eventsMax || this.#units >= bytesMax;
   }
 
-  /** Removes and returns the oldest events, at least one and at most a full request. */
+  /** Removes and returns the oldest events: as many as fit in a request by their UTF-16 units, but at least one. */
   take({ eventsMax, bytesMax }: BatchBounds): string[] {
     const end = Math.min(this.#texts.length, this.#first + eventsMax);
     let units = 0;

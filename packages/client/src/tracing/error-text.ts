@@ -1,7 +1,7 @@
-/** The longest free text that the service accepts. */
+/** The longest free text that the service accepts, in code points. */
 const TEXT_LENGTH_MAX = 65_536;
 
-/** The text of a thrown value, cut to the length that the service accepts. Never throws. */
+/** The text of a thrown value, cut to a length that the service accepts. Never throws. */
 export function errorText(thrown: unknown): string {
   try {
     return (thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown)).slice(0, TEXT_LENGTH_MAX);

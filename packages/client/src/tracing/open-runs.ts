@@ -6,7 +6,7 @@ import type { RunOwner, TraceRun } from './trace-run.ts';
 /** The maximum number of tracked runs. Beyond it the oldest is no longer tracked, so that runs that never end do not fill the memory. */
 const OPEN_MAX = 1000;
 
-/** The open runs of a client. */
+/** The open runs of a client, at most the newest OPEN_MAX. */
 export class OpenRuns implements RunOwner {
   readonly #queue: (documents: RunDocuments) => Promise<TraceAccepted | undefined>;
   readonly #open = new Set<TraceRun>();
@@ -35,7 +35,7 @@ export class OpenRuns implements RunOwner {
     return this.#queue(documentsOf());
   }
 
-  /** Ends all open runs as failed. */
+  /** Ends all tracked runs as failed. */
   endAll(): void {
     for (const run of [...this.#open]) void run.fail('the run was not ended').end();
   }

@@ -1,6 +1,9 @@
 /** The maximum number of spans that the service accepts in one request. */
 const SPANS_MAX = 500;
-/** The maximum number of characters of spans in one request. With three bytes each they are below the service's limit of 20 MiB. */
+/**
+ * The maximum number of characters of spans in one request; a longer span is sent alone. With three bytes each they are below the service's
+ * limit of 20 MiB.
+ */
 const CHARACTERS_MAX = 6_000_000;
 
 /** The part of a trace in one request. */

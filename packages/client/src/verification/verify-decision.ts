@@ -46,7 +46,7 @@ export function verifyDecision(decision: object | string, trust: DecisionTrust):
   return fault === undefined ? { ok: true } : { ok: false, fault };
 }
 
-/** The members of a decision that an attestation covers. */
+/** A decision with the members that form the subject of its attestation. */
 type AttestedDecision = Parameters<typeof envelopeOfHeader>[0];
 
 function attestationFault(decision: AttestedDecision, { attestation, publicKeys }: PublicTrust): string | undefined {

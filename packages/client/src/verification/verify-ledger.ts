@@ -35,7 +35,7 @@ export interface LedgerTrust {
 export type LedgerVerdict =
   | {
       ok: true;
-      /** The workspace of the log. Undefined if no row names it: the export is empty, or all its decisions are of older servers. */
+      /** The workspace of the log. Undefined if none was expected and no row names it: no rows, or only decisions of older servers. */
       tenantId: string | undefined;
       /** The number of rows. */
       entries: number;

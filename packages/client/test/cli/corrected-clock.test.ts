@@ -81,7 +81,7 @@ async function exportLogs(name: string): Promise<void> {
   }
 }
 
-/** Verifies a log of a workspace: the server in the database and in a file, the client, and the verifier in Python. */
+/** Verifies a log of a workspace with the server (in the database and in a file), with the client, and with the verifier in Python. */
 async function verifyWithAll(name: string, log: Log): Promise<CommandResult[]> {
   const [file, audit] = [at(`${name}-${log}`), log === 'audit' ? [] : ['--audit', at(`${name}-audit`)]];
   const which = log === 'audit' ? 'ledger' : log;

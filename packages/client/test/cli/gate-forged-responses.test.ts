@@ -72,7 +72,7 @@ const alteredDecision = (change: (decision: Record<string, unknown>) => void): R
 const gate = (args: readonly string[], overrides: TerminalOverrides = {}) =>
   runCli(['gate', ...args], { environment, ...overrides });
 
-/** Expects the gate to end as undecided, as text with this reason and as JSON. */
+/** Runs the gate for text and for JSON. Expects it to be undecided both times, in the text with this reason. */
 async function expectUndecided(
   respond: ResponseHandler,
   why: string | RegExp,

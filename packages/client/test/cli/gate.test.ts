@@ -109,7 +109,7 @@ describe('gate with the real server', () => {
     expect((await gate(['--agent', 'good', '--workspace', tenantId, '--verify-key', other])).status).toBe(3);
   });
 
-  test('refuses an unwritable file before any request and prints the verdict before it writes files', async () => {
+  test('rejects an unwritable file before it requests a decision, and prints the verdict before it writes files', async () => {
     const countDecisions = () => server.database.sql('SELECT count(*) FROM countersign.decisions');
     const before = await countDecisions();
     for (const option of ['--output', '--attestation', '--junit'])

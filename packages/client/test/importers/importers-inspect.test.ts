@@ -112,7 +112,7 @@ describe('.eval archive of Inspect AI', () => {
     expect(() => importInspect(archive)).toThrow('the run is not finished');
   });
 
-  test('can be decompressed from Zstandard in JavaScript, which rejects truncated and too large data', () => {
+  test('can contain Zstandard data that JavaScript decompresses; truncated and too large data is rejected', () => {
     const compressed = zstdCompressSync(Buffer.from(header));
     const inJavaScript = (data: Uint8Array, bytesMax = 1_000_000) => decompressZstd(data, bytesMax, null);
     expect(Buffer.from(inJavaScript(compressed)).equals(Buffer.from(header))).toBe(true);

@@ -59,7 +59,7 @@ describe('telemetry while the service is unreachable', () => {
     vi.restoreAllMocks();
   });
 
-  test('is retried only with the active requests, not with all queued batches', async () => {
+  test('is sent only by the active requests and their retries; the other batches stay queued', async () => {
     const { client, emit } = clientWithCallbacks({ batchEventsMax: 1, requestsMax: 2 });
     server.setHandlers(respond.refuse(503, 'unavailable'));
     emit(...Array.from({ length: 50 }, (_, index) => index));

@@ -137,7 +137,7 @@ describe('a run', () => {
     });
   });
 
-  test('is sent with the fields of its start and of set, also with a custom outcome', async () => {
+  test('is sent with the fields of its start and of set, for example the outcome escalated', async () => {
     const { client, sent } = await clientOfNewWorkspace();
     await client.traces.run({ agent_name: 'bot', metadata: { release: 1 } }, async (run) => {
       run.set({ outcome: 'escalated', detail: 'a person took over' });

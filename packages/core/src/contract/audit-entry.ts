@@ -24,7 +24,7 @@ export type AuditEntry = Static<typeof AuditEntry>;
 /** A SHA-256 in a response. */
 const hash = (description: string) => Type.Unsafe<string>({ ...unboundedText({ description }), pattern: '^[0-9a-f]{64}$' });
 
-/** Response of POST /api/public/audit. The caller can log `row_hash` as proof of inclusion. */
+/** Response of POST /api/public/audit. With `row_hash`, the caller can later check that the ledger contains the entry unchanged. */
 export const AuditEntryAppended = Type.Object(
   {
     ok: flag({ description: 'Always true: the record is committed.' }),

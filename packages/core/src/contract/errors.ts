@@ -41,7 +41,7 @@ export const ERRORS = {
   invalid_json: { status: 422, when: 'The body is not valid JSON in UTF-8. It may be empty or cut off.' },
   validation_failed: {
     status: 422,
-    when: 'The body is JSON, but it does not match the contract. `issues` lists up to 100 errors. Nesting is checked before the schema, and rules that need the database after it.',
+    when: 'The body is JSON but does not match the contract, or a header or query parameter is not valid. `issues` lists up to 100 errors. Nesting is checked before the schema, and rules that need the database after it.',
   },
   idempotency_key_reused: { status: 422, when: 'The `Idempotency-Key` was used with another body in the last 24 hours.' },
   rate_limited: {

@@ -84,7 +84,10 @@ function evaluatedAtIssues({ evaluated_at: at }: Body): Issue[] {
   return [{ path: '/evaluated_at', code: 'too_small', message: 'evaluated_at must be 1970 or later' }];
 }
 
-/** Whether a date-time is before 1970 in UTC; false if it is malformed. Date.parse rejects leap seconds and assumes local time. */
+/**
+ * Whether a date-time is before 1970 in UTC; false if it is malformed. Date.parse rejects leap seconds, and reads a time without an offset
+ * as local time.
+ */
 function isBefore1970(dateTime: string): boolean {
   const text = dateTime.toUpperCase().replace(':60', ':59');
   return Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`) < 0;

@@ -101,7 +101,9 @@ const appendAuditEntry: Operation<AuditEntry, AuditEntryAppended> = {
   path: '/api/public/audit',
   scope: 'audit',
   summary: "Append one entry to the workspace's hash-chained ledger",
-  description: 'The entry is immutable. `Countersign-Ledger-Seq` is its number; log `row_hash` as proof of inclusion.',
+  description:
+    'The entry is immutable. `Countersign-Ledger-Seq` is its number. Keep `row_hash`: with it you can later check that the ledger still ' +
+    'contains the entry unchanged.',
   bodies: [AuditEntry],
   formOf: () => AuditEntry,
   ruleViolations: noRuleViolations,

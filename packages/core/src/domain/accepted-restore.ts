@@ -11,7 +11,7 @@ interface NamedHead {
   root: Uint8Array;
 }
 
-/** An accepted restore: for each log, the head that was abandoned and the restored head, from which the log continued. */
+/** An accepted restore: for each of its logs, the head that was abandoned and the restored head, from which the log continued. */
 export interface AcceptedRestore {
   /** The number of the audit row with the entry. */
   seq: number;

@@ -34,7 +34,10 @@ export const checkpointText = ({ origin, size, root }: TreeHead): string => `${o
 export const signCheckpoint = (head: TreeHead, signers: readonly NoteSigner[], sha256: Sha256): string =>
   signNote(checkpointText(head), signers, sha256);
 
-/** Returns the head in a checkpoint and the key that signed it. Returns the fault if none of the keys has signed it, or it is malformed. */
+/**
+ * Returns the head in a checkpoint and the key of its first signature by one of `keys`. Returns the fault if the checkpoint is malformed,
+ * or if its signatures cannot be verified with `keys`.
+ */
 export function openCheckpoint(
   note: string,
   keys: readonly NoteKey[],

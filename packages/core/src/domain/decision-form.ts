@@ -1,6 +1,6 @@
 import { isHash, isInstant, isUuid } from './member-forms.ts';
 
-/** The members of a decision that verifiers and gates use. The digest also covers members that are not in this list. */
+/** The members of a decision whose forms decisionFormFault checks. The digest also covers members that are not in this list. */
 const MEMBERS = [
   { name: 'allowed', isOfForm: (value: unknown) => typeof value === 'boolean', form: 'true or false' },
   { name: 'reason', isOfForm: isText, form: 'a string' },

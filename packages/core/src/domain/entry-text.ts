@@ -3,7 +3,7 @@ import { NESTING_MAX } from './chain-report.ts';
 
 const [QUOTE, BRACE, LETTER_N] = [0x22, 0x7b, 0x6e];
 
-/** The members whose values are read, in canonical order: the first character of the value, and whether null is allowed. */
+/** The members whose values are read, in canonical order. For each: the first character of its value, and whether null is allowed. */
 const READ = [
   { name: 'action', first: QUOTE, nullable: false },
   { name: 'actor', first: QUOTE, nullable: false },

@@ -18,8 +18,8 @@ export function parseLine(text: string, what = 'the line'): { row: unknown } | {
 }
 
 /**
- * Whether JSON.stringify of the value gives the same text. If so, parsing lost nothing, and no scan is needed. This is true of lines that
- * this service wrote. A text that may contain half of a surrogate pair is always scanned.
+ * Whether JSON.stringify of the value gives the same text. If so, parsing lost nothing, and no scan is needed. This is true of most lines
+ * that this service wrote. A text that may contain half of a surrogate pair is always scanned.
  */
 const isExactly = (row: unknown, text: string): boolean => JSON.stringify(row) === text && !text.includes('\\ud');
 

@@ -7,7 +7,7 @@ export interface JsonBounds {
 }
 
 /**
- * Returns the first limit that a JSON text exceeds; undefined if it exceeds none. Counts in the bytes, without parsing.
+ * Returns the first limit that a JSON text exceeds; undefined if it exceeds none. The function scans the bytes and does not parse them.
  *
  * Values are counted by their separators: each comma, opening bracket and opening brace counts one, so an empty list or object counts
  * twice. Names are compared by a hash, so the number of names can be slightly too low.

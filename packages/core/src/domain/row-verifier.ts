@@ -140,7 +140,7 @@ interface EventReading<E extends Event> {
   state: { apply(event: E): void } | undefined;
 }
 
-/** Verifies rows that are events. They contain no hash, so only a kept head shows that an event was altered. */
+/** Verifies rows that are events. They contain no hash, so without a kept head an altered event can stay undetected. */
 function eventVerifier<E extends Event>(
   digests: TextDigests,
   times: RowTimes,

@@ -69,7 +69,10 @@ function isSignatureOf(line: string, key: NoteKey, sha256: Sha256): boolean {
   return name === key.name && bytes !== undefined && sameBytes(keyId(key, sha256), bytes.subarray(0, ID_BYTES));
 }
 
-/** Returns the text of a note and the first of `keys` that signed it, or the fault. An invalid signature by any of `keys` is a fault. */
+/**
+ * Returns the text of a note and the key of its first signature by one of `keys`, or the fault. An invalid signature by any of `keys` is a
+ * fault.
+ */
 export function openNote(
   note: string,
   keys: readonly NoteKey[],

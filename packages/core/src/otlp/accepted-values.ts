@@ -35,7 +35,7 @@ export function costOf(value: Value | undefined): number | undefined {
   return typeof cost === 'number' && Number.isFinite(cost) && cost >= 0 && cost <= COST_USD_MAX ? cost : undefined;
 }
 
-/** A value as the text of an error, truncated to the contract's maximum length; undefined if it is absent, null or empty. */
+/** A value as the text of an error, cut to at most the contract's maximum length; undefined if it is absent, null or empty. */
 export function errorOf(value: Value | undefined): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const text = textOf(value).toWellFormed();

@@ -5,9 +5,9 @@ import { label, text } from '../contract/scalars.ts';
 export const DifferingRow = Type.Object({
   table: label({
     description:
-      'The table. Compared with the log of evidence: agents, evaluations, approvals or recertifications. Compared with the log of ' +
-      'traces: traces, trace_submissions, merged_spans or merged_traces. Rows of logs: audit_entries, decisions, evidence_events, ' +
-      'key_events or trace_events.',
+      'The table: agents, evaluations, approvals or recertifications (compared with the log of evidence); traces, trace_submissions, ' +
+      'merged_spans or merged_traces (compared with the log of traces); or audit_entries, decisions, evidence_events, key_events or ' +
+      'trace_events (rows of logs).',
   }),
   id: label({
     description:
