@@ -93,7 +93,7 @@ async function expectUndecided(
 }
 
 describe('gate with forged responses', () => {
-  test('accepts unchanged responses, so that the tests below depend only on their changes', async () => {
+  test('accepts unchanged responses, as a control for the tests below', async () => {
     stub.respond = forward((text) => text);
     expect((await gate(['--agent', 'good'])).status).toBe(0);
     expect((await gate(['--agent', 'poor'])).status).toBe(1);
@@ -112,7 +112,7 @@ describe('gate with forged responses', () => {
     expectUndecided(alteredDecision(change), why, ['--agent', 'poor']),
   );
 
-  test('accepts a decision that was signed again without a change, so that the next tests depend only on their changes', async () => {
+  test('accepts a decision that was signed again without a change, as a control for the next tests', async () => {
     stub.respond = resignedDecision(() => undefined);
     expect((await gate(['--agent', 'good'])).status).toBe(0);
   });

@@ -10,7 +10,7 @@ import { changedResultsFile, faultOf, resultsFile } from '../fixtures/results/im
 const junit = (name: string) => importJUnit(resultsFile(name));
 
 describe('if a report contradicts its totals, the worse value counts', () => {
-  test('jest-junit with test.todo: 2 cases counted, 11 listed, 1 passed', () => {
+  test('jest-junit with test.todo: a suite that counts 2 cases and lists 11 has 11 cases, of which 1 passed', () => {
     const { cases, pass_rate, notes } = junit('jest-todo.xml');
     expect(cases).toEqual({ total: 11, passed: 1, failed: 1, errored: 9, skipped: 0 });
     expect(pass_rate).toBe(9.0909);

@@ -150,8 +150,8 @@ export const agentRoutes = {
     access: 'admin',
     compressed: true,
     summary:
-      'Archives or restores an agent; recorded in the ledger as agent.archived or agent.restored. Lists omit archived agents by default. ' +
-      'Promotion checks treat them like other agents.',
+      'Archives or restores an agent; a change is recorded in the ledger as agent.archived or agent.restored. Lists omit archived agents ' +
+      'by default. Promotion checks treat them like other agents.',
     body: ArchiveChange,
     response: Type.Object({
       archived: flag({ description: 'Whether it is archived now.' }),

@@ -9,7 +9,10 @@ import { vercelAi } from './vercel-ai.ts';
 /** All conventions. If several have a value for a field, that of the first one is used. */
 export const CONVENTIONS: readonly Convention[] = [genAi, olderGenAi, openInference, langfuse, openLlmetry, vercelAi];
 
-/** The order in which the conventions determine the kind of a span: explicit kinds before kinds derived from attributes. */
+/**
+ * The order in which the conventions determine the kind of a span: first those with an attribute for the kind or the operation. The last
+ * one, olderGenAi, infers the kind from other attributes.
+ */
 export const KIND_ORDER: readonly Convention[] = [openInference, genAi, openLlmetry, vercelAi, olderGenAi];
 
 /** The rules of all conventions by field, in order. */
