@@ -74,7 +74,7 @@ export const ERRORS = {
   },
   clock_unsafe: {
     status: 503,
-    when: 'A clock jumped, or the clocks of the server and the database differ, so the server cannot record a time. Nothing was stored. `Retry-After` says when to retry.',
+    when: 'A clock jumped or is behind the last row of a log, or the clocks of the server and the database differ, so the server cannot record a time. Nothing was stored. `Retry-After` says when to retry.',
   },
 } as const;
 export type ErrorCode = keyof typeof ERRORS;

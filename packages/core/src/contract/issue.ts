@@ -12,7 +12,7 @@ export const ISSUE_CODES = {
   too_long: 'The string has more code points than the maximum.',
   too_few_items: 'The list has fewer items than the minimum.',
   too_many_items: 'The list has more items than the maximum.',
-  bad_characters: 'The string contains control characters or lone surrogates.',
+  bad_characters: 'The string contains characters that are not allowed, such as control characters or lone surrogates.',
   not_normalized: 'The name is not in Unicode Normalization Form C.',
   white_space_at_end: 'The name begins or ends with white space.',
   invisible_character: 'The name contains invisible characters, such as zero-width characters, bidirectional controls or tags.',
@@ -44,7 +44,7 @@ export const ISSUE_CODES = {
   log_rewritten: 'The stored log differs from what the server signed earlier: it was changed in the database.',
   evidence_broken: 'A stored row differs from the log of evidence: it was changed in the database, but not by the server.',
   seal_broken: 'A stored row differs from what the server wrote: it was changed in the database.',
-  clock_unsafe: "The server's or the database's clock is wrong. The message says which one, and the remedy.",
+  clock_unsafe: "The server's or the database's clock is wrong, or was wrong until now. The message gives the fault and the remedy.",
   media_type: 'The endpoint does not accept the media type or the content encoding of the body.',
 } as const;
 export type IssueCode = keyof typeof ISSUE_CODES;

@@ -21,7 +21,7 @@ export const emailAddress = (notes: Partial<FieldNotes> = {}) =>
     ...notes,
   });
 
-/** A new password. The only rule is its length. */
+/** A new password: valid Unicode text. The only other rule is its length. */
 export const newPassword = () =>
   Type.Unsafe<string>({
     type: 'string',
