@@ -16,7 +16,7 @@ import { promptfooCompleteness } from './promptfoo-completeness.ts';
 
 /**
  * Reads the JSON output of promptfoo (https://www.promptfoo.dev/docs/configuration/outputs, `OutputFile` with a summary of version 2
- * or 3). Each combination of test, prompt and provider is a case. A case in error counts as not passed.
+ * or 3). Each combination of test, prompt, provider and repeat is a case. A case in error counts as not passed.
  * @throws ImportError if the file has another format, has no cases, lists none of the counted cases, or is partial without `allowPartial`.
  */
 export function importPromptfoo(bytes: Uint8Array, choice: ImportChoice = {}): ImportedEvaluation {

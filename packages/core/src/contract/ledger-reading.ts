@@ -133,7 +133,7 @@ export const LEDGER_READINGS = {
     summary: 'The evidence of a decision',
     description:
       'What the decision was computed from, in canonical JSON. `evidence_sha256` is the digest of these bytes (docs/formats.md, ' +
-      '"Evidence"). 404 for a decision that names no evidence.',
+      '"Evidence"). 404 for an unknown decision.',
     token: true,
     parameters: [DECISION],
     type: 'application/json',

@@ -41,7 +41,7 @@ export const Approval = Type.Object({
   status: oneOf(APPROVAL_STATUSES, { description: 'Its state.' }),
   requested_at: dateTime({ description: 'When it was requested.' }),
   requested_by: label({
-    description: 'Who requested it: key:<prefix> of a promotion check, or the person who decided without a request.',
+    description: 'Who requested it: key:<prefix> of a promotion check; without a request, who decided (user:<uuid> or operator).',
   }),
   decided_at: nullable(dateTime({ description: 'When it was decided; null while it is pending.' })),
   decided_by: nullable(label({ description: 'Who decided: user:<uuid> or operator.' })),
