@@ -44,7 +44,8 @@ export const ISSUE_CODES = {
   log_rewritten: 'The stored log differs from what the server signed earlier: it was changed in the database.',
   evidence_broken: 'A stored row differs from the log of evidence: it was changed in the database, but not by the server.',
   seal_broken: 'A stored row differs from what the server wrote: it was changed in the database.',
-  clock_unsafe: "The server's or the database's clock is wrong, or was wrong until now. The message gives the fault and the remedy.",
+  clock_unsafe:
+    "The server's or the database's clock is wrong, or was wrong until now. The message gives the fault and the remedy.",
   media_type: 'The endpoint does not accept the media type or the content encoding of the body.',
 } as const;
 export type IssueCode = keyof typeof ISSUE_CODES;
