@@ -41,8 +41,8 @@ class LongestFirst extends BaseSequencer {
 const shared = {
   setupFiles: ['packages/server/test/harness/each-file.ts'],
   // Timeouts for tests that hang, not for slow ones: a busy machine takes several times as long.
-  testTimeout: 60_000,
-  hookTimeout: 120_000,
+  testTimeout: 240_000,
+  hookTimeout: 240_000,
   expect: { poll: { timeout: 15_000 } },
 };
 

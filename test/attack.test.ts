@@ -8,7 +8,7 @@ import { Random } from '../attack/random.ts';
 import { RequestFuzzer } from '../attack/request-fuzzer.ts';
 
 const command = fileURLToPath(new URL('../attack/run.ts', import.meta.url));
-const attack = (...args: string[]) => spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', timeout: 110_000 });
+const attack = (...args: string[]) => spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', timeout: 290_000 });
 
 describe('npm run attack', () => {
   test.each(['10.0.0.1', '0.0.0.0', '::', 'localhost', 'example.com', '127.0.0.1.example.com', ''])(
@@ -30,7 +30,7 @@ describe('npm run attack', () => {
     expect(stderr).toContain('only a loopback address');
   });
 
-  test('prints a table row and exits with 0 if every bound and promise of an attack holds', { timeout: 120_000 }, () => {
+  test('prints a table row and exits with 0 if every bound and promise of an attack holds', { timeout: 300_000 }, () => {
     const { status, stdout, stderr } = attack('--only', 'killed-processes', '--seconds', '1');
     expect({ status, broken: stderr.match(/broken:.*/g) }).toEqual({ status: 0, broken: null });
     expect(stdout).toMatch(/^\| `killed-processes` \| .* \| 0 \| holds \|$/m);

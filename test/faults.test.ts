@@ -13,7 +13,7 @@ import { RoundRobinProxy } from '../faults/round-robin-proxy.ts';
 
 const command = fileURLToPath(new URL('../faults/run.ts', import.meta.url));
 const causeFaults = (...args: string[]) =>
-  spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', timeout: 170_000 });
+  spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', timeout: 290_000 });
 
 const READ_ONLY: [name: string, ...args: string[]] = ['read-only-folder', '--rounds', '1', '--servers', '1'];
 
@@ -40,14 +40,14 @@ describe('npm run faults', () => {
     expect(stderr).toContain('--only takes kills');
   });
 
-  test.each(SHORT)('%s: every promise holds in a short run', { timeout: 180_000 }, (name, ...args) => {
+  test.each(SHORT)('%s: every promise holds in a short run', { timeout: 300_000 }, (name, ...args) => {
     const { status, stdout, stderr } = causeFaults('--only', name, ...args);
     expect({ status, broken: stderr.match(/broken:.*/g) }).toEqual({ status: 0, broken: null });
     expect(stdout).toContain('| 0 | holds |');
   });
 });
 
-test('requests above the queue capacity get Retry-After, and no acknowledged record is lost', { timeout: 120_000 }, async () => {
+test('requests above the queue capacity get Retry-After, and no acknowledged record is lost', { timeout: 300_000 }, async () => {
   const cluster = await Cluster.start({ servers: 1, settings: { COUNTERSIGN_QUEUE_BYTES_MAX: '65536' } });
   const load = new Load({ servers: cluster.members, key: cluster.victim.key });
   try {

@@ -19,7 +19,7 @@ let server: ServerProcess;
 beforeAll(async () => {
   data = new DataFolder();
   server = await ServerProcess.start(data.environment);
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   await server.end('SIGTERM');
   await data.clear();
@@ -49,5 +49,5 @@ describe('README: block a deploy in five minutes', () => {
     });
     expect(stdout).toContain('verified by the public key of the instance');
     expect(JSON.parse(readFileSync(join(workspace, 'decision.json'), 'utf8'))).toMatchObject({ allowed: true });
-  }, 120_000);
+  }, 300_000);
 });

@@ -97,7 +97,7 @@ async function waitUntilLoaded(page: Page): Promise<void> {
 }
 
 test('no page after sign-in has a serious axe-core violation, is wider than a phone or violates the content security policy', {
-  timeout: 240_000,
+  timeout: 600_000,
 }, async () => {
   const { browser } = await createPerson(workspace.server, { [workspace.id]: 'admin', [empty]: 'admin' });
   const { page, pageErrors } = await openWindow({ baseURL: workspace.server.url, cookie: browser.cookie });

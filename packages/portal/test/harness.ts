@@ -7,7 +7,7 @@ import { paths, type TestServer, testServer } from '../../server/test/harness/te
 import { openWindow, type Window } from './window.ts';
 
 // Browsers are slow on a busy machine, and no test here measures speed.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
+vi.setConfig({ testTimeout: 360_000, hookTimeout: 360_000 });
 
 export { paths };
 

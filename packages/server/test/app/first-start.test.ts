@@ -6,7 +6,7 @@ import { killAll, processesOf } from '../../../embedded-database/test/harness/pr
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 
 test('a start completes after first starts that were killed at different moments, alone or with their database', {
-  timeout: 90_000,
+  timeout: 240_000,
 }, async () => {
   const folder = new DataFolder();
   try {
@@ -29,7 +29,7 @@ test('a start completes after first starts that were killed at different moments
 });
 
 test('a server and commands that start at once on a new folder agree on the database and its secrets', {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const folder = new DataFolder();
   try {

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 test(`${REQUESTS} fuzzed requests over every route all get a response, and no 5xx except 503 (COUNTERSIGN_FUZZ_SEED=${SEED})`, {
-  timeout: 180_000,
+  timeout: 600_000,
 }, async () => {
   const fuzzer = new RequestFuzzer(new Random(SEED), subject);
   const tally = new FuzzTally();
