@@ -74,7 +74,9 @@ export class RowTimes {
 
 const isStepBack = (value: unknown): value is StepBack =>
   isObject(value) &&
+  typeof value.size === 'number' &&
   Number.isSafeInteger(value.size) &&
+  value.size >= 1 &&
   [value.before, value.after].every((instant) => typeof instant === 'string' && INSTANT.test(instant));
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

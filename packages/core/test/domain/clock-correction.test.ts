@@ -68,7 +68,15 @@ describe('entry clock.corrected', () => {
     expect(correctionIn({ ...entry, recorded_by: 'system:promotion-gate' })).toBeUndefined();
     expect(correctionIn({ ...entry, action: 'clock.corrected ' })).toBeUndefined();
     for (const metadata of [null, [], {}, { logs: null }]) expect(correctionIn({ ...entry, metadata })).toBeUndefined();
-    for (const keys of [null, [], {}, { size: '1', before: BEFORE, after: AFTER }, { size: 1, before: 'x', after: AFTER }])
-      expect(correctionIn({ ...entry, metadata: { logs: { keys } } })).toEqual({});
+    const step = entry.metadata.logs.keys;
+    const malformed: unknown[] = [
+      ...[null, [], {}],
+      ...['1', true, null, -1, 0, 0.5, 2 ** 53].map((size) => ({ ...step, size })),
+      ...['x', 1, '2046-01-01T00:00:00Z'].flatMap((at) => [
+        { ...step, before: at },
+        { ...step, after: at },
+      ]),
+    ];
+    for (const keys of malformed) expect([keys, correctionIn({ ...entry, metadata: { logs: { keys } } })]).toEqual([keys, {}]);
   });
 });
