@@ -1,4 +1,5 @@
 import type { TreeLog } from './checkpoint.ts';
+import { isInstant } from './member-forms.ts';
 
 /** The action of the audit entry that permits the times in logs to step back (docs/formats.md, "Corrected times"). */
 export const CLOCK_CORRECTED = 'clock.corrected';
@@ -21,8 +22,6 @@ interface Entry {
 }
 
 const LOGS: readonly TreeLog[] = ['audit', 'decisions', 'evidence', 'keys', 'traces'];
-/** UTC with milliseconds. */
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
  * Returns the correction in an audit entry; undefined if the entry is no correction. Ingestion keys can write the same action, so only
@@ -60,7 +59,7 @@ export class RowTimes {
   /** Checks the time of row `seq`. Returns its fault, or undefined. @param name the member with the time, for the fault. */
   next(seq: number, at: unknown, name: string): string | undefined {
     if (this.#corrections === undefined) return undefined;
-    if (typeof at !== 'string' || !INSTANT.test(at)) return `${name} is not UTC with milliseconds`;
+    if (!isInstant(at)) return `${name} is not UTC with milliseconds`;
     const before = this.#last;
     if (at < before && !this.#corrections.some((correction) => allowsStep(correction[this.#log], seq, before, at)))
       return (
@@ -77,7 +76,8 @@ const isStepBack = (value: unknown): value is StepBack =>
   typeof value.size === 'number' &&
   Number.isSafeInteger(value.size) &&
   value.size >= 1 &&
-  [value.before, value.after].every((instant) => typeof instant === 'string' && INSTANT.test(instant));
+  isInstant(value.before) &&
+  isInstant(value.after);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { dateTime, flag, label, nullable, uuid } from '../contract/scalars.ts';
 import { emailAddress, OneTimeLink, personName, role } from './identity-fields.ts';
+import { WORKSPACE } from './listing.ts';
 import type { PortalRoute } from './route.ts';
 
 /** A member of the workspace. */
@@ -25,7 +26,6 @@ const Invitation = Type.Object({
 export type Invitation = Static<typeof Invitation>;
 
 const Done = Type.Object({ ok: flag({ description: 'Always true: the change is committed.' }) });
-const WORKSPACE = '/api/portal/workspaces/:workspace';
 
 /** Members, their roles, and invitations of a workspace. */
 export const memberRoutes = {
