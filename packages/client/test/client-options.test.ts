@@ -158,6 +158,22 @@ describe('logger', () => {
     warn.mockRestore();
   });
 
+  test('names an error of the host, and says that a call was canceled only after its signal was aborted', async () => {
+    lines.length = 0;
+    const body = '{"ok":true,"id":"00000000-0000-7000-8000-000000000000"}';
+    const withoutForEach = { get: (name: string) => (name === 'content-type' ? 'application/json' : null) };
+    const incomplete = { status: 200, headers: withoutForEach as never, text: async () => body };
+    const client = clientOf({ logger, fetch: async () => incomplete });
+    const entry = { actor: 'private-actor', action: 'b.c' };
+    await expect(client.audit.append(entry)).rejects.toThrow(TypeError);
+    await expect(client.audit.append(entry, { signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+    expect(lines).toEqual([
+      'debug countersign: POST /api/public/audit: failed with TypeError',
+      'debug countersign: POST /api/public/audit: canceled by its signal',
+    ]);
+    await client.close();
+  });
+
   test('can throw or reject without an error in the client', async () => {
     const failing = { debug: () => Promise.reject(new Error('disk full')), error: () => JSON.parse('{') };
     const client = clientOf({ logger: failing, fetch: rejecting });

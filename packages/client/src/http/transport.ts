@@ -69,12 +69,15 @@ export class Transport {
         return (await this.#attempt(endpoint, body, { ...options, idempotencyKey, attempt, leftMs })) as Result;
       } catch (error) {
         if (error instanceof CountersignError) error.attempts = attempt;
-        if (log.has('debug')) log.write('debug', `POST ${endpoint.path}: ${logText(error)}`);
+        if (log.has('debug')) log.write('debug', `POST ${endpoint.path}: ${logText(error, options.signal)}`);
         if (!isRetryable(error) || attempt >= attemptsMax) throw error;
         const pauseMs = pauseAfter(attempt, error, endsAt - performance.now(), retries);
         if (pauseMs === undefined) throw error;
         if (log.has('warn'))
-          log.write('warn', `attempt ${attempt} failed, next attempt in ${Math.round(pauseMs)} ms: ${logText(error)}`);
+          log.write(
+            'warn',
+            `attempt ${attempt} failed, next attempt in ${Math.round(pauseMs)} ms: ${logText(error, options.signal)}`,
+          );
         await pause(pauseMs, options.signal);
       }
     }
@@ -153,11 +156,16 @@ export function readKey(key: unknown): string {
   return key as string;
 }
 
-/** An error for the log. The texts of issues are left out, because they may quote the request. */
-const logText = (error: unknown): string => {
+/**
+ * An error for the log. The texts of issues, and of errors that are not from this library, are left out, because they may quote the request
+ * or the response.
+ */
+const logText = (error: unknown, signal: AbortSignal | undefined): string => {
   if (error instanceof ApiError)
     return `${error.status} ${error.code ?? 'from a proxy'} (request ${error.requestId ?? 'without an id'})`;
-  return error instanceof CountersignError ? `${error.name}: ${error.message}` : 'canceled by its signal';
+  if (error instanceof CountersignError) return `${error.name}: ${error.message}`;
+  if (signal?.aborted && error === signal.reason) return 'canceled by its signal';
+  return `failed with ${error instanceof Error ? error.name : typeof error}`;
 };
 
 function receiptHeaders({ headers: responseHeaders }: FetchResponse) {
