@@ -8,7 +8,10 @@ import { lookUp } from './fragments.ts';
 import { EVENT_COLUMNS, TRACE_COLUMNS } from './runs.ts';
 
 /** The columns of a trace. Its members `detail`, `error` and `metadata` are in the documents of its submissions. */
-export type StoredTrace = Omit<TraceDetail, 'detail' | 'error' | 'metadata' | 'submissions' | 'telemetry' | 'differing_rows'>;
+export type StoredTrace = Omit<
+  TraceDetail,
+  'detail' | 'error' | 'metadata' | 'submissions' | 'findings' | 'telemetry' | 'differing_rows'
+>;
 
 const FIND = sql<StoredTrace>(
   'portal_find_trace',
