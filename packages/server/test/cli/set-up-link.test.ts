@@ -77,6 +77,7 @@ describe('publicAddress', () => {
     ['every address', { host: '0.0.0.0', behindProxy: true }, 'http://127.0.0.1:7300', caution],
     ['every IPv6 address with TLS', { host: '::', tls }, 'https://localhost:7300', caution],
     ['behind a proxy', { behindProxy: true }, 'http://127.0.0.1:7300', caution],
+    ['behind a proxy with a name', { host: 'gate.internal', behindProxy: true }, 'http://gate.internal:7300', caution],
     ['as configured', { host: '0.0.0.0', publicUrl: 'https://gate.example.com' }, 'https://gate.example.com', undefined],
   ])(
     'returns the origin of links, and a caution if the address that people use is unknown: %s',
