@@ -199,6 +199,7 @@ describe('a membership not written by the server grants nothing', () => {
     await sql(`UPDATE countersign.memberships SET role = 'admin' WHERE person_id = $1`, [raised.id]);
     await expect(
       inTenantTransaction(server.open.pool, tenantId, (tx) => requireRoleStill(tx, { personId: raised.id, role: 'admin' })),
-    ).rejects.toThrow();
+    ).rejects.toMatchObject({ name: 'RuleViolationError', message: 'you are no longer a member of this workspace' });
+    await expectReport('memberships', [{ personId: raised.id }]);
   });
 });
