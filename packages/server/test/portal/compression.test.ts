@@ -1,4 +1,9 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { get, type IncomingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { PortalRoute } from '@countersign/core/portal/route';
 import { PORTAL_ROUTES, type RouteName } from '@countersign/core/portal/routes';
@@ -51,6 +56,21 @@ function requestRaw(path: string, acceptEncoding?: string, cookie = admin.browse
       response.on('error', reject);
     }).on('error', reject);
   });
+}
+
+/** Blocks all threads of Node's pool, which also compress, until the returned function is called. */
+function blockThreads(): () => Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-fifo-'));
+  const fifo = join(folder, 'fifo');
+  execFileSync('mkfifo', [fifo]);
+  // Opening a FIFO for reading waits for a writer.
+  const readers = Array.from({ length: Number(process.env.UV_THREADPOOL_SIZE ?? 4) }, () => open(fifo, 'r'));
+  return async () => {
+    const writer = openSync(fifo, 'r+');
+    for (const reader of readers) await (await reader).close();
+    closeSync(writer);
+    rmSync(folder, { recursive: true });
+  };
 }
 
 const pathOf = (name: RouteName): string => PORTAL_ROUTES[name].path.replace(':workspace', workspace);
@@ -106,14 +126,30 @@ describe("JSON responses of the portal's API", () => {
     }
   });
 
-  test('are compressed at most two at a time; others, and those longer than 4 MiB, are sent uncompressed', async () => {
-    const compressor = new Compressor();
-    const text = JSON.stringify(Array.from({ length: 5_000 }, (_, number) => ({ number })));
-    const results = await Promise.all(Array.from({ length: 5 }, () => compressor.compress(text, 'gzip')));
-    expect(results.map((each) => each?.encoding)).toEqual(['gzip', 'gzip', undefined, undefined, undefined]);
-    expect((await compressor.compress(text, 'br'))?.encoding).toBe('br');
-    expect(await compressor.compress('x'.repeat(5_000_000), 'br')).toBeUndefined();
+  test('are compressed at most two at a time; other responses are meanwhile sent uncompressed', async () => {
+    const received: unknown[] = [];
+    const release = blockThreads();
+    const requests = Array.from({ length: 5 }, async () => {
+      const { status, headers } = await requestRaw(`${pathOf('ledger.list')}?limit=50`, 'gzip');
+      received.push([status, headers['content-encoding']]);
+    });
+    try {
+      await expect.poll(() => received).toEqual(Array.from({ length: 3 }, () => [200, undefined]));
+    } finally {
+      await release();
+    }
+    await Promise.all(requests);
+    expect(received.slice(3)).toEqual(Array.from({ length: 2 }, () => [200, 'gzip']));
   });
+});
+
+test('Compressor compresses two texts at a time, and none longer than 4 MiB', async () => {
+  const compressor = new Compressor();
+  const text = JSON.stringify(Array.from({ length: 5_000 }, (_, number) => ({ number })));
+  const results = await Promise.all(Array.from({ length: 5 }, () => compressor.compress(text, 'gzip')));
+  expect(results.map((each) => each?.encoding)).toEqual(['gzip', 'gzip', undefined, undefined, undefined]);
+  expect((await compressor.compress(text, 'br'))?.encoding).toBe('br');
+  expect(await compressor.compress('x'.repeat(5_000_000), 'br')).toBeUndefined();
 });
 
 test('an error response has no content-encoding and no content-disposition of the intended response', async () => {
