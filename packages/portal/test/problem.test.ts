@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest';
-import { connection } from '../src/api/connection.ts';
+import { afterEach, expect, test } from 'vitest';
+import { connection, recordConnection } from '../src/api/connection.ts';
 import { readProblem, toProblem } from '../src/api/problem.ts';
 import { readBody } from '../src/api/read-body.ts';
+
+afterEach(() => recordConnection(true));
 
 const limited = (seconds?: number) =>
   Response.json(
@@ -36,11 +38,16 @@ test('a connection that breaks while a response is read is a lost connection', a
   expect(connection.isLost()).toBe(true);
 });
 
-test('an aborted read rejects with the error of the abort, and not with a lost connection', async () => {
-  const abortError = new DOMException('aborted', 'AbortError');
-  const body = new ReadableStream({ start: (controller) => controller.error(abortError) });
-  await expect(readBody(new Response(body), AbortSignal.abort())).rejects.toBe(abortError);
-});
+test.each([true, false])(
+  'an aborted read rejects with the error of the abort and changes no state of the connection (responded: %s)',
+  async (responded) => {
+    recordConnection(responded);
+    const abortError = new DOMException('aborted', 'AbortError');
+    const body = new ReadableStream({ start: (controller) => controller.error(abortError) });
+    await expect(readBody(new Response(body), AbortSignal.abort())).rejects.toBe(abortError);
+    expect(connection.isLost()).toBe(!responded);
+  },
+);
 
 test('a successful response that is not JSON is a retryable problem of the server, with the request ID', async () => {
   const page = new Response('<!doctype html>', { headers: { 'x-request-id': 'req-7' } });
