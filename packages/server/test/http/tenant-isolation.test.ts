@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { operations } from '@countersign/core/contract/operations';
+import { SPANS_MAX } from '@countersign/core/contract/trace';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { EVERY_ROUTE, type ServedRoute } from '../fixtures/every-route.ts';
 import { exampleOf } from '../fixtures/example-values.ts';
 import { EVERYWHERE, oneOfEach } from '../fixtures/one-of-each.ts';
 import { createPerson } from '../harness/portal-browser.ts';
-import { type TestServer, testServer } from '../harness/test-server.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { jsonExport } from '../otlp/exporter.ts';
 
 /** MARK and SECRET are texts in the records of the other workspace. Requests contain MARK but never SECRET. */
@@ -15,8 +16,9 @@ const SECRET = `secret-${randomBytes(6).toString('hex')}`;
 const NOBODY = `nobody-${randomBytes(6).toString('hex')}`;
 
 let server: TestServer;
-let own: { tenantId: string; key: string; readToken: string };
+let own: { tenantId: string; key: string; readToken: string; values: Record<string, string> };
 let otherTenantId: string;
+let otherKey: string;
 /** Values that name records of the other workspace, and values of the same forms that name no record. */
 let theirs: Record<string, string>;
 let absentValues: Record<string, string>;
@@ -34,8 +36,9 @@ beforeAll(async () => {
   };
   const { values: secret } = await fill(workspaces[1], SECRET);
   const [mine, other] = [await fill(workspaces[0], 'own'), await fill(workspaces[1], MARK)];
-  own = { tenantId: workspaces[0], key: mine.key, readToken: mine.values.read_token! };
+  own = { tenantId: workspaces[0], key: mine.key, readToken: mine.values.read_token!, values: mine.values };
   otherTenantId = workspaces[1];
+  otherKey = other.key;
   theirs = { ...other.values, email: `admin-${MARK}@example.com`, password: 'not the password of anybody' };
   rowsQuery = await queryOfRows();
   identifiers = [...Object.values(other.values), ...Object.values(secret)].filter((value) => IDENTIFIER.test(value));
@@ -189,17 +192,32 @@ test('members of the other workspace get its identifiers from more than 25 route
 describe('cursors of lists of the other workspace', () => {
   const lists = EVERY_ROUTE.filter(({ query }) => query?.properties.cursor !== undefined);
 
+  let longTrace: string;
+  beforeAll(async () => {
+    // A page of steps has at most 1,000. All other lists have at least two rows, because `fill` was called twice.
+    const spans = Array.from({ length: 1_001 }, (_, index) => ({ span_id: `${index}`, kind: 'other', name: SECRET }));
+    for (let sent = 0; sent < spans.length; sent += SPANS_MAX) {
+      const trace = { trace_id: 'long', agent_name: `agent-${MARK}`, spans: spans.slice(sent, sent + SPANS_MAX) };
+      const { status, body } = await server.post(paths.traces, otherKey, trace);
+      expect(status).toBe(200);
+      longTrace = body.id;
+    }
+  });
+
   test.each(lists)('$method $path returns nothing of the other workspace for such a cursor', async (route) => {
     const { browser } = await createPerson(server, { [otherTenantId]: 'admin' });
-    const [request] = requestsOf(route, otherTenantId, theirs);
-    const limit = route.query.properties.limit === undefined ? '' : '?limit=1';
-    const page = await browser.call('GET', request!.path.replace('/api/portal', '') + limit);
-    expect(page.status).toBe(200);
-    if (page.body.next === null) return;
-    const [mine] = requestsOf(route, own.tenantId, theirs);
-    const path = `${mine!.path}?cursor=${encodeURIComponent(page.body.next)}`;
-    const { status, text } = await send(route, { path });
-    expect([status < 500, revealed(text, { path })]).toEqual([true, []]);
+    const named = { ...theirs, trace: longTrace };
+    const list = requestsOf(route, otherTenantId, named)[0]!.path.replace('/api/portal', '');
+    const { body: first } = await browser.call('GET', list + (route.query.properties.limit === undefined ? '' : '?limit=1'));
+    const query = `?cursor=${encodeURIComponent(first.next)}`;
+    // The other workspace has rows after the cursor, and its members get them.
+    const { status: otherStatus, body: rest } = await browser.call('GET', list + query);
+    expect([otherStatus, revealed(JSON.stringify(rest), { path: '' }).length > 0]).toEqual([200, true]);
+    for (const values of [own.values, named]) {
+      const path = requestsOf(route, own.tenantId, values)[0]!.path + query;
+      const { status, text } = await send(route, { path });
+      expect({ path, status, revealed: revealed(text, { path }) }).toEqual({ path, status: 200, revealed: [] });
+    }
   });
 });
 
@@ -207,7 +225,6 @@ describe('idempotency keys of the other workspace', () => {
   test.each(Object.values(operations).filter(({ replayable }) => replayable))(
     '$path does not replay responses of that workspace for them',
     async ({ path, bodies }) => {
-      const otherKey = await server.key(otherTenantId);
       const choice = { valueOf: () => undefined, includes: () => false };
       const [body, headers] = [exampleOf(bodies[0], choice), { 'idempotency-key': randomUUID() }];
       const other = await server.post(path, otherKey, body, headers);
