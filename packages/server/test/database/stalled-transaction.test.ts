@@ -32,7 +32,10 @@ describe.concurrent('an idle transaction that locks the head of a ledger', () =>
       await tx.commit();
     });
     const [ended, appended] = await Promise.all([stalled.catch((error: Error) => error), sleep(500).then(() => append(key))]);
-    expect(ended).toBeInstanceOf(Error);
+    expect(ended).toMatchObject({
+      name: 'OutcomeUnknownError',
+      message: 'the outcome of COMMIT is unknown: Client has encountered a connection error and is not queryable',
+    });
     expect(appended.status).toBe(200);
   });
 
