@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openCheckpoint, originOf } from '@countersign/core/domain/checkpoint';
+import { openCheckpoint, originOf, type TreeHead } from '@countersign/core/domain/checkpoint';
 import { leafHash, nodeHash } from '@countersign/core/domain/merkle-tree';
 import { toBase64 } from '@countersign/core/domain/signed-note';
 import pino from 'pino';
@@ -32,6 +32,9 @@ function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
   return nodeHash(naiveRoot(leaves.slice(0, split)), naiveRoot(leaves.slice(split)), sha256);
 }
 
+/** A head as text, for comparison. */
+const shownHead = ({ origin, size, root }: TreeHead): string => `${origin} ${size} ${toBase64(root)}`;
+
 const LEAVES: Record<LogName, string> = {
   audit: 'SELECT row_hash AS data FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq',
   decisions: 'SELECT response_sha256 AS data FROM countersign.decisions WHERE tenant_id = $1 ORDER BY seq',
@@ -47,6 +50,9 @@ function serverHelpers(server: TestServer) {
     const { note } = await inTenantTransaction(server.open.lookupPool, tenantId, (tx) =>
       checkpointOf(tx, server.open.signer.keys, { log }),
     );
+    return headIn(note);
+  };
+  const headIn = (note: string): TreeHead => {
     const opened = openCheckpoint(note, server.open.signer.keys, verifyEd25519, sha256);
     if ('fault' in opened) throw new Error(opened.fault);
     return opened.head;
@@ -66,12 +72,23 @@ function serverHelpers(server: TestServer) {
           log,
         ])
       ).map(({ size }) => Number(size)),
-    /** Expects the checkpoint of the log's head to have the root that `naiveRoot` computes over all of its rows. */
-    expectCorrectRoot: async (tenantId: string, log: LogName) => {
+    /**
+     * Expects all stored checkpoints of a log to have the roots that `naiveRoot` computes, and the last one to cover all rows. Returns their
+     * sizes in ascending order.
+     */
+    expectCorrectCheckpoints: async (tenantId: string, log: LogName) => {
+      await signedHead(tenantId, log);
       const leaves = (await sql<{ data: Buffer }>(LEAVES[log], [tenantId])).map(({ data }) => data);
-      const head = await signedHead(tenantId, log);
-      expect(head).toMatchObject({ origin: originOf(tenantId, log), size: leaves.length });
-      expect(toBase64(head.root)).toBe(toBase64(naiveRoot(leaves)));
+      const stored = await sql<{ note: string }>(
+        'SELECT note FROM countersign.checkpoints WHERE tenant_id = $1 AND log = $2 ORDER BY size',
+        [tenantId, log],
+      );
+      const heads = stored.map(({ note }) => headIn(note));
+      expect(heads.map(shownHead)).toEqual(
+        heads.map(({ size }) => shownHead({ origin: originOf(tenantId, log), size, root: naiveRoot(leaves.slice(0, size)) })),
+      );
+      expect(heads.at(-1)?.size).toBe(leaves.length);
+      return heads.map(({ size }) => size);
     },
     tamper: async (table: string, statement: string, tenantId: string) => {
       await sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
@@ -249,29 +266,42 @@ describe('a rewritten log', () => {
 });
 
 describe('two servers on one database', () => {
-  test('sign one checkpoint of the same head, and keep the trees correct', async () => {
-    const here = await testServer({ checkpointSeconds: 1 });
-    const other = await testServer({ checkpointSeconds: 1, database: here.database });
+  test('sign at most one checkpoint per size of a log without an error, and all checkpoints have the root of the rows', async () => {
+    const { log, lines } = capturedLog();
+    const here = await testServer({ checkpointSeconds: 1, log });
+    const other = await testServer({ checkpointSeconds: 1, log, database: here.database });
     const tenantId = await here.workspace();
     const key = await here.key(tenantId);
-    await Promise.all(
+    const logs = { audit: 540, decisions: 40, keys: 11 };
+    let isWriting = true;
+    const write = Promise.all(
       [here, other].flatMap((server) => [
         serverHelpers(server).append(key, 250),
         ...Array.from({ length: 20 }, () => server.post(paths.promotionCheck, key, { agent_name: 'bot' })),
         ...Array.from({ length: 5 }, () => server.key(tenantId)),
       ]),
-    );
-    const heads = await Promise.all([here, other, here, other].map((server) => serverHelpers(server).signedHead(tenantId)));
-    expect(new Set(heads.map(({ size, root }) => `${size} ${toBase64(root)}`))).toEqual(
-      new Set([`540 ${toBase64(heads[0]!.root)}`]),
-    );
-    expect((await serverHelpers(here).sizes(tenantId)).filter((size) => size === 540)).toEqual([540]);
-    for (const log of ['audit', 'decisions', 'keys'] as const) {
-      await serverHelpers(other).expectCorrectRoot(tenantId, log);
-      const { status, out } = await runCommand(environmentOf(here), 'ledger', 'verify', '--workspace', tenantId, '--log', log);
-      expect([status, out], log).toEqual([0, expect.stringMatching(/^valid/)]);
+    ).finally(() => {
+      isWriting = false;
+    });
+    /** Signs checkpoints of all logs while rows are written. */
+    const sign = async (server: TestServer) => {
+      for (; isWriting; await sleep(20))
+        for (const name of Object.keys(logs) as LogName[]) await serverHelpers(server).signedHead(tenantId, name);
+    };
+    await Promise.all([write, sign(here), sign(other)]);
+    for (const [name, rows] of Object.entries(logs) as [LogName, number][]) {
+      const heads = await Promise.all(
+        [here, other, here, other].map((server) => serverHelpers(server).signedHead(tenantId, name)),
+      );
+      expect(new Set(heads.map(shownHead)).size).toBe(1);
+      const sizes = await serverHelpers(other).expectCorrectCheckpoints(tenantId, name);
+      expect([name, sizes.at(-1), new Set(sizes).size]).toEqual([name, rows, sizes.length]);
+      expect([name, sizes.length > 1]).toEqual([name, true]);
+      const { status, out } = await runCommand(environmentOf(here), 'ledger', 'verify', '--workspace', tenantId, '--log', name);
+      expect([status, out]).toEqual([0, expect.stringMatching(new RegExp(`^valid: ${rows} entries, head [0-9a-f]{64}`))]);
     }
     await other.stop();
+    expect(lines).toEqual([]);
   });
 });
 
