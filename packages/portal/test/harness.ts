@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Role } from '@countersign/core/portal/route';
-import { vi } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, vi } from 'vitest';
 import { afterFile } from '../../server/test/harness/after-file.ts';
 import { createPerson, type Person } from '../../server/test/harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../../server/test/harness/test-server.ts';
@@ -73,4 +74,11 @@ export async function highRiskAgent({ server, id, send }: Workspace, name: strin
   const { status } = await admin.browser.call('PATCH', `/workspaces/${id}/agents/${agent}`, { risk_level: 'high' });
   if (status !== 200) throw new Error(`the risk level was not set: ${status}`);
   return agent;
+}
+
+/** Waits until the page has a heading and has loaded completely. */
+export async function waitUntilLoaded(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count(), { timeout: 20_000 }).toBe(0);
+  await page.waitForLoadState('networkidle');
 }
