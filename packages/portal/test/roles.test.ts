@@ -1,9 +1,10 @@
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { highRiskAgent, newWorkspace, paths } from './harness.ts';
+import { highRiskAgent, newWorkspace, paths, waitUntilLoaded } from './harness.ts';
 
 test('a viewer can read records but sees no actions, and neither the pages nor the API show the keys', async () => {
   const workspace = await newWorkspace();
-  await highRiskAgent(workspace, 'support-bot');
+  const agent = await highRiskAgent(workspace, 'support-bot');
   await workspace.send(paths.promotionCheck, { agent_name: 'support-bot' });
   const { page, browser } = await workspace.visit('viewer', 'approvals');
   await page.getByRole('link', { name: 'support-bot' }).click();
@@ -16,17 +17,21 @@ test('a viewer can read records but sees no actions, and neither the pages nor t
   const response = await browser.call('POST', `/workspaces/${workspace.id}/approvals/${evaluation}/approve`, { rationale: 'no' });
   expect([response.status, response.body.error]).toEqual([403, 'forbidden']);
 
-  for (const [path, missing] of [
-    ['agents', 'Set to low risk'],
-    ['incidents', 'Open incident'],
+  const { page: pageOfAdmin } = await workspace.visit('admin');
+  for (const [path, ...actions] of [
+    [`agents/${agent}`, 'Set to low risk', 'Archive'],
+    ['incidents', 'Open incident', 'Record policy violation'],
     ['members', 'Invite member'],
-    ['signing', 'Show'],
-    ['settings', 'Rename'],
-    ['settings', 'Set retention'],
+    ['signing', 'Show', 'Rotate'],
+    ['settings', 'Rename', 'Set retention'],
   ] as const) {
-    await page.goto(`/w/${workspace.id}/${path}`);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    expect(await page.getByRole('button', { name: missing }).count(), path).toBe(0);
+    const seen = async (on: Page) => {
+      await on.goto(`/w/${workspace.id}/${path}`);
+      await waitUntilLoaded(on);
+      const counts = await Promise.all(actions.map((name) => on.getByRole('button', { name, exact: true }).count()));
+      return actions.filter((_, index) => counts[index]! > 0);
+    };
+    expect([path, await seen(page), await seen(pageOfAdmin)]).toEqual([path, [], actions]);
   }
   await page.goto(`/w/${workspace.id}/keys`);
   await page.getByText('Only admins of the workspace can see keys and their audit trail.').waitFor();
