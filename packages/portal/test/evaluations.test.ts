@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { setEvaluationTime } from '../../server/test/harness/backdate.ts';
 import { newWorkspace, paths } from './harness.ts';
 
-/** Reloads the page with a canvas that records the texts and the line colors that are drawn on it. */
+/** Reloads the page with a canvas that records the texts that are drawn on it, and the colors of the lines of suites. */
 async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Promise<string[]>; lines: () => Promise<string[]> }> {
   const recorder = await page.addInitScript(`
     window.drawn = { texts: [], lines: [] };
@@ -13,7 +13,8 @@ async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Prom
       return fillText.call(this, text, ...rest);
     };
     CanvasRenderingContext2D.prototype.stroke = function (...path) {
-      window.drawn.lines.push(this.strokeStyle);
+      // Only the lines of suites and the marks of evaluations are drawn by a Path2D.
+      if (path.length > 0) window.drawn.lines.push(this.strokeStyle);
       return stroke.apply(this, path);
     };
   `);
@@ -21,11 +22,17 @@ async function reloadWithCanvasRecorder(page: Page): Promise<{ texts: () => Prom
   await page.reload();
   return {
     texts: async () => [...new Set((await page.evaluate('window.drawn.texts')) as string[])],
-    lines: async () => [...new Set((await page.evaluate('window.drawn.lines')) as string[])],
+    lines: async () => {
+      const colors = new Set((await page.evaluate('window.drawn.lines')) as string[]);
+      colors.delete(MARK_BORDER);
+      return [...colors].sort();
+    },
   };
 }
 
 const SERIES_COLORS = ['#0b5563', '#6b3fa0', '#9a5b00', '#1d5fa8', '#a03060'];
+/** The color of the borders of the marks of evaluations. */
+const MARK_BORDER = '#ffffff';
 
 test('the pass rate chart draws a line for each suite, up to five, and lists them in its legend', async () => {
   const workspace = await newWorkspace();
@@ -48,13 +55,14 @@ test('the pass rate chart draws a line for each suite, up to five, and lists the
   await legend.waitFor();
   const entries = async () => (await legend.getByRole('listitem').allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
   expect(await entries()).toEqual(['by hand 88 %', 'safety 20 %', 'regression 92 %']);
-  await expect.poll(async () => (await drawn.lines()).filter((each) => SERIES_COLORS.includes(each))).toHaveLength(3);
+  await expect.poll(drawn.lines).toEqual(SERIES_COLORS.slice(0, 3).sort());
 
   for (const suite of ['tone', 'latency', 'refunds', 'privacy']) await evaluate(suite, 85);
   await page.reload();
   await expect
     .poll(entries)
     .toEqual(['privacy 85 %', 'refunds 85 %', 'latency 85 %', 'tone 85 %', 'by hand 88 %', '2 other suites']);
+  await expect.poll(drawn.lines).toEqual([...SERIES_COLORS].sort());
   expect(pageErrors).toEqual([]);
 });
 
