@@ -1,28 +1,15 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
-/** The path of a Node 20 on the PATH, because that version counts the listeners of an AbortSignal. Otherwise the current Node. */
-function oldNode(): string {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    try {
-      const path = join(folder, 'node');
-      if (execFileSync(path, ['--version'], { encoding: 'utf8', stdio: 'pipe' }).startsWith('v20.')) return path;
-    } catch {
-      // This folder has no Node.
-    }
-  }
-  return process.execPath;
-}
-
-test('100,000 events with up to 16 concurrent requests cause no warning of Node', async () => {
+test('100,000 events with up to 16 concurrent requests cause no warning of a Node that limits the listeners of a signal to ten', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-listeners-'));
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
@@ -34,9 +21,10 @@ test('100,000 events with up to 16 concurrent requests cause no warning of Node'
   try {
     const outfile = join(folder, 'emit.mjs');
     const entry = fileURLToPath(new URL('../fixtures/emit-many.ts', import.meta.url));
-    await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'neutral', target: 'es2022' });
+    const format = { format: 'esm', platform: 'neutral', target: 'es2022' } as const;
+    await build({ entryPoints: [entry], outfile, bundle: true, external: ['node:events'], ...format });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const { stdout, stderr } = await promisify(execFile)(oldNode(), [outfile, url, '100000']);
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [outfile, url, '100000']);
     expect([stdout, stderr]).toEqual(['100000', '']);
   } finally {
     server.closeAllConnections();
