@@ -1,13 +1,59 @@
 import { expect, test } from 'vitest';
+import { vectors } from '../../core/test/vectors.ts';
 import { verifyChain } from '../src/proof/verify-chain.ts';
 
+const { tenant_id: tenantId, logs, jwks } = vectors('checkpoints');
+const entries: string[] = vectors('audit-chain').entries.map(({ line }: { line: string }) => line);
+const checkpointsOf = (log: string): string[] => logs.find((each: { log: string }) => each.log === log).checkpoints;
+
 async function* noLines(): AsyncGenerator<string> {}
+
+/** Verifies the first entries of the vectors against a checkpoint. */
+const verifyFirst = async (count: number, checkpoint: string) => {
+  const lines = async function* () {
+    yield* entries.slice(0, count);
+  };
+  const expected = { tenantId, entries: count, checkpoint, keys: JSON.stringify(jwks) };
+  return verifyChain(lines(), expected, () => undefined);
+};
+
+test('a ledger is valid with a checkpoint of any size up to its own, and ends too early for a larger one', async () => {
+  const checkpoints = checkpointsOf('audit');
+  expect([entries.length, checkpoints.length]).toEqual([6, 7]);
+  for (const [size, checkpoint] of checkpoints.entries()) {
+    for (let count = 0; count <= entries.length; count += 1) {
+      const result = await verifyFirst(count, checkpoint);
+      const shown = size === 1 ? '1 entry' : `${size} entries`;
+      const reason = `the signed checkpoint covers ${shown} but the ledger ends after entry ${count}`;
+      expect([size, result]).toMatchObject([
+        size,
+        count >= size ? { kind: 'valid', checked: count } : { kind: 'invalid', checked: count, seq: null, reason },
+      ]);
+    }
+  }
+});
+
+test('a ledger whose tree differs from that of the checkpoint was rewritten', async () => {
+  expect(await verifyFirst(6, checkpointsOf('decisions')[2]!)).toEqual({
+    kind: 'invalid',
+    checked: 2,
+    seq: null,
+    reason: 'the tree of the first 2 rows differs from the signed checkpoint, so rows were rewritten',
+  });
+});
+
+test('a checkpoint of another log is not accepted, even for the same tree', async () => {
+  expect(await verifyFirst(6, checkpointsOf('decisions')[0]!)).toMatchObject({
+    kind: 'invalid',
+    reason: 'the checkpoint belongs to a different log',
+  });
+});
 
 test.each([
   ['1 entry', 1],
   ['3 entries', 3],
-])('a ledger of %s that ends too early is invalid, and the result names no entry', async (shown, entries) => {
-  const expected = { tenantId: '0198a1c2-0000-7000-8000-000000000001', entries, checkpoint: '', keys: '{"keys":[]}' };
+])('a ledger of %s that ends too early is not valid as a whole: no entry is reported as altered', async (shown, missing) => {
+  const expected = { tenantId, entries: missing, checkpoint: '', keys: '{"keys":[]}' };
   expect(await verifyChain(noLines(), expected, () => undefined)).toEqual({
     kind: 'invalid',
     checked: 0,
