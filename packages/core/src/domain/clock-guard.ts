@@ -82,6 +82,11 @@ export class ClockGuard {
     this.#observedAtMs = steadyMs;
   }
 
+  /** Whether by this reading the system clock is at a time other than the accepted one. Changes nothing. */
+  hasJumped({ wallMs, steadyMs }: ClockReading): boolean {
+    return Math.abs(wallMs - steadyMs - this.#offsetMs) > CLOCK_DIFFERENCE_MAX_MS;
+  }
+
   /** Processes a reading of the machine's clocks. Returns the current fault, if any. */
   observe({ wallMs, steadyMs }: ClockReading): ClockFault | undefined {
     const offsetMs = wallMs - steadyMs;

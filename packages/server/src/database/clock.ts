@@ -34,9 +34,9 @@ export class Clock {
 
   /** Reads the clocks of this process, and returns the current fault, if any. */
   fault(): ClockFault | undefined {
-    const fault = this.#guard.observe(this.read());
-    // A suspended machine looks like a jump until the monotonic clock accounts for the suspension.
-    return fault?.kind === 'jumped' && this.#steady.catchUp() ? this.#guard.observe(this.read()) : fault;
+    // A suspension of the machine looks like a jump until the monotonic clock accounts for it.
+    if (this.#guard.hasJumped(this.read())) this.#steady.catchUp();
+    return this.#guard.observe(this.read());
   }
 
   /** @throws ClockUnsafeError if the clocks cannot be used. */
@@ -106,14 +106,13 @@ class SteadyClock {
     return performance.now() + this.#suspendedMs;
   }
 
-  /** Accounts for a suspension of the machine; returns whether there was one. */
-  catchUp(): boolean {
+  /** Accounts for a suspension of the machine, if there was one. */
+  catchUp(): void {
     const aheadMs = uptimeAhead();
     const sinceMs = aheadMs - this.#aheadMs;
-    if (sinceMs < SUSPENDED_MS_MIN) return false;
+    if (sinceMs < SUSPENDED_MS_MIN) return;
     this.#aheadMs = aheadMs;
     this.#suspendedMs += sinceMs;
-    return true;
   }
 }
 
