@@ -32,7 +32,7 @@ export const longTrace: Attack = {
     const last = percentile(latencies.slice(-SAMPLE_SIZE), 0.5);
     const note = `${latencies.length} submissions, ${first.toFixed(0)} ms first, ${last.toFixed(0)} ms last`;
     const slowdown = last / first;
-    // With fewer submissions, the first and the last would be the same ones.
+    // With fewer submissions, the samples of the first and of the last ones would overlap.
     if (latencies.length < 2 * SAMPLE_SIZE) {
       const violation = `${latencies.length} submissions were accepted, and the comparison needs ${2 * SAMPLE_SIZE}; give more --seconds`;
       return { refused, note, violations: [violation] };

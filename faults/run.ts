@@ -1,4 +1,4 @@
-/** `npm run faults`: causes failures on loopback, and exits with 1 when a promise does not hold. */
+/** `npm run faults`: starts servers on this machine, causes failures, and exits with 1 if a promise does not hold. */
 import { interruption } from '../attack/interruption.ts';
 import { markdownTable } from '../attack/table.ts';
 import { Cluster } from './cluster.ts';

@@ -54,8 +54,8 @@ export const CONFUSABLES_VERSION = '${version}';
 export const CONFUSABLES_COUNT = ${count};
 
 /**
- * Entries \`target:sources\` with numbers in base 36. A target is its code points, joined by \`+\`. Each source is its distance from the
- * previous source, and the distances are joined by \`.\`.
+ * Entries \`target:sources\` with numbers in base 36. A target is its code points, joined by \`+\`. The first source is its code point,
+ * each further one its distance from the previous one; they are joined by \`.\`.
  */
 export const CONFUSABLES =
 ${lines.map((line, index) => `  '${line}'${index === lines.length - 1 ? ';' : ' +'}`).join('\n')}

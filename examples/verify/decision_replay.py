@@ -29,7 +29,7 @@ class Replay:
         """Why the next decision does not follow from its evidence events, as (code, message), or None."""
         size = decision.get('evidence_size')
         if 'tenant_id' not in decision or type(size) is not int or size < 0:
-            return 'no_evidence_named', 'the decision names no tenant_id and evidence_size, so it cannot be recomputed'
+            return 'no_evidence_named', 'the decision has no tenant_id or no valid evidence_size, so it cannot be recomputed'
         if size < self._log.entries:
             return 'evidence_size_backwards', f'evidence_size is {size}, smaller than that of an earlier decision'
         if self._log.tenant_id is None:

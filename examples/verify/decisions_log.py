@@ -49,7 +49,7 @@ class DecisionsLog:
         self.tree.append(bytes.fromhex(digest))
 
     def _conflict(self, response):
-        """How the decision contradicts the earlier ones, as (code, message), or None."""
+        """How the decision contradicts the expected tenant or the earlier decisions, as (code, message), or None."""
         if 'tenant_id' not in response and self._tenant_is_required:
             return 'missing_member', 'the decision names no tenant, but one is required'
         if 'tenant_id' in response and self.tenant_id not in (None, response['tenant_id']):

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
-/** What a build needs, under the names that most package managers use. */
+/** What a build needs. The names of the packages differ between distributions. */
 const BUILD_NEEDS =
   'The build needs a C compiler, make, the headers of the server (postgresql-server-dev) and of libcurl, lz4, zstd and krb5, and the right to write to the folders of PostgreSQL.';
 

@@ -1,4 +1,7 @@
-/** `npm run citus` starts a Citus cluster with an empty database, prints its addresses, and stops it on SIGINT or SIGTERM. */
+/**
+ * `npm run citus` starts a Citus cluster with an empty database, prints its addresses, and stops it on SIGINT or SIGTERM. With CITUS_NODES
+ * it creates the database on these nodes and does not stop them.
+ */
 import { createCitusDatabase, createRoles, OWNER, SERVER } from './databases.ts';
 import { openCitusNodes } from './nodes.ts';
 

@@ -23,7 +23,7 @@ const OPTIONS = {
   ...CONNECTION,
 } as const satisfies Options;
 
-/** The largest file of metadata, in bytes. The service has the same limit for a whole entry. */
+/** The largest file of metadata, in bytes. By default the service has the same limit for a whole entry. */
 const METADATA_BYTES_MAX = 1024 * 1024;
 
 /** `audit append`: appends one entry to the ledger and prints its hash. */

@@ -28,7 +28,7 @@ interface Candidate extends ChosenMetric {
 /** Measures of statistical spread, which cannot be a pass rate. */
 const SPREADS: ReadonlySet<string> = new Set(['stderr', 'bootstrap_stderr', 'std', 'var']);
 
-/** The number of metrics listed in a message. */
+/** The largest number of metrics listed in a message. */
 const LISTED_MAX = 12;
 
 /**

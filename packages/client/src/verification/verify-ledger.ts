@@ -48,7 +48,9 @@ export type LedgerVerdict =
     }
   | {
       ok: false;
-      /** The number of intact rows, from the first on. */
+      /**
+       * The number of intact rows, from the first on. 0 if the export was not read, because a checkpoint or the audit ledger is invalid.
+       */
       entries: number;
       /** Number of the first bad row; undefined if no row is bad, for example if intact rows contradict a kept checkpoint or head. */
       seq: number | undefined;

@@ -72,7 +72,7 @@ const alteredDecision = (change: (decision: Record<string, unknown>) => void): R
 const gate = (args: readonly string[], overrides: TerminalOverrides = {}) =>
   runCli(['gate', ...args], { environment, ...overrides });
 
-/** Runs the gate for text and for JSON. Expects it to be undecided both times, in the text with this reason. */
+/** Runs the gate for text and for JSON. Expects it to be undecided both times. The text must match `why`. */
 async function expectUndecided(
   respond: ResponseHandler,
   why: string | RegExp,

@@ -8,8 +8,8 @@ export const CONFUSABLES_VERSION = '17.0.0';
 export const CONFUSABLES_COUNT = 6565;
 
 /**
- * Entries `target:sources` with numbers in base 36. A target is its code points, joined by `+`. Each source is its distance from the
- * previous source, and the distances are joined by `.`.
+ * Entries `target:sources` with numbers in base 36. A target is its code points, joined by `+`. The first source is its code point,
+ * each further one its distance from the previous one; they are joined by `.`.
  */
 export const CONFUSABLES =
   '13q:14d 13s:14e 13t:148 13u:144 1cr:59w.17r lv:lx.1a.k6.1i.is lw:199 ld:n5.gr.1.3f.1i.6x.el lc:n4.177 li:lo.2q.kq.2.kr.v' +

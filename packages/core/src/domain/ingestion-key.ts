@@ -33,7 +33,8 @@ export function parseKeyPrefix(text: string): string | undefined {
 
 /**
  * Returns the text of the key that a request sends; undefined if it sends none. `Authorization: Bearer` takes precedence over
- * `X-Service-Key`, even if its token is malformed: then the result is undefined. Other schemes of Authorization are ignored.
+ * `X-Service-Key`: if no token follows `Bearer`, or more than one, the result is undefined. The form of the token is not checked. Other
+ * schemes of Authorization are ignored.
  * @param authorization the value of `Authorization`.
  * @param serviceKey the value of `X-Service-Key`.
  */

@@ -19,13 +19,13 @@ const ROLES: Readonly<Record<string, Message['role']>> = {
   'gen_ai.choice': 'assistant',
 };
 
-/** The event whose attributes contain the whole conversation of a call. */
+/** The event whose attributes or body contain the whole conversation of a call. */
 const DETAILS = 'gen_ai.client.inference.operation.details';
 
 /** Whether an event contains messages. */
 export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(ROLES, name);
 
-/** The messages of events, in their order; only those of the first event that contains a whole conversation, if there is one. */
+/** The messages of events, in their order. If the first event DETAILS contains a conversation, only its messages. */
 export function messagesOfEvents(events: readonly ContentEvent[]): Message[] {
   const details = events.find(({ name }) => name === DETAILS);
   if (details !== undefined) {

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './panel.module.css';
 
-/** A section of a page with its own heading. `flush` removes the padding, for tables and lists. */
+/** A framed section of a page. `note` and `actions` are shown only with a `title`. `flush` removes the padding, for tables and lists. */
 export function Panel(props: { title?: ReactNode; note?: ReactNode; actions?: ReactNode; flush?: boolean; children: ReactNode }) {
   const { title, note, actions, flush = false, children } = props;
   return (

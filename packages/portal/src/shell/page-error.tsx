@@ -4,7 +4,7 @@ import { toProblem } from '../api/problem.ts';
 import { Notice } from '../components/notice.tsx';
 import { ReloadButton } from './page-not-loaded.tsx';
 
-/** Replaces a page that throws an error. The frame around the page stays usable. */
+/** Replaces a route that throws an error. If the page has a frame, the frame stays usable. */
 export function PageError({ error, reset }: ErrorComponentProps) {
   const problem = toProblem(error);
   return (

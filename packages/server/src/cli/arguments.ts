@@ -20,7 +20,7 @@ export function parseSeq(text: string): number {
   return seq;
 }
 
-/** `telemetry,audit`: names of scopes, without duplicates, in the order of the contract. */
+/** Parses scopes such as `telemetry,audit`. Returns them without duplicates, in the order of the contract. */
 export function parseScopes(text: string): Scope[] {
   const given = text.split(',').map((scope) => scope.trim());
   const unknown = given.find((scope) => !isScope(scope));

@@ -37,9 +37,9 @@ Examples:
 
 Data goes to stdout, everything else to stderr. Every command takes --json; an error is then
 { "error": <reason>, "message": <text> } on stderr. Most commands work whether or not the server is
-running; the help of a command says if you must stop it. serve, migrate, restore
-and workspace create create a database if there is none. Other commands that need a database exit
-with 8 if there is none.
+running; the help of a command says if you must stop it. These commands create the embedded database,
+or the tables in your own PostgreSQL, if they do not exist: serve, migrate, restore, workspace create.
+Other commands that need them exit with 8.
 
 Exit codes:
 ${exitCodes()}

@@ -97,7 +97,7 @@ export function bearerToken(given: string | undefined, name: string): string {
 export function databaseUrl(given: string | undefined, name: string): string | undefined {
   // The value is not repeated in the message: it may contain a password.
   if (given !== undefined && !/^postgres(ql)?:\/\/./.test(given))
-    throw variableError(name, 'must be a URL that begins with postgres://');
+    throw variableError(name, 'must be a URL that begins with postgres:// or postgresql://');
   return given;
 }
 

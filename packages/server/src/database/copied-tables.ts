@@ -5,7 +5,7 @@ import { copyIn, copyOut, type RowSink } from './copy-rows.ts';
 export interface CopiedTable {
   name: string;
   columns: string[];
-  /** Whether the table has row-level security, so that a statement sees the rows of only one tenant. */
+  /** Whether the table has row-level security by tenant, so that it must be copied tenant by tenant. */
   byTenant: boolean;
 }
 

@@ -102,9 +102,9 @@ export class ShardGroup {
   }
 
   /**
-   * Keeps the shards on this node until the transaction ends. A move of a shard waits until then. A transaction that begins during a move
-   * waits until the move ends. Statements that Citus plans take the same lock. Call it first and do not await it: its statements are sent
-   * before the others.
+   * Keeps the shards on this node until the transaction ends. A move of a shard waits until then. A transaction that begins while a move
+   * blocks writes waits until the move ends. Statements that Citus plans take the same lock. Call it first and do not await it: its
+   * statements are sent before the others.
    * @returns a promise that rejects if the shards are not on this node, or if the lock was not granted in time.
    */
   async hold(tx: Transaction): Promise<void> {
@@ -115,7 +115,10 @@ export class ShardGroup {
 /** The codes of a lock timeout and a canceled statement. A move that takes too long causes them; a shard on another node does not. */
 const TIMEOUT_CODES = new Set(['55P03', '57014']);
 
-/** Whether an error of `hold` means that the shards are not on the node, so that the coordinator must run the work. */
+/**
+ * Whether the coordinator must run the work after this error of `hold`: after every error of PostgreSQL except timeouts and shutdowns.
+ * Usually the shards are not on the node.
+ */
 export function isElsewhere(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   // No SQLSTATE of PostgreSQL begins with E. After a lost connection (EPIPE) the outcome may be unknown, so nothing is repeated.

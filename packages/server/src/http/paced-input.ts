@@ -183,7 +183,7 @@ class PacedInput {
   }
 }
 
-/** The connections with waiting requests. They start one request each, in turn. After TURN_MS the event loop continues first. */
+/** The connections with waiting requests. They start one request each, in turn. After TURN_MS, the others wait for the event loop. */
 class Turns {
   #next = new Set<PacedInput>();
   #isScheduled = false;
@@ -211,7 +211,7 @@ class Turns {
   }
 }
 
-/** The position after the place where `count` heads could end at the earliest; the length if there are fewer such places. */
+/** The index after the END_OF_HEAD number `count` in the bytes; their length if there are fewer. */
 function endOfHeads(bytes: Buffer, count: number): number {
   let end = 0;
   for (let found = 0; found < count; found += 1) {

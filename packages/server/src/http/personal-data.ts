@@ -1,6 +1,6 @@
 import { LABEL_LENGTH_MAX } from '@countersign/core/contract/scalars';
 
-/** An e-mail address anywhere in a text. Only one character before the @ is matched: longer matches would be tried from each position. */
+/** An e-mail address anywhere in a text. One character before the @ is enough; with more, a long text would take quadratic time. */
 const CONTAINS_EMAIL = /[^\s@<>]@[^\s@<>]+\.[^\s@<>]/;
 /** A telephone number: a +, six or more digits, and optionally an extension or parameters (RFC 3966, section 3). */
 const TELEPHONE =
@@ -16,8 +16,7 @@ const UNITS_MAX = 2 * LABEL_LENGTH_MAX;
 const PIECE_DISTANCE = UNITS_MAX / 2;
 
 /**
- * Whether a user ID of any length is personal data. A text that is too long for a label is searched for e-mail addresses, in pieces that
- * overlap.
+ * Whether a user ID of any length is personal data. A text of more than UNITS_MAX units is checked in pieces that overlap.
  */
 export function containsPersonalData(text: string): boolean {
   for (let at = 0; ; at += PIECE_DISTANCE) {
@@ -26,7 +25,10 @@ export function containsPersonalData(text: string): boolean {
   }
 }
 
-/** Whether a user ID contains an e-mail address or is a telephone number, also in full-width characters (Unicode's NFKC). */
+/**
+ * Whether a user ID contains an e-mail address or is a telephone number, also in full-width characters (Unicode's NFKC). False
+ * for a text longer than UNITS_MAX, which is no valid label.
+ */
 export function isPersonal(text: string): boolean {
   if (text.length > UNITS_MAX) return false;
   return looksPersonal(text) || (!ASCII.test(text) && looksPersonal(text.normalize('NFKC')));

@@ -8,7 +8,7 @@ const PERIOD_MS = 1_000;
 interface RejectionCount {
   count: number;
   status: number;
-  /** Endpoint and ID of the first of these requests, to find it in the log. */
+  /** Endpoint and ID of the first of these requests. At level debug, the log also has a line for it. */
   endpoint: string;
   reqId: string;
   /** The cause of the first of these rejections, if known. */

@@ -45,7 +45,7 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
 }
 
 /**
- * Creates a link that sets a new password, for the operator and for any account. A removed person who has lost the password could
+ * Creates a link that sets a new password of any account. Only the operator may call this. A removed person who has lost the password could
  * otherwise never accept an invitation again. The ledger of each workspace of the person records the link before it exists.
  * @throws RuleViolationError if there is no account with this address.
  */

@@ -29,7 +29,10 @@ export function withRecords(span: Span, records: readonly RecordOfSpan[]): Span 
   };
 }
 
-/** Rows of steps with the additions from their log records: an error that the step does not report, the status `error`, and content. */
+/**
+ * Rows of steps with the additions from their log records: an error that the step does not report, the status `error`, and whether it has
+ * content.
+ */
 export function rowsWithRecords(rows: SpanRow[], records: readonly SpanWithRecords[]): SpanRow[] {
   if (records.length === 0) return rows;
   const bySpan = new Map(records.map((each) => [each.span_id, each]));

@@ -14,8 +14,8 @@ import {
 
 /**
  * Finds runs after a position, newest first, at most `limit`. A run matches if its trace_id or the name of its agent contains the text,
- * ignoring case, or if its session ID equals the text. If more than 50 agents have such a name, only the first 50 by name count. Each of
- * the three searches has its own index.
+ * ignoring case, or if its session ID equals the text. If more than 50 agents have such a name, only the first 50, sorted by name, are
+ * used. Each of the three searches has its own index.
  */
 export async function searchRuns(
   tx: Transaction,

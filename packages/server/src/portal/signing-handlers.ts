@@ -4,8 +4,8 @@ import { recordDecisionKeyShown, retireDecisionKey, rotateDecisionKey } from '..
 import { handlers } from './handler.ts';
 
 /**
- * The signing keys: the public keys of the instance, and the workspace's decision keys. Every member can list their IDs and states; only
- * admins can show or change a key.
+ * The signing keys: the public keys of the instance, and the workspace's decision keys. Every member can read the public keys,
+ * and the IDs and states of the decision keys. Only admins can show, rotate or retire a decision key.
  */
 export const signingHandlers = handlers({
   'signing.read': async ({ workspace, parts }) => {
@@ -24,7 +24,7 @@ export const signingHandlers = handlers({
   },
 
   'decision_keys.show': async ({ workspace, params, actor, parts }) => {
-    // The entry is written first, so that a shown key is in the ledger whatever happens to the response.
+    // The entry is written first, so that the ledger records that the key was shown, whatever happens to the response.
     await recordDecisionKeyShown(parts.pool, workspace, params.key, actor);
     return { key_id: params.key, decision_key: Buffer.from(parts.decisionKey(workspace, params.key)).toString('hex') };
   },

@@ -156,7 +156,7 @@ describe('a one-time link not made by the server is not valid', () => {
     expect((await linkFor(tokenOf(path))).status).toBe(200);
   });
 
-  test('does not withdraw a changed invitation, so no row is deleted without an entry', async () => {
+  test('rejects the withdrawal of a changed invitation and keeps its row', async () => {
     const { id } = await inviteMember(server.open.pool, tenantId, { email: 'kept@example.com', role: 'viewer' }, 'operator');
     await sql(`UPDATE countersign.one_time_links SET role = 'admin' WHERE id = $1`, [id]);
     const path = `/workspaces/${tenantId}/invitations/${id}`;

@@ -56,7 +56,7 @@ const tablesOfTenants = async () =>
     )
   ).map(({ name }) => name);
 
-describe('two workspaces with the same names and ids', () => {
+describe('two workspaces whose records have the same names and IDs', () => {
   test('share no trace, total, agent, evaluation, ledger or stored response', async () => {
     const [first, second] = tenants as [(typeof tenants)[0], (typeof tenants)[0]];
     for (const [number, { id, key }] of tenants.entries()) {

@@ -34,7 +34,7 @@ const INVALID_ARGUMENT = 3;
 const trace = (): Uint8Array => protobufExport(chatRun(newTrace()));
 describe('the server answers google.rpc.Status to an unacceptable export and stores nothing', () => {
   test.each<[string, () => Promise<ExportAnswer>, number, RegExp]>([
-    ['random bytes', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
+    ['a text that is not protobuf', () => good.send(Buffer.from('hello, world'), PROTOBUF), 400, /not protobuf of OTLP/],
     ['truncated protobuf', () => good.send(trace().subarray(0, -7), PROTOBUF), 400, /cut off/],
     ['protobuf sent as JSON', () => good.send(trace(), JSON_TYPE), 400, /not UTF-8|not JSON/],
     ['JSON sent as protobuf', () => good.send('{"resourceSpans":[]}', PROTOBUF), 400, /not protobuf of OTLP/],
@@ -74,8 +74,18 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
     ],
     ['too many repeated lists', () => good.send(repeatedLists(500_000), PROTOBUF), 400, /more than 500000 attributes/],
     ['too many repeated objects', () => good.send(repeatedObjects(500_000), PROTOBUF), 400, /more than 500000 attributes/],
-    ['repeated lists below the limit', () => good.send(repeatedLists(64_000), PROTOBUF), 400, /none of the 1 spans/],
-    ['repeated objects below the limit', () => good.send(repeatedObjects(64_000), PROTOBUF), 400, /none of the 1 spans/],
+    [
+      'repeated lists below the limit, in a span without IDs',
+      () => good.send(repeatedLists(64_000), PROTOBUF),
+      400,
+      /none of the 1 spans/,
+    ],
+    [
+      'repeated objects below the limit, in a span without IDs',
+      () => good.send(repeatedObjects(64_000), PROTOBUF),
+      400,
+      /none of the 1 spans/,
+    ],
     [
       'a span without ids',
       () => good.send(protobufExport([{ traceId: '', spanId: '' }]), PROTOBUF),

@@ -59,7 +59,7 @@ describe('the list of decisions', () => {
 });
 
 describe('one decision', () => {
-  test('is returned with its document, evidence and attestation, which its files contain too; the decision key verifies it', async () => {
+  test('is returned with the document, evidence and attestation of its downloads; its signature verifies with the decision key', async () => {
     const params = { decision: String(blocked.decision_id) };
     const read = await viewer.get('decisions.read', { params });
     expect(read.decision).toEqual(blocked);
