@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { Countersign, type DroppedEvents, type SendFailure, type TelemetryOptions } from '../../src/index.ts';
 import { type FailingServer, failingServer, respond } from '../fixtures/failing-server.ts';
 
+/** The server of the current test. A late retry of an earlier test would get a response that was prepared for this one. */
 let server: FailingServer;
 
-beforeAll(async () => {
+beforeEach(async () => {
   server = await failingServer();
 });
 

@@ -34,9 +34,13 @@ export class Clock {
 
   /** Reads the clocks of this process, and returns the current fault, if any. */
   fault(): ClockFault | undefined {
-    // A suspension of the machine looks like a jump until the monotonic clock accounts for it.
-    if (this.#guard.hasJumped(this.read())) this.#steady.catchUp();
-    return this.#guard.observe(this.read());
+    let reading = this.read();
+    if (this.#guard.hasJumped(reading)) {
+      // A suspension of the machine looks like a jump until the monotonic clock accounts for it.
+      this.#steady.catchUp();
+      reading = this.read();
+    }
+    return this.#guard.observe(reading);
   }
 
   /** @throws ClockUnsafeError if the clocks cannot be used. */
