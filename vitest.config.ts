@@ -50,8 +50,9 @@ export default defineConfig({
   test: {
     // One database cluster for all tiers of a run.
     globalSetup: ['packages/server/test/harness/global-setup.ts'],
-    // Two more than there are cores, at most four. Many tests wait, so with fewer workers the cores would be idle for a part of the time.
-    maxWorkers: Math.min(4, availableParallelism() + 2),
+    // One more than there are cores, at most four. Many tests wait, so two workers would leave a fifth of two cores idle. With four on two
+    // cores, the tier `process` took an eighth longer.
+    maxWorkers: Math.min(4, availableParallelism() + 1),
     sequence: { sequencer: LongestFirst },
     projects: TEST_TIERS.map((tier) => ({ test: { ...shared, ...patternsOf(tier), name: tier.name, isolate: tier.isIsolated } })),
   },
