@@ -215,7 +215,7 @@ describe('trust file', () => {
     expect([status, out]).toEqual([3, expect.stringMatching(/the trust file is of another instance/)]);
   });
 
-  test('whose key has not signed the decision, and is listed as retired, makes the gate exit with 3 and suggest a new trust file', async () => {
+  test('whose retired key has not signed the decision makes the gate exit with 3 and suggest a new trust file', async () => {
     // The stub server lists the key of the file as retired, and its attestation is not signed by that key.
     stub.respond = async ({ url }, _body, response) => {
       const keys = JSON.parse(readTrust()).keys;
