@@ -1,7 +1,7 @@
 // Builds the server for tests that start it in a separate process. The bundle starts in half the processor time of the sources, because the
 // dependencies are bundled in too. The layout is that of the package. The argument is the target folder, with a slash at its end; an
 // existing folder is replaced.
-import { cpSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bundle, dependencies, home } from './bundle.js';
 
@@ -15,6 +15,8 @@ await bundle({
   // The bundled CommonJS modules call require().
   banner: { js: `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);` },
 });
+// Without the type, Node would parse each module twice.
+writeFileSync(`${folder}package.json`, '{ "type": "module" }\n');
 symlinkSync(`${home}migrations`, `${folder}migrations`);
 // scripts/build-portal.sh may replace the pages during the copy.
 if (!copyPages()) {

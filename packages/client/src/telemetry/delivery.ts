@@ -150,7 +150,7 @@ export class Delivery {
     for (const { text, issues } of rejected) this.#reports.rejected({ event: JSON.parse(text), issues, requestId });
     if (!mustWait) return;
     this.#backoff.failed(error instanceof ApiError ? error.retryAfterMs : undefined);
-    if (error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
+    if (again.length > 0 && error instanceof CountersignError) this.#reports.unsent({ error, queued: this.counts.stats.queued });
   }
 
   #resolveWaiters(all = false): void {

@@ -81,13 +81,14 @@ describe('telemetry while the service is unreachable', () => {
   });
 
   test('drops a batch after three internal errors and sends the next one', async () => {
-    const { client, emit, dropped } = clientWithCallbacks({ requestsMax: 1 });
+    const { client, emit, unsent, dropped } = clientWithCallbacks({ requestsMax: 1 });
     server.setHandlers(...Array(3).fill(respond.refuse(500, 'internal_error')), respond.good());
     emit('poison');
     await client.telemetry.flush();
     await client.telemetry.flush();
     await client.telemetry.flush();
     expect(dropped).toEqual([{ count: 1, reason: 'refused' }]);
+    expect(unsent.map(({ queued }) => queued)).toEqual([1, 1]);
     emit('next');
     await client.telemetry.flush();
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 1, rejected: 0, dropped: 1 });

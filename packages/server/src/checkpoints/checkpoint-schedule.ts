@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { isDatabaseAway } from '../database/pool.ts';
 import type { Pools } from '../database/pools.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { type CheckpointRequest, makeCheckpoint } from '../ledger/checkpoints.ts';
@@ -32,21 +33,24 @@ export function scheduleCheckpoints(
   const make = (tenantId: string, request: CheckpointRequest): Promise<StoredCheckpoint> =>
     makeCheckpoint(ledgerPool, tenantId, signer.keys, request);
   const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, sink, logger);
+  const stopping = new AbortController();
   const round = async (seconds: number) => {
     if (clock.fault() !== undefined) return;
     for (const id of await listTenantIds(ledgerPool)) {
       for (const log of LOG_NAMES) {
         if (!(await hasRows(id, log))) continue;
-        const newest = await make(id, { log, youngerThanSeconds: seconds }).catch((error: unknown) =>
-          logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made'),
-        );
+        const newest = await make(id, { log, youngerThanSeconds: seconds }).catch((error: unknown) => {
+          // The whole round fails, with one warning. The next round tries again.
+          if (isDatabaseAway(error)) throw error;
+          logger.error({ err: error, tenantId: id, log }, 'no checkpoint was made');
+        });
         await anchoring?.catchUp(id, log, newest?.size);
       }
     }
   };
   const hasRows = async (tenantId: string, log: LogName) =>
     (await inTenantTransaction(ledgerPool, tenantId, (tx) => readHead(tx, log)))?.seq !== 0;
-  const timer = everySeconds === undefined ? undefined : repeat(everySeconds, () => round(everySeconds), logger);
+  if (everySeconds !== undefined) repeat(everySeconds, () => round(everySeconds), { logger, signal: stopping.signal });
   return {
     over: async (tenantId, log, rows) => {
       const checkpoint = await make(tenantId, { log, rows });
@@ -54,22 +58,24 @@ export function scheduleCheckpoints(
       void anchoring?.catchUp(tenantId, log, checkpoint.size);
       return checkpoint;
     },
-    stop: () => clearInterval(timer),
+    stop: () => stopping.abort(),
   };
 }
 
-/** Starts a round at each interval. Rounds do not overlap: while one is running, the next one is skipped. */
-function repeat(seconds: number, round: () => Promise<void>, logger: Logger): NodeJS.Timeout {
+/**
+ * Starts a round at each interval until it is stopped. Rounds do not overlap: while one is running, the next one is skipped. A round that
+ * fails after the stop is not reported, because the stop ends its connections.
+ */
+function repeat(seconds: number, round: () => Promise<void>, { logger, signal }: { logger: Logger; signal: AbortSignal }): void {
   let running = false;
-  return setInterval(
-    async () => {
-      if (running) return;
-      running = true;
-      await round().catch((error: Error) =>
-        logger.warn({ reason: error.message }, 'the round of checkpoints failed; the next round tries again'),
-      );
-      running = false;
-    },
-    Math.min(seconds * 1000, ROUND_MS_MAX),
-  ).unref();
+  const run = async () => {
+    if (running) return;
+    running = true;
+    await round().catch((error: Error) => {
+      if (!signal.aborted) logger.warn({ reason: error.message }, 'the round of checkpoints failed; the next round tries again');
+    });
+    running = false;
+  };
+  const timer = setInterval(run, Math.min(seconds * 1000, ROUND_MS_MAX)).unref();
+  signal.addEventListener('abort', () => clearInterval(timer));
 }

@@ -72,7 +72,7 @@ function formatIssue(member: string, format: string | undefined): { code: IssueC
   if (format === 'opaque-user-id') {
     return {
       code: 'personal_data',
-      message: `${member} must not be an e-mail address or a telephone number; send your own opaque identifier`,
+      message: `${member} must not contain an e-mail address or be a telephone number; send your own opaque identifier`,
     };
   }
   return { code: 'bad_format', message: `${member} ${FORMAT_REMEDIES[format ?? ''] ?? 'has the wrong form'}` };

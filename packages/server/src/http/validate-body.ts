@@ -5,6 +5,7 @@ import { DIGEST_PATTERN, SHA256_PATTERN } from '@countersign/core/contract/scala
 import { inexactnessOf } from '@countersign/core/domain/exact-json';
 import { isCalendarDate, isDateTime } from '@countersign/core/domain/instant';
 import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
+import { PASSWORD_BYTES_MAX } from '@countersign/core/portal/identity-fields';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 import { ApiError, validationFailed } from '../errors/api-error.ts';
@@ -17,8 +18,6 @@ import { isPersonal } from './personal-data.ts';
 import { isWebAddress } from './web-address.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Longer passwords are rejected before hashing, which is expensive. */
-const PASSWORD_BYTES_MAX = 1024;
 
 /** The formats that the schemas of the public API and of the portal use. */
 const formats = {

@@ -3,7 +3,8 @@ import { recordedByKey } from '../ingest/ingest-request.ts';
 import type { ExportRequest, ReadExport } from './export.ts';
 
 /** The message to the sender about overwritten personal data. */
-export const REDACTED = 'A user id was an e-mail address or a telephone number and was overwritten; send an opaque identifier.';
+export const REDACTED =
+  'A user ID that contained an e-mail address or was a telephone number was overwritten; send an opaque identifier.';
 
 /**
  * The members of a PreparedExport that traces and logs have in common. An identical body with the same ingestion key within 24 hours is

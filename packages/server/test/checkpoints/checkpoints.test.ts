@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openCheckpoint, originOf, type TreeHead } from '@countersign/core/domain/checkpoint';
 import { leafHash, nodeHash } from '@countersign/core/domain/merkle-tree';
 import { toBase64 } from '@countersign/core/domain/signed-note';
+import pg from 'pg';
 import pino from 'pino';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { Anchoring } from '../../src/checkpoints/anchoring.ts';
@@ -17,6 +18,7 @@ import { findInstance } from '../../src/storage/instance.ts';
 import type { LogName } from '../../src/storage/log-heads.ts';
 import { mintKey } from '../../src/workspace/ingestion-keys.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { reseal } from '../harness/sealed.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -141,6 +143,40 @@ describe('the checkpoint schedule', () => {
     await append(key, 1);
     await until('the next row has one too', async () => (await sizes(tenantId)).includes(2));
     await server.stop();
+  });
+
+  test('logs a warning when the database ends its connection, and signs in the next round', async () => {
+    const { log, lines } = capturedLog();
+    const server = await testServer({ checkpointSeconds: 1, log });
+    const { append, sizes } = serverHelpers(server);
+    const { sql } = server.database;
+    await sql(`CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+      'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END'`);
+    await sql(`CREATE TRIGGER end_connection BEFORE INSERT ON countersign.checkpoints
+      FOR EACH ROW EXECUTE FUNCTION end_connection()`);
+    const tenantId = await server.workspace();
+    await append(await server.key(tenantId), 1);
+    await until('the warning is logged', () => lines.some((line) => line.includes('the round of checkpoints failed')));
+    await sql('DROP TRIGGER end_connection ON countersign.checkpoints');
+    await until('the row has a checkpoint', async () => (await sizes(tenantId)).length === 1);
+    expect(lines.filter((line) => line.includes('no checkpoint was made'))).toEqual([]);
+    await server.stop();
+  });
+
+  test('logs nothing when the server stops during a round', async () => {
+    const { log, lines } = capturedLog();
+    const server = await testServer({ checkpointSeconds: 1, log });
+    const tenantId = await server.workspace();
+    await serverHelpers(server).append(await server.key(tenantId), 1);
+    const holder = new pg.Client(server.database.owner);
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE countersign.checkpoints');
+    await waitForBlockedStatements(server.database);
+    const stopped = server.stop();
+    await sleep(500);
+    await holder.end();
+    await stopped;
+    expect(lines).toEqual([]);
   });
 
   test('signs nothing when it is switched off', async () => {

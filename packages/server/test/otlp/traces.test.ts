@@ -126,7 +126,7 @@ describe('POST /v1/traces', () => {
     const traceId = newTrace();
     const { status, bytes } = await post(traceId, { attributes: { [name]: 'jane@example.com' } });
     expect(status).toBe(200);
-    expect(bytes.toString()).toContain('A user id was an e-mail address');
+    expect(bytes.toString()).toContain('A user ID that contained an e-mail address');
     const { id: trace, external_user_id } = await runOf(traceId);
     expect(external_user_id).toBe(null);
     const { submissions } = await viewer.get('runs.trace', { params: { trace } });
@@ -144,7 +144,7 @@ describe('POST /v1/traces', () => {
   test('overwrites an e-mail address in a user id that is longer than a label', async () => {
     const userId = `${'x '.repeat(2000)}jane@example.org`;
     const { status, bytes } = await sendJson(jsonExport([{ ...chatRun(newTrace())[1]!, attributes: { 'user.id': userId } }]));
-    expect([status, bytes.toString()]).toEqual([200, expect.stringContaining('A user id was an e-mail address')]);
+    expect([status, bytes.toString()]).toEqual([200, expect.stringContaining('A user ID that contained an e-mail address')]);
     for (const table of ['trace_submissions', 'otlp_exports'] as const) {
       const documents = await storedDocuments(server.database.sql, table, workspace);
       expect(documents.filter((document) => document.includes('example.org'))).toEqual([]);

@@ -39,12 +39,9 @@ export function SpanPanel({ trace, span }: { trace: string; span: Span }) {
         <PropertyList
           facts={[
             ['Duration', formatDuration(span.latency_ms)],
-            [
-              'Tokens in / out',
-              span.prompt_tokens === null && span.completion_tokens === null
-                ? formatCount(span.total_tokens)
-                : `${formatCount(span.prompt_tokens)} / ${formatCount(span.completion_tokens)}`,
-            ],
+            span.prompt_tokens === null && span.completion_tokens === null
+              ? ['Tokens', formatCount(span.total_tokens)]
+              : ['Tokens in / out', `${formatCount(span.prompt_tokens)} / ${formatCount(span.completion_tokens)}`],
             ['Cost', formatDollars(span.cost_usd)],
             ['Model', span.model === null ? undefined : span.model],
             ['Provider', span.provider === null ? undefined : span.provider],
