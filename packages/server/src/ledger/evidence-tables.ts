@@ -10,6 +10,7 @@ import {
   readEvaluationFacts,
   readOpenFacts,
 } from '../storage/evidence-tables.ts';
+import { idAfter, LOWEST_ID } from '../storage/id-range.ts';
 import { evidenceStates } from './evidence-states.ts';
 import { lockSealedHeads } from './sealed-heads.ts';
 
@@ -24,9 +25,6 @@ export interface TableFinding {
 
 /** The number of agents that are compared in one transaction. */
 const AGENTS_PER_PAGE = 250;
-
-/** An ID below all stored ones. */
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Compares the tables of a workspace with its log `evidence`: all agents, the evaluations that promotion checks can use, their approvals,
@@ -46,14 +44,15 @@ export async function* compareTables(pool: Pool, tenantId: string): AsyncGenerat
     yield* findings;
     isLast = count < AGENTS_PER_PAGE;
   }
-  for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
-    const last: string = after;
+  for (let next: string | undefined = LOWEST_ID; next !== undefined; ) {
+    const from: string = next;
     const ids = await page(async (tx, state) =>
-      (await listAgentIds(tx, last)).map((id) => ({ id, isKnown: state.agent(id) !== undefined })),
+      (await listAgentIds(tx, from)).map((id) => ({ id, isKnown: state.agent(id) !== undefined })),
     );
     for (const { id, isKnown } of ids)
       if (!isKnown) yield { table: 'agents', id, fault: 'the log has no such agent: the row was inserted outside the server' };
-    after = ids.at(-1)?.id;
+    const last = ids.at(-1)?.id;
+    next = last && idAfter(last);
   }
 }
 

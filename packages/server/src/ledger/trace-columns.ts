@@ -5,6 +5,7 @@ import { SumTooLargeError } from '@countersign/core/domain/usage';
 import { AGENT_RANK } from '@countersign/core/otlp/agent-rank';
 import type { Pool } from 'pg';
 import { inTenantTransaction } from '../database/transaction.ts';
+import { HIGHEST_ID, idAfter, LOWEST_ID } from '../storage/id-range.ts';
 import { digestOfSpans } from '../storage/merged-spans.ts';
 import { factsOfSpan, spansText } from '../storage/spans.ts';
 import { listTraceColumns, readTraceSubmissions, type StoredSubmission, type StoredTrace } from '../storage/trace-columns.ts';
@@ -21,9 +22,6 @@ export interface ColumnFinding {
   fault: string;
 }
 
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
-const AFTER_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-
 /** A finding with the `id` of its trace. */
 interface Difference extends ColumnFinding {
   trace: string;
@@ -34,39 +32,33 @@ interface Difference extends ColumnFinding {
  * is compared again: between two statements, a log record may have been added to it, or the trace may have been dropped.
  */
 export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncGenerator<ColumnFinding[]> {
-  for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
-    const page: { differences: Difference[]; last: string | undefined } = await comparePage(pool, tenantId, after, AFTER_ALL);
+  for (let from: string | undefined = LOWEST_ID; from !== undefined; ) {
+    const page: { differences: Difference[]; last: string | undefined } = await comparePage(pool, tenantId, from, HIGHEST_ID);
     const findings: ColumnFinding[] = [];
     for (const trace of new Set(page.differences.map((each) => each.trace))) {
-      const again = await comparePage(pool, tenantId, idBefore(trace), trace);
+      const again = await comparePage(pool, tenantId, trace, trace);
       findings.push(...again.differences.map(({ table, id, fault }) => ({ table, id, fault })));
     }
     yield findings;
-    after = page.last;
+    from = page.last && idAfter(page.last);
   }
-}
-
-/** The ID directly before another ID. The page after it, up to the other ID, contains only that trace. */
-function idBefore(id: string): string {
-  const digits = (BigInt(`0x${id.replaceAll('-', '')}`) - 1n).toString(16).padStart(32, '0');
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 async function comparePage(
   pool: Pool,
   tenantId: string,
-  after: string,
+  from: string,
   upTo: string,
 ): Promise<{ differences: Difference[]; last: string | undefined }> {
   // The rows are read before the submissions, so that every submission that a row counts is stored when the submissions are read.
-  const rows = await inTenantTransaction(pool, tenantId, (tx) => listTraceColumns(tx, after, upTo));
+  const rows = await inTenantTransaction(pool, tenantId, (tx) => listTraceColumns(tx, from, upTo));
   const last = rows.at(-1)?.id;
   if (last === undefined) return { differences: [], last };
   const merging = new Map(
     rows.map((row) => [row.id, { row, merged: new MergedTrace(), claims: [] as AgentClaim[], isPartial: false }]),
   );
   const differences: Difference[] = [];
-  for await (const submission of submissionsOf(pool, tenantId, after, last)) {
+  for await (const submission of submissionsOf(pool, tenantId, from, last)) {
     const trace = merging.get(submission.id);
     if (trace === undefined || submission.number > trace.row.submissionCount) continue;
     const document = parsedDocument(submission.document ?? '') as Trace | undefined;
@@ -95,9 +87,8 @@ async function comparePage(
   return { differences, last };
 }
 
-async function* submissionsOf(pool: Pool, tenantId: string, after: string, last: string): AsyncGenerator<StoredSubmission> {
-  // This number is above all others, so the submissions of the trace `after` are skipped.
-  let place: SubmissionPlace = { id: after, number: 2 ** 31 - 1 };
+async function* submissionsOf(pool: Pool, tenantId: string, from: string, last: string): AsyncGenerator<StoredSubmission> {
+  let place: SubmissionPlace = { id: from, number: 0 };
   for (;;) {
     const page = await inTenantTransaction(pool, tenantId, (tx) => readTraceSubmissions(tx, place, last));
     if (page.length === 0) return;

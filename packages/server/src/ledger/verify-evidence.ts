@@ -15,6 +15,9 @@ import { type RowCheck, type WalkOptions, walkLog } from './walk-log.ts';
 /** The largest number of findings in a report. */
 const FINDINGS_MAX = 20;
 
+/** The range of a row's number. The server assigns positive numbers, but a row that was inserted outside it may have any. */
+const [SEQ_MIN, SEQ_MAX] = [-(2n ** 63n), 2n ** 63n - 1n];
+
 /** The result of verifying a log of evidence and comparing the tables with it. */
 export interface EvidenceReport extends ChainReport {
   /** Rows that differ from the log, at most FINDINGS_MAX. */
@@ -67,12 +70,13 @@ async function addTableFindings(pool: Pool, tenantId: string, findings: TableFin
 class StoredEvaluations {
   /** Rows that the log does not contain at their position. */
   readonly unknownRows: TableFinding[] = [];
-  readonly #read: (after: number) => Promise<EvaluationFacts[]>;
+  readonly #read: (from: bigint) => Promise<EvaluationFacts[]>;
   #rows: EvaluationFacts[] = [];
-  #after = 0;
+  /** The lowest number of the next page; undefined if there is none. */
+  #from: bigint | undefined = SEQ_MIN;
 
   constructor(pool: Pool, tenantId: string) {
-    this.#read = (after) => inTenantTransaction(pool, tenantId, (tx) => readEvaluationFactsPage(tx, after));
+    this.#read = (from) => inTenantTransaction(pool, tenantId, (tx) => readEvaluationFactsPage(tx, from));
   }
 
   /** Returns the row of an evaluation from the loaded rows or one more page. Adds the rows before it to `unknownRows`. */
@@ -97,8 +101,10 @@ class StoredEvaluations {
   }
 
   async #readNextPage(): Promise<void> {
-    const page = await this.#read(this.#after);
-    this.#after = page.at(-1)?.seq ?? this.#after;
+    if (this.#from === undefined) return;
+    const page = await this.#read(this.#from);
+    const last = BigInt(page.at(-1)?.seq ?? SEQ_MAX);
+    this.#from = last === SEQ_MAX ? undefined : last + 1n;
     this.#rows.push(...page);
   }
 }

@@ -10,6 +10,7 @@ import {
 import type { Pool } from 'pg';
 import { inSnapshotTransaction, inTenantTransaction } from '../database/transaction.ts';
 import { findStoredTraces } from '../storage/dropped-traces.ts';
+import { LOWEST_ID } from '../storage/id-range.ts';
 import { readTraceEvents, type StoredTraceEvent } from '../storage/trace-events.ts';
 import {
   countSubmissions,
@@ -203,7 +204,7 @@ async function addedRows(pool: Pool, tenantId: string, walked: number, logged: n
   for await (const event of readTraceLog(pool, tenantId, 0, seq))
     for (const each of submissionsOf(event)) known.add(nameOf(each));
   const found: TraceFinding[] = [];
-  let after: SubmissionPlace = { id: '00000000-0000-0000-0000-000000000000', number: 0 };
+  let after: SubmissionPlace = { id: LOWEST_ID, number: 0 };
   while (found.length < FINDINGS_MAX) {
     const page = await inTenantTransaction(pool, tenantId, (tx) => listSubmissionPlaces(tx, after));
     if (page.length === 0) break;

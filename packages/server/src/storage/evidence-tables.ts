@@ -27,16 +27,17 @@ export const readAgentFacts = (tx: Transaction, ids: readonly string[]): Promise
 
 const LIST_IDS = sql<{ id: string }>(
   'list_agent_ids',
-  `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND id > $2 ORDER BY id LIMIT ${PAGE_ROWS}`,
+  `SELECT id FROM countersign.agents WHERE tenant_id = $1 AND id >= $2 ORDER BY id LIMIT ${PAGE_ROWS}`,
 );
 
-/** The IDs of the next PAGE_ROWS agents after the ID `after`, in order. */
-export const listAgentIds = async (tx: Transaction, after: string): Promise<string[]> =>
-  (await tx.run(LIST_IDS, [tx.tenantId, after])).map(({ id }) => id);
+/** The first PAGE_ROWS IDs of agents that are not below `from`, in order. */
+export const listAgentIds = async (tx: Transaction, from: string): Promise<string[]> =>
+  (await tx.run(LIST_IDS, [tx.tenantId, from])).map(({ id }) => id);
 
 /** The row of an evaluation, to be compared with the log `evidence`. Times are UTC with six fraction digits. */
 export interface EvaluationFacts {
-  seq: number;
+  /** A decimal number. A row that was inserted outside the server may have any number of 64 bits. */
+  seq: string;
   id: string;
   agentId: string | null;
   harnessId: string | null;
@@ -52,7 +53,7 @@ export interface EvaluationFacts {
   documentSha256: string;
 }
 
-const EVALUATION = `e.seq, e.id, e.agent_id AS "agentId", e.harness_id AS "harnessId", e.name, e.suite, e.category, e.status, e.pass_rate AS "passRate",
+const EVALUATION = `e.seq::text, e.id, e.agent_id AS "agentId", e.harness_id AS "harnessId", e.name, e.suite, e.category, e.status, e.pass_rate AS "passRate",
   ${exactInstantText('e.recorded_at')} AS "recordedAt", e.recorded_by AS "recordedBy", ${exactInstantText('e.evaluated_at')} AS "evaluatedAt",
   encode(sha256(convert_to(e.document, 'UTF8')), 'hex') AS "documentSha256"`;
 
@@ -68,12 +69,12 @@ export const readEvaluationFacts = (tx: Transaction, ids: readonly string[]): Pr
 const READ_EVALUATIONS_PAGE = sql<EvaluationFacts>(
   'read_evaluation_facts_page',
   `SELECT ${EVALUATION} FROM countersign.evaluations AS e
-    WHERE e.tenant_id = $1 AND e.seq > $2 AND e.agent_id IS NOT NULL ORDER BY e.seq LIMIT ${PAGE_ROWS}`,
+    WHERE e.tenant_id = $1 AND e.seq >= $2::bigint AND e.agent_id IS NOT NULL ORDER BY e.seq LIMIT ${PAGE_ROWS}`,
 );
 
-/** The next PAGE_ROWS evaluations after the number `after` that have an agent, by number. */
-export const readEvaluationFactsPage = (tx: Transaction, after: number): Promise<EvaluationFacts[]> =>
-  tx.run(READ_EVALUATIONS_PAGE, [tx.tenantId, after]);
+/** The first PAGE_ROWS evaluations with an agent whose numbers are at least `from`, by number. */
+export const readEvaluationFactsPage = (tx: Transaction, from: bigint): Promise<EvaluationFacts[]> =>
+  tx.run(READ_EVALUATIONS_PAGE, [tx.tenantId, `${from}`]);
 
 /** The row of a decided approval, to be compared with the log `evidence`. */
 export interface ApprovalFacts {

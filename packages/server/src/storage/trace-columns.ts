@@ -46,12 +46,12 @@ const LIST = sql<Row>(
           EXISTS (SELECT FROM countersign.log_records AS l
             WHERE l.tenant_id = $1 AND l.trace_id = t.trace_id AND l.kind = 'exception') AS "hasException",
           ${digestOfStoredSpans('t.id')} AS "stepsDigest", ${hasSumsOfSpans('t.id', 't.submission_count')} AS "hasSumsOfSteps"
-     FROM countersign.traces AS t WHERE tenant_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT ${PAGE_TRACES}`,
+     FROM countersign.traces AS t WHERE tenant_id = $1 AND id >= $2 AND id <= $3 ORDER BY id LIMIT ${PAGE_TRACES}`,
 );
 
-/** The rows of the next PAGE_TRACES traces after the ID `after`, up to and including the ID `last`, by ID. */
-export const listTraceColumns = async (tx: Transaction, after: string, last: string): Promise<StoredTrace[]> =>
-  (await tx.run(LIST, [tx.tenantId, after, last])).map((row) => ({
+/** The rows of the first PAGE_TRACES traces whose IDs are from `from` to `last`, both included, by ID. */
+export const listTraceColumns = async (tx: Transaction, from: string, last: string): Promise<StoredTrace[]> =>
+  (await tx.run(LIST, [tx.tenantId, from, last])).map((row) => ({
     ...row,
     startedAt: row.startedAt === null ? null : BigInt(row.startedAt),
     endedAt: row.endedAt === null ? null : BigInt(row.endedAt),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { signDecision } from '@countersign/core/domain/decision-signature';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { deriveDecisionKey, digests } from '../../src/crypto/digests.ts';
+import { HIGHEST_ID, LOWEST_ID } from '../../src/storage/id-range.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
@@ -65,21 +66,37 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
     expect(out).toContain(id);
   });
 
-  test('names an inserted evaluation; if one is removed too, names that one and counts the inserted one', async () => {
-    const [first] = await evaluations();
-    const inserted = first!.id.replace(/^.{4}/, 'ffff');
-    await sql(
+  const insertEvaluation = (id: string, seq: string) =>
+    sql(
       `INSERT INTO countersign.evaluations (tenant_id, seq, id, recorded_at, recorded_by, agent_id, name, status, pass_rate, document)
        OVERRIDING SYSTEM VALUE
-       SELECT tenant_id, seq - 1, $1, recorded_at, recorded_by, agent_id, name, status, pass_rate, document FROM countersign.evaluations
+       SELECT tenant_id, ${seq}, $1, recorded_at, recorded_by, agent_id, name, status, pass_rate, document FROM countersign.evaluations
         WHERE agent_id = $AGENT ORDER BY seq LIMIT 1`,
-      [inserted],
+      [id],
     );
-    const [status, out] = await verify('evidence');
-    expect([status, out]).toEqual([1, expect.stringContaining(`the row ${inserted} differs from the log`)]);
-    expect(out).not.toMatch(/and \d+ more/);
+
+  test.each(['seq - 1', '0', '-9223372036854775808'])(
+    'names an inserted evaluation with the number %s; if one is removed too, names that one and counts the inserted one',
+    async (seq) => {
+      const [first] = await evaluations();
+      const inserted = first!.id.replace(/^.{4}/, 'ffff');
+      await insertEvaluation(inserted, seq);
+      const [status, out] = await verify('evidence');
+      expect([status, out]).toEqual([1, expect.stringContaining(`the row ${inserted} differs from the log`)]);
+      expect(out).not.toMatch(/and \d+ more/);
+      await sql('DELETE FROM countersign.evaluations WHERE id = $1', [first!.id]);
+      expect((await verify('evidence'))[1]).toContain(`the row ${first!.id} differs from the log: the row is gone (and 1 more)`);
+    },
+  );
+
+  test('names a removed evaluation if another one was inserted with the highest number of 64 bits', async () => {
+    const [first] = await evaluations();
+    await insertEvaluation(first!.id.replace(/^.{4}/, 'ffff'), '9223372036854775807');
     await sql('DELETE FROM countersign.evaluations WHERE id = $1', [first!.id]);
-    expect((await verify('evidence'))[1]).toContain(`the row ${first!.id} differs from the log: the row is gone (and 1 more)`);
+    expect(await verify('evidence')).toEqual([
+      1,
+      expect.stringContaining(`the row ${first!.id} differs from the log: the row is gone`),
+    ]);
   });
 
   test.each([
@@ -89,11 +106,11 @@ describe('`ledger verify` names a row that differs from the evidence log', () =>
       `UPDATE countersign.agents SET risk_level = 'high' WHERE id = $AGENT`,
       /its risk level is high, the log says low/,
     ],
-    [
-      'an inserted agent',
-      `INSERT INTO countersign.agents (tenant_id, id, name) SELECT tenant_id, gen_random_uuid(), 'ghost' FROM countersign.agents WHERE id = $AGENT`,
+    ...['gen_random_uuid()', `'${LOWEST_ID}'`, `'${HIGHEST_ID}'`].map((id): [string, string, RegExp] => [
+      `an inserted agent with the ID ${id}`,
+      `INSERT INTO countersign.agents (tenant_id, id, name) SELECT tenant_id, ${id}, 'ghost' FROM countersign.agents WHERE id = $AGENT`,
       /the log has no such agent/,
-    ],
+    ]),
     ['a removed agent', 'DELETE FROM countersign.agents WHERE id = $AGENT', /the table agents: .* the row is gone/],
     [
       'an inserted approval',

@@ -1,12 +1,11 @@
+import { HIGHEST_ID, LOWEST_ID } from '../id-range.ts';
+
 /**
  * IDs are UUIDs of version 7 (new-id.ts): their first 48 bits are milliseconds, so a range of time is a range of the primary key. The clock
  * of the server, which made the ID, can differ from the clock of the database, which made `received_at`. So the range of IDs is wider by a
  * minute on each side. A condition on `received_at` excludes the rows outside the range of time.
  */
 const SKEW_MS = 60_000;
-
-export const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
-export const HIGHEST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** A range of time from `from` (included) to `to` (excluded), RFC 3339. Null means that there is no limit. */
 export interface TimeRange {

@@ -2,9 +2,10 @@ import type { RunSource, RunSummary } from '@countersign/core/portal/run-facts';
 import { int4Array, uuidArray } from '../../database/binary-array.ts';
 import { FENCE, notEstimated } from '../../database/planner.ts';
 import { sql, type Transaction } from '../../database/transaction.ts';
+import { HIGHEST_ID } from '../id-range.ts';
 import { instantText } from '../instant-text.ts';
 import { agentJson, dollarsText, lookUp } from './fragments.ts';
-import { HIGHEST_ID, idRange, type TimeRange } from './id-time.ts';
+import { idRange, type TimeRange } from './id-time.ts';
 
 /** A filter of runs. A member that is null does not filter. */
 export interface RunFilter extends TimeRange {
