@@ -37,6 +37,8 @@ export class Caller {
   /** Sends a request and reads its response. Never rejects. */
   send(request: Buffer | string, timeoutMs = 60_000): Promise<CallResult> {
     const startedAt = performance.now();
+    // The server may have closed the connection after the last response, when nothing listened to the socket.
+    if (this.#socket?.readable === false) this.close();
     this.#socket ??= openSocket(this.#address);
     const socket = this.#socket;
     return new Promise((resolve) => {

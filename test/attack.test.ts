@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { ATTACKS } from '../attack/attacks.ts';
@@ -6,6 +8,7 @@ import { openSocket, requireLoopback } from '../attack/loopback.ts';
 import { readOptions } from '../attack/options.ts';
 import { Random } from '../attack/random.ts';
 import { RequestFuzzer } from '../attack/request-fuzzer.ts';
+import { Caller, httpText } from '../attack/requests.ts';
 
 const command = fileURLToPath(new URL('../attack/run.ts', import.meta.url));
 const attack = (...args: string[]) => spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', timeout: 290_000 });
@@ -54,4 +57,23 @@ describe('npm run attack', () => {
       expect([name, promised]).toEqual([name, true]);
     }
   });
+});
+
+test('a caller opens a new connection if the server has closed the last one between two requests', async () => {
+  const server = createServer((socket) => {
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      setTimeout(() => socket.destroy(), 20);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const caller = new Caller({ host: '127.0.0.1', port: (server.address() as { port: number }).port });
+  const statuses: number[] = [];
+  for (let turn = 0; turn < 3; turn += 1) {
+    statuses.push((await caller.send(httpText('GET', '/', {}), 2_000)).status);
+    await sleep(200);
+  }
+  expect(statuses).toEqual([200, 200, 200]);
+  caller.close();
+  server.close();
 });
