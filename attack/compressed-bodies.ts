@@ -4,8 +4,8 @@ import { Caller, postRequest, runConcurrently } from './requests.ts';
 
 const GZIP = { 'Content-Encoding': 'gzip' };
 
-/** Bodies that are costly to decompress or parse. */
-const BODIES: readonly [body: Buffer, headers: Record<string, string>][] = [
+/** Makes bodies that are costly to decompress or parse. */
+const makeBodies = (): [body: Buffer, headers: Record<string, string>][] => [
   [gzipSync(`{"events":[${'{},'.repeat(6_000_000)}{}]}`), GZIP],
   [gzipSync(`{${Array.from({ length: 1_800_000 }, (_, at) => `"${at.toString(36)}":0`).join()}}`), GZIP],
   [gzipSync(Buffer.alloc(200 * 1024 * 1024, 0x20)), GZIP],
@@ -20,7 +20,7 @@ export const compressedBodies: Attack = {
   promise: 'each is refused, or its connection is closed',
   run: async (target, { seconds }) => {
     const statuses = new Map<number, number>();
-    const requests = BODIES.flatMap(([body, headers]) =>
+    const requests = makeBodies().flatMap(([body, headers]) =>
       ['/api/public/telemetry', '/api/public/traces', '/api/public/audit'].map((path) =>
         postRequest(path, target.attacker.key, body, headers),
       ),
