@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { isDatabaseAway } from '../database/pool.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { findCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
@@ -34,8 +33,7 @@ export class Anchoring {
     const turn = (this.#turns.get(place) ?? Promise.resolve()).then(() =>
       this.#copy(tenantId, log, newest).catch((error: unknown) => {
         this.#copied.delete(place);
-        const level = isDatabaseAway(error) ? 'warn' : 'error';
-        this.#logger[level]({ err: error, tenantId, log }, 'a checkpoint was not written to COUNTERSIGN_CHECKPOINT_DIR');
+        this.#logger.error({ err: error, tenantId, log }, 'a checkpoint was not written to COUNTERSIGN_CHECKPOINT_DIR');
       }),
     );
     this.#turns.set(place, turn);

@@ -254,7 +254,7 @@ describe('the checkpoint folder', () => {
     const tenantId = await server.workspace();
     await append(await server.key(tenantId), 2);
     await until('the error is logged', () =>
-      lines.some((line) => line.includes('was not written to COUNTERSIGN_CHECKPOINT_DIR')),
+      lines.some((line) => line.includes('"level":50') && line.includes('was not written to COUNTERSIGN_CHECKPOINT_DIR')),
     );
     expect(await sizes(tenantId)).toEqual([2]);
     await append(await server.key(tenantId), 2);
