@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { type Address, freePort, requireLoopback } from '../attack/loopback.ts';
 import { createWorkspace, queryFolder, type Workspace } from '../attack/workspaces.ts';
-import { killAll, LIST_EVERY_MS, processesOf, until } from '../packages/embedded-database/test/harness/processes.ts';
+import { killAll, LIST_EVERY_MS, processesOf, signalAll, until } from '../packages/embedded-database/test/harness/processes.ts';
 import type { Environment } from '../packages/server/test/fixtures/process-environment.ts';
 import { residentBytes } from '../packages/server/test/fixtures/process-memory.ts';
 import { DataFolder, ServerProcess } from '../packages/server/test/fixtures/server-process.ts';
@@ -136,7 +136,7 @@ export class Cluster {
 
   /** Sends a signal to all processes of PostgreSQL. */
   signalDatabase(signal: 'SIGSTOP' | 'SIGCONT'): void {
-    for (const pid of [this.folder.postmaster(), ...this.folder.backends()]) process.kill(pid, signal);
+    signalAll(signal, [this.folder.postmaster(), ...this.folder.backends()]);
   }
 
   /** Queries the database as superuser. */

@@ -2,6 +2,7 @@ import { mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RECOVERY_SECONDS_MAX, recoveryText, waitForRecovery } from '../attack/recovery.ts';
+import { isAlive, until } from '../packages/embedded-database/test/harness/processes.ts';
 import { Cluster } from './cluster.ts';
 import { checkRecords, type Fault, startSenders } from './fault.ts';
 
@@ -10,8 +11,8 @@ const OUTAGE_MS = 4_000;
 /** /readyz must report within this time that the database hangs or refuses connections. */
 const NOTICED_MS_MAX = 3_000;
 
-/** The outages, one per round in this order. Each function starts one and returns a function that ends it. */
-const OUTAGES: Record<string, (cluster: Cluster) => () => void> = {
+/** The outages, one per round in this order. Each function starts one and returns a function that ends it or waits for its end. */
+const OUTAGES: Record<string, (cluster: Cluster) => () => void | Promise<void>> = {
   hangs: (cluster) => {
     cluster.signalDatabase('SIGSTOP');
     return () => cluster.signalDatabase('SIGCONT');
@@ -24,8 +25,10 @@ const OUTAGES: Record<string, (cluster: Cluster) => () => void> = {
     return () => rmdirSync(obstacle);
   },
   restarts: ({ folder }) => {
-    process.kill(folder.postmaster(), 'SIGINT'); // a fast shutdown
-    return () => undefined;
+    const pid = folder.postmaster();
+    process.kill(pid, 'SIGINT'); // a fast shutdown
+    // On a busy machine, PostgreSQL can store records for a while after the signal. They must not count as a recovery.
+    return () => until('PostgreSQL has exited', () => !isAlive(pid));
   },
 };
 
@@ -48,8 +51,9 @@ export const databaseOutages: Fault = {
           if (!(await isReported(cluster))) violations.push(`/readyz did not report that the database ${kind}`);
           await sleep(Math.max(0, OUTAGE_MS - (performance.now() - startedAt)));
         }
-        end();
-        const seconds = await waitForRecovery(cluster.members, cluster.victim.key);
+        const endsAt = performance.now();
+        await end();
+        const seconds = await waitForRecovery(cluster.members, cluster.victim.key, endsAt);
         recoveries.push(seconds);
         if (seconds === undefined) violations.push(`the service did not recover after the database ${kind}`);
       }

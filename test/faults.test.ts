@@ -42,7 +42,7 @@ describe('npm run faults', () => {
 
   test.each(SHORT)('%s: every promise holds in a short run', { timeout: 300_000 }, (name, ...args) => {
     const { status, stdout, stderr } = causeFaults('--only', name, ...args);
-    expect({ status, broken: stderr.match(/broken:.*/g) }).toEqual({ status: 0, broken: null });
+    expect(status, stderr).toBe(0);
     expect(stdout).toContain('| 0 | holds |');
   });
 });
