@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { checkpointOf } from '../../src/ledger/checkpoints.ts';
 import { paths } from '../harness/test-server.ts';
-import { LedgerUnderAttack, ROWS } from './ledger-under-attack.ts';
+import { CHECKS, LedgerUnderAttack, ROWS } from './ledger-under-attack.ts';
 
 let scenario: LedgerUnderAttack;
 beforeAll(async () => {
@@ -21,10 +21,11 @@ describe('an entry whose actor names another sender', () => {
     'recorded_by names the key that wrote the entry when actor is %s',
     async (actor) => {
       const body = { actor, action: 'promotion.allowed', subject: 'bot', recorded_by: actor, metadata: { recorded_by: actor } };
-      const claimed = await scenario.server.post(paths.audit, scenario.key, body);
+      const server = await scenario.server();
+      const claimed = await server.post(paths.audit, scenario.key, body);
       const { recorded_by: _, ...allowed } = body;
       // The server either rejects or ignores the member `recorded_by` of a request. It never stores it.
-      const answer = claimed.status === 200 ? claimed : await scenario.server.post(paths.audit, scenario.key, allowed);
+      const answer = claimed.status === 200 ? claimed : await server.post(paths.audit, scenario.key, allowed);
       expect(answer.status).toBe(200);
       const lines = (await scenario.run('ledger', 'export', '--workspace', 'victim')).output.split('\n');
       const row = JSON.parse(lines.find((line) => line.includes(answer.body.row_hash))!);
@@ -39,9 +40,9 @@ describe('an entry whose actor names another sender', () => {
       entries.map((entry, index) => (index === 99 ? { ...entry, recorded_by: 'system:promotion-gate' } : entry)),
     );
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
-    const { workspace, workspaceWithKept, file, python } = await scenario.verdicts('audit');
+    const { workspace, workspaceWithKept, file, python } = await scenario.verdicts('audit', ...CHECKS);
     expect(workspace).toEqual({ status: 1, output: expect.stringMatching(/the stored head: its seal is not valid/) });
-    for (const verdict of [workspaceWithKept, file!, python!])
+    for (const verdict of [workspaceWithKept, file, python])
       expect(verdict).toMatchObject({ status: 1, output: expect.stringMatching(/first-audit.*(rewritten|not met)/) });
   });
 });
@@ -54,8 +55,9 @@ describe('a fork: two readers see different histories', () => {
     await scenario.insider.deleteCheckpoints(scenario.tenantId);
     await scenario.resealByInsider();
     await scenario.append(scenario.key, 20);
-    const { note } = await inTenantTransaction(scenario.server.open.pool, scenario.tenantId, (tx) =>
-      checkpointOf(tx, scenario.server.open.signer.keys, { log: 'audit' }),
+    const { open } = await scenario.server();
+    const { note } = await inTenantTransaction(open.pool, scenario.tenantId, (tx) =>
+      checkpointOf(tx, open.signer.keys, { log: 'audit' }),
     );
     writeFileSync(scenario.kept('forked'), note);
   };
@@ -82,9 +84,9 @@ describe('a fork: two readers see different histories', () => {
 
   test('the forked ledger verifies by itself, but a checkpoint of the original history does not match it', async () => {
     await fork();
-    const { workspace, file, python } = await scenario.verdicts('audit');
+    const { workspace, file, python } = await scenario.verdicts('audit', 'workspace', 'file', 'python');
     expect(workspace.status).toBe(0);
-    for (const verdict of [file!, python!])
+    for (const verdict of [file, python])
       expect(verdict).toMatchObject({
         status: 1,
         output: expect.stringMatching(/second-audit.*the first 120 rows match/),
@@ -126,10 +128,10 @@ describe('swapped heads of two tenants', () => {
   test('tenant_id in each hashed row reveals swapped ledgers, trees, checkpoints and heads', async () => {
     for (const table of ['audit_entries', 'tree_nodes', 'checkpoints', 'log_heads'] as const)
       await scenario.insider.swap(table, ['tenant_id']);
-    const { workspace, file, python } = await scenario.verdicts('audit');
+    const { workspace, file, python } = await scenario.verdicts('audit', 'workspace', 'file', 'python');
     expect(workspace.output).toMatch(/^broken at seq 1: tenant_id is not .*: a row of another tenant/);
-    expect(file!.output).toMatch(/first-audit: the checkpoint belongs to .*, but this log is /);
-    expect([file!.status, python!.status]).toEqual([1, 1]);
+    expect(file.output).toMatch(/first-audit: the checkpoint belongs to .*, but this log is /);
+    expect([file.status, python.status]).toEqual([1, 1]);
   });
 });
 

@@ -16,16 +16,11 @@ export interface Verdict {
 }
 
 /**
- * The result of each check of one log: of the database alone, of the database with kept checkpoints, of an export with kept
- * checkpoints, and of the export with the Python verifier.
+ * A check of one log: of the database alone, of the database with kept checkpoints, of an export with kept checkpoints, and of the export
+ * with the Python verifier.
  */
-export interface Verdicts {
-  workspace: Verdict;
-  workspaceWithKept: Verdict;
-  /** Absent for the key audit trail, whose export is not verified here. */
-  file?: Verdict;
-  python?: Verdict;
-}
+export type Check = (typeof CHECKS)[number];
+export const CHECKS = ['workspace', 'workspaceWithKept', 'file', 'python'] as const;
 
 /** Number of ledger rows when the first and the second checkpoints were kept. */
 export const ROWS = { first: 120, second: 330 } as const;
@@ -34,7 +29,10 @@ export const ROWS = { first: 120, second: 330 } as const;
  * A server with two workspaces, their ledgers, decisions and key events. An auditor kept checkpoints of the logs of the first workspace.
  */
 export class LedgerUnderAttack {
-  server: TestServer;
+  readonly #first: TestServer;
+  #server: TestServer;
+  /** Whether the rows were restored since the server started, so that it remembers heads that are no longer stored. */
+  #isStale = false;
   readonly folder: string;
   readonly environment: Record<string, string>;
   tenantId = '';
@@ -44,10 +42,9 @@ export class LedgerUnderAttack {
   insider!: Insider;
   key = '';
 
-  #restarted: TestServer | undefined;
-
   private constructor(server: TestServer, folder: string) {
-    this.server = server;
+    this.#first = server;
+    this.#server = server;
     this.folder = folder;
     this.environment = environmentOf(server);
   }
@@ -61,12 +58,12 @@ export class LedgerUnderAttack {
       rmSync(folder, { recursive: true });
     });
     await scenario.#fill();
-    scenario.insider = await Insider.open(scenario.server.database);
+    scenario.insider = await Insider.open(scenario.#server.database);
     return scenario;
   }
 
   async #fill(): Promise<void> {
-    const { server } = this;
+    const server = this.#server;
     [this.tenantId, this.otherId] = [await server.workspace('victim'), await server.workspace('other')];
     [this.key] = [await server.key(this.tenantId), await server.key(this.tenantId), await server.key(this.tenantId)];
     const other = await server.key(this.otherId);
@@ -85,10 +82,11 @@ export class LedgerUnderAttack {
 
   /** Appends rows to a ledger, with ten concurrent requests. */
   async append(key: string, count: number): Promise<void> {
+    const server = await this.server();
     for (let done = 0; done < count; done += 10)
       await Promise.all(
         Array.from({ length: Math.min(10, count - done) }, async (_, index) => {
-          const { status } = await this.server.post(paths.audit, key, {
+          const { status } = await server.post(paths.audit, key, {
             actor: 'ci:deploy',
             action: 'agent.deployed',
             subject: 'bot',
@@ -106,9 +104,9 @@ export class LedgerUnderAttack {
   /** Makes two decisions each time: one that allows, and one that blocks and is also written to the ledger. */
   async #decide(key: string, times: number): Promise<void> {
     for (let time = 0; time < times; time += 1) {
-      const { body } = await this.server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 80 });
+      const { body } = await this.#server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 80 });
       if (key === this.key) this.allowedId ||= body.decision_id;
-      await this.server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 99 });
+      await this.#server.post(paths.promotionCheck, key, { agent_name: 'bot', min_pass_rate: 99 });
     }
   }
 
@@ -120,23 +118,28 @@ export class LedgerUnderAttack {
       );
   }
 
-  /** Restores the saved state for the next attack and restarts the server. */
+  /** Restores the saved rows for the next attack. */
   async undo(): Promise<void> {
     await this.insider.undo();
-    await this.restart();
+    this.#isStale = true;
   }
 
   /** Seals the current heads with the master secret, then starts a server that has not seen the earlier heads. */
   async resealByInsider(): Promise<void> {
-    await reseal(this.server.open.pool, this.tenantId);
-    await this.restart();
+    await reseal(this.#server.open.pool, this.tenantId);
+    this.#isStale = true;
   }
 
-  /** Replaces the server by a new one that remembers no head. */
-  async restart(): Promise<void> {
-    await this.#restarted?.stop();
-    this.#restarted = await testServer({ checkpointSeconds: undefined, database: this.server.database });
-    this.server = this.#restarted;
+  /** The server: a new one that remembers no head, if the rows or seals were replaced since the last one started. */
+  async server(): Promise<TestServer> {
+    if (this.#isStale) {
+      const { database } = this.#server;
+      // The first server stays, because its end drops the database.
+      if (this.#server !== this.#first) await this.#server.stop();
+      this.#server = await testServer({ checkpointSeconds: undefined, database });
+      this.#isStale = false;
+    }
+    return this.#server;
   }
 
   /** The path of a file that the auditor kept. */
@@ -156,20 +159,26 @@ export class LedgerUnderAttack {
     return { status, output: out || err };
   }
 
-  /** Runs every check of a log of the first workspace. */
-  async verdicts(log: LogName): Promise<Verdicts> {
+  /** Runs these checks of a log of the first workspace. The export of the key audit trail cannot be checked here. */
+  async verdicts<Name extends Check>(log: LogName, ...names: Name[]): Promise<Record<Name, Verdict>> {
     const verify = ['ledger', 'verify', '--log', log];
-    const workspace = await this.run(...verify, '--workspace', 'victim');
-    const workspaceWithKept = await this.run(...verify, '--workspace', 'victim', ...this.keptOptions(log));
-    if (log === 'keys') return { workspace, workspaceWithKept };
     const file = this.kept(`${log}.ndjson`);
-    await this.run('ledger', 'export', '--workspace', 'victim', '--log', log, '--output', file);
-    return {
-      workspace,
-      workspaceWithKept,
-      file: await this.run(...verify, '--file', file, ...this.keptOptions(log)),
-      python: await this.python(log === 'audit' ? 'ledger' : 'decisions', file, ...this.keptOptions(log)),
+    const checks: Record<Check, () => Promise<Verdict>> = {
+      workspace: () => this.run(...verify, '--workspace', 'victim'),
+      workspaceWithKept: () => this.run(...verify, '--workspace', 'victim', ...this.keptOptions(log)),
+      file: () => this.run(...verify, '--file', file, ...this.keptOptions(log)),
+      python: () => this.python(log === 'audit' ? 'ledger' : 'decisions', file, ...this.keptOptions(log)),
     };
+    if (names.some((name) => name === 'file' || name === 'python'))
+      await this.run('ledger', 'export', '--workspace', 'victim', '--log', log, '--output', file);
+    const verdicts: Partial<Record<Name, Verdict>> = {};
+    for (const name of names) verdicts[name] = await checks[name]();
+    return verdicts as Record<Name, Verdict>;
+  }
+
+  /** Runs one check of a log of the first workspace. */
+  async verdict(log: LogName, name: Check): Promise<Verdict> {
+    return (await this.verdicts(log, name))[name];
   }
 
   /** Runs a command of the independent verifier. */
