@@ -66,9 +66,12 @@ function lengthAt(body: Uint8Array, at: number): { length: number; start: number
 /** The length of the longest varint of protobuf. */
 const VARINT_BYTES_MAX = 10;
 
-/** A copy of a parsed JSON body in which every string that equals one of the texts is replaced by asterisks. */
+/**
+ * A copy of a parsed JSON body in which every string that equals one of the texts is replaced by asterisks. The texts are those of the
+ * records, in which half of a surrogate pair is U+FFFD.
+ */
 export function blankInJson(body: unknown, texts: ReadonlySet<string>): unknown {
-  if (typeof body === 'string') return texts.has(body) ? '*'.repeat(body.length) : body;
+  if (typeof body === 'string') return texts.has(body.toWellFormed()) ? '*'.repeat(body.length) : body;
   if (Array.isArray(body)) return body.map((each) => blankInJson(each, texts));
   if (typeof body !== 'object' || body === null) return body;
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, blankInJson(value, texts)]));
