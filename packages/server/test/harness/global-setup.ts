@@ -45,7 +45,8 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   const embedded = await acquireEmbeddedDatabase({
     dataDir: folder.path,
     notify: () => undefined,
-    settings: { max_connections: '200' },
+    // Every ten seconds, autovacuum would connect to each database of the running test files.
+    settings: { max_connections: '200', autovacuum: 'off' },
   });
   project.provide('cluster', { superuser: embedded.superuser, owner: embedded.owner, server: embedded.server });
   return async () => {
