@@ -37,7 +37,7 @@ def check_other(log):
 
 
 def _audit(arguments):
-    """Verifies the export of the audit ledger, whose entries permit earlier times and restored heads in other logs.
+    """Verifies the export of the audit ledger, whose entries permit earlier times in other logs and explain abandoned heads.
 
     Returns its Chain, or None without --audit."""
     if arguments.audit is None:

@@ -39,8 +39,8 @@ def check_inclusion(arguments):
 def _leaf_data_of_entry(path, proof):
     """The leaf data of the entry in a file, which is read as an entry of the log of the proof.
 
-    Raises Invalid if the entry has another seq or tenant than the proof. The tenant of a decision is not compared. Its seq is compared only
-    if it is a line of an export.
+    Raises Invalid if the entry has another seq or tenant than the proof. The tenant of a decision is not compared. The seq of a
+    decision is compared only if the file contains a line of an export.
     """
     tenant_id, log = log_proof.log_of(proof.checkpoint.origin)
     if log is None:

@@ -32,7 +32,7 @@ class LogTimes:
         self._last = None
 
     def problem(self, seq, at, name):
-        """Checks the time of the next row. Returns (code, message) if it is malformed or goes backwards, or None."""
+        """Checks the time of the next row. Returns (code, message) if it is malformed or goes back without a step, else None."""
         if self.steps is None:
             return None
         before = self._last

@@ -44,7 +44,7 @@ MEMBERS = {
     'agent.risk_set': {'risk_level': (_is_one_of('low', 'high'), 'low or high')},
     'evaluation.recorded': {
         'category': (forms.is_text_or_null, 'a string or null'),
-        'document_sha256': (forms.is_hash, '64 hex digits'),
+        'document_sha256': (forms.is_hash, '64 lower-case hex digits'),
         'evaluated_at': (_is_exact_or_null, 'a UTC time with microseconds or null'),
         'evaluation_id': (forms.is_uuid, 'a UUID in lower case'),
         'harness_id': (forms.is_uuid_or_null, 'a UUID in lower case or null'),

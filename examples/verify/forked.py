@@ -20,7 +20,7 @@ SECONDS_MAX = 60
 def run_forked(arguments, stdin=b'', folder=None):
     """Runs `verify.py ARGUMENTS` in a folder. Returns what subprocess.run returns.
 
-    The return code is -14 if it does not end within SECONDS_MAX."""
+    The return code is -14 if the command does not end within SECONDS_MAX."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         given.write(stdin)
         given.seek(0)

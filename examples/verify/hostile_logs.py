@@ -217,7 +217,10 @@ def _kept_heads():
 
 
 def _restores():
-    """A log that an operator restored: three rows remain, and a head of six rows is abandoned. The entry only explains mismatched heads."""
+    """A log that an operator restored: three rows remain, and a head of six rows is abandoned.
+
+    The entry ledger.restore_accepted explains mismatched heads, but verifiers still refuse the log.
+    """
 
     def header(log, size, root):
         return f'{log};size={size};root=:{note.to_base64(root)}:'

@@ -27,7 +27,7 @@ MEMBERS = {
     'prefix': (forms.is_prefix, '12 lower-case hex digits'),
     'name': (forms.is_text, 'a string'),
     'scopes': (lambda value: isinstance(value, list) and all(map(forms.is_text, value)), 'an array of strings'),
-    'credential_sha256': (forms.is_hash, '64 hex digits'),
+    'credential_sha256': (forms.is_hash, '64 lower-case hex digits'),
     'expires_at': (forms.is_instant_or_null, 'a UTC time with milliseconds or null'),
 }
 

@@ -1,6 +1,6 @@
 """The golden vectors of trees, checkpoints, proofs and attestations; written to files by make_vectors.py.
 
-The seeds of its Ed25519 keys are published in RFC 8032, so this file contains no secrets.
+The seeds of the Ed25519 keys are published in RFC 8032, so this file contains no secrets.
 """
 
 import hashlib

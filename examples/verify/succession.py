@@ -17,7 +17,10 @@ def message(instance_id, predecessor, successor):
 
 
 def fault(jwk, key, predecessor):
-    """Why the JWK of `key` has no valid signature by `predecessor`, or None if it has one. Both are Keys; `predecessor` has a name."""
+    """Why the JWK of `key` has no valid signature by `predecessor`, or None if it has one.
+
+    `key` and `predecessor` are Keys, and `predecessor` has a name.
+    """
     own, signer = note.thumbprint(key.public_key), note.thumbprint(predecessor.public_key)
     if jwk.get('predecessor') != signer:
         return f'the key {own} does not name {signer} as its predecessor'
@@ -46,7 +49,7 @@ def check_listed(listed):
 def follow(known, listed):
     """Follows signatures from the known keys to the listed (JWK, Key).
 
-    Returns the proven keys, and for each other listed key that is not known the reason why it is not proven.
+    Returns the proven keys, and one reason for each listed key that is neither known nor proven.
     """
     accepted = {note.thumbprint(key.public_key): key for key in known}
     waiting = [(jwk, key) for jwk, key in listed if note.thumbprint(key.public_key) not in accepted]

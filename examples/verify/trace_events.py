@@ -31,7 +31,7 @@ DROPPED = {
     'traces': (lambda value: isinstance(value, list) and len(value) > 0, 'a non-empty array'),
     'exports': (
         lambda value: isinstance(value, list) and all(forms.is_hash(each) for each in value),
-        'an array of strings of 64 hex digits',
+        'an array of strings of 64 lower-case hex digits',
     ),
 }
 
@@ -42,8 +42,8 @@ DROPPED_TRACE = {
 
 SUBMISSION = {
     'agent_id': (forms.is_uuid_or_null, 'a UUID in lower case or null'),
-    'document_sha256': (forms.is_hash, '64 hex digits'),
-    'export_sha256': (forms.is_hash_or_null, '64 hex digits or null'),
+    'document_sha256': (forms.is_hash, '64 lower-case hex digits'),
+    'export_sha256': (forms.is_hash_or_null, '64 lower-case hex digits or null'),
     'id': (forms.is_uuid, 'a UUID in lower case'),
     'number': (forms.is_seq, 'a whole number of at least 1'),
     'recorded_by': (forms.is_recorded_by, 'operator, system:promotion-gate, system:retention, key:<12 hex digits> or user:<UUID>'),
