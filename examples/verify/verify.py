@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Verifies records of Countersign without Countersign. Needs only Python 3.9 or later and its standard library.
 
-Exit codes: 0 valid, 1 broken or invalid, 2 usage error or unreadable.
+Exit codes: 0 valid, 1 broken or invalid, 2 usage error or unusable file.
 """
 
 import sys
@@ -85,7 +85,7 @@ def _parser():
     parser = argparse.ArgumentParser(
         prog='verify.py',
         description='Verifies records of Countersign without Countersign.',
-        epilog='Exit codes: 0 valid, 1 broken or invalid, 2 usage error or unreadable.',
+        epilog='Exit codes: 0 valid, 1 broken or invalid, 2 usage error or unusable file.',
     )
     commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
 

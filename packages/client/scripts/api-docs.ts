@@ -1,6 +1,6 @@
 /**
- * Writes docs/client-api.md from the docstrings: `npm run docs:client`. It contains the declarations of everything that the package
- * exports. A test compares the page with the code.
+ * Writes docs/client-api.md from the docstrings: `npm run docs:client`. The page contains the declarations of everything that the
+ * package exports. A test compares the page with the code.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

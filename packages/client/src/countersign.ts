@@ -49,7 +49,7 @@ export class Countersign {
     await Promise.all([this.telemetry.close(options), this.traces.close(options)]);
   }
 
-  /** `await using client = new Countersign(…)` closes it. */
+  /** `await using client = new Countersign(…)` closes the client at the end of its scope. */
   [asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -25,7 +25,7 @@ export function readFile(path: string, bytesMax = FILE_BYTES_MAX): Uint8Array {
   });
 }
 
-/** Reads a file of any size in chunks, and opens it when the first one is read. Throws a CommandError if that fails. */
+/** Reads a file of any size in chunks. Opens the file when the first chunk is read. Throws a CommandError if it cannot be read. */
 export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(path, { highWaterMark: CHUNK_BYTES });

@@ -56,8 +56,8 @@ export async function requestDecision(
 }
 
 /**
- * Checks a rejected signature again with the successors of the keys in the trust file. If that fails too, the finding explains
- * what is wrong with the trust file, if the published keys show it.
+ * Checks a rejected signature again with the successors of the keys in the trust file. If the signature is rejected again and the
+ * published keys show what is wrong with the trust file, the finding explains this.
  */
 async function findingWithSuccessors(
   finding: Finding,

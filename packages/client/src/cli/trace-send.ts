@@ -17,7 +17,7 @@ export const traceSend = command({
   summary: 'Send the traces in a file: one JSON object, an array of them, or NDJSON. FILE - is standard input.',
   options: OPTIONS,
   examples: ['countersign trace send run.json', 'countersign trace send runs.ndjson'],
-  notes: 'The service merges a trace that is sent again with the stored one, so a file can be sent again after a failure.',
+  notes: 'If a trace is sent again, the service merges it with the stored one. So you can send a file again after a failure.',
   async run(session, values, [path, ...more]) {
     if (path === undefined || more.length > 0) throw wrongUse('give one FILE with traces');
     const traces = readTraces(path, await textOf(session, path, values['key-stdin'] === true));

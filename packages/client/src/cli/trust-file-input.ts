@@ -50,7 +50,7 @@ export interface PublishedKeyResult {
   problem: string | undefined;
 }
 
-/** Reads the published keys of a service. Adds those that a key of the trust file, or one of its successors, has signed. */
+/** Reads the published keys of a service. Adds those to the trust file that one of its keys, or a successor of one, has signed. */
 export async function askForSuccessors(session: Session, address: string, file: TrustFileInput): Promise<PublishedKeyResult> {
   const published = await publishedKeys(session, address);
   const { proven, refused } = followSuccessors(liveKeys(file), published, SUCCESSION_CHECKS);

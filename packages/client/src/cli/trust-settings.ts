@@ -51,8 +51,8 @@ interface PublicKey {
 }
 
 /**
- * Reads --trust, --verify-key, --workspace and their variables. A key file contains decision keys (64 hex digits per line), verifier
- * keys (one per line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it directly.
+ * Reads --workspace, and --trust and --verify-key with their variables. A key file contains decision keys (64 hex digits per line),
+ * verifier keys (one per line), or a JWKS. `env:NAME` reads a variable; a verifier key is public, so the option may contain it directly.
  */
 export function readTrustSettings(session: Session, options: TrustOptions): TrustSettings {
   const texts = [...(options['verify-key'] ?? []).map((each) => readKeyText(session, each)), ...readKeysFromEnvironment(session)];

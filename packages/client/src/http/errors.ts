@@ -113,7 +113,7 @@ export class UnsupportedMediaTypeError extends ApiError {
 export class MisdirectedRequestError extends ApiError {
   override name = 'MisdirectedRequestError';
 }
-/** 422: the body is invalid, or the Idempotency-Key was used with another body. `issues` lists the errors. */
+/** 422: the body or a header is invalid, or the Idempotency-Key was used with another body. `issues` lists the errors. */
 export class ValidationError extends ApiError {
   override name = 'ValidationError';
 }
@@ -125,7 +125,7 @@ export class RateLimitedError extends ApiError {
 export class HeadersTooLargeError extends ApiError {
   override name = 'HeadersTooLargeError';
 }
-/** 500: an internal error of the service, or changed data in its database (`code`). Nothing was stored. */
+/** 500: an internal error of the service, or changed data in its database (`log_rewritten`, `seal_broken`). Nothing was stored. */
 export class InternalServerError extends ApiError {
   override name = 'InternalServerError';
 }
@@ -133,7 +133,7 @@ export class InternalServerError extends ApiError {
 export class BadGatewayError extends ApiError {
   override name = 'BadGatewayError';
 }
-/** 503: the service is overloaded or stopping, cannot use its database, disk or clock, or found changed data (`code`). */
+/** 503: the service is overloaded or stopping, cannot use its database, disk or clock, or found changed data (`evidence_broken`). */
 export class UnavailableError extends ApiError {
   override name = 'UnavailableError';
 }

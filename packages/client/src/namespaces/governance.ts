@@ -32,8 +32,8 @@ export class Governance {
   /**
    * Checks whether an agent may be promoted. A blocked decision is a result, not an error: test `allowed`. After an error there is no
    * decision, so the promotion must not continue.
-   * @throws ConfigurationError if the body is not JSON or the key is malformed; an ApiError by status, ConnectionError, TimeoutError,
-   * UnexpectedAnswerError; or the reason of `options.signal`.
+   * @throws ConfigurationError if the body is not JSON or the key is malformed; ApiError for an error status; ConnectionError,
+   * TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
    */
   checkPromotion(
     check: PromotionCheck,

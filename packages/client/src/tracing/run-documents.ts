@@ -8,7 +8,7 @@ export interface RunDocuments {
   spans: string[];
 }
 
-/** The memory of a queued run and of each text besides its characters, in bytes. */
+/** The memory in bytes that a queued run and each of its texts need in addition to the characters. */
 const RUN_BYTES = 1000;
 const TEXT_BYTES = 50;
 

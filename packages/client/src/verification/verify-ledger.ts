@@ -95,7 +95,7 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   return { ok: true, tenantId, entries, head, headsMet: heads.length, timesChecked: log === 'audit' || audit !== undefined };
 }
 
-/** An export that was cut off at its start also has no rows, so it proves nothing. */
+/** An export without rows may be of an empty log, or it was cut off at its start. So it proves nothing. */
 const NO_ROWS = 'the export has no rows, which proves nothing: give a checkpoint or head that says that the log is empty';
 
 async function* bytesOf(lines: LedgerSource): AsyncGenerator<Uint8Array> {
