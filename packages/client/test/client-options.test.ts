@@ -158,7 +158,7 @@ describe('logger', () => {
     warn.mockRestore();
   });
 
-  test('names an error of the host, and says that a call was canceled only after its signal was aborted', async () => {
+  test('logs the name of an unexpected error, and logs a call as canceled only if its signal was aborted', async () => {
     lines.length = 0;
     const body = '{"ok":true,"id":"00000000-0000-7000-8000-000000000000"}';
     const withoutForEach = { get: (name: string) => (name === 'content-type' ? 'application/json' : null) };

@@ -29,8 +29,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const fakePath = (name: string) => join(folder, `${name.replaceAll(/\W/g, '-')}.ts`);
 
 /**
- * Runs a snippet of the README after the first snippet, which creates the client, unless it creates its own. Import paths are replaced, and
- * the client is closed at the end.
+ * Runs a snippet of the README. If the snippet creates no client, the first snippet runs before it and creates one. Import paths are
+ * replaced, and the client is closed at the end.
  */
 async function run(code: string) {
   const program = code.includes('new Countersign(') ? code : `${prelude!.code}\n${code}`;

@@ -71,7 +71,7 @@ describe('evaluate record', () => {
     ]);
   });
 
-  test('accepts time, suite, artifact and URL of a run as options, and rejects an unclear time or artifact', async () => {
+  test('accepts time, suite, artifact and URL of a run as options, and rejects a time without a zone and an artifact tag', async () => {
     const commit = `gitCommit:${'a'.repeat(40)}`;
     const details = ['--suite', 'safety', '--artifact', commit, '--run-url', 'https://ci.example.com/7', '--partial'];
     const { status, out } = await record(
@@ -98,7 +98,7 @@ describe('evaluate record', () => {
     expect([tag.status, tag.err]).toEqual([2, expect.stringContaining('tags and branches can be moved')]);
   });
 
-  test('options override name, category and harness of the file, and notes precede those of the file', async () => {
+  test('options override name, category and harness of the file, and --notes come before the notes of the file', async () => {
     const more = ['--name', 'release', '--category', 'smoke', '--harness', 'nightly-rig', '--notes', 'run by hand', '--json'];
     const { out, err } = await record('--junit', results('junit.xml'), ...more);
     const { id, notes } = JSON.parse(out);

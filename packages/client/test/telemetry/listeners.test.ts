@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
 
-test('100,000 events with up to 16 concurrent requests cause no warning of a Node that limits the listeners of a signal to ten', async () => {
+test('100,000 events with up to 16 concurrent requests cause no warning about more than ten listeners of a signal', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-listeners-'));
   const server = createServer((request, response) => {
     request.resume().on('end', () => {

@@ -86,7 +86,7 @@ describe('telemetry on the real server', () => {
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 29, rejected: 1, dropped: 0 });
   });
 
-  test('finds all invalid events, even if they are more than one response lists', async () => {
+  test('finds all invalid events, even if one response cannot list all of them', async () => {
     const rejected: unknown[] = [];
     const { client, stored } = await clientOfNewWorkspace({ onRejected: (each) => rejected.push(each.event) });
     for (let index = 0; index < 200; index += 1)

@@ -163,7 +163,7 @@ export const operations = {
 } as const;
 export type OperationId = keyof typeof operations;
 
-/** Issues for repeated span_ids, at most ISSUES_MAX. A span_id must be unique in a request: of two spans, only one would be stored. */
+/** Issues for repeated span_ids, at most ISSUES_MAX. Of two spans with the same span_id in a request, only one would be stored. */
 function repeatedSpanIds({ spans }: { spans?: unknown }): Issue[] {
   const firstIndexes = new Map<string, number>();
   const issues: Issue[] = [];

@@ -32,8 +32,9 @@ export const OTLP_OPERATIONS = {
     summary: 'Receive log records of OpenTelemetry',
     description:
       'Messages, exceptions and findings are added to the span that the log record names, even if the span arrives up to 24 hours ' +
-      'later. Other records, and records beyond 10,000 that wait for their run, are counted as rejected. The export is stored as ' +
-      'received, except that user IDs that contain an e-mail address or are a telephone number are overwritten.',
+      'later. At most 10,000 records of a workspace can wait for their run. Further ones, and records of other kinds, are counted as ' +
+      'rejected. The export is stored as received, except that user IDs that contain an e-mail address or are a telephone number are ' +
+      'overwritten.',
     request: 'logs.v1.ExportLogsServiceRequest',
     response: 'logs.v1.ExportLogsServiceResponse',
     rejected: 'rejectedLogRecords',

@@ -82,7 +82,7 @@ export class ClockGuard {
     this.#observedAtMs = steadyMs;
   }
 
-  /** Whether by this reading the system clock is at a time other than the accepted one. Changes nothing. */
+  /** Whether the system clock in this reading deviates from the accepted time by more than CLOCK_DIFFERENCE_MAX_MS. Changes nothing. */
   hasJumped({ wallMs, steadyMs }: ClockReading): boolean {
     return Math.abs(wallMs - steadyMs - this.#offsetMs) > CLOCK_DIFFERENCE_MAX_MS;
   }

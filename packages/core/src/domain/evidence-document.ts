@@ -169,7 +169,7 @@ function decidedEvaluation(read: EvidenceEvaluation, agentName: string, now: num
 
 /**
  * The age of an evaluation in hours. It counts from `evaluated_at` or `recorded_at`, whichever is earlier. If `recorded_at` is in the
- * future, a clock was wrong, so the age is negative, also with an earlier `evaluated_at`. Then the evaluation does not count.
+ * future, a clock was wrong. Then the age is negative even if `evaluated_at` is in the past, and the evaluation does not count.
  */
 function ageHours(times: { recorded_at: string; evaluated_at: string | null }, now: number): number {
   const recorded = microsOf(times.recorded_at);

@@ -58,7 +58,10 @@ interface AgentState extends KnownAgent {
   bySeries: Map<string, KnownEvaluation>;
 }
 
-/** The maximum number of series per agent: that of the decision's evaluation, OTHERS_MAX others, and one that shows that there are more. */
+/**
+ * The maximum number of series in memory per agent: that of the decision's evaluation, OTHERS_MAX others, and one that shows that there are
+ * more.
+ */
 const SERIES_MAX = OTHERS_MAX + 2;
 
 /** The evidence for a request. */
@@ -88,7 +91,7 @@ export class EvidenceState {
     return this.#agents.size;
   }
 
-  /** The number of evaluations in memory, by series and by harness. An evaluation that is in memory by both counts twice. */
+  /** The number of evaluations in memory. An evaluation counts twice if it is the latest both of its series and of its harness. */
   get evaluationCount(): number {
     return this.#evaluationCount;
   }

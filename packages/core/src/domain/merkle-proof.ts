@@ -78,8 +78,8 @@ export const rangeHash = (range: LeafRange, hashOf: (place: NodePlace) => Uint8A
   foldRight(completeSubtrees(range).map(hashOf), sha256);
 
 /**
- * Computes the root from a leaf hash and its inclusion proof (RFC 9162, section 2.1.3.2). Undefined unless 0 <= `index` < `size`, or if
- * the leaf hash or the proof has the wrong length.
+ * Computes the root from a leaf hash and its inclusion proof (RFC 9162, section 2.1.3.2). Undefined if the leaf hash or the proof has the
+ * wrong length, or if `index` is not from 0 to `size` - 1.
  */
 export function rootOfInclusion(
   index: number,
@@ -106,8 +106,8 @@ export function rootOfInclusion(
 }
 
 /**
- * Computes both roots from a consistency proof (RFC 9162, section 2.1.4.2). The caller compares them with the known roots. Undefined unless
- * 0 < `first` < `second`, or if the proof has the wrong length.
+ * Computes both roots from a consistency proof (RFC 9162, section 2.1.4.2). The caller compares them with the known roots. Undefined if the
+ * proof has the wrong length, or if `first` is not from 1 to `second` - 1.
  */
 export function rootsOfConsistency(
   first: number,

@@ -4,7 +4,7 @@ import type { Sha256 } from './merkle-tree.ts';
 import { fromBase64, type NoteKey, parseNoteVerifierKey, type VerifyEd25519 } from './signed-note.ts';
 
 /**
- * A signing key signs the IDs of the instance, of itself and of its successor (docs/formats.md, "Succession of signing keys"). A reader
+ * A signing key signs the instance's ID, its own ID and its successor's ID (docs/formats.md, "Succession of signing keys"). A reader
  * who trusts the older key can verify the newer key by this signature, whatever source the newer key comes from.
  */
 

@@ -67,7 +67,7 @@ export function readTrustFile(text: string, checks: SuccessionChecks): TrustFile
   return 'fault' in content ? content : withSuccessors(content, successors, checks);
 }
 
-/** Adds the keys of `successors`. It is a fault if a chain of signatures from a live key of `keys` does not prove each of them. */
+/** Adds the keys of `successors`. A successor that no chain of signatures from a live key of `keys` proves is a fault. */
 function withSuccessors(
   content: TrustFileContent,
   successors: unknown,

@@ -14,8 +14,8 @@ export interface MappedTrace {
   /** The source of `agent_name`. */
   agentRank: AgentRank;
   /**
-   * The agent name to show until the root span or an agent span arrives. Null if the trace has `agent_name`, or if neither a span nor the
-   * service of the first span has a name.
+   * The agent name to show until the root span or an agent span arrives. Null if the trace has `agent_name`. Null also if no span names an
+   * agent and the first span has no service name.
    */
   provisionalAgentName: string | null;
   /** Whether a span has the status `error`. */

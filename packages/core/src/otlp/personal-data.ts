@@ -52,7 +52,10 @@ export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): v
   }
 }
 
-/** Reads a varint, which may be longer than necessary, as a length. `start` is the position after it. Above ten bytes, the length is -1. */
+/**
+ * Reads a varint, which may be longer than necessary, as a length. `start` is the position after the varint. If the varint has more than
+ * ten bytes, the length is -1.
+ */
 function lengthAt(body: Uint8Array, at: number): { length: number; start: number } {
   let length = 0;
   for (let place = 0; place < VARINT_BYTES_MAX; place += 1) {

@@ -57,7 +57,7 @@ export const AgentSummary = Type.Object({
   ),
   similar_to: Type.Array(AgentName, {
     description:
-      'At most 3 agents whose names differ from its name only by case or look-alike letters, oldest first, except archived ones.',
+      'At most 3 agents that are not archived and whose names differ from its name only by case or look-alike letters, oldest first.',
   }),
   latest_evaluation: Type.Union([EvaluationSummary, Type.Null()], {
     description:

@@ -41,7 +41,7 @@ export const ApprovalDetail = Type.Object({
   last_approved: Type.Union(
     [Type.Object({ evaluation: EvaluationSummary, approval: Approval, runs: RelatedRuns }), Type.Null()],
     {
-      description: "The agent's earlier evaluation that was approved last; null if none is approved.",
+      description: "Of the agent's earlier evaluations, the one that was approved last; null if none is approved.",
     },
   ),
   changes: Type.Array(Change, { description: 'What changed since the last approved evaluation; empty without one.' }),

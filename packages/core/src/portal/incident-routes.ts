@@ -46,7 +46,7 @@ export const IncidentDetail = Type.Object({
     [
       Type.Object({
         possible: flag({ description: 'Whether the re-certification can be closed now.' }),
-        obstacle: nullable(text({ description: 'Why it cannot be closed, and what to do; null if it can.' })),
+        obstacle: nullable(text({ description: 'Why it cannot be closed, and what to do; null if it can be closed.' })),
         evaluation: Type.Union([EvaluationSummary, Type.Null()], {
           description: "The agent's latest evaluation; null without one.",
         }),

@@ -76,7 +76,7 @@ export const ScopesChange = Type.Object(
   { additionalProperties: false },
 );
 
-/** One event of the key audit trail with the data for verifying it: its hash is the leaf of the trail's tree. */
+/** One event of the key audit trail with the data for verifying it. Its hash is the data of a leaf in the trail's tree. */
 export const KeyEvent = Type.Object({
   seq: count({ minimum: 1, description: 'Its number, from 1 without gaps.' }),
   id: uuid({ description: 'Identifier of the event.' }),

@@ -79,7 +79,7 @@ export const LogStatus = Type.Object({
     ],
     { description: 'The latest checkpoint; null if none was signed.' },
   ),
-  fault: nullable(unboundedText({ description: 'Why the head of the log is not valid; null if it is.' })),
+  fault: nullable(unboundedText({ description: 'Why the head of the log is not valid; null if it is valid.' })),
 });
 export type LogStatus = Static<typeof LogStatus>;
 
@@ -159,7 +159,7 @@ export const ledgerRoutes = {
     response: Type.Object({
       items: Type.Array(LogStatus, { description: 'By name.' }),
       differing_rows: Type.Array(DifferingRow, {
-        description: 'Rows that differ from their log, as of the last comparisons; about 20 at most from each.',
+        description: 'Rows that differ from their log, as of the last comparisons; about 20 at most from each comparison.',
       }),
     }),
   },

@@ -10,7 +10,7 @@ export type RunSource = (typeof RUN_SOURCES)[number];
 export const dollars = (description: string) =>
   Type.Unsafe<string>({ ...unboundedText({ description, examples: ['0.0042'] }), pattern: '^\\d+(\\.\\d+)?$' });
 
-/** Tokens and cost. Each is null if it was not reported; the total is then the sum of the other two, if both were. */
+/** Tokens and cost. A value is null if it was neither reported nor computed from reported values (domain/usage.ts). */
 export const usage = {
   prompt_tokens: nullable(count({ description: 'Tokens sent to models.' })),
   completion_tokens: nullable(count({ description: 'Tokens that models produced.' })),
