@@ -75,8 +75,8 @@ CREATE TABLE countersign.sessions (
 CREATE INDEX sessions_of_person ON countersign.sessions (person_id, created_at);
 CREATE INDEX sessions_by_end ON countersign.sessions (expires_at);
 
--- Found by the hash of its token before the workspace is known, so without row-level security. Using a link deletes its row, which only one
--- of two concurrent requests can do.
+-- A link is found by the hash of its token, before the workspace is known. So this table has no row-level security. Using a link deletes
+-- its row, which only one of two concurrent requests can do.
 CREATE TABLE countersign.one_time_links (
   token_sha256 bytea PRIMARY KEY CHECK (octet_length(token_sha256) = 32),
   id uuid NOT NULL UNIQUE,

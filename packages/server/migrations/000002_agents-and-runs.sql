@@ -88,8 +88,8 @@ CREATE TABLE countersign.trace_submissions (
   received_at timestamptz NOT NULL,
   recorded_by text NOT NULL,
   document text,
-  -- The columns of the view `spans` from span_id on, as an array of arrays; times in microseconds since 1970. A row for each span costs
-  -- too much (docs/performance.md).
+  -- The columns of the view `spans` from span_id on, without submission and ordinal, as an array of arrays. Times are in microseconds since
+  -- 1970. A row for each span costs too much (docs/performance.md).
   spans text NOT NULL,
   -- The export that the submission was mapped from; null for POST /api/public/traces.
   export uuid,

@@ -86,7 +86,8 @@ CREATE INDEX incidents_of_agent ON countersign.incidents (tenant_id, agent_id, s
 CREATE INDEX incidents_in_order ON countersign.incidents (tenant_id, seq, id);
 CREATE INDEX incidents_by_severity ON countersign.incidents (tenant_id, severity, seq, id);
 
--- An incident requires it. It is open until a person closes it with a passing evaluation that was recorded after the incident.
+-- The re-certification that an incident requires. It is open until a person closes it with a passing evaluation that was recorded after
+-- the incident.
 CREATE TABLE countersign.recertifications (
   tenant_id uuid NOT NULL,
   incident_id uuid NOT NULL,
@@ -106,7 +107,7 @@ CREATE TABLE countersign.recertifications (
 CREATE INDEX recertifications_open ON countersign.recertifications (tenant_id, agent_id) WHERE closed_at IS NULL;
 CREATE INDEX recertifications_by_age ON countersign.recertifications (tenant_id, opened_seq, incident_id) WHERE closed_at IS NULL;
 
--- The last row of each log: an append locks it. It is created with the workspace, because FOR UPDATE on a missing row locks nothing.
+-- The head of each log: an append locks its row. That row is created with the workspace, because FOR UPDATE on a missing row locks nothing.
 -- Its seal covers the head of the log (docs/formats.md, "Sealed heads").
 CREATE TABLE countersign.log_heads (
   tenant_id uuid NOT NULL REFERENCES countersign.tenants (id),

@@ -6,8 +6,8 @@ BEGIN
   RAISE EXCEPTION '% is append-only: % is refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';
 END $$;
 
--- For rows that retention or erasure may drop, as the owner of the tables. The setting prevents mistakes. The server's role has no right to
--- delete them. The log `traces` shows which rows were dropped.
+-- For rows that retention or erasure may drop. Both run as the owner of the tables. A separate role of the server has no right to delete
+-- these rows. The setting prevents mistakes. The log `traces` shows which traces were dropped.
 CREATE FUNCTION countersign.refuse_change_except_dropping() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = ANY (TG_ARGV) AND current_setting('countersign.dropping', true) = 'on' THEN RETURN NULL; END IF;

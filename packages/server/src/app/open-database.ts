@@ -207,8 +207,8 @@ export async function openInstance(pool: pg.Pool, secrets: Secrets, options: { r
 }
 
 /**
- * Turns an error of the database, or a system error with a code, into an ExitError; returns any other error unchanged. The message does not contain
- * the URL, which may contain a password.
+ * Turns an error of the database, or a system error with a code, into an ExitError; returns any other error unchanged. The message does not
+ * contain the URL, which may contain a password.
  */
 export function asExitError(error: unknown): unknown {
   if (error instanceof ExitError || !(error instanceof Error)) return error;

@@ -28,9 +28,7 @@ export interface Watches {
   stop(): void;
 }
 
-/**
- * Starts all periodic work except the checkpoints. The caller starts `space`, and the first comparison of the schema with `schema.round`.
- */
+/** Starts all periodic work except the checkpoints. The caller starts `space`, and calls `schema.round` for the first comparison. */
 export function startWatches(config: Config, database: OpenDatabase, log: Logger): Watches {
   const evidence = watchEvidence(database, log);
   const verify = verifierOf(database);

@@ -19,7 +19,7 @@ export class RunIdMerging {
     this.#log = log;
   }
 
-  /** Counts a stored batch of runs, and merges the segments of the workspace if it is due. */
+  /** Counts a stored batch of runs. After every BATCHES_BETWEEN batches of a workspace, merges its segments. */
   count(tenantId: string): void {
     const batches = (this.#batches.get(tenantId) ?? 0) + 1;
     if (batches < BATCHES_BETWEEN) {

@@ -17,7 +17,7 @@ export function addApprovals(program: Command, session: Session): void {
     session,
     'approve',
     'approved',
-    'Approve one evaluation of a high-risk agent. The next evaluation needs its own.',
+    'Approve one evaluation of a high-risk agent. Each later evaluation needs its own approval.',
   );
   addDecision(
     group,
@@ -78,7 +78,7 @@ function addDecision(group: Command, session: Session, name: string, status: 'ap
     .command(name)
     .description(description)
     .requiredOption(...WORKSPACE_OPTION)
-    .requiredOption('--evaluation <id>', 'ID of the evaluation, as returned by the service', parseUuid)
+    .requiredOption('--evaluation <id>', 'ID of the evaluation', parseUuid)
     .requiredOption('--rationale <text>', 'the reason; recorded in the ledger')
     .option(...JSON_OPTION)
     .addHelpText(

@@ -27,7 +27,9 @@ interface BackupOptions {
 export function addBackup(program: Command, session: Session): void {
   program
     .command('backup')
-    .description('Back up the whole database while servers run, and verify every log against it. Exit 1: a log is not valid.')
+    .description(
+      'Back up the whole database while servers run, then verify every log against the backup. Exit 1: a log is not valid.',
+    )
     .requiredOption('--output <path>', 'file to create, or an empty folder; a name that ends with / creates the folder')
     .option('--with-secrets', 'include the secrets, encrypted with COUNTERSIGN_BACKUP_PASSPHRASE')
     .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')

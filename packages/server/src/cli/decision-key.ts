@@ -96,7 +96,7 @@ function addRetire(group: Command, session: Session): void {
   group
     .command('retire')
     .description(
-      'Retire a decision key, but never the last live one. Its signatures stay valid. The other live key signs from now on.',
+      'Retire one of two live decision keys. The signatures of the retired key stay valid. The other key signs from now on.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .argument('<key-id>', 'ID of the key, as `decision-key list` shows it')

@@ -10,7 +10,7 @@ import { shownTime } from './table.ts';
 
 const SHOWN_ONCE = 'it is shown only once; store it in a secrets manager';
 
-/** The two kinds of keys. Each has its own group of commands. Except for `mint`, the commands of both groups differ only in texts. */
+/** The two kinds of keys. Each has its own group of commands. The commands of both groups, except `mint`, share their code. */
 const KINDS = {
   live: { group: 'keys', one: 'key', prefix: 'aa_live_' },
   read: { group: 'tokens', one: 'read token', prefix: 'aa_read_' },
@@ -77,7 +77,7 @@ function addScopes(group: Command, session: Session): void {
     .command('scopes')
     .description('Set the scopes of a key. They apply from the next request on.')
     .requiredOption(...WORKSPACE_OPTION)
-    .argument('<prefix>', 'its prefix, with or without aa_live_', parsePrefix)
+    .argument('<prefix>', 'prefix of the key, with or without aa_live_', parsePrefix)
     .requiredOption('--scopes <scopes>', 'comma-separated: telemetry,evaluations,audit,governance', parseScopes)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('keys scopes --workspace acme aa_live_4f9a02c7d1e6 --scopes telemetry,audit'))
@@ -101,7 +101,7 @@ function addRotate(group: Command, session: Session, kind: KeyKind): void {
     .command('rotate')
     .description(`Give a ${one} a new secret and print it. The old secret is rejected from the next request on.`)
     .requiredOption(...WORKSPACE_OPTION)
-    .argument('<prefix>', `its prefix, with or without ${start}`, parsePrefix)
+    .argument('<prefix>', `prefix of the ${one}, with or without ${start}`, parsePrefix)
     .option(...JSON_OPTION)
     .addHelpText('after', examples(`${name} rotate --workspace acme ${start}4f9a02c7d1e6`))
     .action(async (prefix: string, { workspace }: { workspace: string }) => {
@@ -119,7 +119,7 @@ function addRevoke(group: Command, session: Session, kind: KeyKind): void {
     .command('revoke')
     .description(`Revoke a ${one} permanently. It is rejected from the next request on.`)
     .requiredOption(...WORKSPACE_OPTION)
-    .argument('<prefix>', `its prefix, with or without ${start}`, parsePrefix)
+    .argument('<prefix>', `prefix of the ${one}, with or without ${start}`, parsePrefix)
     .option(...JSON_OPTION)
     .addHelpText('after', examples(`${name} revoke --workspace acme 4f9a02c7d1e6`))
     .action(async (prefix: string, { workspace }: { workspace: string }) => {

@@ -11,7 +11,7 @@ export function addAcceptRestore(group: Command, session: Session): void {
   group
     .command('accept-restore')
     .description(
-      'After a backup was restored: let the logs of the workspace continue from it. Shows what it would write unless --yes is given.',
+      'After a backup was restored: let the logs of the workspace continue from it. Without --yes, only shows what it would write.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .option('--yes', 'write the changes; they cannot be undone')

@@ -29,7 +29,9 @@ export function addRetention(program: Command, session: Session): void {
 function addShow(group: Command, session: Session): void {
   group
     .command('show')
-    .description('Show for how many days a workspace keeps runs. Each period applies to the runs received since a time.')
+    .description(
+      'Show for how many days a workspace keeps runs. A period applies to the runs received after it was set, until the next one.',
+    )
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .addHelpText('after', examples('retention show --workspace acme'))
@@ -42,7 +44,7 @@ function addShow(group: Command, session: Session): void {
         trace_days: traceDays,
         telemetry_days: telemetryDays,
       }));
-      await session.list(rows, 'this workspace keeps everything forever; `retention set` changes it', [
+      await session.list(rows, 'this workspace keeps everything forever; `retention set` sets a period', [
         ['RECEIVED SINCE', ({ since }) => shownTime(since)],
         ['TRACES', ({ trace_days }) => shownDays(trace_days)],
         ['TELEMETRY', ({ telemetry_days }) => shownDays(telemetry_days)],

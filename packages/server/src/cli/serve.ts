@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 export function addServe(program: Command, session: Session): void {
   program
     .command('serve')
-    .description('Run the server until SIGTERM or Ctrl-C. Sets up what is missing, and prints its address and the next steps.')
+    .description('Run the server until SIGTERM or Ctrl-C. Sets up what is missing, and prints the address and the next steps.')
     .option(...JSON_OPTION)
     .addHelpText('after', examples('serve', 'serve --json 2>errors.json'))
     .action(async () => {

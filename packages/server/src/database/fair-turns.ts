@@ -1,6 +1,6 @@
 import { unavailable } from '../errors/api-error.ts';
 
-/** The number of concurrent turns, the length of the queue, and the longest wait. */
+/** The number of concurrent turns, the maximum number of waiters of one owner and in total, and the longest wait. */
 export interface TurnBounds {
   size: number;
   waitingOfOneMax: number;

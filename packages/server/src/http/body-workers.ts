@@ -28,8 +28,8 @@ interface QueuedTask {
 }
 
 /**
- * Prepares large bodies on a worker thread, so that parsing one does not delay requests with small bodies. Tenants take turns. The thread starts with the
- * first large body. If it ends unexpectedly, its bodies are rejected and the next body starts a new thread.
+ * Prepares large bodies on a worker thread, so that parsing one does not delay requests with small bodies. Tenants take turns. The first
+ * large body starts the thread. If the thread ends unexpectedly, the bodies in progress are rejected. The next body starts a new thread.
  */
 export class BodyWorkers {
   /** Bodies prepared or rejected by the worker since the start. */

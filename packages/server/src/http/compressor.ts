@@ -28,8 +28,8 @@ export class Compressor {
   #inProgress = 0;
 
   /**
-   * Returns the compressed text and its coding. Undefined if a limit is exceeded, if the client accepts neither coding, or if the result is
-   * not smaller.
+   * Returns the compressed text and its coding. Undefined if the limits of size and concurrency do not allow it, if the client accepts
+   * neither coding, or if the result is not smaller.
    */
   async compress(
     text: string,

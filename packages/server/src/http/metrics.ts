@@ -26,7 +26,7 @@ export interface MetricSources {
   evidenceFindings: () => number;
   /** The number of invalid rows of the logs audit, decisions, evidence and keys, and of rows that differ from these logs. */
   ledgerFindings: () => number;
-  /** The number of rows that differ from the log of traces, as of the last comparison. */
+  /** The number of invalid rows of the log of traces, and of rows that differ from this log. */
   traceFindings: () => number;
   /** The number of differences between the schema of the database and that of the migrations. */
   schemaFindings: () => number;
@@ -103,7 +103,7 @@ export class Metrics {
     );
     this.#gauge(
       'countersign_trace_findings',
-      'Rows that differ from the log of traces, as of the last comparison.',
+      'Invalid rows of the log of traces, and rows that differ from this log, as of the last verification.',
       sources.traceFindings,
     );
     this.#gauge(
