@@ -130,11 +130,11 @@ CREATE TABLE countersign.log_records (
   sha256 bytea NOT NULL CHECK (octet_length(sha256) = 32),
   kind text NOT NULL CHECK (kind IN ('content', 'exception', 'finding')),
   happened_at timestamptz,
-  -- The position in its export: the order of records with equal times.
+  -- The position in its export, or among the findings of its trace: the order of records with equal times.
   place integer NOT NULL,
   received_at timestamptz NOT NULL,
   recorded_by text NOT NULL,
-  -- Null for a finding in an event of a span.
+  -- The export that contained the record.
   export uuid,
   document text NOT NULL,
   -- Whether its trace is stored. Records that wait for it are limited in number and time.

@@ -18,7 +18,7 @@ export interface SchemaWatch {
 }
 
 /**
- * Compares the schema every five minutes; the caller starts the first comparison with `round`. Each difference is logged once. A difference
+ * Compares the schema every five minutes; the caller calls `round` for the first comparison. Each difference is logged once. A difference
  * only causes a warning (docs/decisions/0047), because the seals do not depend on triggers.
  */
 export function watchSchema({ ledgerPool }: Pick<Pools, 'ledgerPool'>, log: Logger): SchemaWatch {

@@ -51,7 +51,7 @@ export class FairTurns {
     return new Promise((resolve, reject) => {
       if (!this.#makeRoom(owner)) {
         this.#forgetIdle(name, owner);
-        reject(unavailable('too many reads of this tenant wait for a connection'));
+        reject(unavailable('too many reads wait for a connection'));
         return;
       }
       this.#enqueue(name, owner, resolve, reject);
