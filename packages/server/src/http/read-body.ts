@@ -56,8 +56,8 @@ export interface ReadingLimits {
 /**
  * Reads and decompresses a body. Memory is reserved before a byte is read, and more while a body of unknown length grows. The caller
  * releases it with `leave`. A compressed body is rejected as soon as it exceeds a limit, so a decompression bomb is not expanded further.
- * @throws ApiError 415 as `checkMediaType`, 413 for a body that is too large, 422 for a body that cannot be decompressed, or 503 if there
- *   is not enough memory.
+ * @throws ApiError 415 as `checkMediaType`, 413 for a body that is too large, 422 for a body that cannot be decompressed, 503 if there is
+ *   not enough memory, or 400 if the sender disconnects.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -125,8 +125,8 @@ function closeIfUnread(request: IncomingMessage, error: unknown): unknown {
 }
 
 /**
- * Reads a body that has arrived completely. Most bodies have arrived when their key has been checked. For them, an async iterator would
- * take more time than all other steps of reading.
+ * Reads a body that has arrived completely. Most bodies have arrived by the time the key of the request has been checked. For them, an
+ * async iterator would take more time than all other steps of reading.
  */
 function readArrived(request: IncomingMessage, addChunk: (chunk: Buffer) => void): void {
   for (let chunk: Buffer | null = request.read(); chunk !== null; chunk = request.read()) addChunk(chunk);
@@ -150,7 +150,10 @@ const tooLarge = (bytesMax: number): ApiError =>
     { path: '', code: 'size_limit', message: `the body may have at most ${bytesMax} bytes, decompressed; send less at once` },
   ]);
 
-/** Real text compresses to a tenth, repetitive text to a hundredth. A higher ratio than this is treated as an attack. */
+/**
+ * The maximum ratio of decompressed to compressed bytes. A higher ratio is treated as an attack: real text has a ratio of about 10,
+ * repetitive text of about 100.
+ */
 const EXPANSION_MAX = 300;
 /** The ratio is not limited for bodies that are at most this large after decompression. */
 const EXPANDED_FREELY_BYTES = 1024 * 1024;

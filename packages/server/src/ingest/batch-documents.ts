@@ -4,7 +4,7 @@ import { layOutSegments } from '../documents/segment-layout.ts';
 import { type DocumentPlace, insertSegments, type Segment } from '../storage/document-segments.ts';
 import { newId } from '../storage/new-id.ts';
 
-/** Below this total size, documents stay in their rows: the row and index entry of a segment would need what compression saves. */
+/** Below this total size, documents stay in their rows: a segment's own row and index entry would take the space that compression saves. */
 const ROW_BYTES_MAX = 2048;
 
 /** The documents of a batch. They are compressed before the batch's transaction begins, so usually no locks are held during compression. */

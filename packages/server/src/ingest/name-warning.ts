@@ -1,4 +1,4 @@
-/** The response header that names newly registered agents and the known agents that look like them. */
+/** The response header about newly registered agents whose names look like those of known agents. */
 export const WARNING_HEADER = 'Countersign-Warning';
 
 /** The maximum number of new agents that the header names. */

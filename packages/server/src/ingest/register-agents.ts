@@ -41,7 +41,7 @@ const NO_REGISTRATION: Registration = { warn: (outcome) => outcome };
  * Registers the agents of a batch and finds known ones that look like them. Without new agents it returns no promise, so the batch's
  * statements stay in one round trip. Agents beyond FILLED_MAX are stored without skeletons, which the server adds later, so that one batch
  * does not delay others. The head of the log `evidence` is locked here, after the rows of traces, so a transaction with this lock never
- * waits for those rows. Throws EvidenceBrokenError if a row in the table of agents with one of these IDs or names differs from the log.
+ * waits for those rows. Throws EvidenceBrokenError if the table of agents and the log disagree about one of these IDs or names.
  * @param lockedHead the head of the log `evidence`, if the caller has locked it.
  */
 export const registerAgents = (

@@ -23,7 +23,7 @@ export const ingestTrace: Endpoint<Trace, PreparedBody> = {
   },
 };
 
-/** A prepared trace without its bytes. If its own totals are too large, it has the issue, because a structured clone loses an ApiError. */
+/** A prepared trace without its bytes. If its totals are too large, they are an Issue: an ApiError would not survive a structured clone. */
 type PreparedBody = Omit<PreparedTrace, 'document' | 'totals'> & { totals: Usage | { tooLarge: Issue } };
 
 /** The approximate memory of a span's facts in addition to the document, in bytes. */

@@ -110,8 +110,8 @@ function resolveTrace(item: PreparedTrace, known: KnownTrace | undefined, book: 
   const isOutranked = known?.agentId != null && item.agentRank < known.agentRank;
   const resolved = book.resolve(isOutranked ? [] : [item.claim], item.recordedBy, ([agentId]) => {
     if (known?.agentId == null || agentId == null || known.agentId === agentId) return [];
-    // Spans arrive in any order, and the root span may correct the agent. But an agent that a request names explicitly must match the root
-    // span's agent or one named explicitly earlier.
+    // Spans arrive in any order, and the root span may correct the agent. But an explicitly named agent must match the agent of the trace,
+    // if that came from the root span or was named explicitly too.
     if (item.agentRank < AGENT_RANK.claimed || known.agentRank < AGENT_RANK.root) return [];
     const member = item.claim.id === null ? 'agent_name' : 'agent_id';
     return [

@@ -20,9 +20,9 @@ export interface ExportPage {
 }
 
 /**
- * The maximum number of pages in memory: two that the response has read first (http/outgoing.ts), and the next one. The memory of a row
- * larger than PAGE_BYTES_MAX is reserved only if it is one of the first PAGES_IN_MEMORY * PAGE_ROWS rows. Reading the sizes of all rows of
- * a log would take too long.
+ * The maximum number of pages in memory: two that are read before the response starts (http/outgoing.ts), and the next one. The memory of
+ * a row larger than PAGE_BYTES_MAX is reserved only if it is one of the first PAGES_IN_MEMORY * PAGE_ROWS rows. Reading the sizes of all
+ * rows of a log would take too long.
  */
 const PAGES_IN_MEMORY = 3;
 

@@ -12,11 +12,11 @@ import { findLatestCheckpoint, readCheckpointsPage } from '../storage/tree.ts';
 interface CheckpointSelection {
   tenantId: string;
   log: LogName;
-  /** Keys that may have signed them; undefined to skip the check of signatures. */
+  /** Keys that may have signed the checkpoints; undefined to skip the check of signatures. */
   keys: readonly NoteKey[] | undefined;
 }
 
-/** Reads the stored checkpoints of a log in pages, by size, because a log can have one per minute for years. */
+/** Reads the stored checkpoints of a log by size. It reads them in pages, because a log can have one per minute for years. */
 export class StoredHeads {
   readonly #pool: Pool;
   readonly #selection: CheckpointSelection;

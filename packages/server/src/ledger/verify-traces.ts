@@ -46,8 +46,9 @@ export interface TraceReport extends ChainReport {
 }
 
 /**
- * Verifies a tenant's log `traces` in the database: hash and time of each event, gaps, head, tree and checkpoints. Then compares the stored
- * submissions with the events, in both directions, and the columns with the documents.
+ * Verifies a tenant's log `traces` in the database: hash and time of each event, gaps, head, tree and checkpoints. Meanwhile it compares
+ * the events with the stored submissions. If the log is valid, it then looks for submissions that no event contains, and compares the
+ * columns with the documents.
  */
 export async function verifyTraces(pool: Pool, tenantId: string, options: WalkOptions = {}): Promise<TraceReport> {
   const moments = new RowTimes('traces', await correctionsOf(pool, tenantId));

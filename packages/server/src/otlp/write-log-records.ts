@@ -13,8 +13,8 @@ import { lockTraces } from '../storage/traces.ts';
 import type { QueuedExport } from './export.ts';
 
 /**
- * Returns for each export the log records that can be stored, and its shortfall. A record whose trace is not stored must wait for it. If
- * WAITING_MAX records wait already, it is counted as rejected.
+ * Returns for each export the log records that can be stored, and its shortfall. A log record whose trace is not stored must wait for the
+ * trace. If WAITING_MAX records wait already, the record is counted as rejected.
  */
 export async function withinWaitingLimit(
   tx: Transaction,

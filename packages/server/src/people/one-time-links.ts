@@ -58,8 +58,8 @@ export const workspaceSetUpLink = (pool: Pool, workspaceId: string): Promise<Iss
   inTenantTransaction(pool, workspaceId, (tx) => issueLink(tx, { purpose: 'set_up', workspaceId, role: 'admin' }, 'operator'));
 
 /**
- * Ends the set-up links of the instance, in the transaction that creates a password. It takes a lock, because two
- * requests that use different links at once would wait for each other's row.
+ * Ends the set-up links of the instance, in the transaction that creates a password. It takes a lock, because two requests that use
+ * different links at once would wait for each other's row.
  */
 export async function endSetUp(tx: Statements): Promise<void> {
   await Promise.all([lockSetUp(tx), voidSetUpLinks(tx)]);
@@ -67,7 +67,10 @@ export async function endSetUp(tx: Statements): Promise<void> {
 
 /** A valid link. */
 export interface UsableLink extends LiveLink {
-  /** Marks the link as used, in the transaction that does what the link is for. @throws ApiError `link_not_valid` if it has been used, withdrawn or expired since. */
+  /**
+   * Marks the link as used, in the transaction that does what the link is for.
+   * @throws ApiError `link_not_valid` if it has been used, withdrawn or expired since.
+   */
   use(tx: Statements): Promise<void>;
 }
 

@@ -52,13 +52,13 @@ function sendFile({ headers }: FastifyRequest, reply: FastifyReply, file: BuiltF
   return reply.header('content-type', file.contentType).send(encoding === undefined ? file.plain : file[encoding]);
 }
 
-/** Explains what to do if the pages are not built, which happens only in a checkout without its set-up. */
+/** Explains what to do if the pages are not built. This happens only in a checkout in which `npm run setup` was not run. */
 function sendNotBuilt(reply: FastifyReply): FastifyReply {
   return reply
     .code(503)
     .headers({ 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' })
     .send(
       "The portal's pages are not built. In the checkout of Countersign, `npm run setup` builds them; then start the server again.\n" +
-        'The API and the command line work without them: /docs\n',
+        'The API and the command line work without them. The API is documented at /docs\n',
     );
 }

@@ -32,8 +32,8 @@ type AnyHandler = (request: any) => Promise<unknown>;
 
 /**
  * Registers the portal's API from the table of its routes. The order of the checks is the same for all: form of the workspace's ID;
- * session, membership and role; origin, same person and free disk space (not for GET, and free space not for `usesReserve`); query and
- * body; other parameters of the path. After a body was read, session, membership and role are checked again. Then the handler runs.
+ * session, membership and role; except for GET, origin, same person and, without `usesReserve`, free disk space; query and body; other
+ * parameters of the path. After a body was read, session, membership and role are checked again. Then the handler runs.
  */
 export function registerPortalApi(app: FastifyInstance, parts: PortalParts): void {
   const names = Object.keys(PORTAL_ROUTES) as RouteName[];
@@ -123,7 +123,7 @@ async function send(reply: FastifyReply, { route, response, result }: HandlerRes
   return response.stream(body as AsyncIterable<string>);
 }
 
-/** Compresses the text and sets the headers for it, if the client accepts that. Otherwise returns the text. */
+/** Returns the compressed text and sets its headers. Returns the text itself if `Compressor.compress` does not compress it. */
 async function compressed(reply: FastifyReply, text: string, { compressor }: PortalParts): Promise<string | Buffer> {
   void reply.header('vary', 'accept-encoding');
   const made = await compressor.compress(text, reply.request.headers['accept-encoding']);

@@ -13,7 +13,10 @@ import type { StoredSpan } from '../storage/portal/spans.ts';
 /** The largest length of an error in a row of the tree, in code points. */
 const ERROR_SHOWN = 2000;
 
-/** The members that a payload has, in addition to members that the contract does not name. The page shows all other members elsewhere. */
+/**
+ * The members of the contract that a payload contains. It also contains all members that the contract does not name. The page shows the
+ * other members of the contract elsewhere.
+ */
 const PAYLOAD_MEMBERS = ['input', 'output', 'messages', 'tool_arguments', 'tool_result', 'error', 'metadata'] as const;
 /** The members for which the page offers to open the payload. The row already shows the error. */
 const OPENED_MEMBERS = PAYLOAD_MEMBERS.filter((name) => name !== 'error');

@@ -21,7 +21,7 @@ export interface DroppedRecords {
   exports: number;
   /** The number of due traces and telemetry requests that were kept, because something names them (storage/run-holds.ts). */
   held: number;
-  /** IDs of segments of dropped records that could not be read. They were changed outside the server, and stay unchanged. */
+  /** IDs of segments of dropped records that could not be read. They were changed outside the server, and are kept as they are. */
   unreadable: string[];
   /** Whether due records may remain, because another process was dropping records. */
   isBusy: boolean;

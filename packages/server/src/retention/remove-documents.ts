@@ -10,7 +10,7 @@ const SEGMENTS_AT_ONCE = 8;
 /**
  * Removes documents from their segments. Their bytes are replaced by zeros, so that the other documents keep their places. A segment that
  * then has only zeros is deleted: it contains no other document, because no document consists of zeros only.
- * @returns the IDs of the segments that could not be decompressed. They were changed outside the server, and stay unchanged.
+ * @returns the IDs of the segments that could not be decompressed. They were changed outside the server, and are kept as they are.
  */
 export async function removeDocuments(tx: Transaction, documents: readonly StoredDocument[]): Promise<string[]> {
   const bySegment = new Map<string, StoredDocument[]>();

@@ -71,9 +71,9 @@ export async function openSigner(
 }
 
 /**
- * All listed keys. A key that is stored but not listed has a broken seal, unless another server stored it after the list was read. So the
- * list is read again.
- * @throws ExitError if the row of the key `kid` has a broken seal.
+ * All listed keys. If the key `kid` is stored but not listed, another server may have stored it after the list was read. So the list is
+ * read again.
+ * @throws ExitError if `kid` is still not listed: its seal is invalid, or it is not authentic (storage/signing-key-chain.ts).
  */
 async function listWith(pool: Pool, kid: string): Promise<StoredSigningKey[]> {
   const isOn = (keys: StoredSigningKey[]) => keys.some((key) => key.kid === kid);
@@ -94,8 +94,8 @@ function newSigningKey(instanceId: string, { keyid, publicKey }: SigningKey, pre
 /**
  * Adds a key to the list in place of current keys whose private halves are lost, and retires the lost keys. If a call is interrupted, the
  * next one completes its work.
- * @throws ExitError if no key is listed, if no other key is current, or if the key is listed already and is not from a reset. Also if
- * the row of the key has a broken seal.
+ * @throws ExitError if no key is listed, if no other key is current, or if the key is listed already and is not from a reset. Also if the
+ * row of the key is not valid (`listWith`).
  */
 async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
   const listed = await listWith(pool, next.keyid);
@@ -126,7 +126,7 @@ async function resetSigningKey(pool: Pool, next: SigningKey): Promise<void> {
 const brokenSigningKey = (kid: string): ExitError =>
   new ExitError(
     'refused',
-    `the seal of the row of signing_keys with kid ${kid} is not valid: it was changed outside the server; restore it from a backup`,
+    `the row of signing_keys with kid ${kid} is not valid: it was changed outside the server; restore it from a backup`,
   );
 
 /** The ID of a signing key: the thumbprint of its public JWK. */

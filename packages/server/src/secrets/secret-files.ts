@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { ExitError } from '../errors/exit-codes.ts';
 import { syncNow, writeSyncedNow } from '../files/synced-files.ts';
 
-/** The mode of the file of a secret: only this account can read it. */
+/** The mode of the file of a secret: only the owner of the file can read and write it. */
 const SECRET_MODE = 0o600;
 
 /** The secrets as texts: base64 and PKCS#8 PEM, as in their files and variables. */

@@ -36,8 +36,9 @@ async function readDecisionKeys(tx: Transaction): Promise<{ keys: ListedDecision
 
 /**
  * The ID of the decision key that signs: the oldest current one. A second current key does not sign until the older one is retired, so that
- * gates can get it first. A workspace always has a current key. Throws an Error if there is none.
+ * gates can get the second key first.
  * @throws BrokenSealError if no current key has a valid seal, and the seal of some row is invalid.
+ * @throws Error if there is no current key. The server always keeps one for each workspace.
  */
 export async function findSigningKeyId(tx: Transaction): Promise<string> {
   const { keys, areAllValid } = await readDecisionKeys(tx);
