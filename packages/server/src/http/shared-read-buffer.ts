@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 /** The maximum number of bytes that one read of a connection returns. Node uses the same size. */
 const READ_BYTES = 64 * 1024;
 
-/** All connections without TLS read into this buffer, because each read is processed before the next one. */
+/** All connections without TLS read into this buffer. They can share it, because each read is processed before the next one. */
 const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
 
 /** The internal properties of a socket that Node's option `onread` sets. The sockets of a server do not get this option. */

@@ -28,8 +28,8 @@ interface Difference extends ColumnFinding {
 }
 
 /**
- * Compares the rows of all traces with their stored documents, page by page. Compare the documents with the log first. A trace that differs
- * is compared again: between two statements, a log record may have been added to it, or the trace may have been dropped.
+ * Compares the rows of all traces with their stored documents, page by page. The caller has compared the documents with the log. A trace
+ * that differs is compared again: between two statements, a log record may have been added to it, or the trace may have been dropped.
  */
 export async function* compareTraceColumns(pool: Pool, tenantId: string): AsyncGenerator<ColumnFinding[]> {
   for (let from: string | undefined = LOWEST_ID; from !== undefined; ) {

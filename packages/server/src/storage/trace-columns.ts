@@ -77,7 +77,10 @@ export interface StoredSubmission extends SubmissionPlace {
   spans: string;
 }
 
-/** The maximum number of submissions of a page, and about the maximum of their bytes. Small, because a page is parsed without a pause. */
+/**
+ * The maximum number of submissions of a page, and the approximate maximum of their total bytes. Both are small, because a page is parsed
+ * without a pause.
+ */
 const PAGE_SUBMISSIONS = 50;
 const PAGE_BYTES = 1024 * 1024;
 
