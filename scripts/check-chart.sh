@@ -1,5 +1,6 @@
 #!/bin/sh
-# Lints the Helm chart and renders it: with its default values, with every optional part, and without them. Needs helm, no cluster.
+# Lints the Helm chart and renders it three times: with its default values, with every optional part, and with no optional part.
+# Needs helm, but no cluster.
 set -eu
 cd "$(dirname "$0")/.."
 chart=deploy/helm/countersign

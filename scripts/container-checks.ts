@@ -61,7 +61,7 @@ export async function checkEndpoints(run: RunInContainer): Promise<string> {
 
 /**
  * Checks that the key and the evaluation of {@link checkEndpoints} still exist.
- * @param when completes the result, for example `after a restart`.
+ * @param when the words at the end of the printed line, for example `after a restart`.
  */
 export async function checkKeptData(key: string, when: string): Promise<void> {
   // Commands block the event loop. Without a pause, fetch would reuse a connection that the stopped server closed.

@@ -7,6 +7,6 @@ sh "$root/scripts/setup.sh"
 node=$(sh "$root/scripts/find-node.sh")
 file=$1
 shift
-# Semi-spaces of 2 x 16 MB instead of up to 2 x 64 MB. The server needs a quarter less memory under load and is as fast
-# (docs/performance.md).
+# Limits each of V8's two semi-spaces to 16 MB instead of 64 MB. The server then needs a quarter less memory under load and is
+# as fast.
 exec "$node" --max-semi-space-size=16 "$root/$file" "$@"

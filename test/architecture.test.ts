@@ -9,7 +9,7 @@ const page = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
 /** A line of a tree: two spaces for each level, a path without spaces, and an optional description. */
 const LINE = /^( *)(\S+)(?: {2,}\S.*)?$/;
 
-/** The paths of a tree, each joined to its parents. A malformed line is returned unchanged; no such path exists. */
+/** The paths of a tree, each joined to its parents. A malformed line is returned unchanged, so the tests report it as a missing path. */
 function pathsOf(tree: string): string[] {
   const parents: string[] = [];
   return tree.split('\n').flatMap((line) => {

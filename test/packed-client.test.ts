@@ -40,7 +40,7 @@ const write = (name: string, text: string) => {
 };
 const node = async (path: string) => (await run(process.execPath, [path], { cwd: folder, env: environment })).stdout.trim();
 
-/** A program that uses the client, without its import. It is valid in ES modules and in CommonJS. */
+/** A program that uses the client, without the import of the client. It is valid in ES modules and in CommonJS. */
 const HOST = `
 const countersign = new Countersign({ baseUrl: process.env.COUNTERSIGN_URL, apiKey: process.env.COUNTERSIGN_API_KEY });
 async function main() {

@@ -59,7 +59,7 @@ describe('packed server installed outside the repository', () => {
     );
   });
 
-  test('creates a workspace and a key, serves the API and the pages, verifies, writes a backup, and shuts down cleanly', async () => {
+  test('creates a workspace and a key, serves API and pages, verifies the ledger, writes a backup, and shuts down cleanly', async () => {
     expect(await operate('workspace', 'create', '--name', 'acme')).toMatch(/^[0-9a-f-]{36}$/);
     const key = await operate('keys', 'mint', '--workspace', 'acme', '--name', 'ci', '--scopes', 'audit');
     const server = spawn(process.execPath, [command, 'serve'], {

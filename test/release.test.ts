@@ -16,7 +16,7 @@ const { version } = JSON.parse(textOf('packages/server/package.json')) as { vers
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-/** Copies the scripts of a release and the version files that they read to a new folder, with this changelog. Returns the folder. */
+/** Creates a folder with the scripts of a release, the version files that these scripts read, and this changelog. Returns its path. */
 function checkout(name: string, changelog: string): string {
   const folder = join(scratch, name);
   const paths = ['scripts/release', chart, ...versionFiles, ...globSync('packages/*/package.json', { cwd: root })];

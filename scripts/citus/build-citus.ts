@@ -14,7 +14,8 @@ const SHOWN_LINES = 15;
  * Builds the extension from its sources and installs it into the folders of a PostgreSQL. Takes about two minutes.
  * @param source the folder of the sources, for example a checkout of the branch release-13.0.
  * @param pgConfig the program pg_config of the PostgreSQL.
- * @throws if the folder has no file `configure`, or if a step fails: with the end of its output and what a build needs.
+ * @throws if the folder has no file `configure`, or if a step fails. The error of a failed step contains the end of its output, and what a
+ * build needs.
  */
 export function buildCitus(source: string, pgConfig: string): void {
   if (!existsSync(join(source, 'configure')))

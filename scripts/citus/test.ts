@@ -1,6 +1,6 @@
 /**
  * `npm run test:citus` runs the tests of the server on a Citus cluster, and prints how long they took. The cluster has a coordinator and
- * two workers, or is that of CITUS_NODES. With arguments it runs only those files. docs/scaling.md says how it finds Citus.
+ * two workers, or is that of CITUS_NODES. With test files as arguments, it runs only those. docs/scaling.md says how it finds Citus.
  */
 import { runVitest } from '../run-vitest.ts';
 import { nodesByAddress } from './nodes.ts';

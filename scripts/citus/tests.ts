@@ -18,7 +18,7 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
   },
   {
     files: 'packages/server/test/backup/**',
-    reason: 'the backup command refuses distributed tables; Citus is backed up by its nodes',
+    reason: 'the backup command refuses distributed tables; each node of Citus is backed up separately',
   },
   { files: 'packages/server/test/database/full-disk.test.ts', reason: ONE_POSTGRES },
   { files: 'packages/server/test/database/clock-*.test.ts', reason: 'replaces the clock of one PostgreSQL' },
@@ -46,7 +46,7 @@ export const SKIPPED_ON_CITUS: readonly SkippedTest[] = [
     reason: 'Citus refuses to change the tenant of a row',
   },
   {
-    test: 'the server reads only a part of a long trace for a page, for a step and for its models',
+    test: 'the server reads only a part of a long trace for a page of steps, one step or the models of an agent',
     reason: 'reads plans of one PostgreSQL; test/citus/statements.citus.ts is the counterpart',
   },
   {

@@ -136,7 +136,7 @@ function rejectedMembers(send: Send, { request }: Endpoint, example: Json): Chec
     async () => expectIssue(await send({ ...example, no_such_member: 1 }), '/no_such_member'),
   ];
   return [
-    // Some bodies may have members that the contract does not define.
+    // Some endpoints accept members that the contract does not define.
     ...(request.additionalProperties === false ? [unknown] : []),
     ...members
       .filter((member) => required.has(member))

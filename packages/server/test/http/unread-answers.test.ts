@@ -50,7 +50,7 @@ describe('clients that send requests and never read', () => {
     }
   }
 
-  test('use bounded memory, do not block other clients and are disconnected', { timeout: 100_000 }, async () => {
+  test('use bounded server memory, do not block other clients and are disconnected', { timeout: 100_000 }, async () => {
     const before = residentBytes(server.pid);
     sendWithoutReading(60, httpText('GET /api/ledger/audit/entries HTTP/1.1', ['Host: x', `Authorization: Bearer ${token}`]));
     await until('responses wait in memory', async () => (await metric('countersign_answering_bytes')) > 0);

@@ -12,7 +12,7 @@ beforeAll(async () => {
   key = await server.key(tenantId);
 });
 
-/** Three of the endpoints that register agents, each with a record. */
+/** Three of the endpoints that register agents: what is sent, the path, and a function that returns a body without an agent. */
 const RECORDS = [
   ['a trace', paths.traces, () => ({ trace_id: randomUUID() })],
   ['a telemetry event', paths.telemetry, () => ({ trace_id: randomUUID(), outcome: 'success' })],

@@ -59,7 +59,7 @@ describe('the signed decision', () => {
     expect(await server.database.sql('SELECT count(*) FROM countersign.decisions')).toEqual(before);
   });
 
-  test('is not made for two nonces in two headers, which get a 422', async () => {
+  test('is not made for a request with two nonce headers, and the response is a 422', async () => {
     const headers = new Headers({ 'content-type': 'application/json', authorization: `Bearer ${key}` });
     headers.append('countersign-nonce', 'a'.repeat(16));
     headers.append('countersign-nonce', 'b'.repeat(16));

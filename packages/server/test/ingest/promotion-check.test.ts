@@ -213,7 +213,7 @@ describe('promotion check', () => {
     expect(body.evaluation.agent_name).toBe('at');
   });
 
-  test('recognizes the preference for an attestation, also with parameters or "", but not with a value or inside another one', async () => {
+  test('accepts the attestation preference with parameters or value "", but not with other values or in other preferences', async () => {
     const isAttested = async (prefer: string) =>
       (await server.post(paths.promotionCheck, key, { agent_name: 'ghost' }, { prefer })).headers.has('countersign-attestation');
     for (const prefer of [

@@ -86,7 +86,7 @@ describe('imported runs in the format of τ-bench', () => {
     expect(first.stderr).toContain('6 traces with ');
   });
 
-  test('each run is one trace of the same agent, with the outcome of its reward and without latency, tokens, cost or start', async () => {
+  test('each run is one trace of the same agent; its reward gives the outcome, and latency, tokens, cost and start are null', async () => {
     const stored = await rows<{
       trace_id: string;
       outcome: string;

@@ -16,7 +16,7 @@ test('awaitKeyEvent resolves when the key audit trail shows the event', async ()
   await expect(awaitKeyEvent(poolOf(7), 't', 5, patience)).resolves.toBeUndefined();
 });
 
-test('awaitKeyEvent fails as with an unavailable database if the node does not show the event in time', async () => {
+test('awaitKeyEvent fails with the error of an unavailable database if the node does not show the event in time', async () => {
   const error = await awaitKeyEvent(poolOf(4), 't', 5, patience).catch((reason: unknown) => reason);
   expect(isDatabaseAway(error)).toBe(true);
   expect(String(error)).toMatch(/committed, but a node of Citus has not applied it yet/);

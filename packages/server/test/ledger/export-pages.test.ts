@@ -59,7 +59,7 @@ const bytesInMemory = ([first, second, third]: number[]) => first! + second! + t
 
 describe('the pages of an export', () => {
   test.each(Object.keys(INSERT) as (keyof typeof INSERT)[])(
-    'of the log %s are limited in bytes and fit what is reserved',
+    'of the log %s are limited in bytes and fit into the reserved memory',
     async (log) => {
       const tenantId = await server.workspace();
       await store(tenantId, log, new Map(Array.from({ length: 70 }, (_, index) => [index + 1, 256 * 1024])));

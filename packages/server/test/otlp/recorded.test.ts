@@ -101,7 +101,7 @@ const STEPS: Record<string, unknown[][]> = {
     step('llm', 'OpenAI._prepare_chat_with_tools', 'success', 'gpt-4o', 'openai'),
     answeredCall('OpenAI.chat', 'gpt-4o', 'openai'),
     answeredCall('OpenAI.chat', 'gpt-4o', 'openai'),
-    // The failing model is an option of the call here, which the instrumentation does not see.
+    // Here, `additional_kwargs` of the client replaces the model by the failing one. The instrumentation does not read this option.
     step('llm', 'OpenAI.chat', 'error', 'gpt-4o', 'openai'),
     step('tool', 'weather'),
   ],

@@ -56,7 +56,7 @@ describe("changing one's own password", () => {
     expect((await signIn(ada.email)).outcome).toBe('200 ok');
   });
 
-  test('leaves no session of the old password, even with concurrent sign-ins', async () => {
+  test('leaves no session that was started with the old password, even if sign-ins run concurrently', async () => {
     for (let round = 0; round < 3; round += 1) {
       const [from, to] = round % 2 === 0 ? [PASSWORD, NEW] : [NEW, PASSWORD];
       const signingIn = Array.from({ length: 6 }, (_, index) => signIn(ada.email, from, index % 2 === 0 ? server : other));

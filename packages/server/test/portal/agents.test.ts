@@ -49,7 +49,7 @@ describe('the list of agents', () => {
     }
   });
 
-  test('can be searched by part of the name in any case and by risk level; % and _ match literally', async () => {
+  test('can be searched by part of the name in any letter case and by risk level; % and _ match literally', async () => {
     for (const name of ['Search-Me', 'search-you', '100%_sure']) await evaluate(name);
     const names = async (query: Record<string, string>) =>
       (await viewer.get('agents.list', { query })).items.map(({ name }) => name);

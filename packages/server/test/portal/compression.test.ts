@@ -58,7 +58,7 @@ function requestRaw(path: string, acceptEncoding?: string, cookie = admin.browse
   });
 }
 
-/** Blocks all threads of Node's pool, which also compress, until the returned function is called. */
+/** Blocks all threads of Node's pool until the returned function is called. These threads also compress responses. */
 function blockThreads(): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-fifo-'));
   const fifo = join(folder, 'fifo');

@@ -43,7 +43,7 @@ describe('an e-mail address', () => {
     ' ada@example.com ',
   ])('%s is valid', (email) => expect(isEmailAddress(email)).toBe(true));
 
-  test('in another case or Unicode normalization is the same account', async () => {
+  test('in another letter case or Unicode normalization is the same account', async () => {
     const { email, id } = await createPerson(server, {}, 'zo\u00eb.kelvin@example.com');
     for (const typed of ['ZO\u00cb.KELVIN@EXAMPLE.COM', 'zoe\u0308.kelvin@example.com', ' zo\u00eb.\u212aelvin@example.com']) {
       expect(comparedEmail(typed)).toBe(email);

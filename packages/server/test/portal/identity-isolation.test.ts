@@ -60,7 +60,7 @@ describe('the table of memberships', () => {
     expect((await asServer.query('DELETE FROM countersign.memberships')).rowCount).toBe(0);
   });
 
-  test('shows rows of other tenants inside a tenant only to the statement `workspacesOf`', async () => {
+  test('in a transaction of a tenant, shows rows of other tenants only to the statement `workspacesOf`', async () => {
     const { pool } = server.open;
     const [theirs, after] = await inTenantTransaction(pool, workspaces[1], async (tx) => [
       await workspacesOf(tx, ada.id),

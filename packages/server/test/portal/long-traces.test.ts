@@ -97,7 +97,9 @@ async function pagesOf(trace: string) {
   return pages;
 }
 
-test('the server reads only a part of a long trace for a page, for a step and for its models', { timeout: 120_000 }, async () => {
+test('the server reads only a part of a long trace for a page of steps, one step or the models of an agent', {
+  timeout: 120_000,
+}, async () => {
   const trace = await send('long', SUBMISSIONS, (number) => Array.from({ length: SPANS }, (_, n) => span(`${number}-${n}`)));
   const get = (cursor?: string) => viewer.get('runs.spans', { params: { trace }, query: cursor === undefined ? {} : { cursor } });
   const first = await get();

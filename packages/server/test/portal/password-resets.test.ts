@@ -33,7 +33,7 @@ describe('a password reset', () => {
   const use = (path: string, password: string, browser = new Browser(server)) =>
     browser.call('POST', '/links/reset-password', { token: path.split('#')[1], password });
 
-  test('by an admin is a link that works once and ends the old password and every earlier session', async () => {
+  test('by an admin is a link that works once, invalidates the old password and ends every earlier session', async () => {
     const grace = await createPerson(server, { [workspace]: 'viewer' });
     const { body } = await requestReset(grace);
     expect(Math.round((Date.parse(body.expires_at) - Date.now()) / 60_000)).toBe(60);

@@ -107,7 +107,7 @@ describe('the list of runs', () => {
     }
   });
 
-  test('finds a run by any part of its id in any case; wildcards match literally', async () => {
+  test('finds a run by any part of its id in any letter case; wildcards match literally', async () => {
     const odd = ['🦉-1', '🦉', '\u{10ffff}a', '\ud7ffx', 'A%b', 'A_b', 'Ünï-Code'];
     for (const trace_id of odd) await trace({ trace_id });
     await telemetry({ trace_id: 'In-The-MIDDLE-Of', outcome: 'x' });
@@ -121,14 +121,14 @@ describe('the list of runs', () => {
   });
 });
 
-/** The trace_ids of all pages of the list, or of its first pages until they have at least `most` runs. */
+/** The trace_ids of all pages of the list, or of its first pages until they have at least `runsWanted` runs. */
 async function everyPage(
   reader: PortalClient,
   filter: Record<string, string>,
-  most = Number.POSITIVE_INFINITY,
+  runsWanted = Number.POSITIVE_INFINITY,
 ): Promise<string[]> {
   const listed: string[] = [];
-  for (let cursor: string | null = ''; cursor !== null && listed.length < most; ) {
+  for (let cursor: string | null = ''; cursor !== null && listed.length < runsWanted; ) {
     const query: Record<string, string> = { ...filter, limit: '200', ...(cursor === '' ? {} : { cursor }) };
     const page = await reader.get('runs.list', { query });
     listed.push(...page.items.map(({ trace_id }) => trace_id));

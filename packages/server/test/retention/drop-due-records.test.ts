@@ -147,7 +147,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['after', 'before']);
   });
 
-  test('keeps a run that an evaluation, an incident, or an audit entry whose `retention_until` is not over names', async () => {
+  test('keeps a run that is named by an evaluation, an incident, or an audit entry with a `retention_until` in the future', async () => {
     await keepFor({ traceDays: 365, telemetryDays: 365 });
     for (const traceId of ['evaluated', 'incident', 'entry', 'nested', 'past', 'free']) await sendTrace(traceId);
     await sendTelemetry('entry', 'free');
@@ -257,7 +257,7 @@ describe('retention', () => {
     expect(await traceIds()).toEqual(['run-1']);
   });
 
-  test('does not let the owner of the tables delete rows without the setting countersign.dropping, or update rows with it', async () => {
+  test('the owner of the tables cannot delete rows without the setting countersign.dropping, or update rows even with it', async () => {
     await sendTrace('run-1');
     for (const statement of ['DELETE FROM countersign.trace_submissions', 'TRUNCATE countersign.trace_submissions'])
       await expect(pool.query(statement)).rejects.toThrow('is append-only');

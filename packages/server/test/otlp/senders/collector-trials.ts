@@ -166,7 +166,7 @@ export const COLLECTOR_TRIALS: Readonly<Record<string, CollectorTrial>> = {
     run: (setup) => expectRunsStored(setup, 30),
   },
   503: {
-    what: '200 exports, a queue of one record',
+    what: '200 exports, a queue of 7,000 bytes',
     server: { COUNTERSIGN_QUEUE_BYTES_MAX: '7000' },
     settings: unbatched,
     run: (setup) => expectRunsStored(setup, 200),

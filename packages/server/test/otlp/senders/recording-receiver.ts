@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 
-/** One export as sent, with its decompressed body in Base64. */
+/** One export: its path, its content type, and its decompressed body in Base64. */
 export interface RecordedExport {
   path: string;
   contentType: string;
