@@ -13,7 +13,7 @@ import ndjson
 import note
 import trace_events
 import tree_heads
-from verdict import BROKEN, VALID, Invalid, Unusable, Verdict, count, document, invalid, opened, problems_of
+from verdict import BROKEN, VALID, Invalid, Unusable, Verdict, count, document, invalid, opened, problems_of, shown
 
 
 def check_ledger(arguments):
@@ -49,6 +49,13 @@ def _audit(arguments):
         raise Unusable(f'--audit: the export is broken at line {error.line}: {error}') from None
 
 
+def _other_tenant(audit, tenant_id):
+    """How the audit ledger contradicts the tenant of a log that was read to its end: a list of (code, message)."""
+    if audit is None or None in (audit.tenant_id, tenant_id) or audit.tenant_id == tenant_id:
+        return []
+    return [('other_tenant', f'the audit ledger belongs to tenant {shown(audit.tenant_id)}, but this log belongs to tenant {shown(tenant_id)}')]
+
+
 def _check(arguments, log, verify, summarize, audit=None):
     tenant_id = None if arguments.tenant is None else uuid(arguments.tenant, '--tenant')
     keys = trusted_keys(arguments.key)
@@ -76,7 +83,8 @@ def _check(arguments, log, verify, summarize, audit=None):
     facts = {'entries': result.entries, **facts, 'root': root, 'kept': comparison.facts(ended=True), 'times_checked': times_checked}
     chain = result if log == 'audit' else audit
     restored = [] if chain is None else chain.restored(log)
-    problems = comparison.problems(log, tenant_id or getattr(result, 'tenant_id', None), restored)
+    owner = tenant_id or getattr(result, 'tenant_id', None)
+    problems = _other_tenant(audit, owner) + comparison.problems(log, owner, restored)
     if problems:
         facts['problems'] = [{'code': code, 'message': message} for code, message in problems]
         rest = f' (and {count(len(problems) - 3, "problem")} more)' if len(problems) > 3 else ''
@@ -134,8 +142,8 @@ def _summary_of_kept(heads, root, entries):
     if not heads:
         return line
     sizes = sorted({head.size for head in heads})
-    shown = ', '.join(map(str, sizes[:5])) + (', ...' if len(sizes) > 5 else '')
-    line += f'; {count(len(heads), "kept head")} matched ({"size" if len(sizes) == 1 else "sizes"} {shown})'
+    listed = ', '.join(map(str, sizes[:5])) + (', ...' if len(sizes) > 5 else '')
+    line += f'; {count(len(heads), "kept head")} matched ({"size" if len(sizes) == 1 else "sizes"} {listed})'
     signers = {key for head in heads for key in head.signers or ()}
     unsigned = sum(not head.signers for head in heads)
     if signers:

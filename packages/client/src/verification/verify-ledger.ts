@@ -84,7 +84,8 @@ export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {})
   const corrections = audit === undefined ? undefined : (audit.corrections ?? []);
   if (trust.replay !== undefined && log !== 'decisions') throw new ConfigurationError('replay is for the log decisions');
   const replay = trust.replay === undefined ? undefined : new DecisionReplay(bytesOf(trust.replay), hashing.digests);
-  const expectation = { log, kept: heads, corrections, restores: audit?.restores, tenantId: trust.tenantId, replay };
+  const fromAudit = { corrections, restores: audit?.restores, auditTenantId: audit?.tenantId };
+  const expectation = { log, kept: heads, ...fromAudit, tenantId: trust.tenantId, replay };
   const { tenantId, entries, head, firstBad, contradiction } = await verifyExport(bytesOf(lines), hashing, expectation);
   const broken = (fault: string, { seq, misfit = false }: { seq?: number; misfit?: boolean }): LedgerVerdict => {
     return { ok: false, entries, seq, fault, misfit };

@@ -197,4 +197,25 @@ describe('after a server was started with a clock that was ahead', () => {
         });
     },
   );
+
+  test.each(['decisions', 'evidence', 'keys', 'traces'] as const)(
+    'every verifier of files rejects the audit ledger of another workspace beside an export of %s',
+    { timeout: 120_000 },
+    async (log) => {
+      // Both the export and the audit ledger are valid by themselves.
+      await exportLogs('only-audit');
+      await exportLogs('only-keys');
+      const [file, audit] = [at(`only-audit-${log}`), ['--audit', at('only-keys-audit')]];
+      for (const { status, out, err } of [
+        await operate('ledger', 'verify', '--file', file, '--log', log, ...audit),
+        await countersign(['verify', 'ledger', file, '--log', log, ...audit]),
+        await runVerifier([log, file, ...audit]),
+      ])
+        expect({ status, out, err }).toEqual({
+          status: 1,
+          out: expect.stringMatching(/^broken: .*the audit ledger.* belongs to tenant .*, but this log belongs to tenant /),
+          err: '',
+        });
+    },
+  );
 });

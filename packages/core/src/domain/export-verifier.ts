@@ -1,6 +1,6 @@
 import type { AcceptedRestore } from './accepted-restore.ts';
 import { boundedLines, LINE_BYTES_MAX } from './bounded-lines.ts';
-import type { ChainReport, FirstBad } from './chain-report.ts';
+import type { ChainReport, Contradiction, FirstBad } from './chain-report.ts';
 import type { TreeLog } from './checkpoint.ts';
 import type { ClockCorrection } from './clock-correction.ts';
 import type { DecisionReplay } from './decision-replay.ts';
@@ -26,6 +26,8 @@ export interface ExportExpectation {
   corrections?: readonly ClockCorrection[] | undefined;
   /** The accepted restores in the audit ledger (ChainReport.restores). Not used for an export of the audit ledger, which contains them. */
   restores?: readonly AcceptedRestore[] | undefined;
+  /** The tenant of the supplied audit ledger, which must be that of the rows. Undefined if it names none, or none was supplied. */
+  auditTenantId?: string | undefined;
   /** The expected tenant; by default the tenant of the first row that names one. */
   tenantId?: string | undefined;
   /** Recomputes each decision. Only for an export of decisions. */
@@ -38,7 +40,7 @@ export interface ExportExpectation {
 export async function verifyExport(
   bytes: AsyncIterable<Uint8Array>,
   { digests, sha256 }: Hashing,
-  { log = 'audit', kept = [], corrections, restores = [], tenantId, replay, progress }: ExportExpectation = {},
+  { log = 'audit', kept = [], corrections, restores = [], auditTenantId, tenantId, replay, progress }: ExportExpectation = {},
 ): Promise<ChainReport> {
   const verifier = rowVerifierOf(log, digests, corrections, tenantId);
   const tree = new TreeVerifier(sha256, kept);
@@ -60,7 +62,16 @@ export async function verifyExport(
       progress?.(seq);
     }
   }
-  return report({ firstBad: undefined, contradiction: tree.end(log, verifier.tenantId, verifier.restores ?? restores) });
+  const contradiction =
+    otherTenant(verifier.tenantId, auditTenantId) ?? tree.end(log, verifier.tenantId, verifier.restores ?? restores);
+  return report({ firstBad: undefined, contradiction });
+}
+
+/** The contradiction if the rows and the supplied audit ledger name different tenants; undefined otherwise. */
+function otherTenant(tenantId: string | undefined, auditTenantId: string | undefined): Contradiction | undefined {
+  if (tenantId === undefined || auditTenantId === undefined || tenantId === auditTenantId) return undefined;
+  const reason = `it belongs to tenant ${auditTenantId}, but this log belongs to tenant ${tenantId}`;
+  return { source: 'the audit ledger', size: 0, reason };
 }
 
 /** The fault if the first line is from an export of another log; undefined otherwise. */

@@ -110,6 +110,17 @@ describe('export of the audit ledger', () => {
     expect(await verify(lines.join(''), { tenantId: other })).toMatchObject({ entries: 0, firstBad: { seq: 1 } });
   });
 
+  test.each([
+    ['names the same tenant', TENANT, undefined],
+    ['names no tenant', undefined, undefined],
+    ['names another tenant', '33333333-3333-4333-8333-333333333333', { source: 'the audit ledger' }],
+  ])('is compared with the tenant of a supplied audit ledger that %s', async (_, auditTenantId, contradiction) => {
+    const report = await verify(lines.join(''), { auditTenantId });
+    expect(report.firstBad).toBeUndefined();
+    if (contradiction === undefined) expect(report.contradiction).toBeUndefined();
+    else expect(report.contradiction).toMatchObject(contradiction);
+  });
+
   test('verified as another log reports which log it is', async () => {
     expect(await verify(lines.join(''), { log: 'decisions' })).toMatchObject({
       firstBad: { seq: 1, misfit: true, reason: expect.stringContaining('this is an export of the log audit') },

@@ -146,16 +146,20 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
   });
 }
 
-/** The clock corrections and accepted restores in an export of the audit ledger. @throws InvalidInputError if the export is not valid. */
-async function readAuditFacts(audit: string): Promise<Pick<ExportExpectation, 'corrections' | 'restores'>> {
+/**
+ * The clock corrections, accepted restores and tenant of an export of the audit ledger. @throws InvalidInputError if the export is not
+ * valid.
+ */
+async function readAuditFacts(audit: string): Promise<Pick<ExportExpectation, 'corrections' | 'restores' | 'auditTenantId'>> {
   const {
+    tenantId,
     firstBad,
     corrections = [],
     restores = [],
   } = await withInputFile(audit, (bytes) => verifyExport(bytes, { digests, sha256 }));
   if (firstBad !== undefined)
     throw new InvalidInputError(`--audit ${JSON.stringify(audit)} is broken at seq ${firstBad.seq}: ${firstBad.reason}`);
-  return { corrections, restores };
+  return { corrections, restores, auditTenantId: tenantId };
 }
 
 /** Whether a log is valid. */
