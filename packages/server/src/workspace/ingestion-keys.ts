@@ -123,7 +123,7 @@ interface KeyAct {
 
 /**
  * Runs one change of a key, with its event in the key audit trail, in one transaction. On Citus it returns when the event is visible.
- * @throws OutcomeUnknownError if the event is committed but does not become visible.
+ * @throws OutcomeUnknownError if the event is committed but does not become visible in time.
  */
 async function keyAct<T>(pool: Pool, tenantId: string, by: Actor, act: (act: KeyAct) => Promise<T>): Promise<T> {
   const { result, seq } = await inTenantTransaction(pool, tenantId, async (tx) => {

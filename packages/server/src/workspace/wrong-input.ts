@@ -1,6 +1,6 @@
 import { LABEL_LENGTH_MAX, TEXT_LENGTH_MAX } from '@countersign/core/contract/scalars';
 
-/** An argument of an action is malformed. The message names it and its form. */
+/** An argument of an action is malformed. The message names the argument and the rule that it breaks. */
 export class InvalidInputError extends Error {
   override name = 'InvalidInputError';
 }

@@ -49,7 +49,7 @@ describe('serve with an external database', () => {
 
   afterAll(() => outside?.remove());
 
-  test('exits with the code of a newer schema when a newer Countersign migrated it', async () => {
+  test('exits with the code of a newer schema when a newer Countersign migrated the database', async () => {
     await outside.sql(`INSERT INTO countersign.migrations (name, run_on) VALUES ('999999_from-the-future', now())`, 'app');
     await expectRefusal(environment, 'schema_newer', /migrated by a newer Countersign/);
     await outside.sql(`DELETE FROM countersign.migrations WHERE name = '999999_from-the-future'`, 'app');
@@ -84,7 +84,7 @@ describe('serve with an external database', () => {
     await expectRefusal({ ...environment, ...wrong }, 'wrong_secret', line);
   });
 
-  test('accepts only the original signing key after a first start that stopped before it listed its key', async () => {
+  test('accepts only the original signing key after a first start that stopped before it stored its key in signing_keys', async () => {
     await outside.sql('DELETE FROM countersign.signing_keys', 'app');
     await expectRefusal(
       { ...environment, COUNTERSIGN_SIGNING_KEY: signingKey() },
@@ -185,7 +185,7 @@ describe('serve with the embedded database', () => {
     expect(existsSync(folder.environment.COUNTERSIGN_DATA_DIR!)).toBe(false);
   });
 
-  test('exits when the master secret is not that of the data, and leaves no database running', async () => {
+  test('exits when the data was created with another master secret, and leaves no database running', async () => {
     const server = await ServerProcess.start(folder.environment);
     expect(await server.end('SIGTERM')).toBe(0);
     const environment = { ...folder.environment, COUNTERSIGN_MASTER_SECRET: masterSecret() };
@@ -306,7 +306,7 @@ function namesInClient(): string[] {
   return [...names];
 }
 
-/** Runs a command line in this process. A command that prints or fails early needs no process of its own. */
+/** Runs a command line in this process. `serve` must fail early here, because nothing can stop its server. */
 async function runHere(args: string[], environment: Environment): Promise<{ status: number; stdout: string; stderr: string }> {
   const texts = { out: '', err: '' };
   const into = (name: 'out' | 'err') =>

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { killAll, processesOf } from '../../../embedded-database/test/harness/processes.ts';
 import { CommandProcess, DataFolder, newKey, run, ServerProcess } from '../fixtures/server-process.ts';
 
-test('a start completes after first starts that were killed at different moments, alone or with their database', {
+test('the server starts after earlier starts were killed at different moments, alone or with their database', {
   timeout: 240_000,
 }, async () => {
   const folder = new DataFolder();

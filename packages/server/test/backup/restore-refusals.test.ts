@@ -112,7 +112,7 @@ test('restore refuses a truncated file, a file that is not a backup, and a missi
   writeFileSync(file, 'no archive');
   expect(await restore(file)).toMatchObject({ status: 1, err: expect.stringContaining('no manifest.json') });
   expect(await restore(join(scratch, 'missing'))).toMatchObject({ status: 2 });
-  // A socket cannot be opened, not even by the superuser.
+  // No user can open a socket as a file, not even root.
   const socket = createServer().listen(join(scratch, 'socket'));
   await once(socket, 'listening');
   expect(await restore(join(scratch, 'socket'))).toMatchObject({ status: 2, err: expect.stringContaining('cannot read') });

@@ -41,7 +41,7 @@ testRejections('rejects agents that are unknown or missing, or whose id and name
     '/agent_id unknown_agent',
   ]),
   rejectionCase(
-    'batch: an unknown id registers no other agent either',
+    'batch: an event with an unknown id prevents the registration of the other agent too',
     paths.telemetry,
     {
       events: [

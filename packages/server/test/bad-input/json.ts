@@ -100,7 +100,7 @@ const strictEntry = (what: string, members: string, ...issues: string[]): Reject
   issues,
 });
 
-/** Values that JSON readers change silently, at endpoints that must not lose anything. */
+/** Values that JSON parsers change silently, at endpoints that must lose nothing. */
 export const LOSSY: RejectedRequest[] = [
   strictEntry('a member twice', '"actor":"c"', '/actor repeated_member'),
   strictEntry('a member twice, once escaped', '"\\u0061ctor":"c"', '/actor repeated_member'),

@@ -24,7 +24,7 @@ export const BAD_CHARACTERS: RejectedRequest[] = [
   trace('a high surrogate alone', { session_id: 'a\ud83d' }, ['/session_id bad_characters']),
   trace('a low surrogate alone', { session_id: '\ude00b' }, ['/session_id bad_characters']),
   trace('reversed surrogates', { agent_name: '\ude00\ud83d' }, ['/agent_name bad_characters']),
-  entry('half a surrogate pair in an actor, which is also hashed', { actor: 'ci\ud83d' }, [
+  entry('half a surrogate pair in an actor, a label that is also hashed: reports both issues', { actor: 'ci\ud83d' }, [
     '/actor bad_characters',
     '/actor lone_surrogate',
   ]),

@@ -75,8 +75,8 @@ function serverHelpers(server: TestServer) {
         ])
       ).map(({ size }) => Number(size)),
     /**
-     * Expects all stored checkpoints of a log to have the roots that `naiveRoot` computes, and the last one to cover all rows. Returns their
-     * sizes in ascending order.
+     * Expects all stored checkpoints of a log to have the roots that `naiveRoot` computes, and the last one to cover all rows. Returns
+     * their sizes in ascending order.
      */
     expectCorrectCheckpoints: async (tenantId: string, log: LogName) => {
       await signedHead(tenantId, log);
@@ -341,7 +341,7 @@ describe('two servers on one database', () => {
   });
 });
 
-describe('a head whose tree is not that of its rows', () => {
+describe('a head whose tree does not match its rows', () => {
   test('is not signed', async () => {
     const server = await testServer({ checkpointSeconds: undefined });
     const { append, signedHead, sizes, tamper } = serverHelpers(server);

@@ -192,7 +192,7 @@ test('a move waits for a transaction on the node and moves its rows; then transa
   expect(await server.database.sql('SELECT name FROM countersign.agents WHERE tenant_id = $1', [tenant])).toEqual([
     { name: 'moved along' },
   ]);
-  // The old node is still known. The work is refused there, and runs on the coordinator when it is repeated.
+  // `nodes` still uses the old node, which refuses the work. The next attempt runs on the coordinator.
   await expect(nodes.inTransaction(tenant, portOf)).rejects.toMatchObject({ name: 'CoordinatorNeededError', code: '40001' });
   expect(await nodes.inTransaction(tenant, portOf)).toBe(inject('cluster').citus!.coordinator.port);
 });

@@ -54,7 +54,7 @@ describe('workspaces and keys', () => {
     expect((await server.post(paths.evaluations, out.trim(), { name: 'x' })).body.error).toBe('insufficient_scope');
   });
 
-  test('the old secret of a rotated key and a revoked key fail on the next request, and `keys list` shows no secret', async () => {
+  test('the next request with a revoked key, or with the old secret of a rotated key, fails; `keys list` shows no secret', async () => {
     const { key: first, prefix } = await json('keys', 'mint', '--name', 'rotating', '--scopes', 'audit');
     const rotated = await run('keys', 'rotate', '--workspace', 'acme', `aa_live_${prefix}`);
     const second = rotated.out.trim();
@@ -94,7 +94,7 @@ describe('workspaces and keys', () => {
     expect((await run('keys', 'scopes', '--workspace', 'acme', prefix, '--scopes', 'nonsense')).status).toBe(2);
   });
 
-  test('`--expires` is converted to UTC, is UTC without an offset, and must be a valid time in the future', async () => {
+  test('`--expires` is converted to UTC, is read as UTC if it has no offset, and must be a valid time in the future', async () => {
     const mint = (expires: string) => json('keys', 'mint', '--name', 'ends', '--scopes', 'audit', '--expires', expires);
     expect((await mint('2090-01-01T02:00:00+02:00')).expires_at).toBe('2090-01-01T00:00:00.000Z');
     const { prefix } = await mint('2090-01-01T00:00:00');
@@ -155,7 +155,7 @@ describe('governance', () => {
     expect((await json('approvals', 'list')).map(({ status }: { status: string }) => status)).toEqual(['approved', 'rejected']);
   });
 
-  test('`incidents list` prints one row per line, and stored text cannot control the terminal', async () => {
+  test('`incidents list` prints one line per incident, and stored text cannot control the terminal', async () => {
     const open = ['incidents', 'open', '--workspace', 'acme', '--agent', 'support-bot', '--severity', 'low'];
     const opened = await run(...open, '--description', 'line one\nline two \u001b[31m\u202e');
     expect(opened.out).toMatch(/^[0-9a-f-]{36}\n$/);

@@ -75,7 +75,7 @@ describe('read tokens', () => {
 });
 
 describe('checkpoints and proofs', () => {
-  test('`ledger checkpoint` prints a signed note over all rows of the audit ledger and the decisions, and one for keys', async () => {
+  test('`ledger checkpoint` prints a signed note for each of the logs audit, decisions and keys', async () => {
     const keys = [parseNoteVerifierKey(readFileSync(at('vkey'), 'utf8'), sha256)!];
     for (const [log, size] of [
       ['audit', 36],
@@ -164,7 +164,7 @@ describe('offline verification', () => {
     expect(await run('ledger', 'verify', '--file', at('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
   });
 
-  test('`ledger verify` exits with 1 for an altered or foreign checkpoint, and with 2 for a file that is not one of this log', async () => {
+  test('`ledger verify` exits with 1 for an altered or foreign checkpoint, with 2 if the file is no checkpoint of the log', async () => {
     const other = (await run('workspace', 'create', '--name', 'other')).out.trim();
     const { publicKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));

@@ -74,7 +74,7 @@ describe('--workspace', () => {
 });
 
 describe('`workspace create`', () => {
-  test('creates one workspace and refuses the name to the others in eight concurrent calls', async () => {
+  test('succeeds for one of eight concurrent calls with the same name and is refused for the others', async () => {
     const made = await Promise.allSettled(Array.from({ length: 8 }, () => createWorkspace(server.open.pool, 'at once')));
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const each of made)

@@ -27,7 +27,7 @@ test('a writer splits 64 waiting requests into two batches and writes 16 in one'
   expect(sizes).toEqual([16]);
 });
 
-test('a batch that waits also takes requests that arrived meanwhile, up to its maximum and no key twice', async () => {
+test('a waiting batch also takes requests that arrive meanwhile, up to its maximum size, but never two with the same key', async () => {
   const batches: Item[][] = [];
   const waiting = Promise.withResolvers<void>();
   const writer = new BatchWriter<Item, number>({

@@ -39,7 +39,7 @@ const setApprovalTime = (evaluationId: string, moment: string) =>
   server.database.sql(`UPDATE countersign.approvals SET decided_at = ${moment} WHERE evaluation_id = $1`, [evaluationId]);
 
 describe('after a clock was temporarily 20 years ahead', () => {
-  test('an evaluation with a time in the future blocks, and the next one that is recorded is the latest', async () => {
+  test('an evaluation with a time in the future blocks the agent, and the next recorded evaluation is the latest', async () => {
     const agent = newAgent();
     const harness_id = '0b6f4d52-71c3-4e8b-9a2d-6c5e8f1a3b70';
     await evaluate(agent, { status: 'failing', harness_id });
@@ -87,7 +87,7 @@ describe('after a clock was temporarily 20 years ahead', () => {
     await expect(withdrawn).rejects.toThrow(/was used by decision/);
   });
 
-  test('the portal lists the record that was recorded last first, whatever its time is', async () => {
+  test('the portal lists records in the reverse order of recording, whatever their times are', async () => {
     const workspace = await server.workspace();
     key = await server.key(workspace);
     [tenantId] = [workspace];

@@ -35,7 +35,7 @@ test('a suspension of the machine causes no fault, because the uptime shows how 
   expect(compareWithDatabase(clock)).toBeUndefined();
 });
 
-test('a clock that moved further than the suspension is a jump', () => {
+test('a clock that moves by more than the duration of the suspension has jumped', () => {
   const clock = new Clock();
   compareWithDatabase(clock);
   shift(7200, 3600);

@@ -85,9 +85,12 @@ test.each([
   ['postgres://me@db/ledger', 'postgres://me@worker-1:5432/ledger'],
   ['postgres://me@[::1]:5433/ledger', 'postgres://me@worker-1:5432/ledger'],
   ['postgres:///ledger?host=/run/postgresql&user=me', 'postgres://worker-1:5432/ledger?user=me'],
-])('the address of a node keeps the user, password, database and options, except a host, of %s', (connectionString, expected) => {
-  expect(onNode({ connectionString }, { host: 'worker-1', port: 5432 })).toEqual({ connectionString: expected });
-});
+])(
+  'onNode replaces the host and port of %s and keeps its user, password, database and other options',
+  (connectionString, expected) => {
+    expect(onNode({ connectionString }, { host: 'worker-1', port: 5432 })).toEqual({ connectionString: expected });
+  },
+);
 
 test('the address of a node can be an IPv6 address', () => {
   const address = { connectionString: 'postgres://me@db/ledger' };

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 /**
- * Creates the table in which Citus lists the tables that it stores, with one of them.
+ * Creates the catalog table in which Citus lists the tables that it stores, and lists this table there.
  * @param method `h` for a distributed table, `n` for a reference table.
  */
 async function listTable(name: string, method: 'h' | 'n'): Promise<void> {
@@ -35,7 +35,7 @@ describe('isDistributed', () => {
     expect(await isDistributed(pool)).toBe(false);
   });
 
-  test('is false if Citus stores only reference tables, and true if it distributes one', async () => {
+  test('is false if all tables that Citus stores are reference tables, and true if one table is distributed', async () => {
     await listTable('people', 'n');
     expect(await isDistributed(pool)).toBe(false);
     await database.sql(`INSERT INTO pg_catalog.pg_dist_partition VALUES ('countersign.traces', 'h', 's')`);

@@ -70,7 +70,7 @@ describe('admission of bodies', () => {
       const refused = senders.filter(({ answer }) => answer !== undefined);
       const admitted = senders.filter(({ answer }) => answer === undefined);
       expect(refused.map(({ answer }) => answer?.status)).toEqual(refused.map(() => 503));
-      // The senders take turns with pieces, so the bodies arrive at once, and none may use memory that is reserved for another one.
+      // The senders send pieces in turn, so the bodies arrive at the same time. No body may use memory that is reserved for another.
       for (let at = 0; at < BODY.length; at += 10_000) for (const sender of admitted) sender.send(BODY.subarray(at, at + 10_000));
       const answers = await Promise.all(admitted.map(({ response }) => response));
       expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: open }, () => 200));

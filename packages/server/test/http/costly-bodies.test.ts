@@ -126,7 +126,7 @@ const WRONG: [string, string][] = [
 describe('the worker thread for large bodies', () => {
   const done = async () => Number(/^countersign_worker_bodies_done (\d+)/m.exec(await metricsOf(server.url))?.[1]);
 
-  test('stores a valid trace of 18 MB once, with its sums; a small trace does not use the thread', async () => {
+  test('stores a valid trace of 17 MB once, with its sums; a small trace does not use the thread', async () => {
     const body = JSON.stringify(realisticTrace('large'));
     expect(body.length).toBeGreaterThan(15_000_000);
     const before = await done();
@@ -164,7 +164,7 @@ describe('the worker thread for large bodies', () => {
     expect(await done()).toBe(before + 1);
   });
 
-  test('reads large exports of metrics on the thread and a small one on the main thread, with the same form of response', async () => {
+  test('reads large exports of metrics on the worker and a small one on the main thread, with the same form of response', async () => {
     const before = await done();
     const send = (contentType: string, body: Uint8Array | string) =>
       fetch(`${server.url}/v1/metrics`, {
