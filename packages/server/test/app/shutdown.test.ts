@@ -120,7 +120,7 @@ describe('shutdown', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('a keep-alive connection that becomes idle does not delay it until the timeout of 5 seconds', async () => {
+  test('a keep-alive connection that becomes idle does not delay it until the timeout of the shutdown, 5 seconds', async () => {
     const callers = await busyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');

@@ -75,7 +75,7 @@ describe('the schema of a migrated database', () => {
     await expect(facts).toMatchFileSnapshot('../../migrations/schema.facts.txt');
   });
 
-  test('keys of tenant tables start with tenant_id, except in two; all tenant tables except one_time_links have row-level security', async () => {
+  test('tenant tables except two have tenant_id first in their keys; all except one_time_links have row-level security', async () => {
     const tables = await database.sql<{ table: string; definition: string }>(
       `SELECT c.relname AS table, pg_get_constraintdef(k.oid) AS definition FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
         WHERE c.relnamespace = 'countersign'::regnamespace AND k.contype IN ('p', 'f')
