@@ -25,7 +25,7 @@ Exits with 1 if a bound or promise does not hold. Exits with 2 for invalid optio
 interrupted.
 `;
 
-/** Reads the command line. Throws an error that says what is wrong if it is invalid. */
+/** Reads the command line. If it is invalid, throws an error that says what is wrong. */
 export function readOptions(args: string[]): Options | 'help' {
   const text = (fallback: string) => ({ type: 'string', default: fallback }) as const;
   const { values } = parseArgs({

@@ -105,7 +105,7 @@ export class RequestFuzzer {
     const random = this.#random;
     const template = random.pick(this.#templates);
     const body = this.#body(template);
-    // The declared length never exceeds that of the body, because the server would wait many seconds for the rest (slow-senders.ts).
+    // The declared length never exceeds that of the body. Otherwise the server would wait many seconds for the rest (slow-senders.ts).
     const length = random.chance(0.02) ? Math.floor(random.next() * Buffer.byteLength(body)) : Buffer.byteLength(body);
     const headers: Record<string, string | number> = {
       Authorization: `Bearer ${random.chance(0.95) ? this.#token(template) : random.pick(HEADER_VALUES)}`,

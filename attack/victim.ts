@@ -29,8 +29,8 @@ export interface VictimReport {
 }
 
 /**
- * Well-behaved senders in a separate thread. The event loop of the attack does not delay their measurements; the attack only competes with
- * them for the processor.
+ * Well-behaved senders in a separate thread. The event loop of the attack does not delay their measurements; the attack competes with them
+ * only for the processor.
  */
 export class Victim {
   readonly #worker: Worker;

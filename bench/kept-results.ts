@@ -39,7 +39,7 @@ export const machineClass = (): MachineClass => ({
   node: `v${process.versions.node.split('.')[0]}`,
 });
 
-/** Selects the members to commit. Rounds figures to four significant digits, because they vary by more than that between runs. */
+/** Selects the members to commit. Rounds figures to four significant digits, because further digits differ in every run. */
 export const keptRow = ({ part, work, limit, unit, rate, limitRate, ratio }: PartRow): KeptRow => {
   const rounded = (value: number) => Number(value.toPrecision(4));
   return { part, work, limit, unit, rate: rounded(rate), limitRate: rounded(limitRate), ratio: rounded(ratio) };

@@ -1,4 +1,4 @@
-/** Routes that only the benchmark server has (serve.ts). The product's routes are compared with them, or they with each other. */
+/** Routes that only the benchmark server has (serve.ts). They are compared with the product's routes or with each other. */
 export const LIMIT_PATHS = {
   /** Reads and validates a trace, and stores nothing. */
   traceReadOnly: '/bench/trace-read-only',

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** A complete HTTP request as bytes, and the offsets of its placeholders. A new ID overwrites them before each send. */
+/** A complete HTTP request as bytes, and the offsets of its placeholders. Before each send, a new ID overwrites every placeholder. */
 export interface LoadRequest {
   request: Buffer;
   idAt: readonly number[];

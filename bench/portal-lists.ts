@@ -95,7 +95,7 @@ async function fetchPage(url: string, cookie: string): Promise<{ ms: number; pag
   return { ms, page: JSON.parse(text) as Page };
 }
 
-/** Measures a URL. If the response has a second page, the median and the maximum are over both pages. */
+/** Measures a URL. If the list has a second page, the median and the maximum are over both pages. */
 async function measure(url: URL, cookie: string): Promise<{ p50Ms: number; maxMs: number }> {
   const { page } = await fetchPage(url.href, cookie);
   const urls = [url.href];

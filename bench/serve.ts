@@ -24,8 +24,8 @@ import { bareStorage } from './bare-storage.ts';
 import { LIMIT_PATHS } from './limit-paths.ts';
 
 /**
- * The measured server: the product's server plus the routes of the benchmark (limit-paths.ts). It ends with the process that starts it
- * (measured-server.ts).
+ * The measured server: the product's server plus the routes of the benchmark (limit-paths.ts). It ends when the process that started it
+ * ends (measured-server.ts).
  */
 const config = readConfig();
 const database = await openDatabase(config, (line) => process.stderr.write(`${line}\n`), 'set-up');

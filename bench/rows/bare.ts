@@ -5,7 +5,7 @@ import { loadRequestsOf, measuresOf, requestRate } from './requests.ts';
 
 /**
  * Compares audit appends with storing only the body (bare-storage.ts), and promotion checks with reading the evidence and storing only the
- * body. Compares these two in turn with a tiny POST that stores nothing, which only explains the other results.
+ * body. To explain the results, also compares both ways to store a body with a tiny POST that stores nothing.
  */
 export async function bare(environment: BenchEnvironment, options: RoundOptions): Promise<Row[]> {
   await environment.superuser.query(CREATE_BARE_TABLE);

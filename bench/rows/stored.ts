@@ -42,8 +42,8 @@ const hash = (n: string): string => `sha256(('row ' || ${n})::bytea)`;
 const seqAfter = (log: string): string => `(SELECT seq FROM countersign.log_heads WHERE tenant_id = $tenant AND log = '${log}')`;
 
 /**
- * Returns SQL that moves a head to the last row, and sets the frontier of a tree of all rows with arbitrary hashes. Otherwise the first
- * append would build this tree.
+ * Returns SQL that moves a head to the last row. The frontier gets arbitrary hashes, as many as for a tree over all rows. Otherwise the
+ * first append would build this tree.
  */
 const moveHead = (log: string, rowHash = ''): string =>
   `UPDATE countersign.log_heads SET seq = $rows, ${rowHash} tree_size = $rows,

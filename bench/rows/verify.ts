@@ -50,7 +50,7 @@ export async function verify({ database: { pool } }: BenchEnvironment, rows: num
   }
 }
 
-/** Measures the hashing for one second before and after the other rate, and returns the row with the mean. */
+/** Measures the hashing for one second before and one second after the work. The limit in the returned row is the mean of both rates. */
 async function compareWithHashing(hashing: Measure, work: string, measureRate: () => Promise<number>): Promise<Row> {
   const before = await hashing(1);
   const rate = await measureRate();
