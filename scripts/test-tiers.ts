@@ -38,18 +38,19 @@ export const TEST_TIERS: readonly TestTier[] = [
   },
   {
     name: 'package',
-    needs: 'a packed or freshly copied installation, or a program of another language',
+    needs: 'a packed or freshly copied installation, a program of another language, or a process for each test file',
     isIsolated: true,
     include: [
       'packages/client/test/{api-docs,telemetry/listeners}.test.ts',
       'packages/server/test/app/first-start.test.ts',
+      'packages/server/test/portal/sign-in.test.ts',
       'test/{packed-*,readme*,independent-verifier}.test.ts',
     ],
   },
   {
     name: 'process',
-    needs: 'processes that are started, killed or waited for, or a process for each test file',
-    isIsolated: true,
+    needs: 'processes that are started, killed or waited for',
+    isIsolated: false,
     include: [
       'packages/embedded-database/test/**/*.test.ts',
       'packages/client/test/{cli/gate-rotation,http/network,telemetry/telemetry-failures}.test.ts',
@@ -59,7 +60,6 @@ export const TEST_TIERS: readonly TestTier[] = [
       'packages/server/test/database/{clock-process,full-disk}.test.ts',
       'packages/server/test/http/{half-closed,metrics-access,unread-answers}.test.ts',
       'packages/server/test/secrets/key-rotation.test.ts',
-      'packages/server/test/portal/sign-in.test.ts',
       'test/{attack,command-in-checkout,faults}.test.ts',
     ],
   },

@@ -91,7 +91,7 @@ function exitAfterTimeout(log: Logger): void {
   setTimeout(end, STOP_LIMIT_MS).unref();
 }
 
-/** Resolves at the first SIGTERM or SIGINT. A second signal changes nothing. */
+/** Resolves at the first SIGTERM or SIGINT. Further signals change nothing until the process exits. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve());

@@ -87,10 +87,10 @@ describe('shutdown', () => {
   test('further signals do not interrupt a clean shutdown', async () => {
     const callers = await busyCallers();
     const signalledAt = Date.now();
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGTERM', 'SIGINT'] as const) {
-      server.child.kill(signal);
-      await sleep(5);
-    }
+    server.child.kill('SIGTERM');
+    await until('it is stopping', () => /"msg":"stopping"/.test(server.stdout));
+    // At once: a signal in the last milliseconds, after Node has removed its handlers, would end the process.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) server.child.kill(signal);
     await expectCleanShutdown(server, signalledAt);
     await expectAllAnswered(callers);
   });
