@@ -17,14 +17,14 @@ const WARM_UP_RUNS = 3;
 const BUDGET_MS = 400;
 
 /** Measures `countersign gate` as a CI job runs it: a process from start to end, which verifies a signature with the public key. */
-export async function gate({ port, key }: BenchEnvironment): Promise<Row[]> {
+export async function gate({ port, key, tenantId }: BenchEnvironment): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-gate-'));
   try {
     const command = await bundleCommand(folder);
     const url = `http://127.0.0.1:${port}`;
     const jwks = await (await fetch(`${url}/.well-known/jwks.json`)).text();
     const env = { PATH: process.env.PATH, COUNTERSIGN_URL: url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_VERIFY_KEY: jwks };
-    const args = [command, 'gate', '--agent', PASSING_AGENT, '--json'];
+    const args = [command, 'gate', '--agent', PASSING_AGENT, '--workspace', tenantId, '--json'];
     const [times, nodeTimes]: number[][] = [[], []];
     for (let run = 0; run < WARM_UP_RUNS + RUNS; run += 1) {
       const [gateMs, nodeMs] = [await timeRun(args, env), await timeRun(['-e', '0'], env)];

@@ -12,10 +12,23 @@ const step = (span_id: string, position: number, second?: number) =>
     latency_ms: null,
   }) as Span;
 
+const childOf = (parent: string, span_id: string, position: number): Span => ({
+  ...step(span_id, position),
+  parent_span_id: parent,
+});
+
 const orderOf = (...steps: Span[]) => spanTree(steps).map(({ span }) => span.span_id);
 
 test('steps are sorted by start, and a step without a time stays after the step that arrived before it', () => {
   expect(orderOf(step('late', 1, 10), step('untimed', 2), step('early', 3, 5))).toEqual(['early', 'late', 'untimed']);
   expect(orderOf(step('untimed', 1), step('late', 2, 10), step('early', 3, 5))).toEqual(['untimed', 'early', 'late']);
   expect(orderOf(step('second', 2, 5), step('first', 1, 5))).toEqual(['first', 'second']);
+});
+
+test('in a cycle of parents, the last step has no children, because all are already shown', () => {
+  const nodes = spanTree([childOf('b', 'a', 1), childOf('a', 'b', 2)]);
+  expect(nodes.map(({ span, depth, hasChildren }) => [span.span_id, depth, hasChildren])).toEqual([
+    ['a', 0, true],
+    ['b', 1, false],
+  ]);
 });

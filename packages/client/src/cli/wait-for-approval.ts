@@ -37,6 +37,8 @@ export async function waitForApproval(
         ending: 'undecided',
         decision: undefined,
         text: undefined,
+        attestation: undefined,
+        verifiedBy: undefined,
         fault: `decision ${id} was received twice: the response was replayed`,
       };
     if (id !== undefined) receivedIds.add(id);

@@ -23,7 +23,7 @@ export async function dropTraces(
   const locked = await lockDueTraces(tx, ids, range);
   const next = locked.length === DROPPED_TRACES_MAX ? locked.at(-1) : undefined;
   const traces = await readDueTraces(tx, locked, range.before, today);
-  const held = traces.filter(({ isHeld }) => isHeld).length;
+  const held = traces.filter(({ isHeld, isLate }) => isHeld && !isLate).length;
   const due = traces.filter(({ isHeld, isLate }) => !isHeld && !isLate);
   if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
   const dueIds = due.map(({ id }) => id);

@@ -165,9 +165,14 @@ describe('retention', () => {
     expect(await verify('traces')).toEqual([0, '']);
   });
 
-  test('keeps a trace whose last submission is not due', async () => {
+  test.each([
+    ['', 0],
+    [' and does not count it as held by an incident that names it', 1],
+  ])('keeps a trace whose last submission is not due%s', async (_, incidents) => {
     await keepFor({ traceDays: 365 });
     await sendTrace('run-1');
+    const incident = { actor: 'me', action: 'incident.created', trace_id: 'run-1' };
+    for (let sent = 0; sent < incidents; sent += 1) await server.post(paths.audit, key, incident);
     await sql('ALTER TABLE countersign.trace_submissions DISABLE TRIGGER append_only');
     await sendTrace('run-1');
     await sql(
@@ -175,8 +180,8 @@ describe('retention', () => {
       [tenantId],
     );
     await sql('ALTER TABLE countersign.trace_submissions ENABLE ALWAYS TRIGGER append_only');
-    expect(await drop(366)).toMatchObject({ traces: 0 });
-    expect(await drop(376)).toMatchObject({ traces: 1 });
+    expect(await drop(366)).toMatchObject({ traces: 0, held: 0 });
+    expect(await drop(376)).toMatchObject({ traces: 1 - incidents, held: incidents });
   });
 
   test('drops telemetry after its own period and records an entry', async () => {

@@ -46,10 +46,10 @@ export function spanTree(spans: readonly Span[]): SpanNode[] {
     for (const [index, span] of siblings.entries()) {
       if (visited.has(span.span_id)) continue;
       visited.add(span.span_id);
-      const childSpans = children.get(span.span_id) ?? [];
-      const node = { span, depth, below: 0, hasChildren: childSpans.length > 0, position: index + 1, siblings: siblings.length };
+      const node = { span, depth, below: 0, hasChildren: false, position: index + 1, siblings: siblings.length };
       nodes.push(node);
-      node.below = walk(childSpans, depth + 1);
+      node.below = walk(children.get(span.span_id) ?? [], depth + 1);
+      node.hasChildren = node.below > 0;
       total += 1 + node.below;
     }
     return total;
