@@ -1,7 +1,7 @@
 import { createHash, createHmac, createPrivateKey, createPublicKey, hkdfSync, sign, verify } from 'node:crypto';
 import type { Digests } from '../src/domain/digests.ts';
 
-/** Digests for the functions of the domain, by node:crypto. */
+/** Digests for the functions of the domain, computed with node:crypto. */
 export const digests: Digests = {
   sha256Hex: (text) => createHash('sha256').update(text, 'utf8').digest('hex'),
   hmacSha256Hex: (key, text) => createHmac('sha256', key).update(text, 'utf8').digest('hex'),
@@ -17,7 +17,7 @@ export const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHa
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** Checks an Ed25519 signature by a raw public key. */
+/** Verifies an Ed25519 signature with a raw public key. */
 export const verifyEd25519 = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean =>
   verify(null, message, createPublicKey({ key: Buffer.concat([SPKI, publicKey]), format: 'der', type: 'spki' }), signature);
 

@@ -108,8 +108,8 @@ function copyPackage(native: string, copy: string): void {
 }
 
 /**
- * Copies a folder without static libraries and links. Every user may read and run the copies, whatever the modes of the source and the
- * umask are.
+ * Copies a folder, except static libraries and symbolic links. Every user may read and run the copies, whatever the modes of the source
+ * and the umask are.
  */
 function copyReadable(from: string, to: string): void {
   mkdirSync(to, { recursive: true });

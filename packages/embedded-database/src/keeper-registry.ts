@@ -14,13 +14,16 @@ import { errno } from './embedded-database-error.ts';
  */
 export interface Registration {
   readonly number: number;
-  /** Undefined if the keeper cannot be alive: the entry came with the copy of another data folder, or was lost in a crash. */
+  /** Undefined if the keeper cannot be alive: the entry was copied from another data folder, or was lost in a crash. */
   readonly socketPath: string | undefined;
 }
 
 /** The content of `keeper.json` in a folder `lease-<n>`. */
 interface Entry {
-  /** The identity of the keeper's folder. A copy has another identity, but the same folder under another name (a mount) has the same. */
+  /**
+   * The identity of the keeper's folder. A copy of the folder has another identity. The same folder under another name (a mount) has the
+   * same identity.
+   */
   readonly folder: string;
   /** The path of the socket. Relative if it is inside the keeper's folder, because the folder can have several names. */
   readonly socket: string;
@@ -44,7 +47,7 @@ export function newestRegistration(keeperDir: string): Registration | undefined 
   }
 }
 
-/** The socket that an entry names. Undefined if the entry came with the copy of another folder, or lost its content in a crash. */
+/** The socket that an entry names. Undefined if the entry was copied from another folder, or lost its content in a crash. */
 function socketOf(keeperDir: string, text: string): string | undefined {
   try {
     const entry = JSON.parse(text) as Entry;

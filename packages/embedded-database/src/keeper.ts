@@ -102,7 +102,7 @@ async function runPostgres(
     restarts.hasBeenReady = true;
     clients.setState({ kind: 'ready', host, port });
   });
-  // This is checked again each time, because a new client may have connected since the last one left.
+  // The condition is checked again after each event, because a new client may have connected since the last client left.
   while (!clients.isIdle && postmaster.isRunning()) await Promise.race([clients.untilIdle(), postmaster.ended]);
   isNeeded = false;
   if (!restarts.isProlonged) clients.setState(undefined);

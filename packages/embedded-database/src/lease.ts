@@ -43,8 +43,8 @@ export async function acquireLease(
   let starting: Promise<void> | undefined;
 
   /**
-   * Waits until the keeper that this process started has ended, and releases every lease it offers. Without this, a keeper that starts late
-   * could take over and run PostgreSQL without a client.
+   * Waits until the keeper that this process started has ended, at most unneededKeeperTimeoutMs, and releases every lease it offers.
+   * Without this wait, a keeper that starts late could take over and run PostgreSQL without a client.
    */
   async function stopUnneededKeeper(): Promise<void> {
     const endAt = Date.now() + unneededKeeperTimeoutMs;

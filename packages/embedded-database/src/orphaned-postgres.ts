@@ -74,7 +74,7 @@ function processesIn(cluster: string): PostgresProcess[] {
       if (workingDirectory.ino !== clusterStats.ino || workingDirectory.dev !== clusterStats.dev) return [];
       // This excludes other programs in this folder, such as a shell.
       if (!/\/postgres( \(deleted\))?$/.test(readlinkSync(`/proc/${name}/exe`))) return [];
-      // The other processes replace their command line with the name of their task.
+      // Only the postmaster keeps its arguments. Other PostgreSQL processes replace their command line with the name of their task.
       return [{ pid: Number(name), isPostmaster: readFileSync(`/proc/${name}/cmdline`, 'utf8').includes('\0-D\0') }];
     } catch {
       // The process has ended, is not reaped yet, or belongs to another user, who cannot have opened the cluster.

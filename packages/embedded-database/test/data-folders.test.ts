@@ -196,7 +196,7 @@ test.runIf(isRoot)('copies a read-only package without library links', concurren
 });
 
 test.runIf(isRoot)(
-  'uses another folder if the database user cannot access the data folder, reports it, and uses it again later',
+  'reports and uses a fallback folder if the database user cannot access the data folder, and keeps it after access becomes possible',
   concurrent,
   async ({ folders }) => {
     const dataDir = folders.newDataDir(0o700);

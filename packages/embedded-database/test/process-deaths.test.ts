@@ -50,7 +50,7 @@ test('restores the database on the same socket after kill -9 of the keeper', con
   const after = processesOf(dataDir);
   expect([after.keepers.length, after.postmasters.length]).toEqual([1, 1]);
   expect(after.keepers[0]?.pid).not.toBe(before.keepers[0]?.pid);
-  // The same with PostgreSQL killed at the same time.
+  // Now the keeper and PostgreSQL are killed at the same time.
   killAll(...after.keepers, ...after.postmasters);
   await until('the database is back again', () => notices.filter((line) => line.endsWith('is back')).length === 2);
   expect(await query(database.owner, 'SELECT value FROM kept')).toEqual([{ value: 'committed' }]);

@@ -32,7 +32,7 @@ const RetentionPeriod = Type.Object({
 export const RetentionFacts = Type.Object({
   trace_days: keptDays('traces, OpenTelemetry exports and log records that are received now'),
   telemetry_days: keptDays('telemetry events that are received now'),
-  confirm_below: count({ description: 'A new period of fewer days must be confirmed.' }),
+  confirm_below: count({ description: 'A change to fewer days than this must be confirmed.' }),
   periods: Type.Array(RetentionPeriod, {
     description: 'All periods, oldest first. What was received before the first one is kept forever.',
   }),
@@ -60,7 +60,7 @@ export const Overview = Type.Object({
       'promoted are included, if there are that many.',
   }),
   promotable: count({ description: 'How many of the first 1,000 agents by name, except archived ones, could be promoted now.' }),
-  blocked: count({ description: 'How many of these agents could not be promoted.' }),
+  blocked: count({ description: 'How many of the agents counted for `promotable` could not be promoted.' }),
   approvals_pending: count({ description: 'How many evaluations are waiting for an approval, counted up to 1,000.' }),
   approvals: Type.Array(ListedApproval, { description: 'The 5 pending approvals that have waited longest.' }),
   recertifications_open: count({ description: 'How many re-certifications are open, counted up to 1,000.' }),
@@ -70,7 +70,7 @@ export const Overview = Type.Object({
   decisions: Type.Array(ListedDecision, { description: 'The last 10 decisions.' }),
   differing_rows: Type.Array(DifferingRow, {
     description:
-      'Rows that differ from their log, as of the last comparisons; about 20 at most from each comparison. Decisions depend only ' +
+      'Rows that differ from their log, as of the last comparisons. A comparison stops after about 20 rows. Decisions depend only ' +
       'on the log of evidence.',
   }),
   has: Presence,
@@ -153,7 +153,7 @@ export const workspaceRoutes = {
         trace_days: Type.Optional(keptDays('traces, OpenTelemetry exports and log records')),
         telemetry_days: Type.Optional(keptDays('telemetry events')),
         confirm_short: Type.Optional(
-          flag({ description: `Must be true for a new period of fewer than ${SHORT_RETENTION_DAYS} days.` }),
+          flag({ description: `Must be true if a change sets fewer than ${SHORT_RETENTION_DAYS} days.` }),
         ),
       },
       { additionalProperties: false },

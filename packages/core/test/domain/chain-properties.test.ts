@@ -107,7 +107,7 @@ describe('any audit chain', () => {
     );
   });
 
-  test('verifies when rewritten with correct hashes, but its root differs from the rewritten row on', () => {
+  test('verifies when rewritten with correct hashes, but every root that covers the rewritten row differs', () => {
     fc.assert(
       fc.property(rowsWithPlace, ({ rows, place }) => {
         const entries = rows.map(

@@ -47,7 +47,7 @@ describe('clocks that agree', () => {
   test('are safe while they drift slowly', () => {
     const machine = new Machine();
     for (let minute = 0; minute < 300; minute += 1) {
-      machine.wallAheadMs += 6; // 6 ms in a minute: 100 millionths
+      machine.wallAheadMs += 6; // 6 ms per minute: 100 ppm
       machine.databaseAheadMs += 6;
       expect(machine.advance(60_000)).toBeUndefined();
     }

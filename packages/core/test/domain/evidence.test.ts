@@ -19,7 +19,7 @@ describe('evidence of a decision', () => {
     expect(evidenceFault(response, evidence, digests)).toBeUndefined();
   });
 
-  test('contradicts a decision in which a member that follows from it was changed', () => {
+  test('contradicts a decision in which a member that follows from the evidence was changed', () => {
     for (const { evidence, response } of golden.cases) {
       for (const name of ['allowed', 'reason', 'event', 'evaluation_id', 'threshold', 'evaluation_age', 'checks', 'tenant_id']) {
         const fault = evidenceFault({ ...response, [name]: 'changed' }, evidence, digests);

@@ -70,7 +70,7 @@ describe('export of the key audit trail', () => {
     expect(firstBad).toMatchObject({ seq: rows.length, reason: expect.stringMatching(reason) });
   });
 
-  test('is rejected as an export of another log, and so are other exports as a key trail', async () => {
+  test('is rejected when verified as another log, and exports of other logs are rejected when verified as a key trail', async () => {
     const misfit = (log: string) => ({ misfit: true, reason: expect.stringContaining(`give --log ${log}`) });
     expect((await verify(events, { log: 'audit' })).firstBad).toMatchObject(misfit('keys'));
     expect((await verify(events, { log: 'decisions' })).firstBad).toMatchObject(misfit('keys'));

@@ -40,7 +40,7 @@ function tree(size: number) {
 }
 
 describe('Merkle tree (RFC 6962)', () => {
-  test('has the same leaf hashes and root if computed from concatenated hashes, and leaves these hashes unchanged', () => {
+  test('has the same leaf hashes and root if computed from concatenated hashes; computing the root does not change the leaf hashes', () => {
     for (const count of [1, 2, 4, 64]) {
       const rows = Array.from({ length: count }, (_, place) => sha256(data(place)));
       const leaves = rows.map((row) => leafHash(row, sha256));

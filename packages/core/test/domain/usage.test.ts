@@ -40,7 +40,7 @@ describe('usage', () => {
     expect(sumsOf()).toEqual({ promptTokens: null, completionTokens: null, totalTokens: null, costUsd: null });
   });
 
-  test('usage of the trace replaces sums over its spans; the total is the sum of its token counts only if both were supplied', () => {
+  test('usage of the trace replaces sums over its spans; its total is prompt plus completion tokens only if both were supplied', () => {
     const summed = usageOfSpans([span({ prompt_tokens: 10, completion_tokens: 1, cost_usd: 0.5 })]);
     expect(traceTotals(suppliedUsage({}), summed)).toEqual({
       promptTokens: 10,

@@ -11,7 +11,7 @@ const RUNS = Number(process.env.COUNTERSIGN_FUZZ_RUNS ?? 1000);
 const { ExportTraceServiceRequest } = opentelemetry.proto.collector.trace.v1;
 const { ExportLogsServiceRequest } = opentelemetry.proto.collector.logs.v1;
 
-/** The JSON form of a request. Numbers of 64 bits become 7, and IDs and bytes Base64, because only the structure is counted. */
+/** The JSON form of a request. Only its structure is counted, so 64-bit numbers become 7, and IDs and bytes become Base64. */
 function jsonOf(content: unknown): unknown {
   if (content instanceof Uint8Array) return Buffer.from(content).toString('base64');
   if (Array.isArray(content)) return content.map(jsonOf);
@@ -20,7 +20,7 @@ function jsonOf(content: unknown): unknown {
   return Object.fromEntries(Object.entries(content).map(([name, value]) => [name, jsonOf(value)]));
 }
 
-/** Makes two functions of a request. The first adds what the protobuf reader counts to the given counts, the second what the JSON reader counts. */
+/** Returns two functions that count a request and add to the given counts: with the protobuf reader, and with the JSON reader. */
 type Count = (request: object) => [(counts: ExportCounts) => void, (counts: ExportCounts) => void];
 
 const TRACES: Count = (request) => {

@@ -38,7 +38,7 @@ describe('the reader of OTLP/JSON', () => {
     expect(() => attributeValue({ intValue })).toThrow(/must be a whole number of 64 bits/);
   });
 
-  test('reads doubles from numbers, decimal text and the names of protobuf', () => {
+  test('reads doubles from numbers, decimal text and the strings NaN, Infinity and -Infinity', () => {
     const sent = [0.5, -1, '1e3', '-0.25', 'NaN', 'Infinity', '-Infinity', JSON.parse('1e999')];
     const read = [0.5, -1, 1000, -0.25, 'NaN', 'Infinity', '-Infinity', 'Infinity'];
     expect(sent.map((doubleValue) => attributeValue({ doubleValue }))).toEqual(read);

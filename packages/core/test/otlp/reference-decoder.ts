@@ -89,10 +89,10 @@ function anyValueOf(value: AnyValue | null | undefined): Value {
   }
 }
 
-const HALF = 2 ** 32;
+const TWO_TO_32 = 2 ** 32;
 
 function wholeNumber({ low, high }: Int64): number | string {
-  const number = high * HALF + (low >>> 0);
+  const number = high * TWO_TO_32 + (low >>> 0);
   return Number.isSafeInteger(number) ? number : String((BigInt(high) << 32n) | BigInt(low >>> 0));
 }
 

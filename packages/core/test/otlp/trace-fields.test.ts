@@ -40,7 +40,7 @@ describe('fields of a run', () => {
     expect(mapped!.trace).toMatchObject({ session_id: 's-1', external_user_id: 'user-1' });
   });
 
-  test('the name of the service becomes that of the agent if no attribute names the agent, unless it is the default of an SDK', () => {
+  test('the service name becomes the agent name if no attribute names the agent, unless the service name is the default of an SDK', () => {
     const service = (name: string) => ({ resource: new Map([['service.name', name]]) });
     expect(mapOne({}, service('shop')).trace.agent_name).toBe('shop');
     expect(mapOne({ 'agent.name': 'bot' }, service('shop')).trace.agent_name).toBe('bot');

@@ -11,8 +11,8 @@ export interface CheckedEvaluation {
 }
 
 /**
- * The conditions that fail, each with a short reason. A condition that fails only because of another one is left out. Without an
- * evaluation, these are `pass_rate` and `high_risk_approval`. With an unfinished evaluation that has no pass rate, this is `pass_rate`.
+ * The conditions that fail, each with a short reason. A condition that fails only because of another one is left out: `pass_rate` and
+ * `high_risk_approval` if there is no evaluation, and `pass_rate` if the evaluation is unfinished and has no pass rate.
  */
 export function failedConditions(checks: readonly ConditionCheck[], evaluation: CheckedEvaluation | null) {
   const unfinished = evaluation === null || evaluation.status === 'running' || evaluation.status === 'scheduled';

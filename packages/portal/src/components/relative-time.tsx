@@ -17,7 +17,7 @@ const subscribe = (listener: () => void) => {
 
 /**
  * A relative time; null is shown as "never". The exact time is shown on hover and read by screen readers. The element is not a tab stop,
- * because lists contain many times.
+ * because a list would then have too many tab stops.
  */
 export function RelativeTime({ at }: { at: string | null }) {
   const tickedAt = useSyncExternalStore(subscribe, () => now);

@@ -33,7 +33,10 @@ export function AccountPage() {
           </Panel>
         ) : (
           <Panel title="Password">
-            <p>You have no password yet. Ask an admin of all your workspaces, or the operator, for a password reset link.</p>
+            <p>
+              You have no password yet. Ask someone who is an admin of all your workspaces, or the operator, for a password reset
+              link.
+            </p>
           </Panel>
         )}
       </div>

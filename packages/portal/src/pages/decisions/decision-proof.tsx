@@ -36,7 +36,7 @@ export function DecisionProof({ decision }: { decision: ResponseBody<'decisions.
     <div className="stack">
       <Panel
         title="Proof"
-        note="Verified in this browser, with the same code as the command line and the public keys of this server."
+        note="Verified in this browser with the public keys of this server. The command line uses the same code."
       >
         <div className="stack">
           <Notice

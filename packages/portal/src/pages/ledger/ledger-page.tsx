@@ -40,7 +40,7 @@ export function LedgerPage() {
     <>
       <PageHeader
         title="Audit ledger"
-        lead="Actions of people, programs and this service. Each entry contains the previous hash, so changing an entry breaks the chain."
+        lead="Actions of people, programs and this service. Each entry contains the previous entry's hash, so a change breaks the chain."
         actions={
           <>
             <DownloadButton url={urlOf('ledger.export', { params })} label="NDJSON" />

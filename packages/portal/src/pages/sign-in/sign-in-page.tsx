@@ -56,7 +56,9 @@ export function SignInPage() {
           visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password' }}
         />
       </Form>
-      <p className="faint">Forgot your password? Ask an admin of all your workspaces, or the operator, for a reset link.</p>
+      <p className="faint">
+        Forgot your password? Ask someone who is an admin of all your workspaces, or the operator, for a reset link.
+      </p>
       <p className="faint">
         No account yet? Ask an admin for an invitation. The operator of a new server gets a set-up link when the server starts, or
         from the command <code>countersign-server workspace create</code>.
