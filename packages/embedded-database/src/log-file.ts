@@ -34,8 +34,8 @@ export function openLog(path: string, owner: Account): number {
 }
 
 /**
- * Writes a line to standard output, which is the log. If the disk is full, this line is lost, but later ones are written again.
- * `console.log` would write nothing after the first failure.
+ * Writes a line to standard output, which is the log. If the disk is full, only this line is lost. `console.log` would write nothing
+ * after the first failure.
  */
 export function writeLogLine(line: string): void {
   try {

@@ -23,9 +23,10 @@ export const signingRoutes = {
     summary: "The instance's public keys, and the IDs and states of the workspace's decision keys.",
     response: Type.Object({
       public_keys: Type.Array(
-        freeObject({ description: 'A JSON Web Key (RFC 8037); a retired key has the time of its retirement.' }),
+        freeObject({ description: 'A JSON Web Key (RFC 8037). A retired key contains the time of its retirement.' }),
         {
-          description: 'The keys that sign checkpoints and attestations, as at /.well-known/jwks.json.',
+          description:
+            'The keys of checkpoints and attestations, including retired keys. The same keys are at /.well-known/jwks.json.',
         },
       ),
       decision_keys: Type.Array(DecisionKey, { description: 'Oldest first, including retired keys.' }),

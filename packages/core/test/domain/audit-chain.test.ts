@@ -98,8 +98,8 @@ describe('audit chain', () => {
       ['first removed', rows.slice(1), 1],
       ['swapped', [first, third, second, ...rows.slice(3)], 2],
       ['repeated', [first, first, second], 2],
-      ['a member more', [first, second, { ...third, approver: 'x' }], 3],
-      ['a member less', [first, second, less], 3],
+      ['an additional member', [first, second, { ...third, approver: 'x' }], 3],
+      ['a missing member', [first, second, less], 3],
       ['not an object', [first, 'row'], 2],
       ['another tenant', [first, second, { ...third, tenant_id: 'ffffffff-0000-4000-8000-000000000000' }], 3],
     ];

@@ -143,7 +143,7 @@ describe('golden proofs of the independent implementation', () => {
     },
   );
 
-  test('attestations open, and those that only the first key signed are equal', () => {
+  test('attestations open, and those that only the first key signed are reproduced exactly', () => {
     expect(attestations.cases.length).toBeGreaterThan(0);
     const key = { keyid: first.keyid, publicKey: first.publicKey };
     for (const { envelope, what } of attestations.cases) {

@@ -124,7 +124,7 @@ describe('promotion rules', () => {
     expect(decidePromotion({ ...good, agent: highRisk, approval: 'approved' }, criteria).allowed).toBe(true);
   });
 
-  test('return four checks in order for any evidence and the reason and event of the first that fails', () => {
+  test('return four checks in order, and the reason and event of the first that fails, for any evidence', () => {
     const evidence = fc.record({
       agent: fc.option(fc.record({ id: fc.constant('a'), name: fc.constant('bot'), highRisk: fc.boolean() })),
       evaluation: fc.option(
