@@ -49,6 +49,22 @@ test('the overview and the page of a run report a column that differs from the d
   expect(pageErrors).toEqual([]);
 });
 
+test('the overview names the run whose merged steps or sums differ from its submissions', async () => {
+  const workspace = await newWorkspace();
+  const spans = (name: string) => [{ span_id: name, kind: 'llm', name, prompt_tokens: 5 }];
+  await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'bot', spans: spans('one') });
+  const { id } = await workspace.send(paths.traces, { trace_id: 'run-1', agent_name: 'bot', spans: spans('two') });
+  const { server } = workspace;
+  for (const table of ['merged_spans', 'merged_traces'])
+    await server.database.sql(`DELETE FROM countersign.${table} WHERE tenant_id = $1`, [workspace.id]);
+  await server.verifyLogs();
+  const { page } = await workspace.visit('viewer');
+  const notice = page.getByRole('alert').filter({ hasText: 'The database was changed outside Countersign' });
+  await notice.waitFor();
+  expect(await notice.innerText()).toContain(`Run ${id}: the steps of this trace are not those of its newest submissions`);
+  expect(await notice.innerText()).toContain(`Run ${id}: the sums of this trace are not those of its steps`);
+});
+
 test('the overview and the page of the audit ledger report an altered row of the ledger', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci', action: 'deployed' });

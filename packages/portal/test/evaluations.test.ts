@@ -85,6 +85,9 @@ test('the pass rate chart labels only days with a pass rate, and a text replaces
   const silent = (await browser.call('GET', `/workspaces/${workspace.id}/agents?search=silent`)).body.items[0].id;
   await page.goto(`/w/${workspace.id}/agents/${silent}`);
   await page.getByText('No evaluation of this agent reported a pass rate.').waitFor();
+  await workspace.send(paths.evaluations, { name: 'rated', agent_name: 'silent', status: 'passing', pass_rate: 90 });
+  await page.reload();
+  await page.getByRole('img', { name: /^Pass rate of 1 evaluation in one suite over time/ }).waitFor();
 });
 
 test('the page of an evaluation shows its reported cases, time, suite, failures, artifact and runs', async () => {

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
 import type uPlot from 'uplot';
 import type { ResponseBody } from '../api/call.ts';
-import { formatCount, formatPercent } from '../components/number-format.ts';
+import { formatCount, formatCountOf, formatPercent } from '../components/number-format.ts';
 import { formatExactTime } from '../components/time-format.ts';
 import { TruncatedText } from '../components/truncated-text.tsx';
 import styles from './pass-rate-chart.module.css';
@@ -54,7 +54,7 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
       </p>
       {suites > 1 && <Legend series={series} />}
       <Plot
-        label={`Pass rate of ${rated.length} evaluations ${inSuites}, threshold ${formatPercent(threshold)}; the latest is ${latest}`}
+        label={`Pass rate of ${formatCountOf(rated.length, 'evaluation', 'evaluations')} ${inSuites}, threshold ${formatPercent(threshold)}; the latest is ${latest}`}
         height={HEIGHT}
         data={data}
         options={options}

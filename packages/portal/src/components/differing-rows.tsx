@@ -9,6 +9,8 @@ const TABLES: Readonly<Record<string, string>> = {
   recertifications: 'Re-certification of incident',
   traces: 'Run',
   trace_submissions: 'Run',
+  merged_spans: 'Run',
+  merged_traces: 'Run',
 };
 
 const LOGS: Readonly<Record<string, string>> = {
