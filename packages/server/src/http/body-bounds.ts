@@ -2,7 +2,7 @@ import type { JsonBounds } from '@countersign/core/domain/json-size';
 
 /**
  * The maximum number of values and different names in a body, by its purpose. These maximums limit the time and heap of parsing.
- * `WORKER_HEAP_MB` depends on them (docs/decisions/0037). A real trace of 18 MB has about 500,000 values.
+ * `WORKER_HEAP_MB` depends on them (docs/decisions/0037). A real trace of 17 MB has about 500,000 values.
  */
 export const BODY_BOUNDS = {
   report: { valuesMax: 1_000_000, namesMax: 100_000 },

@@ -66,7 +66,7 @@ describe('accepts valid HTTP', () => {
     ['1,000 short headers', httpText(AUDIT, [...ALL, LENGTH, ...Array(995).fill('a: b')], BODY)],
     ['empty lines before the request', `\r\n\r\n${httpText(AUDIT, [...ALL, LENGTH], BODY)}`],
     [
-      'header names in any case',
+      'header names in any letter case',
       httpText(
         AUDIT,
         [...ALL, LENGTH].map((line) => line.replace(/^[^:]+/, (name) => name.toUpperCase())),

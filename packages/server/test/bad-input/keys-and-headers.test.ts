@@ -113,7 +113,7 @@ describe('valid keys and headers', () => {
       expect((await target.server.post(paths.audit, target.key, GOOD.entry, { 'idempotency-key': key })).status).toBe(200);
   });
 
-  test('accepts the key in Authorization or X-Service-Key, with spaces around the key and Bearer in any case', async () => {
+  test('accepts the key in Authorization or X-Service-Key, with spaces around the key and Bearer in any letter case', async () => {
     const headers: Record<string, string>[] = [
       { authorization: `Bearer ${target.key}` },
       { authorization: `bearer  ${target.key} ` },

@@ -134,7 +134,7 @@ test('the server accepts a body of exactly the limit, also chunked and compresse
     expect((await target.server.post(paths.audit, target.key, compressed, { 'content-encoding': encoding })).status).toBe(200);
 });
 
-test('the server accepts the media type in any case and with UTF-8', async () => {
+test('the server accepts the media type in any letter case and with UTF-8', async () => {
   for (const type of [
     'APPLICATION/JSON',
     'application/json;charset=UTF-8',
