@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { processEnvironment } from '../fixtures/process-environment.ts';
+import { SERVER_MAIN } from '../fixtures/server-process.ts';
 import { testServer } from '../harness/test-server.ts';
 
 const repository = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -109,7 +110,8 @@ describe('npm run demo', () => {
     expect(stdout).toMatch(/`npm start`, then open[\s\S]*\n {3}http:\/\/127\.0\.0\.1:\d+\/link#[\w-]{43}\n\n$/);
     expect(await isPortFree(port)).toBe(true);
 
-    const tour = takeTour({ COUNTERSIGN_PORT: String(port) }, '--keep');
+    // The first tour ran the sources, as a user does.
+    const tour = takeTour({ COUNTERSIGN_PORT: String(port), SERVER_FOR_TESTS: SERVER_MAIN }, '--keep');
     const link = await new Promise<URL>((resolve, reject) => {
       let printed = '';
       tour.process.stdout!.on('data', (text: string) => {
