@@ -22,7 +22,7 @@ async function flood(target: Target, sockets: number, gets: number, seconds: num
   await sleep(1_100); // metrics are up to a second old
   const refusedRequests = await target.metric(REQUESTS, /status="503"/);
   const refusedConnections = await target.metric('countersign_connections_refused_total');
-  // This metric does not count the refused connections.
+  // REQUESTS does not count refused connections, so only the refused requests are subtracted.
   const responses = (await target.metric(REQUESTS)) - refusedRequests;
   return {
     refused: refusedRequests + refusedConnections,

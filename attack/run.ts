@@ -91,7 +91,7 @@ function boundViolations(
   ];
 }
 
-/** Violations of the promises of every attack. */
+/** Violations of the promises that hold for all attacks. */
 async function generalViolations(target: Target, report: VictimReport, lost: number): Promise<string[]> {
   return [
     ...(target.isAlive ? [] : ['the server process ended']),

@@ -14,7 +14,7 @@ export interface Servers extends AsyncDisposable {
  */
 export async function startMoreServers(environment: BenchEnvironment, folder: string, count: number): Promise<Servers> {
   const result = await environment.superuser.query<{ data_directory: string }>('SHOW data_directory');
-  // The folder comes from PostgreSQL, because BenchEnvironment has no field for it.
+  // The data folder comes from PostgreSQL, because BenchEnvironment has no field for it.
   const dataDir = dirname(result.rows[0]!.data_directory);
   const settings = { COUNTERSIGN_DATA_DIR: dataDir, COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' };
   const further: MeasuredServer[] = [];

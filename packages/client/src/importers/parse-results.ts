@@ -33,7 +33,7 @@ function parseJson(tool: Tool, text: string): unknown {
     try {
       return JSON.parse(text.replace(STRING_OR_NON_FINITE, (found) => (found.startsWith('"') ? found : 'null')));
     } catch {
-      throw notThisFormat(tool, `it is not JSON, or cut off (${(error as Error).message.slice(0, 120)})`);
+      throw notThisFormat(tool, `it is not JSON, or it was cut off (${(error as Error).message.slice(0, 120)})`);
     }
   }
 }

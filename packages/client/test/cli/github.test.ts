@@ -161,10 +161,10 @@ describe('action.yml', () => {
     expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
   }, 60_000);
 
-  test('exits with 2 if the input package is empty', async () => {
+  test('exits with 2 if the input `package` is not set', async () => {
     const { status, stdout } = await runAction({ agent: 'good', package: '' });
     expect(status).toBe(2);
-    expect(stdout).toContain('the input package is empty');
+    expect(stdout).toContain("the input 'package' is not set");
   }, 60_000);
 
   test('requires the package, interpolates no input into its script, and its examples name the current version', () => {

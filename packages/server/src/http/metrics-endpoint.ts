@@ -12,7 +12,7 @@ export type MetricsAccess = 'absent' | 'open' | { readonly token: string };
 
 /**
  * The access to /metrics on the main listener: none if the metrics have their own port, otherwise with the token if there is one. Without
- * a token, access is open if other machines cannot reach the listener (`isPublic`), and otherwise none.
+ * a token, there is no access if other machines can reach the listener (`isPublic`). Otherwise access is open.
  */
 export function metricsAccess(given: { port: number | undefined; token: string | undefined; isPublic: boolean }): MetricsAccess {
   if (given.port !== undefined) return 'absent';

@@ -9,7 +9,7 @@ import { newSession } from './sessions.ts';
 import { type Caller, type Claim, provenAccount, signInFailed } from './sign-in.ts';
 
 /**
- * Changes the password of a person who proves the current one. All sessions end; returns the token of the new one.
+ * Changes the password of a person who proves the current one. All sessions end, and a new one starts. Returns its token.
  * @throws ApiError `sign_in_failed`, `rate_limited`, `unavailable`
  */
 export async function changePassword(pool: Pool, claim: Claim, to: string, caller: Caller): Promise<string> {
@@ -22,7 +22,7 @@ export async function changePassword(pool: Pool, claim: Claim, to: string, calle
   });
 }
 
-/** Sets the password of a locked account. The person's sessions and links end, and one session starts. Returns its token. */
+/** Sets the password of an account whose row this transaction has locked. The person's sessions and links end, and one session starts. Returns its token. */
 export async function replacePassword(tx: Statements, personId: string, hash: string, caller: Caller): Promise<string> {
   const { token, row } = newSession(personId, caller.userAgent);
   await endSetUp(tx);

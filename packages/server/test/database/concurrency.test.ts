@@ -89,7 +89,7 @@ describe('two servers on one database', () => {
         await waitForBlockedStatements(database);
         const before = await queuedBytes();
         const others = atOnce(10, () => send(0));
-        await until('they wait', async () => (await queuedBytes()) >= 11 * before);
+        await until('the ten other requests are in the queue', async () => (await queuedBytes()) >= 11 * before);
         return { first, others };
       }).then(({ first, others }) => Promise.all([first, others]));
       allOk(answers.flat());
