@@ -53,7 +53,8 @@ def _other_tenant(audit, tenant_id):
     """How the audit ledger contradicts the tenant of a log that was read to its end: a list of (code, message)."""
     if audit is None or None in (audit.tenant_id, tenant_id) or audit.tenant_id == tenant_id:
         return []
-    return [('other_tenant', f'the audit ledger belongs to tenant {shown(audit.tenant_id)}, but this log belongs to tenant {shown(tenant_id)}')]
+    message = f'the audit ledger belongs to tenant {shown(audit.tenant_id)}, but this log belongs to tenant {shown(tenant_id)}'
+    return [('other_tenant', message)]
 
 
 def _check(arguments, log, verify, summarize, audit=None):

@@ -36,6 +36,7 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
   const suites = series.lines.length + series.others.suites;
   const inSuites = `in ${suites === 1 ? 'one suite' : `${suites} suites`} over time`;
   const latest = formatPercent(rated.at(-1)?.pass_rate);
+  const evaluations = formatCountOf(rated.length, 'evaluation', 'evaluations');
   return (
     <div>
       <p className={styles.reading}>
@@ -54,7 +55,7 @@ export function PassRateChart({ rates }: { rates: ResponseBody<'agents.pass_rate
       </p>
       {suites > 1 && <Legend series={series} />}
       <Plot
-        label={`Pass rate of ${formatCountOf(rated.length, 'evaluation', 'evaluations')} ${inSuites}, threshold ${formatPercent(threshold)}; the latest is ${latest}`}
+        label={`Pass rate of ${evaluations} ${inSuites}, threshold ${formatPercent(threshold)}; the latest is ${latest}`}
         height={HEIGHT}
         data={data}
         options={options}

@@ -22,7 +22,10 @@ export async function changePassword(pool: Pool, claim: Claim, to: string, calle
   });
 }
 
-/** Sets the password of an account whose row this transaction has locked. The person's sessions and links end, and one session starts. Returns its token. */
+/**
+ * Sets the password of an account whose row this transaction has locked. The person's sessions and links end, and one session starts.
+ * Returns its token.
+ */
 export async function replacePassword(tx: Statements, personId: string, hash: string, caller: Caller): Promise<string> {
   const { token, row } = newSession(personId, caller.userAgent);
   await endSetUp(tx);
