@@ -75,7 +75,7 @@ export function parseManifest(text: string): BackupManifest {
     throw damaged(`${MANIFEST_FILE} is not JSON`);
   }
   if (manifest?.format !== 'countersign-backup') throw damaged(`${MANIFEST_FILE} does not describe a backup of Countersign`);
-  if (manifest.version !== 1)
+  if (Number.isSafeInteger(manifest.version) && manifest.version > 1)
     throw new ExitError('schema_newer', 'the backup was made by a newer Countersign; restore it with that version');
   const malformed = Object.entries(MEMBERS).find(
     ([member, isValid]) => !isValid(manifest[member as keyof BackupManifest] as never),
@@ -106,6 +106,7 @@ const isWorkspace = ({ id, logs }: BackupWorkspace): boolean =>
   isText(id) && Object.values(logs ?? [undefined]).every((head) => isCount(head?.size) && isText(head?.root));
 
 const MEMBERS: Partial<Record<keyof BackupManifest, (value: never) => boolean>> = {
+  version: (value) => value === 1,
   madeAt: isText,
   migrations: (value) => areAll(value, isText),
   instance: (value: BackupManifest['instance'] | undefined) =>

@@ -158,6 +158,17 @@ test('restore refuses a backup of a newer schema', async () => {
   expect(await restore(path)).toMatchObject({ status: 6, err: expect.stringContaining('999999_from-the-future') });
 });
 
+test.each([
+  [2, 6, 'made by a newer Countersign'],
+  [0, 1, 'manifest.json has no valid member version'],
+  ['2', 1, 'manifest.json has no valid member version'],
+  [undefined, 1, 'manifest.json has no valid member version'],
+])('restore refuses a manifest of version %j with exit code %i', async (version, status, message) => {
+  const { path, manifest } = copyOfBackup(`version ${version} ${typeof version}`);
+  writeManifest(path, { ...manifest, version });
+  expect(await restore(path)).toMatchObject({ status, err: expect.stringContaining(message) });
+});
+
 test('restore refuses a backup from before 0.1.0', async () => {
   const { path, manifest } = copyOfBackup('unreleased');
   writeManifest(path, { ...manifest, migrations: ['000001_workspaces-and-keys', '000002_runs-and-evaluations'] });
