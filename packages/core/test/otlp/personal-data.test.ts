@@ -37,14 +37,14 @@ describe('user IDs that are personal data', () => {
   });
 
   test.each([
-    ['that another attribute of the same name replaces', [EMAIL, 'u-7']],
-    ['with half of a surrogate pair', [`${EMAIL}\ud800`]],
-  ])('are overwritten in JSON: an ID %s', (_what, ids) => {
+    ['that another attribute of the same name replaces', [EMAIL, 'u-7'], 'u-7'],
+    ['with half of a surrogate pair', [`${EMAIL}\ud800`], undefined],
+  ])('are overwritten in JSON: an ID %s', (_what, ids, kept) => {
     const attributes = ids.map((stringValue) => ({ key: 'user.id', value: { stringValue } }));
     const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ attributes }] }] }] };
     const records = readJsonSpans(body);
     const blanked = JSON.stringify(blankInJson(body, removePersonalIds(records, isPersonal)));
     expect(blanked).not.toContain(EMAIL);
-    expect(JSON.stringify([...records[0]!.attributes])).not.toContain(EMAIL);
+    expect(records[0]!.attributes.get('user.id')).toBe(kept);
   });
 });

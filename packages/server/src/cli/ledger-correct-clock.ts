@@ -9,7 +9,8 @@ export function addCorrectClock(group: Command, session: Session): void {
   group
     .command('correct-clock')
     .description(
-      "After a clock was ahead: let the times of the workspace's logs continue from the current time. Without --yes, only shows what it would write.",
+      "After a clock was ahead: let the times of the workspace's logs continue from the current time. " +
+        'Without --yes, only shows what it would write.',
     )
     .requiredOption(...WORKSPACE_OPTION)
     .option('--yes', 'write the changes; they cannot be undone')

@@ -20,6 +20,7 @@ export interface Verdict {
  * with the Python verifier.
  */
 export type Check = (typeof CHECKS)[number];
+/** All checks of a log except the key audit trail. */
 export const CHECKS = ['workspace', 'workspaceWithKept', 'file', 'python'] as const;
 
 /** Number of ledger rows when the first and the second checkpoints were kept. */
@@ -31,7 +32,7 @@ export const ROWS = { first: 120, second: 330 } as const;
 export class LedgerUnderAttack {
   readonly #first: TestServer;
   #server: TestServer;
-  /** Whether the rows were restored since the server started, so that it remembers heads that are no longer stored. */
+  /** Whether rows or seals were replaced since the server started, so that it may remember heads that are no longer stored. */
   #isStale = false;
   readonly folder: string;
   readonly environment: Record<string, string>;
@@ -124,7 +125,7 @@ export class LedgerUnderAttack {
     this.#isStale = true;
   }
 
-  /** Seals the current heads with the master secret, then starts a server that has not seen the earlier heads. */
+  /** Seals the current heads with the master secret. The next server has not seen the earlier heads. */
   async resealByInsider(): Promise<void> {
     await reseal(this.#server.open.pool, this.tenantId);
     this.#isStale = true;
