@@ -1,7 +1,7 @@
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
-import { inexactnessOf } from '@countersign/core/domain/exact-json';
+import { parseLine } from '@countersign/core/domain/export-line';
 import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { digests, verifyEd25519 } from './browser-digests.ts';
 import type { PublicKeys } from './public-keys.ts';
@@ -37,14 +37,12 @@ export interface DecisionProofParts {
 
 /** Verifies the text of a signed decision, with the same code as the server and the command line. */
 export function checkDecision(document: string, { envelope, keys, evidence, decisionKey }: DecisionProofParts): DecisionFindings {
-  const decision = parseDocument(document);
-  if (decision === undefined) {
-    const finding = {
-      passed: false,
-      detail: 'The document is not a JSON object, or its JSON is ambiguous, for example with a repeated member.',
-    };
+  const read = readDocument(document);
+  if ('fault' in read) {
+    const finding = { passed: false, detail: `Not valid: ${read.fault}.` };
     return { hash: finding, attestation: finding };
   }
+  const { decision } = read;
   return {
     hash: hashFinding(decision),
     attestation: attestationFinding(decision, envelope, keys),
@@ -94,15 +92,13 @@ function hmacFinding(decision: Record<string, unknown>, key: Uint8Array): Findin
     : { passed: false, detail: `Not valid: ${fault}.` };
 }
 
-/** Parses a document. Returns undefined if it is not a JSON object, or if it is ambiguous, for example with a repeated member. */
-function parseDocument(document: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(document);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject && inexactnessOf(document).length === 0 ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+/** Parses a document, or returns its fault. Deep nesting, repeated members, inexact numbers and lone surrogates are faults. */
+function readDocument(document: string): { decision: Record<string, unknown> } | { fault: string } {
+  const read = parseLine(document, 'the document');
+  if ('fault' in read) return read;
+  const { row } = read;
+  const isObject = typeof row === 'object' && row !== null && !Array.isArray(row);
+  return isObject ? { decision: row as Record<string, unknown> } : { fault: 'the document is not a JSON object' };
 }
 
 /** The bytes of a decision key from its 64 hex digits; undefined for any other text. */
