@@ -35,7 +35,8 @@ export class Compressor {
     text: string,
     acceptEncoding: string | undefined,
   ): Promise<{ encoding: ContentEncoding; bytes: Buffer } | undefined> {
-    if (text.length < BYTES_MIN || text.length > BYTES_MAX || this.#inProgress >= AT_ONCE_MAX) return undefined;
+    const length = Buffer.byteLength(text);
+    if (length < BYTES_MIN || length > BYTES_MAX || this.#inProgress >= AT_ONCE_MAX) return undefined;
     const encoding = preferredEncoding(acceptEncoding, ENCODINGS);
     if (encoding === undefined) return undefined;
     const bytes = Buffer.from(text);

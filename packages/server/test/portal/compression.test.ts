@@ -150,6 +150,9 @@ test('Compressor compresses two texts at a time, and none longer than 4 MiB', as
   expect(results.map((each) => each?.encoding)).toEqual(['gzip', 'gzip', undefined, undefined, undefined]);
   expect((await compressor.compress(text, 'br'))?.encoding).toBe('br');
   expect(await compressor.compress('x'.repeat(5_000_000), 'br')).toBeUndefined();
+  const fourMiB = 'é'.repeat(2 * 1024 * 1024);
+  expect((await compressor.compress(fourMiB, 'br'))?.encoding).toBe('br');
+  expect(await compressor.compress(`${fourMiB}.`, 'br')).toBeUndefined();
 });
 
 test('an error response has no content-encoding and no content-disposition of the intended response', async () => {
