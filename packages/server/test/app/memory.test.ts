@@ -73,7 +73,7 @@ describe('a full queue', () => {
     const [flooder, polite] = [await tenant(), await tenant()];
     await flooder.release();
     await polite.release();
-    const callers = new Callers({ url: server.url, key: flooder.key }, 32);
+    const callers = new Callers({ url: server.url, key: flooder.key }, 32, 0);
     await until('the flood is under way', () => callers.acknowledged.length >= 100);
     const started = Date.now();
     for (let turn = 0; turn < 12; turn += 1) {

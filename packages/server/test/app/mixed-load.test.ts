@@ -74,7 +74,7 @@ async function expectNoFinding(): Promise<void> {
  * and the resent requests.
  */
 async function load(durationMs: number, killsMin: number): Promise<AcknowledgedRequest[]> {
-  const callers = targets.map((target) => new Callers(target, CALLERS_PER_SERVER, undefined, PAUSE_MS));
+  const callers = targets.map((target) => new Callers(target, CALLERS_PER_SERVER, PAUSE_MS));
   const acknowledged = () => callers.flatMap((each) => each.acknowledged);
   const acts = new MixedActs({
     environment: data.environment,
