@@ -5,7 +5,10 @@ import { type Measure, median } from './rounds.ts';
 /** The length of a tick in /proc/PID/stat. Linux reports 100 ticks per second there, whatever the rate of the kernel's timer is. */
 const TICK_MS = 10;
 
-/** The processor time of a process and its running children, and of the ended children of these, in milliseconds. NaN except on Linux. */
+/**
+ * The processor time of a process and its running children, in milliseconds. It includes the ended children of each of them. NaN except
+ * on Linux.
+ */
 export const processorMs = (pid: number): number => sumOf((each) => each.pid === pid || each.parent === pid);
 
 /** The processor time of all running servers of a checkout and of their ended children, in milliseconds. NaN except on Linux. */

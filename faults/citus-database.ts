@@ -49,7 +49,8 @@ export class CitusDatabase {
   }
 
   /**
-   * Kills all processes of one node and starts it again: in turn each worker, and then the coordinator. Rejects for nodes of CITUS_NODES.
+   * Kills all processes of one node and starts it again. Each call takes the next node: first the workers, then the coordinator. Rejects
+   * for nodes of CITUS_NODES.
    */
   async crash(): Promise<void> {
     const { coordinator, workers } = this.#nodes;

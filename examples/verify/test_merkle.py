@@ -93,6 +93,7 @@ class EveryTree(unittest.TestCase):
                 old, new = self.roots[first], self.roots[second]
                 self.assertTrue(self.consistency_holds(first, second, hashes, old, new), (first, second))
                 self.assertFalse(self.consistency_holds(first, second, hashes, other, new))
+                # The empty tree is a prefix of every tree, so its proof is valid with any second root.
                 self.assertFalse(self.consistency_holds(first, second, hashes, old, other) and first > 0)
                 self.assertFalse(self.consistency_holds(first, second, hashes + [other], old, new))
                 self.assertFalse(self.consistency_holds(first, second, hashes[:-1], old, new) and hashes)
@@ -101,7 +102,7 @@ class EveryTree(unittest.TestCase):
                     self.assertFalse(self.consistency_holds(first, second, hashes[:place] + [other] + hashes[place + 1 :], old, new))
 
     def test_a_proof_that_ends_below_the_root_is_rejected(self):
-        # Leaf 2 of three, presented as leaf 3 of four: the root is right, but a tree of four needs two hashes.
+        # Index 2 of three leaves, presented as index 3 of four. The hash leads to the given root, but four leaves need two hashes.
         hashes, leaf = proof_vectors.inclusion(2, self.data[:3]), merkle.leaf_hash(self.data[2])
         self.assertTrue(self.inclusion_holds(2, 3, leaf, hashes, self.roots[3]))
         self.assertFalse(self.inclusion_holds(3, 4, leaf, hashes, self.roots[3]))
@@ -111,7 +112,7 @@ class EveryTree(unittest.TestCase):
         self.assertFalse(self.consistency_holds(-1, 4, [], merkle.EMPTY_ROOT, self.roots[4]))
 
     def test_a_node_is_not_accepted_as_a_leaf(self):
-        # Without the two prefixes, a tree of two leaves would have the root of a tree with their joined hashes as its only leaf.
+        # Leaves and nodes are hashed with different prefixes. Otherwise, a leaf with the hashes of two leaves would have their root.
         joined = merkle.leaf_hash(self.data[0]) + merkle.leaf_hash(self.data[1])
         self.assertNotEqual(tree_of([joined]).root(), self.roots[2])
 

@@ -31,5 +31,5 @@ export class Log {
   }
 }
 
-/** Removes the secrets of keys. Texts of the host may contain some, such as an error of its `apiKey` function. */
+/** Removes the secrets of keys. Texts from the host, such as an error of its `apiKey` function, may contain secrets. */
 const withoutKeys = (line: string): string => line.replace(/(aa_(?:live|read)_[0-9a-f]{12})\.\S+/g, '$1.…');

@@ -20,7 +20,7 @@ const post = async ({ server, key }: Workspace, path: string, body: unknown) => 
 const sendSpans = (workspace: Workspace, spans: readonly TestSpan[]) =>
   post(workspace, '/v1/traces', jsonExport(spans, { 'service.name': 'checkout-service' }));
 
-test('a run without its root span is arriving with a provisional agent, and its page refreshes until the span arrives', async () => {
+test('a run without its root span is shown as arriving, with a provisional agent, and its page refreshes until that span arrives', async () => {
   const workspace = await newWorkspace();
   const traceId = newTrace();
   const [child, root] = chatRun(traceId) as [TestSpan, TestSpan];
@@ -38,7 +38,7 @@ test('a run without its root span is arriving with a provisional agent, and its 
 
   let refreshes = 0;
   page.on('request', (request) => {
-    // Not the requests for the spans of the run, which may start after its outcome is shown.
+    // Requests for the spans of the run do not count, because they may start after the outcome is shown.
     if (/\/api\/portal\/.*\/traces\/[^/]+$/.test(request.url())) refreshes += 1;
   });
   await page.waitForTimeout(6_000);

@@ -79,7 +79,7 @@ test('the portal preloads the remaining pages if the code of one page cannot be 
   await expect.poll(() => requests.some((url) => /settings-page-.*\.js/.test(url)), { timeout: 30_000 }).toBe(true);
 });
 
-test('the portal does not load the code of unvisited pages if the browser saves data', async () => {
+test('the portal does not load the code of unvisited pages if the data saver of the browser is on', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer');
   const requests: string[] = [];

@@ -15,7 +15,7 @@ interface WindowOptions {
   width?: number;
   colorScheme?: 'light' | 'dark';
   timezoneId?: string;
-  /** Whether the browser saves data, so that the portal does not preload pages. The default is true, which saves processor time. */
+  /** Whether the browser's data saver is on, so that the portal does not preload pages. The default is true, which saves processor time. */
   savesData?: boolean;
 }
 

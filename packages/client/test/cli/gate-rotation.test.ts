@@ -72,7 +72,7 @@ function changeKeyList(change: (keys: Record<string, unknown>[]) => unknown[]): 
   };
 }
 
-test('a trust file accepts the keys of rotations by their signatures, and rejects the key of a reset', {
+test('a gate with an older trust file accepts a new key that its predecessor has signed, and rejects the key of a reset', {
   timeout: 240_000,
 }, async () => {
   const old = await trustShow('old.json');

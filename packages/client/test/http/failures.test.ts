@@ -189,7 +189,7 @@ describe('a response that is not from the service is rejected', () => {
     expect(attempts()).toBe(1);
   });
 
-  test('a decision without a boolean allowed', async () => {
+  test('a decision whose `allowed` is missing or not a boolean', async () => {
     for (const body of [{ ok: true }, { allowed: 'true' }, { allowed: 1 }]) {
       server.setHandlers(respond.good(body));
       expect(await failure(clientOf().governance.checkPromotion({ agent_name: 'bot' }))).toBeInstanceOf(UnexpectedAnswerError);

@@ -107,7 +107,7 @@ describe('.eval archive of Inspect AI', () => {
     expect(importInspect(archive)).toEqual(importInspect(log));
   });
 
-  test('without a header is rejected, because the run may not be finished', () => {
+  test('without a header is rejected, because the run is possibly unfinished', () => {
     const archive = zipOf([{ name: '_journal/start.json', method: 0, data: Buffer.from('{}') }]);
     expect(() => importInspect(archive)).toThrow('the run is not finished');
   });

@@ -11,7 +11,7 @@ const HEADERS = {
   ),
   'RateLimit-Policy': header('The limit of requests per minute and key; only if one is configured.'),
   'Retry-After': header('Seconds to wait before trying again.', 'integer'),
-  'WWW-Authenticate': header('`Bearer`; for a missing scope with `error="insufficient_scope"` and the scope.'),
+  'WWW-Authenticate': header('`Bearer`. If the key lacks a scope, also `error="insufficient_scope"` and the scope.'),
   Allow: header('The methods that the path accepts.'),
   'Countersign-Ledger-Seq': header("The entry's number in its workspace's ledger.", 'integer'),
   'Idempotent-Replayed': header('true if this response repeats the first one, and nothing was stored again.'),

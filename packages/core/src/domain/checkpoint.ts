@@ -55,15 +55,16 @@ export function openCheckpoint(
 }
 
 /**
- * Returns why a note cannot be a checkpoint of the log `log` of any workspace; undefined if it can. Signatures are not verified. The
- * workspace is not compared: a checkpoint of another workspace can mean that the ledger was exchanged, which the verifier must report.
+ * Returns why a note is no checkpoint, or is one of another log than `log`; undefined otherwise. Signatures are not verified. The workspace
+ * is not compared: a checkpoint of another workspace or service can mean that the ledger was exchanged, which the verifier must report.
  */
 export function checkpointMismatch(note: string, log: TreeLog): string | undefined {
   const end = note.indexOf('\n\n');
   const head = end === -1 ? undefined : parseCheckpointText(note.slice(0, end + 1));
   if (head === undefined) return 'is not a checkpoint';
-  const [, kind = 'audit'] = /^countersign\/[^/]+(?:\/([a-z]+))?$/.exec(head.origin) ?? [];
-  return kind === log ? undefined : `is a checkpoint of the log ${kind}, not of ${log}`;
+  const own = /^countersign\/[^/]+(?:\/([a-z]+))?$/.exec(head.origin);
+  const kind = own?.[1] ?? 'audit';
+  return own === null || kind === log ? undefined : `is a checkpoint of the log ${kind}, not of ${log}`;
 }
 
 /** Parses the text of a checkpoint: three lines, with origin, size and root. Undefined if it is malformed. */

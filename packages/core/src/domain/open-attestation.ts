@@ -13,7 +13,10 @@ import { fromBase64, sameBytes, type VerifyEd25519 } from './signed-note.ts';
 /** The maximum number of signatures in an envelope. */
 const SIGNATURES_MAX = 100;
 
-/** Parses the text of an envelope. Repeated members and inexact numbers are faults, because JSON.parse would lose them silently. */
+/**
+ * Parses the text of an envelope. Repeated members, and numbers that a double cannot represent, are faults: JSON.parse would drop a member
+ * or round the number without an error.
+ */
 export function readEnvelope(text: string): { envelope: unknown } | { fault: string } {
   const read = parseLine(text, 'the envelope');
   return 'fault' in read ? read : { envelope: read.row };
@@ -46,7 +49,7 @@ export function openAttestation(
   const formFault = decisionFormFault(predicate);
   if (formFault !== undefined) return { fault: `the decision in it: ${formFault}` };
   if (predicate.response_sha256 !== digestOf(predicate))
-    return { fault: 'the statement is about another decision than the one it contains' };
+    return { fault: 'response_sha256 is not the digest of the decision in it: the decision was altered' };
   if (!sameBytes(payloadOf(predicate as DecisionMembers), payload))
     return { fault: 'the statement is not in canonical form, or is about another decision than the one it contains' };
   const signer = signers.find((key) => isLiveAt(String(predicate.timestamp), key));
@@ -54,7 +57,7 @@ export function openAttestation(
   return { decision: predicate, keyid: signer.keyid };
 }
 
-/** Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not a time counts as retired before. */
+/** Whether a key is live, or was retired at `timestamp` or later. A key whose `retired_at` is not a time counts as retired before that. */
 const isLiveAt = (timestamp: string, { retiredAt }: AttestationKey): boolean =>
   retiredAt === undefined ||
   retiredAt === null ||

@@ -207,8 +207,8 @@ function readAttribute(reader: WireReader, end: number, attributes: Attributes):
 }
 
 /**
- * Reads an AnyValue. Protobuf merges a message that occurs twice: a list or object is added to an `earlier` list or object in place. Any
- * other value replaces the earlier one.
+ * Reads an AnyValue. Protobuf merges a message that occurs twice: a list is added to an `earlier` list in place, and an object to an
+ * `earlier` object. Any other value replaces the earlier one.
  */
 function readAnyValue(reader: WireReader, end: number, earlier: Value): Value {
   let value = earlier;

@@ -89,7 +89,10 @@ describe('attestations (DSSE, in-toto)', () => {
 
   test('rejects a signed statement about another decision, or about something else', () => {
     const envelope = attestDecision({ ...decision, allowed: true }, [signerOf(pair)]);
-    expect(open(envelope, pair)).toHaveProperty('fault', 'the statement is about another decision than the one it contains');
+    expect(open(envelope, pair)).toHaveProperty(
+      'fault',
+      'response_sha256 is not the digest of the decision in it: the decision was altered',
+    );
     const payload = new TextEncoder().encode(
       '{"_type":"https://in-toto.io/Statement/v1","predicateType":"other","predicate":{}}',
     );

@@ -39,7 +39,7 @@ export function addRestore(program: Command, session: Session): void {
     .option('--with-secrets', 'restore the secrets too, with COUNTERSIGN_BACKUP_PASSPHRASE')
     .option(
       '--secrets-output <folder>',
-      'where to write the secrets; required with DATABASE_URL (default: the folder secrets in the data folder)',
+      'with --with-secrets: the folder for the secrets; required if DATABASE_URL is set (default: "secrets" in the data folder)',
     )
     .option('--progress', 'show progress on stderr; on a terminal it is shown anyway')
     .option(...JSON_OPTION)
@@ -141,7 +141,7 @@ async function isOlderThanRemembered({ pool }: OpenDatabase, tenantId: string): 
 }
 
 const NOTE = `
-The database must be empty: no server and no command may have used it. The embedded one is created in COUNTERSIGN_DATA_DIR. All rows
-are loaded in one transaction, so a failed restore leaves none. The secrets must exist (in data/secrets or the environment), or be
-restored from the backup with --with-secrets. A backup of an older version is migrated.
+The database must not exist yet, be empty, or have the tables of the backup's version without rows. The embedded one is created in
+COUNTERSIGN_DATA_DIR. All rows are loaded in one transaction, so a failed restore leaves none. The secrets must exist (in data/secrets or
+the environment), or be restored from the backup with --with-secrets. A backup of an older version is migrated.
 `;

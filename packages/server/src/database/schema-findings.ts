@@ -53,7 +53,7 @@ export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
 
 const objectOf = ({ kind, name }: Fact): string => `${kind} ${name}`;
 
-const RESTORE = 'create it as in the migrations, or restore a backup';
+const RESTORE = 'restore its definition from the migrations, or restore a backup';
 
 function changed(fact: Fact, other: Fact): SchemaFinding {
   const object = objectOf(fact);

@@ -37,8 +37,8 @@ export async function lockLogsAndRead<L extends LogName>(
 }
 
 /**
- * Throws unless the clocks agree. If the last time of a log is at most CLOCK_DIFFERENCE_MAX_MS ahead of the database's clock, waits until
- * the clock has caught up. So no record gets a time in the future. Throws if it is further ahead.
+ * Throws unless the clocks agree, or if the last time of a log is more than CLOCK_DIFFERENCE_MAX_MS ahead of the database's clock. If it is
+ * ahead by less, waits until the clock has caught up, so that no record gets a time in the future.
  */
 async function awaitUsableClock(
   tx: Transaction,

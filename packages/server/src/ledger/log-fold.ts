@@ -44,7 +44,7 @@ interface Fold<State> {
 
 /**
  * Caches the state of a log for each workspace. Before events from the database are used, the tree over them is compared with the sealed
- * head. So no event is used that the server has not written.
+ * head. So only events that the server wrote are used.
  */
 export class LogFold<Event, State extends FoldedState<Event>> {
   readonly #log: FoldedLog<Event, State>;

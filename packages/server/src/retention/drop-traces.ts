@@ -12,7 +12,7 @@ import { removeDocuments } from './remove-documents.ts';
  * Drops the next traces of a range, with their submissions, steps and log records. The log `traces` and the audit ledger record the drop.
  * A trace is kept if something names it (storage/run-holds.ts), or if its last submission is not due.
  * @param ids the bounds of their IDs: the first excluded, the last included.
- * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run.
+ * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless it is an `incident.created`.
  */
 export async function dropTraces(
   tx: Transaction,

@@ -64,7 +64,7 @@ export function readSecretFile(dataDir: string, name: string): string | undefine
 /**
  * Creates a new signing key in the data folder of the embedded database. The current key becomes the previous one, which signs too until it
  * is retired.
- * @throws ExitError while an earlier previous key is not retired: at most two keys are current.
+ * @throws ExitError if there is a previous key that is not retired: at most two keys sign at a time.
  */
 export function rotateSigningKeyFile(dataDir: string): void {
   const folder = join(dataDir, 'secrets');

@@ -84,7 +84,8 @@ const SEGMENTS_AT_ONCE = 8;
  */
 export async function readDocumentsOf(tx: Transaction, rows: readonly StoredDocument[]): Promise<(Buffer | undefined)[]> {
   const documents = rows.map((row) => inRow(row));
-  // The server never writes a segment of more bytes. A segment whose column `bytes` is larger was changed, and is not decompressed.
+  // The largest segment that the server can have written for these rows. One whose column `bytes` is larger is not decompressed, because
+  // the column was changed.
   const longest = rows.reduce((max, { length }) => Math.max(max, length ?? 0), SEGMENT_BYTES_MAX);
   const ids = [...new Set(rows.flatMap(({ segment }) => (segment === null ? [] : [segment])))];
   for (let at = 0; at < ids.length; at += SEGMENTS_AT_ONCE) {

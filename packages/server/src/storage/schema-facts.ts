@@ -10,8 +10,9 @@ export interface SchemaFact {
 }
 
 /**
- * Reads only values whose text is the same in every supported version of PostgreSQL: names, codes, types, and the source of functions. The
- * only expressions are the conditions of policies, without the spaces and parentheses that versions write differently.
+ * Reads only values whose text is the same in every supported version of PostgreSQL: names, codes, types, numbers,
+ * booleans, settings, and the hash of the source of functions. The only expressions are the conditions of policies, without the spaces and
+ * parentheses that versions write differently.
  */
 const FACTS = `
 WITH ours AS (SELECT oid, relname, relkind, relpersistence, relrowsecurity, relforcerowsecurity FROM pg_catalog.pg_class
@@ -61,7 +62,7 @@ facts (kind, name, detail) AS (
 )
 SELECT kind, name, detail FROM facts ORDER BY kind COLLATE "C", name COLLATE "C"`;
 
-/** Reads the facts of the schema `countersign` from the catalog of the database, by kind and name. */
+/** Reads the facts of the schema `countersign` from the catalog of the database, sorted by kind and name. */
 export async function readSchemaFacts(queryable: Pick<pg.Pool, 'query'>): Promise<SchemaFact[]> {
   const { rows } = await queryable.query<SchemaFact>(FACTS);
   return rows;

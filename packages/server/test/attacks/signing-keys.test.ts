@@ -56,7 +56,7 @@ describe.each(['without a secret', 'with the master secret, but without the sign
     ['with a predecessor that is not listed', (key) => crossSignature(key, 'nobody', key)],
     ['with a predecessor and no signature', () => ({ predecessor: text(genuine) })],
   ];
-  test.each(insertedKeys)('does not publish or accept an inserted key %s, and names it', async (_what, membersOf) => {
+  test.each(insertedKeys)('reports an inserted key %s, and does not publish or accept it', async (_what, membersOf) => {
     const key = newKey();
     const kid = await insertKey(key, membersOf(key));
     if (who.startsWith('with the')) await resealRows(server, SIGNING_KEYS, 'kid = $1', [kid]);

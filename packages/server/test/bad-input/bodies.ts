@@ -37,7 +37,7 @@ export const WHOLE_BODIES: RejectedRequest[] = Object.entries(paths).flatMap(([e
   NOT_OBJECTS.map(([what, body]) => ({ what: `${endpoint}: ${what}`, path, body, issues: [' wrong_type'] })),
 );
 
-/** Lists that are too long, too short, or contain wrong values. */
+/** Lists that are too long, too short, or contain wrong values; bodies with many faults; telemetry without events. */
 export const LISTS: RejectedRequest[] = [
   trace('501 spans', { spans: spans(501) }, ['/spans too_many_items']),
   trace('a span that is null', { spans: [span('a'), null] }, ['/spans/1 wrong_type']),
@@ -145,14 +145,14 @@ export const CONTRADICTIONS: RejectedRequest[] = [
   ]),
   detailed('failed without passed', { cases: { total: 1, failed: 1 } }, ['/cases/passed required']),
   detailed(
-    'parts whose sum exceeds any exact number',
+    'parts whose sum exceeds 2^53-1, the largest exact integer',
     { cases: { total: Number.MAX_SAFE_INTEGER, passed: Number.MAX_SAFE_INTEGER, failed: 1 } },
     ['/cases/total contradiction'],
   ),
   detailed('a rate above its cases', { pass_rate: 90.11 }, ['/pass_rate contradiction'], /9 of 10 cases passed, which is 90/),
   detailed('a rate below its cases', { pass_rate: 89.89 }, ['/pass_rate contradiction']),
   detailed(
-    'a rate that excludes skipped cases without skipped_excluded',
+    'a rate without skipped cases, although skipped_excluded is not set',
     { pass_rate: 100, cases: { total: 10, passed: 9, skipped: 1 } },
     ['/pass_rate contradiction'],
   ),
@@ -184,8 +184,8 @@ const MAX = Number.MAX_SAFE_INTEGER;
 const half = 2 ** 52;
 
 /**
- * Sums too large for JSON numbers. The trace `full` already has 2^53-1 tokens in its span `big`. The trace `half` already has one
- * supplied prompt token.
+ * Sums above 2^53-1, the limit of the contract. The trace `full` already has 2^53-1 tokens in its span `big`. The trace `half` already has
+ * one supplied prompt token.
  */
 export const SUMS: RejectedRequest[] = [
   trace('total_tokens of two spans', { spans: [span('a', { total_tokens: MAX }), span('b', { total_tokens: 1 })] }, [
@@ -223,7 +223,7 @@ export const SUMS: RejectedRequest[] = [
   trace('cost when a span is merged into a known trace', { trace_id: 'full', spans: [span('more', { cost_usd: MAX })] }, [
     '/cost_usd sum_too_large',
   ]),
-  trace('a supplied member added to one supplied before', { trace_id: 'half', completion_tokens: MAX }, [
+  trace('completion_tokens whose sum with the earlier prompt_tokens is too large', { trace_id: 'half', completion_tokens: MAX }, [
     '/total_tokens sum_too_large',
   ]),
 ];

@@ -220,13 +220,13 @@ describe('verifiers reject an export whose times go backwards', () => {
       ({ metadata: { logs } }) => ({ metadata: { logs: { audit: { ...logs.audit, size: 2 } } } }),
     ],
     [
-      'with an entry that names another time before the correction',
+      'with an entry whose `before` is wrong',
       ({ metadata: { logs } }) => ({
         metadata: { logs: { audit: { ...logs.audit, before: '2026-01-01T00:00:00.000Z' } } },
       }),
     ],
     [
-      'with an entry that names another time after the correction',
+      'with an entry whose `after` is wrong',
       ({ metadata: { logs } }) => ({
         metadata: { logs: { audit: { ...logs.audit, after: logs.audit.before } } },
       }),

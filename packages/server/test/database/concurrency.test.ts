@@ -77,7 +77,7 @@ describe('two servers on one database', () => {
     ['audit', 'audit_entries', paths.audit, { actor: 'ci', action: 'test.turn' }],
     ['decisions', 'decisions', paths.promotionCheck, { agent_name: 'waits', min_pass_rate: 80 }],
   ] as const)(
-    'requests for the log %s that arrive while a batch waits for the other server are appended in the transaction of that batch',
+    'a batch that waits for the lock of the log %s appends the requests that arrive meanwhile in the same transaction',
     async (log, table, path, body) => {
       const own = await servers[0].workspace();
       const ownKey = await servers[0].key(own);
@@ -217,7 +217,7 @@ describe('two servers on one database', () => {
     });
   });
 
-  test('register one agent for a name in concurrent requests, and assign every event to the agent that it names', async () => {
+  test('register one agent for each name that concurrent requests send, and assign every event to the named agent', async () => {
     const names = Array.from({ length: 12 }, () => `new-${randomUUID()}`);
     const answers = await atOnce(96, (caller) => {
       const name = names[caller % 12]!;

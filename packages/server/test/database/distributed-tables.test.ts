@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 /**
- * Creates the catalog table in which Citus lists the tables that it stores, and lists this table there.
+ * Creates the catalog table in which Citus lists its tables, and adds the table `name` to it.
  * @param method `h` for a distributed table, `n` for a reference table.
  */
 async function listTable(name: string, method: 'h' | 'n'): Promise<void> {

@@ -140,7 +140,7 @@ const tooDeep = fc.record({ levels: fc.integer({ min: 70, max: 3000 }), isJson: 
   statuses: [400],
 }));
 
-// The following bodies are created once: creating them takes long, and the server runs in the same process.
+// These three bodies are created once: creating them takes long, and the server runs in the same process.
 
 const TOO_MANY: FuzzedExport = {
   what: 'too many attributes',
@@ -196,7 +196,7 @@ const KINDS: fc.Arbitrary<FuzzedExport> = fc.oneof(
   { arbitrary: valid, weight: 50 },
 );
 
-/** A compressed body that is too large, which a short run might otherwise not have, and the first requests that a seed produces. */
+/** A compressed body that expands too much, because a short run might have none, and then the first requests that a seed produces. */
 export const fuzzedExports = (seed: number, count: number): FuzzedExport[] => [
   TOO_MANY_COMPRESSED,
   ...fc.sample(KINDS, { seed, numRuns: count - 1 }),
