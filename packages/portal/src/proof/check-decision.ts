@@ -1,10 +1,10 @@
+import type { AttestationKey } from '@countersign/core/domain/attestation';
 import { canonicalJson } from '@countersign/core/domain/canonical-json';
 import { decisionDigest, decisionFault } from '@countersign/core/domain/decision-signature';
 import { evidenceFault } from '@countersign/core/domain/evidence-verifier';
 import { parseLine } from '@countersign/core/domain/export-line';
 import { openAttestation } from '@countersign/core/domain/open-attestation';
 import { digests, verifyEd25519 } from './browser-digests.ts';
-import type { PublicKeys } from './public-keys.ts';
 
 /** The result of one check. */
 export interface Finding {
@@ -22,6 +22,11 @@ export interface DecisionFindings {
   evidence?: Finding;
   /** Whether the HMAC by the decision key is valid. Absent without the key, or if the document could not be parsed. */
   hmac?: Finding;
+}
+
+/** The instance's public keys. */
+export interface PublicKeys {
+  attestation: AttestationKey[];
 }
 
 /** The inputs that a decision is checked against. */

@@ -1,13 +1,8 @@
-import type { AttestationKey } from '@countersign/core/domain/attestation';
 import { fetchFromServer } from '../api/call.ts';
 import { readProblem } from '../api/problem.ts';
+import type { PublicKeys } from './check-decision.ts';
 
-/** The instance's public keys from `/.well-known/jwks.json`. */
-export interface PublicKeys {
-  attestation: AttestationKey[];
-}
-
-/** Fetches the published keys. Third parties use the same document. Throws a Problem if the server does not send it. */
+/** Fetches the published keys of the instance, `/.well-known/jwks.json`. Third parties use the same document. Throws a Problem if the server does not send it. */
 export async function fetchPublicKeys(signal?: AbortSignal): Promise<PublicKeys> {
   const response = await fetchFromServer('/.well-known/jwks.json', signal === undefined ? {} : { signal });
   if (!response.ok) throw await readProblem(response);

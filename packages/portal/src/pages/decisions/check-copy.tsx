@@ -1,8 +1,7 @@
 import { Button, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { Panel } from '../../components/panel.tsx';
-import { checkDecision, type DecisionFindings } from '../../proof/check-decision.ts';
-import type { PublicKeys } from '../../proof/public-keys.ts';
+import { checkDecision, type DecisionFindings, type PublicKeys } from '../../proof/check-decision.ts';
 import styles from './decision-page.module.css';
 import { FindingItem } from './finding-item.tsx';
 
