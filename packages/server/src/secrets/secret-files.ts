@@ -45,7 +45,7 @@ export function ensureSecretFile(dataDir: string, name: string, create: (() => s
           'wrong_secret',
           `${path} is missing; restore it from your backup, because this database cannot be used without it`,
         );
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      createFolder(folder);
       writeOnce(path, create());
     }
     return readFileSync(path, 'utf8');
@@ -96,11 +96,20 @@ export function replaceLostSigningKeyFile(dataDir: string): void {
 }
 
 /**
+ * Creates a folder of secrets. Its parent folders get the default mode: with 0700, PostgreSQL could not reach its folder in the data folder
+ * if it runs as another user.
+ */
+function createFolder(folder: string): void {
+  mkdirSync(dirname(folder), { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+}
+
+/**
  * Writes the secrets of a backup into a folder.
  * @throws ExitError if a file exists with another secret. Then nothing is written.
  */
 export function restoreSecretFiles(folder: string, secrets: SecretTexts): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  createFolder(folder);
   const files = Object.entries(SECRET_FILES).flatMap(([name, file]) => {
     const text = secrets[name as keyof SecretTexts];
     return text === undefined ? [] : [{ path: join(folder, file), text }];

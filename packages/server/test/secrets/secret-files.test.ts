@@ -2,7 +2,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createMasterSecret, createSigningKey, ensureSecretFile, rotateSigningKeyFile } from '../../src/secrets/secret-files.ts';
+import {
+  createMasterSecret,
+  createSigningKey,
+  ensureSecretFile,
+  restoreSecretFiles,
+  rotateSigningKeyFile,
+} from '../../src/secrets/secret-files.ts';
 
 let dataDir: string;
 let umask: number;
@@ -27,6 +33,16 @@ test('new secrets are readable only by their owner, even with the umask 022', ()
   const files = readdirSync(folder).sort();
   expect(files).toEqual(['master-secret', 'signing-key-previous.pem', 'signing-key.pem']);
   expect(files.map((file) => modeOf(join(folder, file)))).toEqual([0o600, 0o600, 0o600]);
+});
+
+// PostgreSQL runs as another user if root starts the server, and must reach its folder in the data folder.
+test.each([
+  ['a first start', (data: string) => void ensureSecretFile(data, 'master-secret', createMasterSecret)],
+  ['a restore', (data: string) => restoreSecretFiles(join(data, 'secrets'), { masterSecret: 'one', signingKey: 'two' })],
+])('%s creates a data folder that other users can enter, and a folder of secrets that they cannot', (_what, write) => {
+  const data = join(dataDir, 'new', 'data');
+  write(data);
+  expect([modeOf(data), modeOf(join(data, 'secrets'))]).toEqual([0o755, 0o700]);
 });
 
 test('an existing secret is kept', () => {
