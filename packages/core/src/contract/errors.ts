@@ -43,7 +43,10 @@ export const ERRORS = {
     status: 422,
     when: 'The body is JSON but does not match the contract, or a header or query parameter is not valid. `issues` lists up to 100 errors. Nesting is checked before the schema, and rules that need the database after it.',
   },
-  idempotency_key_reused: { status: 422, when: 'The `Idempotency-Key` was used with another body in the last 24 hours.' },
+  idempotency_key_reused: {
+    status: 422,
+    when: 'An accepted request had this `Idempotency-Key` and another body in the last 24 hours.',
+  },
   rate_limited: {
     status: 429,
     when: 'The key sent more requests in this minute than the configured limit, or there were too many attempts to sign in. `Retry-After` says when to retry.',

@@ -173,7 +173,7 @@ async function ensureSchema(site: Site, pool: pg.Pool, mode: OpenMode, say: (lin
 const notSetUp = ({ where }: Site): ExitError =>
   new ExitError(
     'database_away',
-    `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\` and \`workspace create\` create them`,
+    `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\`, \`workspace create\` and \`restore\` create them`,
   );
 
 /**

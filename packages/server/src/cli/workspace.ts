@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { ownCommand } from '../app/own-command.ts';
 import { shellWord } from '../app/shell-word.ts';
 import { publicAddress } from '../config/public-address.ts';
 import { workspaceSetUpLink } from '../people/one-time-links.ts';
@@ -32,7 +33,7 @@ export function addWorkspace(program: Command, session: Session): void {
       session.say(`link for the first admin, which works once, for 72 hours: ${setUp}`);
       if (caution !== undefined) session.say(caution);
       session.say(
-        `workspace ${JSON.stringify(name)} was created; next: countersign-server keys mint --workspace ${shellWord(name)} ...`,
+        `workspace ${JSON.stringify(name)} was created; next: ${ownCommand} keys mint --workspace ${shellWord(name)} ...`,
       );
     });
 
