@@ -16,6 +16,7 @@ import { NotFoundError, RuleViolationError } from '../workspace/rule-violation.t
 import { requireLabel, requireText } from '../workspace/wrong-input.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
 import { removeDocuments } from './remove-documents.ts';
+import { withoutEvents } from './without-events.ts';
 
 /** The erased parts of a run. */
 export interface ErasedRun {
@@ -133,11 +134,4 @@ async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ docum
   await removeRunIds(tx, 'telemetry', own);
   const { events } = await deleteTelemetry(tx, own);
   return { documents: requests, events: events + (await deleteTelemetryOfRun(tx, traceId)) };
-}
-
-/** The document of a telemetry request with null in place of some events, so that the others keep their positions. */
-function withoutEvents(document: string, ordinals: readonly number[]): string {
-  const parsed = JSON.parse(document) as { events: unknown[] };
-  for (const ordinal of ordinals) parsed.events[ordinal] = null;
-  return JSON.stringify(parsed);
 }

@@ -90,6 +90,22 @@ describe('runs erase', () => {
     expect((await portal.get('runs.list', { query: { source: 'telemetry', text: 'person ada' } })).items).toEqual([]);
   });
 
+  test('does not change the text of the other telemetry events of a request', async () => {
+    const others = [
+      '{"trace_id":"one", "outcome":"success", "metadata":{"id":9007199254740993,"rate":0.10,"zero":-0,"a":1,"a":"[{"}}',
+      '{"trace_id":"three","outcome":"success","detail":"\\"}],","input":[[1e400,{}],12345678901234567890]}',
+    ];
+    const withFirst = (events: string, first: string) => `{ "${events}" : [ ${others[0]},${first} , ${others[1]}], "note":[1] }`;
+    const body = withFirst('event\\u0073', '{"trace_id":"person ada","outcome":"success"}');
+    expect((await server.post(paths.telemetry, key, body)).status).toBe(200);
+    const hidden = `{"events":[{"trace_id":"person ada","outcome":"success"}],${body.slice(1)}`;
+    expect((await server.post(paths.telemetry, key, hidden)).status).toBe(200);
+    expect((await erase('person ada')).status).toBe(0);
+    const stored = await sql('SELECT document FROM countersign.telemetry_submissions WHERE tenant_id = $1 ORDER BY id');
+    const kept = withFirst('event\\u0073', 'null');
+    expect(stored).toEqual([{ document: kept }, { document: `{"events":null,${kept.slice(1)}` }]);
+  });
+
   test('erases whole requests that contain no other run, with one event or several', async () => {
     expect((await server.post(paths.telemetry, key, { trace_id: 'person ada', outcome: 'success' })).status).toBe(200);
     await sendTelemetry({ trace_id: 'person ada' }, { trace_id: 'person ada', session_id: 'secret text'.repeat(40) });

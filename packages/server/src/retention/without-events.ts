@@ -1,0 +1,74 @@
+/** A part of a text, from `start` to before `end`. */
+interface Range {
+  start: number;
+  end: number;
+}
+
+/**
+ * Returns the document of a telemetry request with null in place of some events, so that the others keep their positions. The rest of the
+ * text is not changed. JSON.stringify would change numbers that a double cannot represent, and repeated members.
+ * @param document valid JSON: a batch.
+ * @param ordinals the positions of the events.
+ */
+export function withoutEvents(document: string, ordinals: readonly number[]): string {
+  const lists = eventLists(document);
+  const erased = new Set(ordinals);
+  // Of repeated members `events`, the last one was validated and stored. The others can contain anything.
+  const ranges = [
+    ...lists.slice(0, -1).map(({ value }) => value),
+    ...(lists.at(-1)?.elements ?? []).filter((_, ordinal) => erased.has(ordinal)),
+  ];
+  let text = '';
+  let copied = 0;
+  for (const { start, end } of ranges) {
+    text += `${document.slice(copied, start)}null`;
+    copied = end;
+  }
+  return text + document.slice(copied);
+}
+
+/** The values of the top-level members `events`, each with its elements, in the order of the text. */
+function eventLists(text: string): { value: Range; elements: Range[] }[] {
+  const lists: { value: Range; elements: Range[] }[] = [];
+  let depth = 0;
+  let lastString = '""';
+  let name = '';
+  let valueStart = 0;
+  let elementStart = 0;
+  let elements: Range[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (char === '"') {
+      const end = stringEnd(text, at);
+      if (depth === 1) lastString = text.slice(at, end);
+      at = end - 1;
+    } else if (char === ':' && depth === 1) {
+      name = JSON.parse(lastString);
+      valueStart = at + 1;
+      elements = [];
+    } else if (char === '{' || char === '[') {
+      depth += 1;
+      if (depth === 2) elementStart = at + 1;
+    } else if (char === ',' || char === '}' || char === ']') {
+      if (depth === 2) elements.push(trimmed(text, elementStart, at));
+      if (depth === 2) elementStart = at + 1;
+      if (depth === 1 && name === 'events') lists.push({ value: trimmed(text, valueStart, at), elements });
+      if (char !== ',') depth -= 1;
+    }
+  }
+  return lists;
+}
+
+/** The end of a string that starts at `start`. */
+function stringEnd(text: string, start: number): number {
+  let at = start + 1;
+  for (; text[at] !== '"'; at += 1) if (text[at] === '\\') at += 1;
+  return at + 1;
+}
+
+/** The part of a text without white space at its ends. */
+function trimmed(text: string, from: number, to: number): Range {
+  const part = text.slice(from, to);
+  const start = from + part.length - part.trimStart().length;
+  return { start, end: start + part.trim().length };
+}
