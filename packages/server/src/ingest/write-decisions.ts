@@ -50,6 +50,7 @@ export async function writeDecisions(
   decisionKeys: DecisionKeys,
   observe: (committed: Pick<PromotionDecision, 'allowed' | 'reason'>) => void,
 ): Promise<(IngestReply | ApiError)[]> {
+  const before = tx.clock.read();
   const mayTakeMore = isShared(tx, 'decisions');
   const [{ locked, read }, keyId] = await Promise.all([
     lockLogsAndRead(tx, ['audit', 'decisions'], 'evidence'),
@@ -60,7 +61,9 @@ export async function writeDecisions(
   const questionIndexes = checks.map(({ question }) => distinct.indexOf(question));
   const evidence = await evidenceStates.read(tx, (state, at) => distinct.lookUp(state, at), read);
   const verdicts = await distinct.decide(tx, evidence);
-  const heads = withSameTime(locked);
+  const readAt = evidence.readAt.replace(/\d{3}Z$/, 'Z');
+  tx.clock.requireAgreement(before, readAt);
+  const heads = withSameTime(locked, readAt);
   const { now } = heads.decisions;
   const atNow = { keyId, key: decisionKeys(tx.tenantId, keyId), now, evidenceSize: evidence.size };
   const signs = verdicts.map((verdict) => (verdict instanceof ApiError ? () => verdict : signer(verdict, atNow)));
@@ -72,14 +75,15 @@ export async function writeDecisions(
 }
 
 /**
- * Gives both logs the later of their two times. So the time of a decision is never before that of its approval, which is an entry of the
- * other log.
+ * Gives both logs the latest of their two times and the time at which the evidence was read. So the time of a decision is never before
+ * that of its approval, which is an entry of the other log, or of its evidence, which may grow while the two logs are locked.
+ * @param readAt UTC with milliseconds.
  */
-function withSameTime({
-  audit,
-  decisions,
-}: Record<'audit' | 'decisions', HeadToMove>): Record<'audit' | 'decisions', HeadToMove> {
-  const now = audit.now > decisions.now ? audit.now : decisions.now;
+function withSameTime(
+  { audit, decisions }: Record<'audit' | 'decisions', HeadToMove>,
+  readAt: string,
+): Record<'audit' | 'decisions', HeadToMove> {
+  const now = [audit.now, decisions.now, readAt].sort().at(-1)!;
   return { audit: { ...audit, now }, decisions: { ...decisions, now } };
 }
 

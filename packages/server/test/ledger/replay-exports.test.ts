@@ -1,7 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { evidenceStates } from '../../src/ledger/evidence-states.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
 import { setEvaluationTime } from '../harness/backdate.ts';
 import { runVerifier } from '../harness/independent-verifier.ts';
@@ -53,9 +55,9 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Exit code and output of the server's command and of the Python verifier. */
-const replayWithBoth = async (events: string): Promise<[number | null, string][]> => {
-  const ours = await runCommand({}, 'ledger', 'verify', '--file', decisions, '--log', 'decisions', '--replay', events);
-  const theirs = await runVerifier(['decisions', decisions, '--replay', events]);
+const replayWithBoth = async (events: string, decided = decisions): Promise<[number | null, string][]> => {
+  const ours = await runCommand({}, 'ledger', 'verify', '--file', decided, '--log', 'decisions', '--replay', events);
+  const theirs = await runVerifier(['decisions', decided, '--replay', events]);
   return [
     [ours.status, ours.out],
     [theirs.status, theirs.out],
@@ -87,4 +89,24 @@ test('both verifiers exit with 2 for an unreadable export; the command also exit
     status: 2,
     err: expect.stringContaining('--replay is for --log decisions'),
   });
+});
+
+test('a decision on an evaluation that was recorded after the logs were locked follows from the exports', async () => {
+  const busyKey = await server.key(await server.workspace('busy'));
+  const record = () => server.post(paths.evaluations, busyKey, { name: 'nightly', agent_name: 'bot', pass_rate: 90 });
+  await record();
+  const read = evidenceStates.read.bind(evidenceStates);
+  vi.spyOn(evidenceStates, 'read').mockImplementationOnce(async (...args) => {
+    await sleep(20);
+    await record();
+    return read(...args);
+  });
+  const { body } = await server.post(paths.promotionCheck, busyKey, { agent_name: 'bot' });
+  expect(body).toMatchObject({ allowed: true, evidence_size: 3 });
+  expect(body.timestamp >= body.evaluation.recorded_at).toBe(true);
+  const files = { decisions: join(folder, 'busy-decisions.ndjson'), evidence: join(folder, 'busy-evidence.ndjson') };
+  for (const [log, file] of Object.entries(files))
+    await runCommand(environmentOf(server), 'ledger', 'export', '--workspace', 'busy', '--log', log, '--output', file);
+  for (const verdict of await replayWithBoth(files.evidence, files.decisions))
+    expect(verdict).toEqual([0, expect.stringMatching(/^valid: 1 /)]);
 });
