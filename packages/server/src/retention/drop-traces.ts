@@ -10,7 +10,8 @@ import { removeDocuments } from './remove-documents.ts';
 
 /**
  * Drops the next traces of a range, with their submissions, steps and log records. The log `traces` and the audit ledger record the drop.
- * A trace is kept if something names it (storage/run-holds.ts), or if its last submission is not due.
+ * A trace is kept if something names it (storage/run-holds.ts), or if its last submission is not due. A trace without submissions was changed
+ * outside the server. It is kept, because an event of the log cannot describe it.
  * @param ids the bounds of their IDs: the first excluded, the last included.
  * @param today the date, YYYY-MM-DD. An audit entry with an earlier retention date does not keep a run, unless it is an `incident.created`.
  */
@@ -23,8 +24,9 @@ export async function dropTraces(
   const locked = await lockDueTraces(tx, ids, range);
   const next = locked.length === DROPPED_TRACES_MAX ? locked.at(-1) : undefined;
   const traces = await readDueTraces(tx, locked, range.before, today);
-  const held = traces.filter(({ isHeld, isLate }) => isHeld && !isLate).length;
-  const due = traces.filter(({ isHeld, isLate }) => !isHeld && !isLate);
+  const possible = traces.filter(({ isLate }) => !isLate);
+  const due = possible.filter(({ isHeld, submissions: count }) => !isHeld && count > 0);
+  const held = possible.length - due.length;
   if (due.length === 0) return { next, dropped: 0, held, unreadable: [] };
   const dueIds = due.map(({ id }) => id);
   allowDropping(tx);

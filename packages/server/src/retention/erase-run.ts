@@ -45,7 +45,7 @@ export interface ErasureRequest {
  * @param pool of the role that owns the tables.
  * @throws MayNotDropError for another role.
  * @throws NotFoundError if no record of the run is stored.
- * @throws RuleViolationError if a document of the run cannot be read, or if something names the run and `evenIfHeld` is not set.
+ * @throws RuleViolationError if a document of the run is missing or cannot be read, or if something names the run and `evenIfHeld` is not set.
  */
 export async function eraseRun(
   pool: Pool,
@@ -62,6 +62,7 @@ export async function eraseRun(
     allowDropping(tx);
     const telemetry = await eraseTelemetry(tx, traceId);
     const { submissions, logExports } = await deleteTraces(tx, { ids: id === undefined ? [] : [id], traceIds: [traceId] });
+    if (id !== undefined && submissions.length === 0) throw new RuleViolationError(WITHOUT_SUBMISSIONS);
     const named = new Set([...logExports, ...submissions.flatMap((each) => each.export ?? [])]);
     const exports = await eraseExports(tx, [...named]);
     if (id === undefined && telemetry.events === 0 && named.size === 0)
@@ -98,6 +99,9 @@ async function record(tx: Transaction, erased: ErasedRun, exports: readonly stri
 
 const HELD =
   'an evaluation, an incident or an audit entry with a retention date names this run, so it must be kept; add --even-if-held to erase it nevertheless';
+
+const WITHOUT_SUBMISSIONS =
+  'no submission of this trace is stored: the database was changed outside the server; nothing was erased. Find the changes with `ledger verify --log traces`';
 
 const UNREADABLE =
   'a stored document of this run cannot be read: the database was changed outside the server; nothing was erased. Find its row with `ledger verify --log traces`';

@@ -6,7 +6,7 @@ import { verifyTraces } from '../../src/ledger/verify-traces.ts';
 import { type DropOptions, dropDueRecords } from '../../src/retention/drop-due-records.ts';
 import { readDocuments } from '../../src/storage/portal/run-details.ts';
 import { type RetentionChange, setRetention } from '../../src/workspace/set-retention.ts';
-import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-command.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 import { chatRun, id, jsonExport, newTrace, pairs } from '../otlp/exporter.ts';
 import { exporter } from '../otlp/sending.ts';
@@ -121,6 +121,21 @@ describe('retention', () => {
     expect(out).toContain(`; 2 traces were dropped by retention or erasure, the last time on ${inDays(0).slice(0, 10)}`);
     await sendTrace('run-3');
     expect(await verify('traces')).toEqual([0, '']);
+  });
+
+  test('keeps a trace whose submissions were deleted outside the server, so that the log of traces stays readable', async () => {
+    await keepFor({ traceDays: 365 });
+    const id = await sendTrace('run-1');
+    await sql(`DO $$ BEGIN PERFORM set_config('countersign.dropping', 'on', true);
+      DELETE FROM countersign.trace_submissions WHERE trace = '${id}'; END $$`);
+    expect(await drop(366)).toMatchObject({ traces: 0, held: 1 });
+    expect(await verify('traces')).toEqual([1, expect.not.stringContaining('malformed')]);
+    const erased = await runCommand(
+      ownerEnvironmentOf(server),
+      ...['runs', 'erase', '--workspace', name, '--trace', 'run-1', '--rationale', 'x'],
+    );
+    expect([erased.status, erased.err]).toEqual([9, expect.stringContaining('changed outside the server')]);
+    expect(await verify('traces')).toEqual([1, expect.not.stringContaining('malformed')]);
   });
 
   test('accepts a run again after it was dropped', async () => {
