@@ -1,10 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
 import { openCheckpoint, originOf, type TreeHead } from '@countersign/core/domain/checkpoint';
-import { sameBytes } from '@countersign/core/domain/signed-note';
 import type { OpenDatabase } from '../app/open-database.ts';
 import { sha256, verifyEd25519 } from '../crypto/digests.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
-import { LogRewrittenError, storedRoot } from '../ledger/log-tree.ts';
+import { isExtension, LogRewrittenError } from '../ledger/log-tree.ts';
 import { noteKeysOf } from '../secrets/instance-signer.ts';
 import type { LogName } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
@@ -13,14 +12,14 @@ import { RuleViolationError } from '../workspace/rule-violation.ts';
 /**
  * Refuses to replace a checkpoint that the new one does not extend: the old one may be the only evidence of an earlier state. Does nothing
  * if there is no file at the path, or if it is a device or a pipe.
- * @param size the number of rows that the new checkpoint covers.
+ * @param fresh the size and root of the new checkpoint.
  * @throws RuleViolationError if the file is not a checkpoint of this log and instance.
  * @throws LogRewrittenError if the log does not continue the checkpoint in the file.
  */
 export async function requireExtension(
   path: string,
   database: OpenDatabase,
-  { tenantId, log, size }: { tenantId: string; log: LogName; size: number },
+  { tenantId, log, fresh }: { tenantId: string; log: LogName; fresh: { size: number; root: Uint8Array } },
 ): Promise<void> {
   const note = textAt(path);
   if (note === undefined) return;
@@ -30,9 +29,11 @@ export async function requireExtension(
     throw new RuleViolationError(
       `${name} exists and is not a checkpoint of this log and instance; choose another name, or move the file`,
     );
-  const root =
-    before.size > size ? undefined : await inTenantTransaction(database.pool, tenantId, (tx) => storedRoot(tx, log, before.size));
-  if (root === undefined || !sameBytes(root, before.root))
+  const isExtended =
+    before.size === 0 ||
+    (before.size <= fresh.size &&
+      (await inTenantTransaction(database.pool, tenantId, (tx) => isExtension(tx, log, before, fresh))));
+  if (!isExtended)
     throw new LogRewrittenError(
       `the log ${log} does not continue the checkpoint in ${name}, which was not changed: keep it as evidence`,
     );

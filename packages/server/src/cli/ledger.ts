@@ -70,7 +70,7 @@ function addCheckpoint(group: Command, session: Session): void {
     .action(async ({ workspace, log, output }: { workspace: string; log: LogName; output?: string }) => {
       const { size, root, note, signedAt } = await session.withWorkspace(workspace, async (database, tenant) => {
         const fresh = await checkpointOver(database, tenant.id, log);
-        if (output !== undefined) await requireExtension(output, database, { tenantId: tenant.id, log, size: fresh.size });
+        if (output !== undefined) await requireExtension(output, database, { tenantId: tenant.id, log, fresh });
         return fresh;
       });
       if (output !== undefined) await withOutputFile(output, (write) => write(note));

@@ -4,7 +4,7 @@ import { type Seals, sealsOf } from '../database/seals.ts';
 import { ignoreRejection, type Transaction } from '../database/transaction.ts';
 import type { LogName, StoredTree } from '../storage/log-heads.ts';
 import { readLeafData } from '../storage/tree.ts';
-import { growTree, hashesIn, openFrontier, storedRoot } from './log-tree.ts';
+import { growTree, hashesIn, isExtension, openFrontier } from './log-tree.ts';
 
 /** The largest number of remembered heads. Above it, the least recently used one is dropped. */
 const HEADS_MAX = 30_000;
@@ -155,9 +155,12 @@ export async function continuityFault(
   // Equal frontiers have equal roots. Nearly every batch finds the head unchanged, and computing a root takes about 15 hashes.
   const isUnchanged = tree.size === seen.size && seen.frontier !== undefined && sameBytes(tree.frontier, seen.frontier);
   if (isUnchanged || (await hasGrownInto(tx, log, seen, tree, growth))) return undefined;
-  const root = tree.size === seen.size ? openFrontier(tree).root() : await storedRoot(tx, log, seen.size);
-  if (sameBytes(root, seen.root())) return undefined;
-  return `its first ${seen.size} rows differ from those known before: an older state was restored, and other rows were appended`;
+  const [known, current] = [seen.root(), openFrontier(tree).root()];
+  if (await isExtension(tx, log, { size: seen.size, root: known }, { size: tree.size, root: current })) return undefined;
+  return (
+    `it does not continue the ${seen.size} rows known before: an older state was restored, and other rows were appended, ` +
+    'or stored rows were changed'
+  );
 }
 
 /** The largest number of rows by which a known tree is extended. Computing a root from the stored nodes reads about 500 hashes. */
@@ -165,7 +168,7 @@ const GROWTH_MAX = 256;
 
 /**
  * Whether the known tree, extended by the rows appended since, is the tree of the head. This takes one statement and, for the usual batch,
- * a tenth of the hashes of `storedRoot`. If the trees differ, `storedRoot` shows whether the known rows or the new ones differ.
+ * a tenth of the hashes of `isExtension`.
  */
 async function hasGrownInto(
   tx: Transaction,

@@ -5,8 +5,10 @@ import {
   type LeafRange,
   type NodePlace,
   rangeHash,
+  rootsOfConsistency,
 } from '@countersign/core/domain/merkle-proof';
 import { completeRoot, Frontier, HASH_BYTES, leafHashes, type TreeNode } from '@countersign/core/domain/merkle-tree';
+import { sameBytes } from '@countersign/core/domain/signed-note';
 import { sha256 } from '../crypto/digests.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { ApiError } from '../errors/api-error.ts';
@@ -68,6 +70,23 @@ export async function storedRoot(tx: Transaction, log: LogName, size: number): P
   if (size === 0) return sha256(new Uint8Array());
   const [root] = await hashesOf(tx, log, [{ start: 0, end: size }]);
   return root!;
+}
+
+/** The size of a tree of at least one row, and its root, 32 bytes. */
+interface TreeRoot {
+  size: number;
+  root: Uint8Array;
+}
+
+/**
+ * Whether the stored rows and nodes show that a log of the size and root `second` begins with the rows of `first`. They are untrusted, so
+ * both roots are computed from the same hashes. Throws as `storedRoot`.
+ */
+export async function isExtension(tx: Transaction, log: LogName, first: TreeRoot, second: TreeRoot): Promise<boolean> {
+  if (first.size === second.size) return sameBytes(first.root, second.root);
+  const proof = await proveConsistency(tx, log, first.size, second.size);
+  const roots = rootsOfConsistency(first.size, second.size, first.root, proof, sha256);
+  return roots !== undefined && sameBytes(roots.first, first.root) && sameBytes(roots.second, second.root);
 }
 
 /**

@@ -223,27 +223,37 @@ describe('a log to which two servers append', () => {
   });
 
   test.each([
-    ['the original length', 0],
-    ['more than the original length', 3],
-  ])('is refused by both servers after an older state was restored and a third server extended it to %s', async (_, more) => {
-    const columns = 'tenant_id, log, seq, row_hash, tree_size, frontier, last_recorded_at, seal';
-    await appendInTurn(2);
-    await insider.sql(`CREATE TABLE older AS SELECT ${columns} FROM countersign.log_heads WHERE $T`, tenantId);
-    await appendInTurn(3);
-    const [{ n: lost } = { n: 0 }] = await server.database.sql<{ n: number }>(
-      `SELECT count(*)::integer AS n FROM countersign.audit_entries
+    ['the original length', 0, false],
+    ['more than the original length', 3, false],
+    ['more than the original length, even if the abandoned hashes are put back', 3, true],
+  ])(
+    'is refused by both servers after an older state was restored and a third server extended it to %s',
+    async (_, more, isPutBack) => {
+      const columns = 'tenant_id, log, seq, row_hash, tree_size, frontier, last_recorded_at, seal';
+      await appendInTurn(2);
+      await insider.sql(`CREATE TABLE older AS SELECT ${columns} FROM countersign.log_heads WHERE $T`, tenantId);
+      await appendInTurn(3);
+      const [{ n: lost } = { n: 0 }] = await server.database.sql<{ n: number }>(
+        `SELECT count(*)::integer AS n FROM countersign.audit_entries
         WHERE tenant_id = $1 AND seq > (SELECT seq FROM older WHERE log = 'audit')`,
-      [tenantId],
-    );
-    await insider.sql(
-      `DELETE FROM countersign.audit_entries WHERE $T AND seq > (SELECT seq FROM older WHERE log = 'audit')`,
-      tenantId,
-    );
-    await insider.sql('DELETE FROM countersign.log_heads WHERE $T', tenantId);
-    await insider.sql(`INSERT INTO countersign.log_heads (${columns}) SELECT ${columns} FROM older`, tenantId);
-    const third = await freshServer();
-    for (let count = 0; count < lost + more; count += 1) expect((await append(key, third)).status).toBe(200);
-    for (const on of [server, second]) expect(await append(key, on)).toMatchObject(refused);
-    await insider.sql('DROP TABLE older', tenantId);
-  });
+        [tenantId],
+      );
+      await insider.sql('CREATE TABLE abandoned AS SELECT seq, row_hash FROM countersign.audit_entries WHERE $T', tenantId);
+      await insider.sql(
+        `DELETE FROM countersign.audit_entries WHERE $T AND seq > (SELECT seq FROM older WHERE log = 'audit')`,
+        tenantId,
+      );
+      await insider.sql('DELETE FROM countersign.log_heads WHERE $T', tenantId);
+      await insider.sql(`INSERT INTO countersign.log_heads (${columns}) SELECT ${columns} FROM older`, tenantId);
+      const third = await freshServer();
+      for (let count = 0; count < lost + more; count += 1) expect((await append(key, third)).status).toBe(200);
+      if (isPutBack)
+        await insider.sql(
+          `UPDATE countersign.audit_entries AS e SET row_hash = abandoned.row_hash FROM abandoned WHERE e.$T AND e.seq = abandoned.seq`,
+          tenantId,
+        );
+      for (const on of [server, second]) expect(await append(key, on)).toMatchObject(refused);
+      await insider.sql('DROP TABLE older, abandoned', tenantId);
+    },
+  );
 });
