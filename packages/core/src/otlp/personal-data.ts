@@ -70,12 +70,35 @@ function lengthAt(body: Uint8Array, at: number): { length: number; start: number
 const VARINT_BYTES_MAX = 10;
 
 /**
- * A copy of a parsed JSON body in which every string that equals one of the texts is replaced by asterisks. The texts are those of the
- * records, in which half of a surrogate pair is U+FFFD.
+ * The text of a JSON body in which every string value that equals one of the texts is replaced by asterisks. The texts are those of the
+ * records, in which half of a surrogate pair is U+FFFD. Printing the parsed body instead would change numbers that are not exact.
  */
-export function blankInJson(body: unknown, texts: ReadonlySet<string>): unknown {
-  if (typeof body === 'string') return texts.has(body.toWellFormed()) ? '*'.repeat(body.length) : body;
-  if (Array.isArray(body)) return body.map((each) => blankInJson(each, texts));
-  if (typeof body !== 'object' || body === null) return body;
-  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, blankInJson(value, texts)]));
+export function blankInJson(body: string, texts: ReadonlySet<string>): string {
+  let blanked = '';
+  let copied = 0;
+  for (let start = body.indexOf('"'); start !== -1; ) {
+    const end = stringEnd(body, start);
+    const literal = body.slice(start, end);
+    const text: string = literal.includes('\\') ? JSON.parse(literal) : literal.slice(1, -1);
+    if (texts.has(text.toWellFormed()) && !isMemberName(body, end)) {
+      blanked += `${body.slice(copied, start)}"${'*'.repeat(text.length)}"`;
+      copied = end;
+    }
+    start = body.indexOf('"', end);
+  }
+  return blanked + body.slice(copied);
+}
+
+/** The end of a JSON string that starts at `start`. */
+function stringEnd(body: string, start: number): number {
+  let at = start + 1;
+  for (; body[at] !== '"'; at += 1) if (body[at] === '\\') at += 1;
+  return at + 1;
+}
+
+/** Whether the string that ends at `end` is the name of a member. */
+function isMemberName(body: string, end: number): boolean {
+  let at = end;
+  while (body[at]?.trim() === '') at += 1;
+  return body[at] === ':';
 }

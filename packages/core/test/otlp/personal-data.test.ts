@@ -43,8 +43,15 @@ describe('user IDs that are personal data', () => {
     const attributes = ids.map((stringValue) => ({ key: 'user.id', value: { stringValue } }));
     const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ attributes }] }] }] };
     const records = readJsonSpans(body);
-    const blanked = JSON.stringify(blankInJson(body, removePersonalIds(records, isPersonal)));
+    const blanked = blankInJson(JSON.stringify(body), removePersonalIds(records, isPersonal));
     expect(blanked).not.toContain(EMAIL);
     expect(records[0]!.attributes.get('user.id')).toBe(kept);
+  });
+
+  test('are the only part of a JSON body that is changed', () => {
+    const body = (id: string, escapedId: string) =>
+      `{ "n":[1e400, 9007199254740993,-0,0.10],"${EMAIL}" : "\\"${EMAIL}\\"","id":"${id}","id":["${escapedId}"]}`;
+    const blank = '*'.repeat(EMAIL.length);
+    expect(blankInJson(body(EMAIL, '\\u0061da@example.com'), new Set([EMAIL]))).toBe(body(blank, blank));
   });
 });

@@ -46,7 +46,7 @@ function readRecords<Record extends SpanRecord | LogRecord>(
   const records = readOrReject(() => reader.json(body));
   const personal = removePersonalIds(records, containsPersonalData);
   if (personal.size === 0) return { records, isRedacted: false };
-  return { records, isRedacted: true, body: JSON.stringify(blankInJson(body, personal)) };
+  return { records, isRedacted: true, body: blankInJson(document.toString(), personal) };
 }
 
 /** The maximum nesting of a JSON body. One level of an attribute's value is three or four levels of JSON. */
