@@ -20,7 +20,7 @@ const post = async ({ server, key }: Workspace, path: string, body: unknown) => 
 const sendSpans = (workspace: Workspace, spans: readonly TestSpan[]) =>
   post(workspace, '/v1/traces', jsonExport(spans, { 'service.name': 'checkout-service' }));
 
-test('a run without its root span is shown as arriving, with a provisional agent, and its page refreshes until that span arrives', async () => {
+test('a run without its root span is arriving and has a provisional agent; its page refreshes until that span arrives', async () => {
   const workspace = await newWorkspace();
   const traceId = newTrace();
   const [child, root] = chatRun(traceId) as [TestSpan, TestSpan];

@@ -2,7 +2,10 @@ import { fetchFromServer } from '../api/call.ts';
 import { readProblem } from '../api/problem.ts';
 import type { PublicKeys } from './check-decision.ts';
 
-/** Fetches the published keys of the instance, `/.well-known/jwks.json`. Third parties use the same document. Throws a Problem if the server does not send it. */
+/**
+ * Fetches the published keys of the instance, `/.well-known/jwks.json`. Third parties use the same document. Throws a Problem if the server
+ * does not send it.
+ */
 export async function fetchPublicKeys(signal?: AbortSignal): Promise<PublicKeys> {
   const response = await fetchFromServer('/.well-known/jwks.json', signal === undefined ? {} : { signal });
   if (!response.ok) throw await readProblem(response);

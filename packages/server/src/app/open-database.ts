@@ -173,7 +173,8 @@ async function ensureSchema(site: Site, pool: pg.Pool, mode: OpenMode, say: (lin
 const notSetUp = ({ where }: Site): ExitError =>
   new ExitError(
     'database_away',
-    `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\`, \`workspace create\` and \`restore\` create them`,
+    `there are no tables of Countersign in ${where}, or this role may not read them; \`migrate\`, \`serve\`, \`workspace create\` and ` +
+      '`restore` create them',
   );
 
 /**

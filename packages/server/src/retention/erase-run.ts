@@ -45,7 +45,8 @@ export interface ErasureRequest {
  * @param pool of the role that owns the tables.
  * @throws MayNotDropError for another role.
  * @throws NotFoundError if no record of the run is stored.
- * @throws RuleViolationError if a document of the run is missing or cannot be read, or if something names the run and `evenIfHeld` is not set.
+ * @throws RuleViolationError if a document of the run is missing or cannot be read, or if something names the run and `evenIfHeld` is not
+ * set.
  */
 export async function eraseRun(
   pool: Pool,

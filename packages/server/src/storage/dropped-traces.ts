@@ -3,7 +3,9 @@ import { sql, type Transaction } from '../database/transaction.ts';
 
 const ALLOW = sql('allow_dropping', `SET LOCAL countersign.dropping = 'on'`);
 
-/** Allows this transaction to change the append-only tables of received records. The role also needs the privileges of the tables' owner. */
+/**
+ * Allows this transaction to change the append-only tables of received records. The role also needs the privileges of the tables' owner.
+ */
 export const allowDropping = (tx: Transaction): void => tx.send(ALLOW, []);
 
 const MAY = sql<{ may: boolean }>('may_drop', `SELECT has_table_privilege('countersign.trace_submissions', 'DELETE') AS may`);
