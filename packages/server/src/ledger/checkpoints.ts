@@ -6,7 +6,7 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import type { LogName } from '../storage/log-heads.ts';
 import { findLatestCheckpoint, insertCheckpoint, type StoredCheckpoint } from '../storage/tree.ts';
 import { headStore } from './head-memory.ts';
-import { LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
+import { isExtension, LogRewrittenError, openFrontier, storedRoot } from './log-tree.ts';
 import { readSealedHead } from './sealed-heads.ts';
 
 /** A request for a checkpoint. Without the optional members, it must cover all rows of the log. */
@@ -19,8 +19,8 @@ export interface CheckpointRequest {
 }
 
 /**
- * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before signing, the head and the newest checkpoint
- * are compared with the stored tree nodes and the rows after these nodes. If they differ, nothing is signed.
+ * Returns the newest checkpoint of the log if it is enough, otherwise signs a new one. Before signing, the head is compared with the stored
+ * tree nodes and the rows after these nodes, which must also show that it continues the newest checkpoint. If not, nothing is signed.
  * @throws LogRewrittenError if the head is not valid, or if this comparison finds a difference.
  * @throws ClockUnsafeError if it must sign a new checkpoint and the clocks cannot be used.
  */
@@ -35,14 +35,14 @@ export async function checkpointOf(
     return signedByAll(latest, signers);
   tx.clock.requireSafe();
   const root = openFrontier(head.tree).root();
-  const [rootOfRows, rootBefore] = await Promise.all([
+  const [rootOfRows, isExtended] = await Promise.all([
     storedRoot(tx, log, head.seq),
-    latest === undefined ? undefined : storedRoot(tx, log, latest.size),
+    latest === undefined || latest.size === 0 || isExtension(tx, log, latest, { size: head.seq, root }),
   ]);
-  if (latest !== undefined && !sameBytes(rootBefore!, latest.root))
-    throw new LogRewrittenError(`the log ${log} of tenant ${tx.tenantId} does not match its checkpoint of size ${latest.size}`);
   if (!sameBytes(rootOfRows, root))
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId} does not match the tree of its rows`);
+  if (!isExtended)
+    throw new LogRewrittenError(`the log ${log} of tenant ${tx.tenantId} does not match its checkpoint of size ${latest!.size}`);
   const note = signCheckpoint({ origin: originOf(tx.tenantId, log), size: head.seq, root }, signers, sha256);
   await insertCheckpoint(tx, log, { size: head.seq, root, note });
   const stored = await findLatestCheckpoint(tx, log);

@@ -283,6 +283,20 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     });
   });
 
+  test('`ledger checkpoint` also refuses if the hashes of the rewritten rows were put back below a stored node', async () => {
+    await sql('CREATE TABLE abandoned AS SELECT seq, row_hash FROM countersign.audit_entries WHERE $T');
+    await rewrite(300);
+    await scenario.resealByInsider();
+    await scenario.append(scenario.key, 2 * 256 - ROWS.second);
+    await sql(`UPDATE countersign.audit_entries AS e SET row_hash = abandoned.row_hash
+                 FROM abandoned WHERE e.$T AND e.seq = abandoned.seq`);
+    expect(await scenario.run('ledger', 'checkpoint', '--workspace', 'victim')).toEqual({
+      status: 1,
+      output: expect.stringMatching(/does not match its checkpoint of size 330; `ledger verify` says what is wrong/),
+    });
+    await sql('DROP TABLE abandoned');
+  });
+
   test('an unsigned head kept from a response header reveals it too', async () => {
     const { headers } = await (await scenario.server()).post(paths.promotionCheck, scenario.key, { agent_name: 'bot' });
     await rewrite(200);
