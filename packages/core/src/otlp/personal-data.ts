@@ -1,3 +1,4 @@
+import { stringEnd } from '../domain/json-string.ts';
 import { RULES } from './conventions/all.ts';
 import { type Attributes, type LogRecord, type SpanRecord, valuesOf } from './records.ts';
 
@@ -87,13 +88,6 @@ export function blankInJson(body: string, texts: ReadonlySet<string>): string {
     start = body.indexOf('"', end);
   }
   return blanked + body.slice(copied);
-}
-
-/** The end of a JSON string that starts at `start`. */
-function stringEnd(body: string, start: number): number {
-  let at = start + 1;
-  for (; body[at] !== '"'; at += 1) if (body[at] === '\\') at += 1;
-  return at + 1;
 }
 
 /** Whether the string that ends at `end` is the name of a member. */

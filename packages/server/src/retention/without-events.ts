@@ -1,3 +1,5 @@
+import { stringEnd } from '@countersign/core/domain/json-string';
+
 /** A part of a text, from `start` to before `end`. */
 interface Range {
   start: number;
@@ -57,13 +59,6 @@ function eventLists(text: string): { value: Range; elements: Range[] }[] {
     }
   }
   return lists;
-}
-
-/** The end of a string that starts at `start`. */
-function stringEnd(text: string, start: number): number {
-  let at = start + 1;
-  for (; text[at] !== '"'; at += 1) if (text[at] === '\\') at += 1;
-  return at + 1;
 }
 
 /** The part of a text without white space at its ends. */
