@@ -49,7 +49,7 @@ export function openAttestation(
   const formFault = decisionFormFault(predicate);
   if (formFault !== undefined) return { fault: `the decision in it: ${formFault}` };
   if (predicate.response_sha256 !== digestOf(predicate))
-    return { fault: 'response_sha256 is not the digest of the decision in it: the decision was altered' };
+    return { fault: 'response_sha256 in the statement is not the digest of its decision: the decision was altered' };
   if (!sameBytes(payloadOf(predicate as DecisionMembers), payload))
     return { fault: 'the statement is not in canonical form, or is about another decision than the one it contains' };
   const signer = signers.find((key) => isLiveAt(String(predicate.timestamp), key));

@@ -91,7 +91,7 @@ describe('attestations (DSSE, in-toto)', () => {
     const envelope = attestDecision({ ...decision, allowed: true }, [signerOf(pair)]);
     expect(open(envelope, pair)).toHaveProperty(
       'fault',
-      'response_sha256 is not the digest of the decision in it: the decision was altered',
+      'response_sha256 in the statement is not the digest of its decision: the decision was altered',
     );
     const payload = new TextEncoder().encode(
       '{"_type":"https://in-toto.io/Statement/v1","predicateType":"other","predicate":{}}',

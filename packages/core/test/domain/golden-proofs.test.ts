@@ -58,7 +58,7 @@ const ATTESTATION_FAULTS: Record<string, string> = {
   signature_mismatch: 'none of the known keys has signed it',
   unknown_payload_type: 'it is not a DSSE envelope of an in-toto statement',
   bad_envelope: 'it is not a DSSE envelope of an in-toto statement',
-  digest_mismatch: 'response_sha256 is not the digest of the decision in it: the decision was altered',
+  digest_mismatch: 'response_sha256 in the statement is not the digest of its decision: the decision was altered',
   subject_mismatch: 'the statement is not in canonical form, or is about another decision than the one it contains',
   not_canonical: 'the statement is not in canonical form, or is about another decision than the one it contains',
   unknown_statement: 'the payload is not a statement about a promotion decision',

@@ -74,6 +74,7 @@ describe('kill -9 during writes', () => {
       }
       expect([...callers.unexpectedResponses, ...server.errorLogLines]).toEqual([]);
       acknowledged.push(...callers.acknowledged);
+
       const toResend = callers.unconfirmed.filter(({ kind }) => kind !== 'promotionCheck');
       for (const sent of toResend) {
         const first = await send({ url: server.url, key }, sent);
