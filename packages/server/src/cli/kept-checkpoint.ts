@@ -29,11 +29,7 @@ export async function requireExtension(
     throw new RuleViolationError(
       `${name} exists and is not a checkpoint of this log and instance; choose another name, or move the file`,
     );
-  const isExtended =
-    before.size === 0 ||
-    (before.size <= fresh.size &&
-      (await inTenantTransaction(database.pool, tenantId, (tx) => isExtension(tx, log, before, fresh))));
-  if (!isExtended)
+  if (!(await inTenantTransaction(database.pool, tenantId, (tx) => isExtension(tx, log, before, fresh))))
     throw new LogRewrittenError(
       `the log ${log} does not continue the checkpoint in ${name}, which was not changed: keep it as evidence`,
     );

@@ -37,7 +37,7 @@ export async function checkpointOf(
   const root = openFrontier(head.tree).root();
   const [rootOfRows, isExtended] = await Promise.all([
     storedRoot(tx, log, head.seq),
-    latest === undefined || latest.size === 0 || isExtension(tx, log, latest, { size: head.seq, root }),
+    latest === undefined || isExtension(tx, log, latest, { size: head.seq, root }),
   ]);
   if (!sameBytes(rootOfRows, root))
     throw new LogRewrittenError(`the head of the log ${log} of tenant ${tx.tenantId} does not match the tree of its rows`);

@@ -72,7 +72,7 @@ export async function storedRoot(tx: Transaction, log: LogName, size: number): P
   return root!;
 }
 
-/** The size of a tree of at least one row, and its root, 32 bytes. */
+/** The size of a tree, and its root, 32 bytes. */
 interface TreeRoot {
   size: number;
   root: Uint8Array;
@@ -83,7 +83,8 @@ interface TreeRoot {
  * both roots are computed from the same hashes. Throws as `storedRoot`.
  */
 export async function isExtension(tx: Transaction, log: LogName, first: TreeRoot, second: TreeRoot): Promise<boolean> {
-  if (first.size === second.size) return sameBytes(first.root, second.root);
+  if (first.size === 0) return sameBytes(first.root, sha256(new Uint8Array()));
+  if (first.size >= second.size) return first.size === second.size && sameBytes(first.root, second.root);
   const proof = await proveConsistency(tx, log, first.size, second.size);
   const roots = rootsOfConsistency(first.size, second.size, first.root, proof, sha256);
   return roots !== undefined && sameBytes(roots.first, first.root) && sameBytes(roots.second, second.root);
