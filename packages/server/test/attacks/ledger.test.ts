@@ -290,11 +290,17 @@ describe('a rewritten chain with correct hashes, head, tree and nodes', () => {
     await scenario.append(scenario.key, 2 * 256 - ROWS.second);
     await sql(`UPDATE countersign.audit_entries AS e SET row_hash = abandoned.row_hash
                  FROM abandoned WHERE e.$T AND e.seq = abandoned.seq`);
-    expect(await scenario.run('ledger', 'checkpoint', '--workspace', 'victim')).toEqual({
+    await sql('DROP TABLE abandoned');
+    const checkpoint = (...options: string[]) => scenario.run('ledger', 'checkpoint', '--workspace', 'victim', ...options);
+    expect(await checkpoint()).toEqual({
       status: 1,
       output: expect.stringMatching(/does not match its checkpoint of size 330; `ledger verify` says what is wrong/),
     });
-    await sql('DROP TABLE abandoned');
+    await scenario.insider.deleteCheckpoints(scenario.tenantId);
+    expect(await checkpoint('--output', scenario.kept('second-audit'))).toEqual({
+      status: 1,
+      output: expect.stringMatching(/the log audit does not continue the checkpoint in ".*second-audit", which was not changed/),
+    });
   });
 
   test('an unsigned head kept from a response header reveals it too', async () => {
