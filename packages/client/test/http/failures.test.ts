@@ -138,8 +138,8 @@ describe('a call', () => {
     const other = await failingServer();
     other.setHandlers(respond.silence);
     const startedAt = performance.now();
-    expect(await failure(record({ baseUrl: other.url, timeoutMs: 50, deadlineMs: 200 }))).toBeInstanceOf(TimeoutError);
-    expect(performance.now() - startedAt).toBeLessThan(3000);
+    expect(await failure(record({ baseUrl: other.url, timeoutMs: 50, deadlineMs: 1_000 }))).toBeInstanceOf(TimeoutError);
+    expect(performance.now() - startedAt).toBeLessThan(5000);
     expect(other.received.length).toBeGreaterThan(1);
   });
 

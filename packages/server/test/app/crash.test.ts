@@ -62,9 +62,10 @@ describe('kill -9 during writes', () => {
       killAll(...victims[victim]().map((pid) => ({ pid })));
 
       if (victim === 'the database') {
+        // On a busy machine, PostgreSQL's other processes can commit for a while after the death of the postmaster.
+        await until('the server has lost the database', () => callers.unavailable > 0);
         const before = callers.acknowledged.length;
         await until('the running server has recovered', () => callers.acknowledged.length >= before + enough);
-        expect(callers.unavailable).toBeGreaterThan(0);
         expect(server.hasEnded).toBe(false);
         await callers.stop();
       } else {
