@@ -109,10 +109,13 @@ export class EvidenceState {
     return this.#byName.get(name);
   }
 
-  /** An evaluation of an agent; undefined unless promotion checks can use it: the latest evaluation, or the latest of a harness. */
-  evaluationOf(agentId: string, evaluationId: string): KnownEvaluation | undefined {
-    const agent = this.#agents.get(agentId);
-    return agent === undefined ? undefined : usableEvaluations(agent).find(({ id }) => id === evaluationId);
+  /** The evaluation with an ID; undefined unless promotion checks can use it: the latest of its agent, or the latest of a harness. */
+  usableEvaluation(evaluationId: string): KnownEvaluation | undefined {
+    for (const agent of this.#agents.values()) {
+      const found = usableEvaluations(agent).find(({ id }) => id === evaluationId);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   /** The evaluations of an agent that promotion checks can use. */

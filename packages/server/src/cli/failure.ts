@@ -3,6 +3,7 @@ import { BrokenSealError } from '../database/broken-seals.ts';
 import { ClockUnsafeError } from '../database/clock.ts';
 import { isDatabaseAway } from '../database/pool.ts';
 import { EXIT_CODES, ExitError, type ExitReason } from '../errors/exit-codes.ts';
+import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
 import { LogRewrittenError } from '../ledger/log-tree.ts';
 import { RuleViolationError } from '../workspace/rule-violation.ts';
 import { InvalidInputError } from '../workspace/wrong-input.ts';
@@ -14,11 +15,14 @@ export interface Failure {
   message: string;
 }
 
+/** Errors that say in their message what the server refuses and why. */
+const REFUSALS = [RuleViolationError, ClockUnsafeError, BrokenSealError, EvidenceBrokenError];
+
 /** Explains an error to the user in one line, never with a stack trace. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof ExitError) return { reason: error.reason, message: oneLine(error.message) };
-  if (error instanceof RuleViolationError || error instanceof ClockUnsafeError || error instanceof BrokenSealError)
-    return { reason: 'refused', message: oneLine(error.message) };
+  if (REFUSALS.some((refusal) => error instanceof refusal))
+    return { reason: 'refused', message: oneLine((error as Error).message) };
   if (error instanceof LogRewrittenError)
     return { reason: 'broken', message: oneLine(`${error.message}; \`ledger verify\` says what is wrong`) };
   if (error instanceof InvalidInputError) return { reason: 'wrong_use', message: oneLine(error.message) };

@@ -72,20 +72,11 @@ export function insertEvaluations(
   insertEvaluatedRuns(tx, rows);
 }
 
-/** The agent of an evaluation; null if it has none. */
-export interface EvaluatedAgent {
-  agentId: string | null;
-  agentName: string | null;
-}
-
-const FIND = sql<EvaluatedAgent>(
+const FIND = sql<{ agentId: string | null }>(
   'find_evaluation',
-  `SELECT a.id AS "agentId", a.name AS "agentName"
-     FROM countersign.evaluations AS e
-     LEFT JOIN countersign.agents AS a ON a.tenant_id = e.tenant_id AND a.id = e.agent_id
-    WHERE e.tenant_id = $1 AND e.id = $2`,
+  `SELECT e.agent_id AS "agentId" FROM countersign.evaluations AS e WHERE e.tenant_id = $1 AND e.id = $2`,
 );
 
 /** The agent of an evaluation; undefined if there is no such evaluation. */
-export const findEvaluatedAgent = async (tx: Transaction, id: string): Promise<EvaluatedAgent | undefined> =>
+export const findEvaluatedAgent = async (tx: Transaction, id: string): Promise<{ agentId: string | null } | undefined> =>
   (await tx.run(FIND, [tx.tenantId, id]))[0];

@@ -1,10 +1,10 @@
+import type { KnownAgent } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
-import type { Transaction } from '../database/transaction.ts';
-import { type ApprovalState, decideApproval, lockApproval } from '../storage/approvals.ts';
-import { findEvaluatedAgent } from '../storage/evaluations.ts';
+import { type ApprovalState, decideApproval } from '../storage/approvals.ts';
 import type { Actor } from './actor.ts';
-import { type EvidenceAct, evidenceAct } from './evidence-act.ts';
-import { NotFoundError, RuleViolationError } from './rule-violation.ts';
+import { findEvaluationToDecide, requireUnchangedRow } from './evaluation-to-decide.ts';
+import { evidenceAct } from './evidence-act.ts';
+import { RuleViolationError } from './rule-violation.ts';
 import { requireText } from './wrong-input.ts';
 
 /** A person's decision about one evaluation of a high-risk agent. */
@@ -19,6 +19,7 @@ export interface EvaluationDecision {
  * can still be rejected.
  * @throws NotFoundError for an unknown evaluation.
  * @throws RuleViolationError if the evaluation belongs to no high-risk agent, or if it was rejected or has this status already.
+ * @throws EvidenceBrokenError for an approval, if the row of the evaluation was changed outside the server.
  */
 export async function decideEvaluation(
   pool: Pool,
@@ -28,15 +29,14 @@ export async function decideEvaluation(
 ): Promise<void> {
   requireText('the rationale', rationale);
   return evidenceAct(pool, tenantId, by, async ({ tx, now, by: decidedBy, evidence, append, record }) => {
-    const agent = await requireHighRisk(tx, evidence, evaluationId);
-    const stored = await lockApproval(tx, evaluationId);
-    const logged = evidence.evaluationOf(agent.id, evaluationId)?.approval;
-    const state = logged == null ? stored : { status: logged.status, inFuture: stored?.inFuture ?? false };
-    if (!canChangeTo(state, status)) {
+    const { agent, logged, approval } = await findEvaluationToDecide({ tx, evidence }, evaluationId);
+    requireHighRisk(agent);
+    if (!canChangeTo(approval, status)) {
       throw new RuleViolationError(
-        `evaluation ${evaluationId} is ${state?.status} already; record a new evaluation and decide on that one`,
+        `evaluation ${evaluationId} is ${approval?.status} already; record a new evaluation and decide on that one`,
       );
     }
+    if (status === 'approved' && logged !== undefined) await requireUnchangedRow(tx, logged);
     await decideApproval(tx, { evaluationId, agentId: agent.id, status, decidedAt: now, decidedBy, rationale });
     append({ action: 'approval.decided', agent_id: agent.id, evaluation_id: evaluationId, status });
     record({
@@ -53,24 +53,10 @@ export async function decideEvaluation(
 export const canChangeTo = (state: ApprovalState | undefined, status: EvaluationDecision['status']): boolean =>
   state?.status !== 'rejected' && (state?.status !== status || state.inFuture);
 
-/** The agent that the table `evaluations` names for an evaluation. It must be high-risk according to the log `evidence`. */
-async function requireHighRisk(
-  tx: Transaction,
-  evidence: EvidenceAct['evidence'],
-  evaluationId: string,
-): Promise<{ id: string; name: string }> {
-  const found = await findEvaluatedAgent(tx, evaluationId);
-  if (found === undefined) {
-    throw new NotFoundError(`this workspace has no evaluation ${evaluationId}; its ID is in the response that recorded it`);
-  }
-  const { agentId: id } = found;
-  const agent = id === null ? undefined : evidence.agent(id);
-  if (agent === undefined)
-    throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
-  if (agent.riskLevel !== 'high') {
-    throw new RuleViolationError(
-      `agent ${JSON.stringify(agent.name)} is not high-risk, so its evaluations need no approval; to require approvals, set its risk level to high first`,
-    );
-  }
-  return { id: agent.id, name: agent.name };
+/** Throws RuleViolationError unless the agent is high-risk. */
+function requireHighRisk({ name, riskLevel }: KnownAgent): void {
+  if (riskLevel === 'high') return;
+  throw new RuleViolationError(
+    `agent ${JSON.stringify(name)} is not high-risk, so its evaluations need no approval; to require approvals, set its risk level to high first`,
+  );
 }

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
-import { findUseOfApproval, lockApproval, withdrawApproved } from '../storage/approvals.ts';
-import { findEvaluatedAgent } from '../storage/evaluations.ts';
+import { findUseOfApproval, withdrawApproved } from '../storage/approvals.ts';
 import type { Actor } from './actor.ts';
+import { findEvaluationToDecide } from './evaluation-to-decide.ts';
 import { evidenceAct } from './evidence-act.ts';
-import { NotFoundError, RuleViolationError } from './rule-violation.ts';
+import { RuleViolationError } from './rule-violation.ts';
 import { requireText } from './wrong-input.ts';
 
 /**
@@ -20,13 +20,11 @@ export async function withdrawApproval(
   by: Actor,
 ): Promise<void> {
   requireText('the rationale', rationale);
-  return evidenceAct(pool, tenantId, by, async ({ tx, append, record }) => {
-    const agent = await findEvaluatedAgent(tx, evaluationId);
-    if (agent === undefined) throw new NotFoundError(`this workspace has no evaluation ${evaluationId}`);
-    const standing = await lockApproval(tx, evaluationId);
-    if (standing?.status !== 'approved')
+  return evidenceAct(pool, tenantId, by, async ({ tx, evidence, append, record }) => {
+    const { agent, approval } = await findEvaluationToDecide({ tx, evidence }, evaluationId);
+    if (approval?.status !== 'approved')
       throw new RuleViolationError(
-        `evaluation ${evaluationId} is ${standing?.status ?? 'not approved'}; only an approval can be withdrawn`,
+        `evaluation ${evaluationId} is ${approval?.status ?? 'not approved'}; only an approval can be withdrawn`,
       );
     const usedBy = await findUseOfApproval(tx, evaluationId);
     if (usedBy !== undefined)
@@ -34,12 +32,12 @@ export async function withdrawApproval(
         `the approval of evaluation ${evaluationId} was used by decision ${usedBy}; reject the evaluation to stop further promotions`,
       );
     await withdrawApproved(tx, evaluationId);
-    if (agent.agentId !== null) append({ action: 'approval.withdrawn', agent_id: agent.agentId, evaluation_id: evaluationId });
+    append({ action: 'approval.withdrawn', agent_id: agent.id, evaluation_id: evaluationId });
     record({
       action: 'approval.withdrawn',
-      subject: agent.agentName,
+      subject: agent.name,
       rationale,
-      agent_id: agent.agentId,
+      agent_id: agent.id,
       metadata: { evaluation_id: evaluationId },
     });
   });

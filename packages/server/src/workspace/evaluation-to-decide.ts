@@ -1,0 +1,53 @@
+import type { KnownAgent, KnownEvaluation } from '@countersign/core/domain/evidence-state';
+import type { Transaction } from '../database/transaction.ts';
+import { EvidenceBrokenError } from '../ledger/evidence-broken.ts';
+import { evaluationFault } from '../ledger/evidence-tables.ts';
+import { type ApprovalState, lockApproval } from '../storage/approvals.ts';
+import { findEvaluatedAgent } from '../storage/evaluations.ts';
+import { readEvaluationFacts } from '../storage/evidence-tables.ts';
+import type { EvidenceAct } from './evidence-act.ts';
+import { NotFoundError, RuleViolationError } from './rule-violation.ts';
+
+/** An evaluation whose approval a person decides or withdraws. */
+export interface EvaluationToDecide {
+  agent: KnownAgent;
+  /** The evaluation in the log `evidence`; undefined if promotion checks cannot use it, so that its approval has no effect. */
+  logged: KnownEvaluation | undefined;
+  /** The state of its approval; undefined if no approver has decided. */
+  approval: ApprovalState | undefined;
+}
+
+/**
+ * Finds an evaluation and locks its approval. Everything is from the log `evidence` if promotion checks can use the evaluation: a changed
+ * row must not redirect a rejection to another agent. For other evaluations, the log is not in memory, so the tables are read.
+ * @throws NotFoundError for an unknown evaluation.
+ * @throws RuleViolationError for an evaluation without an agent in the log.
+ */
+export async function findEvaluationToDecide(
+  { tx, evidence }: Pick<EvidenceAct, 'tx' | 'evidence'>,
+  evaluationId: string,
+): Promise<EvaluationToDecide> {
+  const logged = evidence.usableEvaluation(evaluationId);
+  const row = await findEvaluatedAgent(tx, evaluationId);
+  if (logged === undefined && row === undefined)
+    throw new NotFoundError(`this workspace has no evaluation ${evaluationId}; its ID is in the response that recorded it`);
+  const agent = evidence.agent(logged?.agentId ?? row?.agentId ?? '');
+  if (agent === undefined)
+    throw new RuleViolationError(`evaluation ${evaluationId} belongs to no agent, so it needs no approval`);
+  const stored = await lockApproval(tx, evaluationId);
+  return { agent, logged, approval: logged === undefined ? stored : loggedApproval(logged, stored) };
+}
+
+/** The approval in the log. Only the table says whether its time is in the future. */
+const loggedApproval = ({ approval }: KnownEvaluation, stored: ApprovalState | undefined): ApprovalState | undefined =>
+  approval === null ? undefined : { status: approval.status, inFuture: stored?.inFuture ?? false };
+
+/** Throws EvidenceBrokenError if the row of the evaluation differs from the log, because the approver has seen the row. */
+export async function requireUnchangedRow(tx: Transaction, evaluation: KnownEvaluation): Promise<void> {
+  const [row] = await readEvaluationFacts(tx, [evaluation.id]);
+  const fault = evaluationFault(evaluation, row);
+  if (fault !== undefined)
+    throw new EvidenceBrokenError(
+      `evaluations: the row ${evaluation.id} of tenant ${tx.tenantId} differs from the log: ${fault}`,
+    );
+}

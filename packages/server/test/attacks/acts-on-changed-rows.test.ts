@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { EvidenceBrokenError } from '../../src/ledger/evidence-broken.ts';
+import { setRiskLevel } from '../../src/workspace/agent-risk.ts';
+import { decideEvaluation, type EvaluationDecision } from '../../src/workspace/decide-evaluation.ts';
+import { RuleViolationError } from '../../src/workspace/rule-violation.ts';
+import { withdrawApproval } from '../../src/workspace/withdraw-approval.ts';
+import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { paths, type TestServer, testServer } from '../harness/test-server.ts';
+
+let server: TestServer;
+let tenantId = '';
+let key = '';
+let agent = '';
+let agentId = '';
+let evaluation = '';
+
+beforeAll(async () => {
+  server = await testServer({ checkpointSeconds: undefined });
+  for (const table of ['agents', 'evaluations', 'approvals'])
+    await server.database.sql(`ALTER TABLE countersign.${table} DISABLE TRIGGER ALL`);
+});
+beforeEach(async () => {
+  tenantId = await server.workspace();
+  key = await server.key(tenantId);
+  [agent, agentId, evaluation] = await highRiskAgent();
+});
+
+/** Records an evaluation of a new agent, which is high-risk. Returns the agent's name and ID, and the ID of the evaluation. */
+async function highRiskAgent(): Promise<[name: string, id: string, evaluation: string]> {
+  const name = `bot-${randomUUID()}`;
+  const { body } = await server.post(paths.evaluations, key, { name: 'nightly', agent_name: name, pass_rate: 95 });
+  await setRiskLevel(server.open.pool, tenantId, { agent: name, level: 'high' }, 'operator');
+  const [row] = await server.database.sql<{ id: string }>('SELECT id FROM countersign.agents WHERE name = $1', [name]);
+  return [name, row!.id, body.id];
+}
+
+const decide = (status: EvaluationDecision['status']) =>
+  decideEvaluation(server.open.pool, tenantId, { evaluationId: evaluation, status, rationale: 'read it' }, 'operator');
+const withdraw = () =>
+  withdrawApproval(server.open.pool, tenantId, { evaluationId: evaluation, rationale: 'in doubt' }, 'operator');
+const reason = async () => (await server.post(paths.promotionCheck, key, { agent_name: agent })).body.reason;
+const sql = (statement: string, values: unknown[] = []) => server.database.sql(statement, values);
+const moveEvaluation = (to: string) => sql('UPDATE countersign.evaluations SET agent_id = $1 WHERE id = $2', [to, evaluation]);
+
+/** Subject and agent of the last entry of the audit ledger. */
+async function lastEntry(): Promise<Record<string, unknown>> {
+  const [row] = await server.database.sql<{ document: string }>(
+    'SELECT document FROM countersign.audit_entries WHERE tenant_id = $1 ORDER BY seq DESC LIMIT 1',
+    [tenantId],
+  );
+  const { action, subject, agent_id } = JSON.parse(row!.document);
+  return { action, subject, agent_id };
+}
+
+describe('the withdrawal of an approval, after rows were changed outside the server,', () => {
+  test('takes the agent from the log, so that no event names an agent that was only inserted', async () => {
+    await decide('approved');
+    const ghost = randomUUID();
+    await sql(`INSERT INTO countersign.agents (tenant_id, id, name) VALUES ($1, $2, 'ghost')`, [tenantId, ghost]);
+    await moveEvaluation(ghost);
+    await withdraw();
+    expect(await lastEntry()).toEqual({ action: 'approval.withdrawn', subject: agent, agent_id: agentId });
+    expect(await reason()).toBe('approval_required');
+    const environment = environmentOf(server);
+    const verified = await runCommand(environment, 'ledger', 'verify', '--workspace', tenantId, '--log', 'evidence');
+    expect(verified.out).toContain(`the row ${evaluation} differs from the log: agent_id is "${ghost}"`);
+  });
+
+  test('withdraws an approval of the log whose row was made pending', async () => {
+    await decide('approved');
+    await sql(
+      `UPDATE countersign.approvals SET status = 'pending', decided_at = NULL, decided_by = NULL, rationale = NULL, decided_seq = NULL, decisions_size = NULL
+        WHERE evaluation_id = $1`,
+      [evaluation],
+    );
+    await withdraw();
+    expect(await reason()).toBe('approval_required');
+  });
+
+  test('is refused for an approval that was only inserted', async () => {
+    await sql(
+      `INSERT INTO countersign.approvals (tenant_id, evaluation_id, agent_id, status, requested_at, requested_seq, requested_by,
+         decided_at, decided_by, rationale, decided_seq, decisions_size)
+       VALUES ($1, $2, $3, 'approved', now(), 999999, 'operator', now(), 'operator', 'seen', 1, 0)`,
+      [tenantId, evaluation, agentId],
+    );
+    await expect(withdraw()).rejects.toThrow(RuleViolationError);
+  });
+});
+
+describe('a decision of an approver, after the row of the evaluation was changed outside the server,', () => {
+  test.each([
+    ['the agent', async () => moveEvaluation((await highRiskAgent())[1])],
+    ['the pass rate', () => sql('UPDATE countersign.evaluations SET pass_rate = 100 WHERE id = $1', [evaluation])],
+    ['the document', () => sql(`UPDATE countersign.evaluations SET document = '{}' WHERE id = $1`, [evaluation])],
+  ])('%s: is refused if it approves, because the approver has seen other facts', async (_, attack) => {
+    await attack();
+    await expect(decide('approved')).rejects.toThrow(EvidenceBrokenError);
+    expect(await reason()).toBe('approval_required');
+    const args = ['approvals', 'approve', '--workspace', tenantId, '--evaluation', evaluation, '--rationale', 'read it'];
+    const { status, err } = await runCommand(environmentOf(server), ...args);
+    expect([status, err]).toEqual([9, expect.stringContaining(`evaluations: the row ${evaluation}`)]);
+  });
+
+  test('takes the agent from the log if it rejects', async () => {
+    await decide('approved');
+    await moveEvaluation((await highRiskAgent())[1]);
+    await decide('rejected');
+    expect(await lastEntry()).toEqual({ action: 'approval.rejected', subject: agent, agent_id: agentId });
+    expect(await reason()).toBe('approval_rejected');
+  });
+});
