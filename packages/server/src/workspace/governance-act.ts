@@ -1,9 +1,10 @@
+import type { KnownAgent } from '@countersign/core/domain/evidence-state';
 import type { Pool } from 'pg';
 import { inTenantTransaction, type Transaction } from '../database/transaction.ts';
 import { lockLogs } from '../ledger/advance.ts';
 import { appendEntries, entryOf, type ServiceEntry } from '../ledger/append.ts';
+import { evidenceStates } from '../ledger/evidence-states.ts';
 import type { ServiceAction } from '../ledger/service-actions.ts';
-import { type Agent, findAgents } from '../storage/agents.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
 import { type Actor, type ActorName, actorName, requireRoleStill } from './actor.ts';
 import { NotFoundError } from './rule-violation.ts';
@@ -54,12 +55,16 @@ export function actAtHead(tx: Transaction, by: ActorName, head: HeadToMove): Act
 /** An agent by its name, on the command line, or by its ID, in the portal. */
 export type AgentReference = string | { id: string };
 
-/** The agent with a name or an ID. @throws NotFoundError if there is none. */
-export async function requireAgent(tx: Transaction, reference: AgentReference): Promise<Agent> {
-  const [agent] =
-    typeof reference === 'string' ? await findAgents(tx, [], [reference]) : await findAgents(tx, [reference.id], []);
-  return agent ?? unknownAgent(reference);
-}
+/**
+ * The agent with a name or an ID, from the log `evidence` and not from its table: a changed row must not put another agent in the ledger.
+ * @throws NotFoundError if there is none.
+ */
+export const requireAgent = (tx: Transaction, reference: AgentReference): Promise<KnownAgent> =>
+  evidenceStates.read(
+    tx,
+    (state) =>
+      (typeof reference === 'string' ? state.agentNamed(reference) : state.agent(reference.id)) ?? unknownAgent(reference),
+  );
 
 /** Throws NotFoundError. For a name, the message says how an agent is registered. */
 export function unknownAgent(reference: AgentReference): never {

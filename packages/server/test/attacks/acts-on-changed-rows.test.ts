@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { EvidenceBrokenError } from '../../src/ledger/evidence-broken.ts';
 import { setRiskLevel } from '../../src/workspace/agent-risk.ts';
+import { archiveAgent } from '../../src/workspace/archive-agent.ts';
 import { decideEvaluation, type EvaluationDecision } from '../../src/workspace/decide-evaluation.ts';
+import { recordViolation } from '../../src/workspace/record-violation.ts';
 import { RuleViolationError } from '../../src/workspace/rule-violation.ts';
 import { withdrawApproval } from '../../src/workspace/withdraw-approval.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
@@ -51,6 +53,14 @@ async function lastEntry(): Promise<Record<string, unknown>> {
   );
   const { action, subject, agent_id } = JSON.parse(row!.document);
   return { action, subject, agent_id };
+}
+
+/** Exchanges the names of two agents in their table. */
+async function swapNames(one: string, other: string): Promise<void> {
+  const rename = (from: string, to: string) => sql('UPDATE countersign.agents SET name = $2 WHERE name = $1', [from, to]);
+  await rename(one, 'swapping');
+  await rename(other, one);
+  await rename('swapping', other);
 }
 
 describe('the withdrawal of an approval, after rows were changed outside the server,', () => {
@@ -109,5 +119,22 @@ describe('a decision of an approver, after the row of the evaluation was changed
     await decide('rejected');
     expect(await lastEntry()).toEqual({ action: 'approval.rejected', subject: agent, agent_id: agentId });
     expect(await reason()).toBe('approval_rejected');
+  });
+});
+
+describe('after the names of two agents were exchanged in their table, the ledger names the agent of the log', () => {
+  test('in the entry of a violation', async () => {
+    const [other] = await highRiskAgent();
+    await swapNames(agent, other);
+    const violation = { agent, policy: 'p', severity: 'high', description: 'd', traceId: null } as const;
+    await recordViolation(server.open.pool, tenantId, violation, 'operator');
+    expect(await lastEntry()).toEqual({ action: 'policy.violation', subject: agent, agent_id: agentId });
+  });
+
+  test('in the entry of an archived agent', async () => {
+    const [other] = await highRiskAgent();
+    await swapNames(agent, other);
+    await archiveAgent(server.open.pool, tenantId, { agentId, archived: true, rationale: undefined }, 'operator');
+    expect(await lastEntry()).toEqual({ action: 'agent.archived', subject: agent, agent_id: agentId });
   });
 });
