@@ -8,8 +8,7 @@ import { type Members, memberOf } from './parse-results.ts';
 export function inspectCompleteness(spec: Members, results: Members): { completeness: Completeness; why: string } {
   const [total, logged] = [results.total_samples as number, results.logged_samples];
   const samples = memberOf(spec.dataset, 'samples');
-  const configured = memberOf(spec.config, 'epochs');
-  const epochs = isCount(configured) && configured > 0 ? configured : 1;
+  const epochs = epochsOf(spec);
   if (isCount(logged) && logged < total) return partial(`${logged} of ${total} planned samples were run`);
   if (results.early_stopping != null) return partial('it was stopped early');
   if (!isCount(samples) || samples === 0) return { completeness: 'unknown', why: '' };
@@ -17,6 +16,12 @@ export function inspectCompleteness(spec: Members, results: Members): { complete
   return partial(
     `it ran ${total} of the ${samples * epochs} samples of its dataset${epochs === 1 ? '' : ` in ${epochs} epochs`}${limitOf(spec)}`,
   );
+}
+
+/** The number of times that each sample is run. */
+export function epochsOf(spec: Members): number {
+  const configured = memberOf(spec.config, 'epochs');
+  return isCount(configured) && configured > 0 ? configured : 1;
 }
 
 const partial = (why: string) => ({ completeness: 'partial' as const, why });

@@ -16,8 +16,14 @@ export interface ChosenMetric {
   name: string;
   /** 0 to 1. */
   value: number;
-  /** The share of samples that the scorer has scored, 0 to 1. */
-  scoredShare: number;
+  /** How many different samples the scorer has scored and has not scored; undefined for older logs, which do not contain these counts. */
+  samples: ScorerSamples | undefined;
+}
+
+/** Each sample counts once, whatever the number of epochs. Samples in error are in neither count. */
+interface ScorerSamples {
+  scored: number;
+  unscored: number;
 }
 
 interface Candidate extends ChosenMetric {
@@ -78,7 +84,7 @@ function candidatesOf({ scores }: Members): Candidate[] {
           ...{ scorer, metric, name: `${scorer}${reducer === undefined ? '' : `@${reducer}`}/${metric}` },
           // A metric without a value (NaN) stays in the list, so that another metric is not selected instead.
           value: typeof value === 'number' ? value : Number.NaN,
-          scoredShare: scoredShare(score),
+          samples: samplesOf(score),
         },
       ];
     });
@@ -88,9 +94,17 @@ function candidatesOf({ scores }: Members): Candidate[] {
 /** The name of a metric may start with its package and a slash. */
 const isSpread = (name: unknown): boolean => typeof name === 'string' && SPREADS.has(name.slice(name.lastIndexOf('/') + 1));
 
-/** The share of samples that a scorer has scored. It is 1 for older logs, which do not contain these counts. */
-function scoredShare(score: unknown): number {
+function samplesOf(score: unknown): ScorerSamples | undefined {
   const [scored, unscored] = [memberOf(score, 'scored_samples'), memberOf(score, 'unscored_samples')];
-  if (!isCount(scored) || !isCount(unscored) || unscored === 0) return 1;
-  return scored / (scored + unscored);
+  return isCount(scored) && isCount(unscored) ? { scored, unscored } : undefined;
+}
+
+/**
+ * The largest share of `total` runs that the metric covers, 0 to 1: the others are in error or without a score. A run is one sample in one
+ * epoch. A sample without a score has ended without an error, so it is not one of those in error.
+ */
+export function coveredShare({ samples }: ChosenMetric, total: number, completed: number, epochs: number): number {
+  if (samples === undefined) return completed / total;
+  const unscored = samples.unscored * epochs;
+  return Math.max(0, Math.min(samples.scored * epochs, completed - unscored) / total);
 }

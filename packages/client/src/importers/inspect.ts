@@ -6,8 +6,8 @@ import {
   labelOf,
   requireWhole,
 } from './imported-evaluation.ts';
-import { inspectCompleteness } from './inspect-completeness.ts';
-import { chosenMetric, type MetricChoice } from './inspect-metric.ts';
+import { epochsOf, inspectCompleteness } from './inspect-completeness.ts';
+import { chosenMetric, coveredShare, type MetricChoice } from './inspect-metric.ts';
 import { momentOf } from './moments.ts';
 import { isObject, type Members, memberOf, notThisFormat, objectOf } from './parse-results.ts';
 import { readZipEntry } from './zip-entry.ts';
@@ -66,13 +66,13 @@ function finishedOutcome(log: Members, spec: Members, results: Members, choice: 
   const { completeness, why } = inspectCompleteness(spec, results);
   requireWhole(completeness, why, choice);
   const metric = chosenMetric(results, choice);
-  const counted = Math.min(completed / total, metric.scoredShare);
+  const counted = coveredShare(metric, total, completed, epochsOf(spec));
   // toFixed removes binary fractions (0.29 * 100 is 28.999999999999996) before rounding down.
   const passRate = Math.floor(Number((metric.value * counted * 1_000_000).toFixed(3))) / 10_000;
   const invalidated = log.invalidated === true;
   const notes = [`${metric.name} ${metric.value} over ${completed} of ${total} samples`];
   if (completed < total) notes.push('the others count as not passed');
-  if (metric.scoredShare < 1) notes.push('samples that were not scored count as not passed');
+  if (counted < completed / total) notes.push('samples that were not scored count as not passed');
   if (invalidated) notes.push('samples were invalidated');
   if (completeness === 'partial') notes.push(`partial: ${why}`);
   return {

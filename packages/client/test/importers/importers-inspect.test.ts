@@ -41,6 +41,30 @@ describe('Inspect AI', () => {
     expect(importInspect(unscored)).toMatchObject({ pass_rate: 25 });
   });
 
+  test('counts samples in error, unscored samples and samples without a verdict together as not passed', () => {
+    const log = (epochs: number) =>
+      changed(({ eval: spec, results }) => {
+        spec.config.epochs = epochs;
+        spec.dataset.samples = 10;
+        Object.assign(results, { total_samples: 10 * epochs, completed_samples: 6 * epochs });
+        Object.assign(results.scores[0], { scored_samples: 2, unscored_samples: 3 });
+        results.scores[0].metrics.accuracy.value = 1;
+      });
+    expect(importInspect(log(1))).toMatchObject({ pass_rate: 20, cases: { total: 10, errored: 8 } });
+    expect(importInspect(log(2))).toMatchObject({ pass_rate: 20, cases: { total: 20, errored: 16 } });
+  });
+
+  test('counts an error in one epoch of a scored sample in addition to the unscored samples', () => {
+    const log = changed(({ eval: spec, results }) => {
+      spec.config.epochs = 2;
+      spec.dataset.samples = 10;
+      Object.assign(results, { total_samples: 20, completed_samples: 15 });
+      Object.assign(results.scores[0], { scored_samples: 5, unscored_samples: 5 });
+      results.scores[0].metrics.accuracy.value = 1;
+    });
+    expect(importInspect(log)).toMatchObject({ pass_rate: 25 });
+  });
+
   test('records an unfinished run without a pass rate and never as passing', () => {
     for (const [status, recorded] of [
       ['started', 'running'],
