@@ -42,8 +42,8 @@ function parseJson(tool: Tool, text: string): unknown {
 const STRING_OR_NON_FINITE = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\b(?:NaN|Infinity)\b/gs;
 
 /** The error for a file of another format. */
-export const notThisFormat = (tool: Tool, why: string): ImportError =>
-  new ImportError('not_this_format', `this is not a ${FILES[tool]}: ${why}`);
+export const notThisFormat = (tool: Tool, why: string, cause?: unknown): ImportError =>
+  new ImportError('not_this_format', `this is not a ${FILES[tool]}: ${why}`, { cause });
 
 const FILES: Record<Tool, string> = {
   promptfoo: 'results file of promptfoo (`promptfoo eval --output results.json`)',

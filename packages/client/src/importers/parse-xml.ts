@@ -27,14 +27,24 @@ function parseXmlText(text: string) {
     return parseXml(text, { preserveDocumentType: true, preserveComments: true });
   } catch (error) {
     // The parser is recursive: deeply nested tags overflow the stack.
-    if (error instanceof RangeError) throw new Error('its elements are nested too deeply', { cause: error });
+    if (error instanceof RangeError) throw tooDeep(error);
     throw new Error((error as Error).message.split('\n', 1)[0], { cause: error });
   }
 }
 
-const elementOf = ({ name, attributes, children }: XmlElement): Element => ({
-  name,
-  attributes,
-  elements: children.filter((child) => child instanceof XmlElement).map(elementOf),
-  comments: children.filter((child) => child instanceof XmlComment).map(({ content }) => content),
-});
+/** The maximum depth of elements, so that the functions that visit them recursively do not overflow the stack. */
+const DEPTH_MAX = 500;
+
+const tooDeep = (cause?: unknown): Error =>
+  new Error(`its elements are nested too deeply, more than ${DEPTH_MAX} levels`, { cause });
+
+function elementOf({ name, attributes, children }: XmlElement, depth = 1): Element {
+  if (depth > DEPTH_MAX) throw tooDeep();
+  const elements = children.filter((child) => child instanceof XmlElement);
+  return {
+    name,
+    attributes,
+    elements: elements.map((child) => elementOf(child, depth + 1)),
+    comments: children.filter((child) => child instanceof XmlComment).map(({ content }) => content),
+  };
+}

@@ -1,5 +1,5 @@
 import { type Completeness, isCount } from './imported-evaluation.ts';
-import { isObject, type Members, memberOf } from './parse-results.ts';
+import { isObject, type Members, memberOf, notThisFormat } from './parse-results.ts';
 
 /** How much of a configuration ran, and why it is known to be partial. */
 interface Finding {
@@ -79,7 +79,15 @@ const isUncertain = (test: Members): boolean =>
 function minimumOf(list: unknown): number {
   if (!Array.isArray(list)) return 1;
   const hasOwnPrompts = list.some((each) => isObject(each) && Object.values({ ...each }).some((value) => hasPrompts(value)));
-  return hasOwnPrompts ? 1 : Math.max(1, new Set(list.map((each) => JSON.stringify(each))).size);
+  return hasOwnPrompts ? 1 : Math.max(1, new Set(list.map(jsonOf)).size);
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw notThisFormat('promptfoo', 'its prompts or providers are nested too deeply', error);
+  }
 }
 
 /** Whether a provider names its prompts, so that it does not run with every prompt. */

@@ -102,8 +102,10 @@ describe('hostile XML', () => {
     expect(faultOf(() => of('<testsuite><testcase name="&x;"/></testsuite>'))).toBe('not_this_format');
   });
 
-  test('with 100,000 nested tags is rejected as nested too deeply', () => {
-    expect(() => of('<testsuite>'.repeat(100_000))).toThrow('nested too deeply');
+  test.each([501, 2_800, 4_500, 100_000])('with %i nested tags is rejected as nested too deeply', (depth) => {
+    const nested = `${'<testsuite>'.repeat(depth)}<testcase/>${'</testsuite>'.repeat(depth)}`;
+    expect(faultOf(() => of(nested))).toBe('not_this_format');
+    expect(() => of(nested)).toThrow('nested too deeply');
   });
 
   test('with attributes named like members of Object.prototype is parsed normally', () => {

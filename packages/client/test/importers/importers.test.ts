@@ -29,6 +29,15 @@ describe('promptfoo', () => {
     expect(importPromptfoo(none)).toMatchObject({ status: 'failing', pass_rate: 0 });
   });
 
+  test('rejects a file whose prompts are nested too deeply', () => {
+    const marked = changedResultsFile('promptfoo-whole.json', ({ config }) => (config.prompts = ['nested']));
+    const nested = Buffer.from(marked)
+      .toString()
+      .replace('"nested"', '['.repeat(100_000) + ']'.repeat(100_000));
+    expect(faultOf(() => importPromptfoo(Buffer.from(nested)))).toBe('not_this_format');
+    expect(() => importPromptfoo(Buffer.from(nested))).toThrow('nested too deeply');
+  });
+
   test('uses the worse count when statistics and cases differ, as in a filtered file', () => {
     const filtered = changedResultsFile('promptfoo.json', ({ results }) => {
       results.results = results.results.filter(({ success }: { success: boolean }) => success);
