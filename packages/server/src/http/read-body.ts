@@ -167,6 +167,11 @@ const expandsTooMuch = (bytesMax: number): ApiError =>
     },
   ]);
 
+const notEncoded = (encoding: 'gzip' | 'deflate'): ApiError =>
+  new ApiError('invalid_json', [
+    { path: '', code: 'not_json', message: `the body is not ${encoding}, or other bytes follow it` },
+  ]);
+
 /** Yields the decompressed bytes. Throws 422 if the bytes do not match the encoding, and 413 if they expand more than EXPANSION_MAX. */
 async function* decompressed(
   request: IncomingMessage,
@@ -180,6 +185,10 @@ async function* decompressed(
   }
   const stream = source.pipe(encoding === 'gzip' ? createGunzip() : createInflate());
   source.once('close', () => source.readableEnded || stream.destroy());
+  let compressedBytes = 0;
+  source.on('data', (chunk: Buffer) => {
+    compressedBytes += chunk.length;
+  });
   let bytes = 0;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -187,12 +196,14 @@ async function* decompressed(
       if (bytes > EXPANDED_FREELY_BYTES && bytes > EXPANSION_MAX * stream.bytesWritten) throw expandsTooMuch(bytesMax);
       yield chunk;
     }
+    // Node reads several gzip streams one after another, but ends after the first deflate stream and ignores further bytes.
+    if (encoding === 'deflate' && compressedBytes > stream.bytesWritten) throw notEncoded(encoding);
   } catch (error) {
     if (
       error instanceof Error &&
       /^Z_|incorrect header|unexpected end of file/.test(`${(error as { code?: string }).code} ${error.message}`)
     ) {
-      throw new ApiError('invalid_json', [{ path: '', code: 'not_json', message: `the body is not ${encoding}` }]);
+      throw notEncoded(encoding);
     }
     throw error;
   }

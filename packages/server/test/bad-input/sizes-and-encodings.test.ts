@@ -95,6 +95,13 @@ testRejections('rejects a body that does not match its Content-Encoding', target
     Buffer.concat([gzipSync(ENTRY), gzipSync(ENTRY)]),
     GZIP,
   ),
+  refusal(
+    'a valid body followed by a second one, as two deflate streams',
+    paths.audit,
+    'invalid_json',
+    Buffer.concat([deflateSync(ENTRY), deflateSync(ENTRY)]),
+    DEFLATE,
+  ),
 ]);
 
 const unsupported = (what: string, headers: Record<string, string>, body: unknown = ENTRY): RejectedRequest =>
