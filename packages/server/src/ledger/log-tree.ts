@@ -72,6 +72,18 @@ export async function storedRoot(tx: Transaction, log: LogName, size: number): P
   return root!;
 }
 
+/**
+ * The tree of the first `size` rows, to be extended by the later ones. It is untrusted: compare the extended tree with the sealed head.
+ * Throws as `storedRoot`.
+ */
+export async function storedTree(tx: Transaction, log: LogName, size: number): Promise<Frontier> {
+  const subtrees = completeSubtrees({ start: 0, end: size }).map(({ level, index }) => ({
+    start: index * 2 ** level,
+    end: (index + 1) * 2 ** level,
+  }));
+  return new Frontier(sha256, size, await hashesOf(tx, log, subtrees));
+}
+
 /** The size of a tree, and its root, 32 bytes. */
 interface TreeRoot {
   size: number;

@@ -10,6 +10,7 @@ import { dropTelemetry } from './drop-telemetry.ts';
 import { dropTraces } from './drop-traces.ts';
 import type { DroppedBatch } from './dropped-batch.ts';
 import { MayNotDropError } from './may-not-drop-error.ts';
+import { requireNewestPeriod } from './newest-period.ts';
 
 /** What one call of `dropDueRecords` dropped, and what it kept. */
 export interface DroppedRecords {
@@ -42,6 +43,7 @@ export interface DropOptions {
  * @param pool of the role that owns the tables.
  * @throws MayNotDropError for another role, if the workspace has retention periods.
  * @throws BrokenSealError if the periods were changed outside the server.
+ * @throws LogRewrittenError if the audit ledger, which names the newest change of the periods, was changed outside the server.
  * @throws ClockUnsafeError while the clocks cannot be used.
  */
 export async function dropDueRecords(pool: Pool, tenantId: string, options: DropOptions = {}): Promise<DroppedRecords> {
@@ -59,6 +61,7 @@ export async function dropDueRecords(pool: Pool, tenantId: string, options: Drop
   const today = now.slice(0, 10);
   const traces = dueRanges(periods, 'traceDays', Date.parse(now));
   const telemetry = dueRanges(periods, 'telemetryDays', Date.parse(now));
+  if (traces.length + telemetry.length > 0) await requireNewestPeriod(pool, tenantId, periods, options.rest);
   const drop = (range: DueRange, batch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>) =>
     dropRange(pool, tenantId, { range, batch, result, options });
   for (const range of traces) result.traces += await drop(range, (tx, ids) => dropTraces(tx, ids, range, today));

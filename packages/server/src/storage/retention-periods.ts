@@ -38,20 +38,28 @@ const NEWEST_CHANGE = sql<{ seq: number }>(
     WHERE tenant_id = $1 AND action = 'retention.changed' AND recorded_by NOT LIKE 'key:%' ORDER BY seq DESC LIMIT 1`,
 );
 
+/** A stored retention period. */
+export interface StoredPeriod extends RetentionPeriod {
+  /** The number of its entry in the audit ledger. */
+  entrySeq: number;
+}
+
 /**
- * The retention periods of the workspace, oldest first.
+ * The retention periods of the workspace, oldest first. The newest change is looked up by the columns of the audit ledger, which are not
+ * sealed. Before records are dropped, `requireNewestPeriod` (retention/newest-period.ts) must verify it.
  * @throws BrokenSealError if a row was changed, added or removed outside the server. In that case nothing may be dropped.
  */
-export async function readRetentionPeriods(tx: Transaction): Promise<RetentionPeriod[]> {
+export async function readRetentionPeriods(tx: Transaction): Promise<StoredPeriod[]> {
   const [raw, changes] = await Promise.all([tx.run(LIST, [tx.tenantId]), tx.run(NEWEST_CHANGE, [tx.tenantId])]);
   const rows = raw.flatMap((row) => tx.seals.openRow(RETENTION_PERIODS, tx.tenantId, row) ?? []);
   const areComplete = rows.length === raw.length && rows.every(({ number }, index) => Number(number) === index + 1);
   const newest = rows.at(-1)?.entrySeq;
   if (!areComplete || newest !== changes[0]?.seq.toString()) throw new BrokenSealError('retention_periods');
-  return rows.map(({ since, traceDays, telemetryDays }) => ({
+  return rows.map(({ since, traceDays, telemetryDays, entrySeq }) => ({
     since: shownInstant(since),
     traceDays: traceDays === null ? null : Number(traceDays),
     telemetryDays: telemetryDays === null ? null : Number(telemetryDays),
+    entrySeq: Number(entrySeq),
   }));
 }
 

@@ -1,0 +1,24 @@
+import type { Pool } from 'pg';
+import { BrokenSealError } from '../database/broken-seals.ts';
+import { hasLaterEntry } from '../ledger/later-entries.ts';
+import type { StoredPeriod } from '../storage/retention-periods.ts';
+
+/**
+ * Throws unless the last of the periods belongs to the newest change in the audit ledger. Without its newest row, an older and shorter
+ * period would apply again.
+ * @throws BrokenSealError if the ledger has a later change.
+ * @throws LogRewrittenError if the ledger was changed outside the server.
+ */
+export async function requireNewestPeriod(
+  pool: Pool,
+  tenantId: string,
+  periods: readonly StoredPeriod[],
+  rest?: () => Promise<void>,
+): Promise<void> {
+  const after = periods.at(-1)?.entrySeq ?? 0;
+  if (await hasLaterEntry(pool, tenantId, { after, isFound: isChange, rest })) throw new BrokenSealError('retention_periods');
+}
+
+/** Whether an entry is a change of the periods. Senders with an ingestion key can write entries with the same action. */
+const isChange = ({ action, recorded_by: by }: Record<string, unknown>): boolean =>
+  action === 'retention.changed' && !String(by).startsWith('key:');
