@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { listMigrations, moveSequence } from '../database/copied-facts.ts';
+import { listCopiedTenants, listMigrations, moveSequence } from '../database/copied-facts.ts';
 import {
   analyzeTables,
   type CopiedTable,
@@ -64,7 +64,7 @@ const BEGIN = `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transac
  * Loads all rows in one transaction, or none. After an error the caller must close the connection, which ends the transaction.
  * @param client a separate connection, as the role that owns the tables.
  * @param progress is called after each part with the number of loaded rows.
- * @throws ExitError `broken` if the tables, columns or rows differ from the manifest.
+ * @throws ExitError `broken` if the tables, columns, rows or workspaces differ from the manifest.
  */
 export async function restoreRows(
   client: Client,
@@ -91,9 +91,17 @@ export async function restoreRows(
   }
   const [unknown] = stored.keys();
   if (unknown !== undefined) throw damaged(`its manifest has an unknown table ${unknown}`);
+  await requireListedWorkspaces(client, reader.manifest);
   for (const sequence of sequences) await moveSequence(client, sequence);
   await client.query('COMMIT');
   await analyzeTables(client);
+}
+
+/** Requires all workspaces to be in the manifest, because only the logs of its workspaces are verified. */
+async function requireListedWorkspaces(client: Client, { workspaces }: BackupManifest): Promise<void> {
+  const listed = new Set(workspaces.map(({ id }) => id));
+  const unlisted = (await listCopiedTenants(client)).find((id) => !listed.has(id));
+  if (unlisted !== undefined) throw damaged(`it has rows of workspace ${unlisted}, which its manifest does not list`);
 }
 
 /** Requires the same columns in the same order, because binary COPY data contains no column names. */

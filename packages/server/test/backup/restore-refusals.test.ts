@@ -223,6 +223,14 @@ test('the verification after a restore finds a log shorter than its head in the 
   expect(await restore(path)).toMatchObject({ status: 1, out: expect.stringContaining('the head in the backup of') });
 });
 
+test('restore refuses a backup whose manifest leaves out a workspace, because its logs would not be verified', async () => {
+  const { path, manifest } = copyOfBackup('unlisted');
+  manifest.workspaces = [];
+  writeManifest(path, manifest);
+  expect(await restore(path)).toMatchObject({ status: 1, err: expect.stringContaining(`has rows of workspace ${tenantId}`) });
+  expect(await target.sql('SELECT FROM countersign.tenants')).toEqual([]);
+});
+
 test('restore requires the passphrase for the secrets and does not overwrite another secret', async () => {
   const secrets = join(scratch, 'secrets');
   const none = { COUNTERSIGN_MASTER_SECRET: undefined, COUNTERSIGN_SIGNING_KEY: undefined };
