@@ -10,7 +10,7 @@ import { inTenantTransaction, type Transaction } from '../database/transaction.t
 import { advance, lockLogs } from '../ledger/advance.ts';
 import { awaitKeyEvent } from '../ledger/await-key-event.ts';
 import { credentialOf, keyStates } from '../ledger/key-states.ts';
-import { insertKey, lockKey, markRevoked, replaceScopes, replaceSecret } from '../storage/ingestion-keys.ts';
+import { insertKey, type ListedKey, lockKey, markRevoked, replaceScopes, replaceSecret } from '../storage/ingestion-keys.ts';
 import { insertKeyEvent, type KeyAction } from '../storage/key-events.ts';
 import type { HeadToMove } from '../storage/log-heads.ts';
 import { newId } from '../storage/new-id.ts';
@@ -51,10 +51,10 @@ export async function rotateKey(pool: Pool, tenantId: string, prefix: string, by
   });
 }
 
-/** Revokes a key permanently. It is rejected from the next request on. */
+/** Revokes a key permanently, even if its row is missing. It is rejected from the next request on. */
 export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by: Actor, kind?: KeyKind): Promise<void> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
-    const key = await requireUnrevokedKey(tx, keys, prefix, kind);
+    const key = requireUnrevoked(keys.key(prefix), await lockKey(tx, prefix), prefix, kind);
     await markRevoked(tx, prefix);
     record('revoked', key);
   });
@@ -82,13 +82,22 @@ const sameScopes = (some: readonly string[], others: readonly string[]): boolean
 
 /**
  * The key with a prefix, as the key audit trail records it.
- * @throws NotFoundError for an unknown prefix.
- * @throws RuleViolationError if the key is revoked or of another kind: `tokens` changes no ingestion key, and `keys` no read token.
+ * @throws NotFoundError for an unknown prefix, or if the key has no row.
+ * @throws RuleViolationError as `requireUnrevoked`.
  */
 async function requireUnrevokedKey(tx: Transaction, keys: KeyState, prefix: string, kind?: KeyKind): Promise<KnownKey> {
   const row = await lockKey(tx, prefix);
-  const key = keys.key(prefix);
-  if (row === undefined || key === undefined)
+  return requireUnrevoked(row === undefined ? undefined : keys.key(prefix), row, prefix, kind);
+}
+
+/**
+ * Returns the key.
+ * @param row the row of the key; undefined if it was deleted outside the server.
+ * @throws NotFoundError if there is no key.
+ * @throws RuleViolationError if the key is revoked or of another kind: `tokens` changes no ingestion key, and `keys` no read token.
+ */
+function requireUnrevoked(key: KnownKey | undefined, row: ListedKey | undefined, prefix: string, kind?: KeyKind): KnownKey {
+  if (key === undefined)
     throw new NotFoundError(
       `this workspace has no key with the prefix ${prefix}; \`keys list\` and \`tokens list\` show its keys`,
     );
@@ -97,7 +106,7 @@ async function requireUnrevokedKey(tx: Transaction, keys: KeyState, prefix: stri
       `${prefix} is the prefix of ${key.kind === 'read' ? 'a read token: use `tokens`' : 'an ingestion key: use `keys`'}`,
     );
   if (key.isRevoked) {
-    const when = row.revokedAt === null ? '' : ` on ${row.revokedAt}`;
+    const when = row?.revokedAt == null ? '' : ` on ${row.revokedAt}`;
     throw new RuleViolationError(`key aa_${key.kind}_${prefix} was revoked${when}; mint a new one`);
   }
   return key;
