@@ -1,4 +1,5 @@
 import { isNestedDeeperThan } from '@countersign/core/domain/nesting';
+import { requireFewCopies } from '@countersign/core/otlp/copied-parts';
 import { blankInJson, blankInProtobuf, removePersonalIds } from '@countersign/core/otlp/personal-data';
 import { countProtobuf } from '@countersign/core/otlp/protobuf-bounds';
 import { countJsonPoints, readJsonLogs, readJsonSpans } from '@countersign/core/otlp/read-json';
@@ -16,7 +17,10 @@ interface Reader<Record> {
   json: (body: unknown) => Record[];
 }
 
-const SPANS: Reader<SpanRecord> = { protobuf: readProtobufSpans, json: readJsonSpans };
+const SPANS: Reader<SpanRecord> = {
+  protobuf: (bytes) => requireFewCopies(readProtobufSpans(bytes)),
+  json: (body) => requireFewCopies(readJsonSpans(body)),
+};
 
 /** Reads the spans of a body. User IDs that are personal data are removed from the spans, and overwritten in the body that is stored. */
 export const readSpans = (request: ExportRequest): ReadExport<SpanRecord> => readRecords(request, SPANS);

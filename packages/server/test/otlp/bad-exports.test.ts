@@ -2,6 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 import {
+  copiedResource,
+  copiedScope,
   deepJsonAttribute,
   deepProtobufAttribute,
   manyAttributes,
@@ -85,6 +87,18 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
       () => good.send(repeatedObjects(64_000), PROTOBUF),
       400,
       /none of the 1 spans/,
+    ],
+    [
+      'a long scope name in each of many spans',
+      () => good.sendJson(copiedScope(1_000_000, 600)),
+      400,
+      /repeats .* fewer traces or spans/,
+    ],
+    [
+      'a long attribute of the resource of many traces',
+      () => good.sendJson(copiedResource(1_000_000, 100)),
+      400,
+      /repeats .* fewer traces or spans/,
     ],
     [
       'a span without ids',

@@ -52,3 +52,17 @@ function withRepetitions(tag: number, content: Uint8Array, repetitions: number):
   const value = Buffer.concat([wrap(tag, content), Buffer.alloc(repetitions * 2, Buffer.from([tag, 0x00]))]);
   return exportOf(wrap(0x4a, wrap(0x12, value)));
 }
+
+/** An export of spans of one trace whose scope has a long name. Each span contains the name. */
+export function copiedScope(nameLength: number, count: number): object {
+  const traceId = newTrace();
+  const spans = Array.from({ length: count }, (_, index) => ({ traceId, spanId: id(index + 1) }));
+  return { resourceSpans: [{ scopeSpans: [{ scope: { name: 'x'.repeat(nameLength) }, spans }] }] };
+}
+
+/** An export of traces of one span each, whose resource has a long attribute. Each trace contains the attribute. */
+export const copiedResource = (attributeLength: number, traces: number): object =>
+  jsonExport(
+    Array.from({ length: traces }, () => ({ traceId: newTrace(), spanId: id(1) })),
+    { long: 'x'.repeat(attributeLength) },
+  );
