@@ -1,6 +1,7 @@
 import type { Message } from '../contract/message.ts';
 import { readGenAiMessages } from './conventions/gen-ai.ts';
-import { fromJson, isObject, plainMessage } from './conventions/messages.ts';
+import { fromJson, parsingWithinLimit } from './conventions/json-text.ts';
+import { isObject, plainMessage } from './conventions/messages.ts';
 import type { Attributes, Value } from './records.ts';
 
 /** An event of a span, or a log record. The body of an event of a span is null. */
@@ -26,7 +27,9 @@ const DETAILS = 'gen_ai.client.inference.operation.details';
 export const isContentEvent = (name: string): boolean => name === DETAILS || Object.hasOwn(ROLES, name);
 
 /** The messages of events, in their order. If the first event DETAILS contains a conversation, only its messages. */
-export function messagesOfEvents(events: readonly ContentEvent[]): Message[] {
+export const messagesOfEvents = (events: readonly ContentEvent[]): Message[] => parsingWithinLimit(() => readMessages(events));
+
+function readMessages(events: readonly ContentEvent[]): Message[] {
   const details = events.find(({ name }) => name === DETAILS);
   if (details !== undefined) {
     const { attributes, body } = details;

@@ -2,7 +2,7 @@ import type { Span } from '../contract/trace.ts';
 import { ACCEPTED, errorOf, labelOf } from './accepted-values.ts';
 import { CONVENTIONS, KIND_ORDER, RULES } from './conventions/all.ts';
 import type { Field, KindMatch, ReadDocuments, ReadMessages, SpanKind } from './conventions/convention.ts';
-import { fromJson, parsedJson } from './conventions/messages.ts';
+import { fromJson, parsedJson } from './conventions/json-text.ts';
 import { messagesOfEvents } from './event-messages.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
 import type { Attributes, SpanRecord, Value } from './records.ts';

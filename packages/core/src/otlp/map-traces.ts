@@ -2,6 +2,7 @@ import type { Span, Trace } from '../contract/trace.ts';
 import { agentNameOf } from './accepted-values.ts';
 import { AGENT_RANK, type AgentRank } from './agent-rank.ts';
 import type { KindMatch } from './conventions/convention.ts';
+import { parsingWithinLimit } from './conventions/json-text.ts';
 import { type Finding, findingOf } from './findings.ts';
 import { dateTimeOf, millisecondsBetween } from './instants.ts';
 import { kindOfSpan, mapSpan, spanError, valueOfField } from './map-span.ts';
@@ -31,7 +32,7 @@ export function mapTraces(records: readonly SpanRecord[]): MappedTrace[] {
     const spans = byTrace.get(record.traceId) ?? new Map<string, SpanRecord>();
     byTrace.set(record.traceId, spans.set(record.spanId, record));
   }
-  return [...byTrace].map(([traceId, spans]) => mapTrace(traceId, [...spans.values()]));
+  return parsingWithinLimit(() => [...byTrace].map(([traceId, spans]) => mapTrace(traceId, [...spans.values()])));
 }
 
 function mapTrace(traceId: string, records: readonly SpanRecord[]): MappedTrace {

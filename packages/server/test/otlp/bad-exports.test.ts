@@ -11,7 +11,7 @@ import {
   repeatedLists,
   repeatedObjects,
 } from './costly-exports.ts';
-import { chatRun, jsonExport, newTrace, protobufExport } from './exporter.ts';
+import { chatRun, id, jsonExport, newTrace, protobufExport } from './exporter.ts';
 import { type ExportAnswer, type Exporter, exporter, JSON_TYPE, PROTOBUF, statusOf } from './sending.ts';
 
 let server: TestServer;
@@ -157,6 +157,12 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
     }
   });
+});
+
+test('the server stores an export whose JSON text has millions of values, without parsing the text', async () => {
+  const text = `[${'{},'.repeat(6_900_000)}{}]`;
+  const span = { traceId: newTrace(), spanId: id(1), attributes: { 'ai.prompt.messages': text } };
+  expect((await good.sendJson(jsonExport([span]))).status).toBe(200);
 });
 
 test('the server answers 503 with Retry-After when the queue has no room for an export', async () => {

@@ -1,6 +1,6 @@
 import type { Message } from '../../contract/message.ts';
-import { isNestedDeeperThan } from '../../domain/nesting.ts';
 import type { Value } from '../records.ts';
+import { fromJson } from './json-text.ts';
 
 type Members = { [name: string]: Value };
 
@@ -20,30 +20,6 @@ const ROLES: ReadonlyMap<string, Message['role']> = new Map([
 /** The contract's role for a role of a message; `fallback` if it is missing or unknown. */
 export const roleOf = (role: Value | undefined, fallback: Message['role']): Message['role'] =>
   (typeof role === 'string' ? (ROLES.get(role) ?? ROLES.get(role.toLowerCase())) : undefined) ?? fallback;
-
-/** Maximum depth of JSON in an attribute. Deeper JSON stays text. */
-const JSON_DEPTH_MAX = 100;
-
-/** Parses a text that is a JSON object or array. Any other value, and JSON deeper than JSON_DEPTH_MAX, is returned unchanged. */
-export function fromJson(value: Value): Value {
-  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
-  try {
-    const parsed = JSON.parse(value) as Value;
-    return isNestedDeeperThan(parsed, JSON_DEPTH_MAX) ? value : parsed;
-  } catch {
-    return value;
-  }
-}
-
-/** Like `fromJson`, but also parses a text that is a JSON string. */
-export function parsedJson(value: Value): Value {
-  if (typeof value !== 'string' || !/^\s*"/.test(value)) return fromJson(value);
-  try {
-    return JSON.parse(value) as Value;
-  } catch {
-    return value;
-  }
-}
 
 /** Messages of the GenAI conventions: a list of `{role, parts}`, or its JSON text. Text that is no JSON object or array is one message. */
 export function messagesOfParts(value: Value | undefined, fallback: Message['role']): Message[] {

@@ -2,7 +2,8 @@ import type { Message } from '../../contract/message.ts';
 import type { Attributes } from '../records.ts';
 import type { Convention, KindMatch, ReadMessages } from './convention.ts';
 import { branch, items, leaf, subtree, type Tree } from './indexed.ts';
-import { fromJson, plainMessage, roleOf, toolCall } from './messages.ts';
+import { fromJson } from './json-text.ts';
+import { plainMessage, roleOf, toolCall } from './messages.ts';
 
 const RENAMED = 'https://github.com/open-telemetry/semantic-conventions/blob/v1.36.0/docs/registry/attributes/gen-ai.md';
 

@@ -2,7 +2,8 @@ import type { Message } from '../../contract/message.ts';
 import type { Attributes, Value } from '../records.ts';
 import type { Convention, KindMatch, ReadDocuments, ReadMessages, SpanKind } from './convention.ts';
 import { branch, items, leaf, subtree, type Tree } from './indexed.ts';
-import { contentOf, fromJson, plainMessage, toolCall } from './messages.ts';
+import { fromJson } from './json-text.ts';
+import { contentOf, plainMessage, toolCall } from './messages.ts';
 
 const SPEC = 'https://github.com/Arize-ai/openinference/blob/main/spec/semantic_conventions.md';
 

@@ -1,7 +1,8 @@
 import type { Message } from '../../contract/message.ts';
 import type { Attributes, Value } from '../records.ts';
 import type { Convention, KindMatch, ReadMessages } from './convention.ts';
-import { fromJson, isObject, plainMessage, toolCall } from './messages.ts';
+import { fromJson } from './json-text.ts';
+import { isObject, plainMessage, toolCall } from './messages.ts';
 
 const SPEC = 'https://ai-sdk.dev/docs/ai-sdk-core/telemetry#collected-data';
 

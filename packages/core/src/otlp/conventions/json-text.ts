@@ -1,0 +1,85 @@
+import { isNestedDeeperThan } from '../../domain/nesting.ts';
+import type { Value } from '../records.ts';
+
+/** Maximum depth of JSON in an attribute. Deeper JSON stays text. */
+const JSON_DEPTH_MAX = 100;
+
+/** The maximum number of values in the parsed JSON texts of an export. Further texts with too many values stay text. */
+export const JSON_TEXT_VALUES_MAX = 1_000_000;
+
+/** What the JSON texts parsed so far contain. */
+interface Parsed {
+  characters: number;
+  /** The values of the texts that were counted. */
+  values: number;
+}
+
+/** The texts parsed so far by the current `parsingWithinLimit`. Mapping is synchronous, so there is at most one. */
+let current: Parsed | undefined;
+
+/** Runs work, and limits the number of values in all JSON texts that it parses. Work within other work shares the limit of the other. */
+export function parsingWithinLimit<T>(work: () => T): T {
+  const outer = current;
+  current ??= { characters: 0, values: 0 };
+  try {
+    return work();
+  } finally {
+    current = outer;
+  }
+}
+
+/** Parses a text that is a JSON object or array. Any other value, and JSON that is too deep or has too many values, is returned unchanged. */
+export function fromJson(value: Value): Value {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value) || !takeValues(value)) return value;
+  try {
+    const parsed = JSON.parse(value) as Value;
+    return isNestedDeeperThan(parsed, JSON_DEPTH_MAX) ? value : parsed;
+  } catch {
+    return value;
+  }
+}
+
+/** Like `fromJson`, but also parses a text that is a JSON string. */
+export function parsedJson(value: Value): Value {
+  if (typeof value !== 'string' || !/^\s*"/.test(value)) return fromJson(value);
+  try {
+    return JSON.parse(value) as Value;
+  } catch {
+    return value;
+  }
+}
+
+/** Whether a text may be parsed. If so, adds it to the texts parsed so far. */
+function takeValues(text: string): boolean {
+  const parsed = current ?? { characters: 0, values: 0 };
+  // A value takes at least two characters, so the values of short texts need not be counted.
+  if (parsed.characters + text.length <= 2 * JSON_TEXT_VALUES_MAX) {
+    parsed.characters += text.length;
+    return true;
+  }
+  const values = countValues(text, JSON_TEXT_VALUES_MAX - parsed.values);
+  if (values === undefined) return false;
+  parsed.values += values;
+  return true;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const BRACE = 0x7b;
+
+/** The number of values in a text that may be JSON, counted by their separators; undefined if there are more than `most`. */
+function countValues(text: string, most: number): number | undefined {
+  let values = 1;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) {
+      for (at += 1; at < text.length && text.charCodeAt(at) !== QUOTE; at += 1) if (text.charCodeAt(at) === BACKSLASH) at += 1;
+    } else if (char === COMMA || char === BRACKET || char === BRACE) {
+      values += 1;
+      if (values > most) return undefined;
+    }
+  }
+  return values;
+}

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { fromJson, JSON_TEXT_VALUES_MAX, parsingWithinLimit } from '../../src/otlp/conventions/json-text.ts';
+import { mapTraces } from '../../src/otlp/map-traces.ts';
+import { record } from './span-records.ts';
+
+/** A list with this number of values, as JSON text. */
+const listText = (values: number): string => `[${'1,'.repeat(values - 2)}1]`;
+
+describe('JSON text in attributes', () => {
+  test('with more values than the limit stays text', () => {
+    const most = listText(JSON_TEXT_VALUES_MAX);
+    const more = listText(JSON_TEXT_VALUES_MAX + 10);
+    expect(parsingWithinLimit(() => fromJson(most))).toHaveLength(JSON_TEXT_VALUES_MAX - 1);
+    expect(parsingWithinLimit(() => fromJson(more))).toBe(more);
+    expect(fromJson(more)).toBe(more);
+  });
+
+  test('is limited for all texts of an export together', () => {
+    const text = listText(JSON_TEXT_VALUES_MAX / 2);
+    const spans = Array.from({ length: 10 }, (_, index) => record({ 'input.value': text }, { spanId: String(index) }));
+    const [mapped] = mapTraces(spans);
+    const inputs = mapped!.trace.spans.map(({ input }) => typeof input);
+    expect(inputs).toContain('object');
+    expect(inputs.filter((type) => type === 'string').length).toBeGreaterThanOrEqual(6);
+    expect(mapTraces(spans.slice(0, 1))[0]!.trace.spans[0]!.input).toHaveLength(JSON_TEXT_VALUES_MAX / 2 - 1);
+  });
+
+  test('is parsed whatever its size if it has few values', () => {
+    const texts = Array.from({ length: 20 }, (_, index) => JSON.stringify({ text: `[{,"\\${'[,'.repeat(500_000)}`, index }));
+    const parsed = parsingWithinLimit(() => texts.map(fromJson));
+    expect(parsed.map((each) => (each as { index: number }).index)).toEqual(texts.map((_, index) => index));
+  });
+
+  test('without an end is not parsed, and does not block', () => {
+    const text = `["${'a'.repeat(3_000_000)}\\`;
+    expect(fromJson(text)).toBe(text);
+  });
+});
