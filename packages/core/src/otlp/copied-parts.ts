@@ -1,15 +1,22 @@
 import { type Attributes, MalformedExportError, type SpanRecord } from './records.ts';
 
-/** The maximum size of the copies that the traces of an export contain, in characters of JSON. */
-export const COPIED_CHARACTERS_MAX = 64 * 1024 * 1024;
+/** The maximum size of the copies that the traces of an export contain, in characters of JSON for each byte of its body. */
+const COPIED_PER_BYTE_MAX = 64;
+/** Copies up to this size are always accepted. */
+const COPIED_FREELY = 1024 * 1024;
+/** Larger copies are never accepted. */
+const COPIED_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 /**
  * Checks the size of the parts of an export that its traces copy: each trace contains the attributes of its resource, and each span the name
- * of its scope. Without a limit, a body of a megabyte could become gigabytes.
+ * of its scope. Without a limit, a body of a megabyte could become gigabytes. Small bodies are mapped on the main thread of the server, so
+ * they have a lower limit.
+ * @param bodyBytes the size of the body of the export.
  * @returns the records.
  * @throws MalformedExportError if the copies are too large.
  */
-export function requireFewCopies(records: SpanRecord[]): SpanRecord[] {
+export function requireFewCopies(records: SpanRecord[], bodyBytes: number): SpanRecord[] {
+  const most = Math.min(COPIED_CHARACTERS_MAX, Math.max(COPIED_FREELY, bodyBytes * COPIED_PER_BYTE_MAX));
   const tracesOf = new Map<Attributes, Set<string>>();
   const sizes = new Map<Attributes | string, number>();
   let characters = 0;
@@ -24,11 +31,11 @@ export function requireFewCopies(records: SpanRecord[]): SpanRecord[] {
     tracesOf.set(resource, traces);
     if (!traces.has(traceId)) add(resource);
     traces.add(traceId);
-    if (characters > COPIED_CHARACTERS_MAX) throw new MalformedExportError(TOO_LARGE, '');
+    if (characters > most) throw new MalformedExportError(tooLarge(most), '');
   }
   return records;
 }
 
-const TOO_LARGE =
+const tooLarge = (most: number): string =>
   'each trace repeats the attributes of its resource, and each span the name of its scope: together more than ' +
-  `${COPIED_CHARACTERS_MAX} characters; send fewer traces or spans at once, or shorter attributes and names`;
+  `${most} characters; send fewer traces or spans at once, or shorter attributes and names`;

@@ -14,18 +14,18 @@ import { containsPersonalData } from './personal-data.ts';
 /** The functions that read the records of a body, one for each encoding. */
 interface Reader<Record> {
   protobuf: (bytes: Uint8Array) => Record[];
-  json: (body: unknown) => Record[];
+  json: (body: unknown, bytes: Uint8Array) => Record[];
 }
 
 const SPANS: Reader<SpanRecord> = {
-  protobuf: (bytes) => requireFewCopies(readProtobufSpans(bytes)),
-  json: (body) => requireFewCopies(readJsonSpans(body)),
+  protobuf: (bytes) => requireFewCopies(readProtobufSpans(bytes), bytes.length),
+  json: (body, bytes) => requireFewCopies(readJsonSpans(body), bytes.length),
 };
 
 /** Reads the spans of a body. User IDs that are personal data are removed from the spans, and overwritten in the body that is stored. */
 export const readSpans = (request: ExportRequest): ReadExport<SpanRecord> => readRecords(request, SPANS);
 
-const LOGS: Reader<LogRecord> = { protobuf: readProtobufLogs, json: readJsonLogs };
+const LOGS: Reader<LogRecord> = { protobuf: readProtobufLogs, json: (body) => readJsonLogs(body) };
 
 /** Reads the log records of a body, as `readSpans` does. */
 export const readLogs = (request: ExportRequest): ReadExport<LogRecord> => readRecords(request, LOGS);
@@ -47,7 +47,7 @@ function readRecords<Record extends SpanRecord | LogRecord>(
     return { records, isRedacted: personal.size > 0 };
   }
   const body = readJsonBody(document);
-  const records = readOrReject(() => reader.json(body));
+  const records = readOrReject(() => reader.json(body, document));
   const personal = removePersonalIds(records, containsPersonalData);
   if (personal.size === 0) return { records, isRedacted: false };
   return { records, isRedacted: true, body: blankInJson(document.toString(), personal) };

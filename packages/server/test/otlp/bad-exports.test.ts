@@ -95,6 +95,12 @@ describe('the server answers google.rpc.Status to an unacceptable export and sto
       /repeats .* fewer traces or spans/,
     ],
     [
+      'a scope name in each of many spans, in a small body',
+      () => good.sendJson(copiedScope(100_000, 600)),
+      400,
+      /repeats .* fewer traces or spans/,
+    ],
+    [
       'a long attribute of the resource of many traces',
       () => good.sendJson(copiedResource(1_000_000, 100)),
       400,
