@@ -14,7 +14,7 @@ export interface Column<T> {
   wide?: boolean;
   /** The cell fills a whole line of the card on phones. */
   line?: boolean;
-  /** The column is hidden on phones. */
+  /** The column is hidden on phones and in narrow tables. */
   wideOnly?: boolean;
 }
 
@@ -32,8 +32,8 @@ export function DataTable<T>(props: {
       <table className={styles.table} data-dimmed={dimmed || undefined} aria-label={label}>
         <thead>
           <tr>
-            {columns.map(({ title, numeric, wide }) => (
-              <th key={title} scope="col" data-numeric={numeric} data-wide={wide}>
+            {columns.map(({ title, numeric, wide, wideOnly }) => (
+              <th key={title} scope="col" data-numeric={numeric} data-wide={wide} data-wide-only={wideOnly}>
                 {title}
               </th>
             ))}

@@ -7,7 +7,7 @@ import { PersonMenu } from './person-menu.tsx';
 import { Wordmark } from './wordmark.tsx';
 
 /**
- * The frame of all pages after sign-in, with the navigation bar. In windows up to 860 pixels wide, a menu button opens the bar. `top` is
+ * The frame of all pages after sign-in, with the navigation bar. In windows up to 1000 pixels wide, a menu button opens the bar. `top` is
  * shown above the links, for example the workspace switcher. `children` returns the links, which call `close` to close the menu. `page`
  * replaces the page of the route.
  */

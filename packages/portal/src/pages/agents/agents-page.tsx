@@ -113,6 +113,7 @@ const columnsOf = (workspace: string): Column<Agent>[] => [
   },
   {
     title: 'Promotable now',
+    wide: true,
     line: true,
     cell: (agent) => <PromotionStatus agent={agent} />,
   },

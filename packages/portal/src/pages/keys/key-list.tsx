@@ -122,6 +122,7 @@ const columnsOf = (start: (action: PendingAction['action'], key: Key) => void): 
   },
   {
     title: 'Scopes',
+    wide: true,
     line: true,
     cell: ({ scopes }) => (
       <span className={styles.scopes}>

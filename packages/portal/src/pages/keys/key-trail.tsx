@@ -48,7 +48,12 @@ const COLUMNS: Column<Event>[] = [
     ),
   },
   { title: 'Event', cell: ({ action }) => <Badge tone={TONES[action]}>{action.replace('_', ' ')}</Badge> },
-  { title: 'Scopes after the event', line: true, cell: ({ scopes }) => <span className="soft">{scopes.join(', ')}</span> },
+  {
+    title: 'Scopes after the event',
+    wide: true,
+    line: true,
+    cell: ({ scopes }) => <span className="soft">{scopes.join(', ')}</span>,
+  },
   { title: 'Recorded by', cell: ({ recorded_by }) => <Actor by={recorded_by} /> },
   { title: 'No.', numeric: true, cell: ({ seq }) => seq, wideOnly: true },
   {

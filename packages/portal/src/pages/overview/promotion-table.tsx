@@ -33,6 +33,7 @@ export function PromotionTable({ agents }: { agents: readonly Agent[] }) {
         },
         {
           title: 'Promotable',
+          wide: true,
           line: true,
           cell: (agent) => <PromotionStatus agent={agent} />,
         },

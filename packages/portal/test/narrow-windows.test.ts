@@ -1,0 +1,59 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, test } from 'vitest';
+import { createPerson } from '../../server/test/harness/portal-browser.ts';
+import { highRiskAgent, newWorkspace, paths, type Workspace, waitUntilLoaded } from './harness.ts';
+
+let workspace: Workspace;
+let evaluation: string;
+
+/** A high-risk agent whose second evaluation, with a long name and from another key, waits for approval; and a record of each list. */
+beforeAll(async () => {
+  workspace = await newWorkspace();
+  const { server, id, send } = workspace;
+  await highRiskAgent(workspace, 'research-agent');
+  await send(paths.telemetry, {
+    trace_id: 'run-2026-11-20-0001',
+    outcome: 'escalated',
+    agent_name: 'research-agent',
+    error: 'late',
+  });
+  const checked = await send(paths.promotionCheck, { agent_name: 'research-agent' });
+  const { browser } = await createPerson(server, { [id]: 'approver' });
+  const path = `/workspaces/${id}/approvals/${checked.evaluation_id}/approve`;
+  expect((await browser.call('POST', path, { rationale: 'I read the cases.' })).status).toBe(200);
+  ({ id: evaluation } = await send(paths.evaluations, {
+    name: 'nightly regression with the incident',
+    agent_name: 'research-agent',
+    status: 'passing',
+    pass_rate: 91.5,
+  }));
+  await send(paths.promotionCheck, { agent_name: 'research-agent' });
+});
+
+/** The tables that are wider than their panel, with the width of both. */
+const cutTables = (page: Page): Promise<string[]> =>
+  page.evaluate(`Array.from(document.querySelectorAll('main table[aria-label]'))
+    .filter((table) => table.scrollWidth > table.parentElement.clientWidth)
+    .map((table) => table.getAttribute('aria-label') + ': ' + table.scrollWidth + ' of ' + table.parentElement.clientWidth)`);
+
+test.each(['', 'agents', 'runs', 'evaluations', 'approvals', 'decisions', 'ledger', 'keys', 'keys?tab=trail'])(
+  'in a small window, no table of /%s is cut off',
+  async (path) => {
+    const { page } = await workspace.visit('admin', path, { width: 1024 });
+    await waitUntilLoaded(page);
+    await page.getByRole('cell').first().waitFor();
+    for (const width of [1280, 1100, 1024, 900, 768]) {
+      await page.setViewportSize({ width, height: 860 });
+      expect(await cutTables(page), `at ${width} pixels`).toEqual([]);
+    }
+  },
+);
+
+test('on a phone, the changes of an approval use the width of their column, and an empty difference has no title', async () => {
+  const { page } = await workspace.visit('approver', `approvals/${evaluation}`, { width: 390 });
+  const row = page.getByRole('row').filter({ hasText: 'Evaluation name' });
+  const now = row.getByText('nightly regression with the incident');
+  await now.waitFor();
+  expect((await now.boundingBox())?.width).toBeGreaterThan(60);
+  expect(await row.innerText()).not.toContain('Difference');
+});
