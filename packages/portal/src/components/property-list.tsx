@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './property-list.module.css';
 
-/** A list of names and values. Properties with an undefined value are left out. `wide` shows one property per line. */
+/** A list of names and values, or nothing if all values are undefined: such properties are left out. `wide` shows one per line. */
 export function PropertyList({
   facts,
   wide = false,
@@ -9,16 +9,16 @@ export function PropertyList({
   facts: readonly (readonly [name: string, value: ReactNode])[];
   wide?: boolean;
 }) {
+  const shown = facts.filter(([, value]) => value !== undefined);
+  if (shown.length === 0) return null;
   return (
     <dl className={styles.facts} data-wide={wide || undefined}>
-      {facts
-        .filter(([, value]) => value !== undefined)
-        .map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
+      {shown.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
     </dl>
   );
 }
