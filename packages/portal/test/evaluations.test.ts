@@ -34,6 +34,23 @@ const SERIES_COLORS = ['#0b5563', '#6b3fa0', '#9a5b00', '#1d5fa8', '#a03060'];
 /** The color of the borders of the marks of evaluations. */
 const MARK_BORDER = '#ffffff';
 
+test('the list of evaluations names the suite, which tells evaluations with the same name and category apart', async () => {
+  const workspace = await newWorkspace();
+  for (const suite of ['regression', 'safety'])
+    await workspace.send(paths.detailedEvaluations, {
+      name: 'nightly',
+      agent_name: 'bot',
+      status: 'passing',
+      pass_rate: 90,
+      category: 'release',
+      suite: { name: suite },
+    });
+  await workspace.send(paths.evaluations, { name: 'by hand', agent_name: 'bot', status: 'passing', pass_rate: 88 });
+  const { page } = await workspace.visit('viewer', 'evaluations');
+  const names = async () => (await page.getByRole('row').locator('td:first-child').allInnerTexts()).map((text) => text.trim());
+  await expect.poll(names).toEqual(['by hand', 'nightly · suite safety · release', 'nightly · suite regression · release']);
+});
+
 test('the pass rate chart draws a line for each suite, up to five, and lists them in its legend', async () => {
   const workspace = await newWorkspace();
   const evaluate = (suite: string, passRate: number) =>

@@ -14,6 +14,7 @@ export const ListedEvaluation = Type.Object({
   agent: agentOrNone(
     'The agent that was evaluated; null if none was named. Promotion checks ignore evaluations without an agent.',
   ),
+  suite: nullable(label({ description: 'Name of its suite; null if none was sent.' })),
   completeness: nullable(oneOf(COMPLETENESS, { description: 'How much of the suite ran; null if not reported.' })),
 });
 export type ListedEvaluation = Static<typeof ListedEvaluation>;

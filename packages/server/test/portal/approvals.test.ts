@@ -307,7 +307,7 @@ test('an evaluation and its approval have the details that were sent; the list s
   for (const route of ['evaluations.read', 'approvals.read'] as const)
     expect(await approver.get(route, { params: { evaluation: id } })).toMatchObject({ details });
   const { items } = await approver.get('evaluations.list', { query: { limit: '1' } });
-  expect(items).toMatchObject([{ id, completeness: 'partial' }]);
+  expect(items).toMatchObject([{ id, completeness: 'partial', suite: sentMembers.suite.name }]);
   const plain = await evaluate('plain one');
   expect(await approver.get('evaluations.read', { params: { evaluation: plain } })).toMatchObject({
     details: { evaluated_at: null, cases: null, run_url: null, trace_ids: [] },

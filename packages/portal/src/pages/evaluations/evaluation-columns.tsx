@@ -17,11 +17,12 @@ export const evaluationColumns = (
   {
     title: 'Evaluation',
     wide: true,
-    cell: ({ id, name, category, completeness }) => (
+    cell: ({ id, name, suite, category, completeness }) => (
       <>
         <Link className={rowLink} to="/w/$workspace/evaluations/$evaluation" params={{ workspace, evaluation: id }}>
           {name}
         </Link>
+        {suite !== null && <span className="faint"> · suite {suite}</span>}
         {category !== null && <span className="faint"> · {category}</span>}
         {completeness === 'partial' && <span className="faint"> · partial</span>}
       </>

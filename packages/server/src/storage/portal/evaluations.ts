@@ -25,7 +25,7 @@ export type EvaluationListRow = ListedEvaluation & { place_at: string; place_seq
 const listBy = (name: string, afterPlace: string, range: string, order: (of: string) => string) =>
   sql<EvaluationListRow>(
     name,
-    `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.completeness, ${instantKey('e.recorded_at')} AS place_at, e.seq AS place_seq
+    `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.suite, e.completeness, ${instantKey('e.recorded_at')} AS place_at, e.seq AS place_seq
        FROM (SELECT * FROM countersign.evaluations AS e
               WHERE e.tenant_id = $1 AND ${afterPlace}
                 AND ($4::uuid IS NULL OR e.agent_id = $4) AND ($5::text IS NULL OR e.status = $5) AND ($6::uuid IS NULL OR e.harness_id = $6)${range}
@@ -74,7 +74,7 @@ export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'details' | 'run
 
 const FIND = sql<StoredEvaluation>(
   'portal_find_evaluation',
-  `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.completeness, ${instantText('e.evaluated_at')} AS evaluated_at, e.severity_threshold, a.risk_level AS agent_risk_level, e.document,
+  `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.suite, e.completeness, ${instantText('e.evaluated_at')} AS evaluated_at, e.severity_threshold, a.risk_level AS agent_risk_level, e.document,
           e.seq, ${instantKey('e.recorded_at')} AS recorded_key,
           (SELECT x.id FROM countersign.evaluations AS x WHERE x.tenant_id = $1 AND x.agent_id = e.agent_id
             ORDER BY x.seq DESC LIMIT 1) AS latest_of_agent,
