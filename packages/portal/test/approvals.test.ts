@@ -25,7 +25,7 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
   await page.getByRole('link', { name: 'Approvals 1 pending' }).click();
   await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
   await page.getByRole('link', { name: 'support-bot' }).click();
-  await page.getByText(/Submitted by key/).waitFor();
+  await page.getByText(/Recorded .* by key/).waitFor();
   await page.getByText('No earlier evaluation of this agent was approved').waitFor();
 
   await decide(page, 'Approve', '   ');

@@ -25,7 +25,7 @@ export const approvalColumns = (workspace: string): Column<Approval>[] => [
   },
   { title: 'Evaluation', wide: true, cell: ({ evaluation }) => <span className="break">{evaluation.name}</span> },
   { title: 'Pass rate', numeric: true, cell: ({ evaluation }) => formatPercent(evaluation.pass_rate) },
-  { title: 'Submitted by', cell: ({ evaluation }) => <Actor by={evaluation.recorded_by} /> },
+  { title: 'Recorded by', cell: ({ evaluation }) => <Actor by={evaluation.recorded_by} /> },
   { title: 'State', cell: ({ status }) => <ApprovalStatusBadge status={status} /> },
   { title: 'Decided by', cell: ({ decided_by }) => <Actor by={decided_by} />, wideOnly: true },
   { title: 'Requested', cell: ({ requested_at }) => <RelativeTime at={requested_at} /> },

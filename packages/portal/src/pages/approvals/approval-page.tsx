@@ -39,7 +39,7 @@ export function ApprovalPage() {
               <span className="row">
                 <ApprovalStatusBadge status={data.approval?.status ?? null} /> <RiskBadge level={data.risk_level} />
                 <span>
-                  Submitted by <Actor by={data.evaluation.recorded_by} />, <RelativeTime at={data.evaluation.recorded_at} />
+                  Recorded <RelativeTime at={data.evaluation.recorded_at} /> by <Actor by={data.evaluation.recorded_by} />
                 </span>
               </span>
             }

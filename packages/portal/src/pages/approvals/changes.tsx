@@ -15,7 +15,7 @@ const LABELS: Record<Detail['changes'][number]['what'], string> = {
   category: 'Category',
   harness_id: 'Harness',
   severity_threshold: 'Severity threshold',
-  recorded_by: 'Submitted by',
+  recorded_by: 'Recorded by',
   models: 'Models used',
 };
 
