@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { chatRun, id, jsonExport, newTrace, pairs, type TestSpan } from '../../server/test/otlp/exporter.ts';
-import { newWorkspace, type Workspace } from './harness.ts';
+import { newWorkspace, paths, type Workspace } from './harness.ts';
 
 /** On a busy machine, a refresh can take longer than its five-second interval. */
 const BUSY = { timeout: 30_000 };
@@ -57,6 +57,17 @@ test('a run without a root span is shown as incomplete after 16 minutes', async 
   await page.getByRole('link', { name: traceId }).click();
   await page.getByText('It is unknown how this run ended.').waitFor(BUSY);
   await page.getByText('incomplete', { exact: true }).first().waitFor(BUSY);
+});
+
+test('the overview counts a run without a root span, but not as a run that ended without success', async () => {
+  const workspace = await newWorkspace();
+  await sendSpans(workspace, [chatRun(newTrace())[0]!]);
+  for (const outcome of ['success', 'failure', 'escalated'])
+    await workspace.send(paths.telemetry, { trace_id: outcome, outcome, agent_name: 'bot' });
+  const { page } = await workspace.visit('viewer');
+  await page.getByText('2 ended without success').waitFor(BUSY);
+  expect(await page.getByRole('img', { name: /^Runs by day: 4 in 14 days/ }).count()).toBe(1);
+  await page.getByText('Arriving and incomplete runs are counted, but have not ended.').waitFor();
 });
 
 test('the page of a run shows findings in a separate table, and the list of evaluations does not show them', async () => {

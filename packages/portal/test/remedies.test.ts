@@ -87,6 +87,6 @@ test('the table of the runs by day shows both counts in the same format', async 
   });
   await page.reload();
   await page.getByText('Show as table').first().click();
-  const cells = page.getByRole('table').filter({ hasText: 'not successful' }).locator('tbody tr').first().locator('td');
+  const cells = page.getByRole('table').filter({ hasText: 'ended without success' }).locator('tbody tr').first().locator('td');
   await expect.poll(async () => (await cells.allInnerTexts()).slice(1)).toEqual(['23.5K', '12.3K']);
 });

@@ -45,7 +45,8 @@ export function RelatedRuns({ runs, agent }: { runs: Runs; agent: string }) {
         <PropertyList
           facts={[
             ['Runs', formatCount(totals.runs)],
-            ['Not successful', formatCount(totals.failures)],
+            ['Ended without success', formatCount(totals.failures)],
+            ['Arriving or incomplete', totals.unfinished === 0 ? undefined : formatCount(totals.unfinished)],
             ['With errors', formatCount(totals.errors)],
             ['Tokens', formatCount(totals.total_tokens)],
             ['Cost', formatDollars(totals.cost_usd)],

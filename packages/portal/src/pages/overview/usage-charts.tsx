@@ -24,7 +24,7 @@ export function UsageCharts() {
   return (
     <Panel
       title="Usage by day"
-      note="Days are in UTC. Traces and telemetry events are counted together."
+      note="Days are in UTC. Traces and telemetry events are counted together. Arriving and incomplete runs are counted, but have not ended."
       actions={
         <SegmentedControl
           size="xs"
@@ -48,7 +48,13 @@ function Charts({ days }: { days: readonly Day[] }) {
   const sum = (figures: readonly { value: number }[]) => figures.reduce((all, { value }) => all + value, 0);
   return (
     <div className={styles.charts}>
-      <DayBars title="Runs" days={runs} total={formatShortCount(sum(runs))} format={formatShortCount} badLabel="not successful" />
+      <DayBars
+        title="Runs"
+        days={runs}
+        total={formatShortCount(sum(runs))}
+        format={formatShortCount}
+        badLabel="ended without success"
+      />
       <DayBars title="Tokens" days={tokens} total={formatShortCount(sum(tokens))} format={formatShortCount} />
       <DayBars
         title="Cost"
