@@ -14,8 +14,8 @@ export interface LaterEntries {
   /** The number of an entry of the audit ledger, or 0. */
   after: number;
   isFound: (entry: Record<string, unknown>) => boolean;
-  /** Awaited after each page, to limit the load on the database. */
-  rest?: (() => Promise<void>) | undefined;
+  /** Awaited after each page of entries. It can limit the load on the database, and end the reading by an error. */
+  afterPage: () => Promise<void>;
 }
 
 /**
@@ -23,7 +23,7 @@ export interface LaterEntries {
  * the tree over them with the sealed head. So an entry that was changed or deleted outside the server cannot be missed.
  * @throws LogRewrittenError if the entries are not those that the head covers.
  */
-export async function hasLaterEntry(pool: Pool, tenantId: string, { after, isFound, rest }: LaterEntries): Promise<boolean> {
+export async function hasLaterEntry(pool: Pool, tenantId: string, { after, isFound, afterPage }: LaterEntries): Promise<boolean> {
   const { head, tree } = await inTenantTransaction(pool, tenantId, async (tx) => {
     const head = await readSealedHead(tx, 'audit');
     if (head.seq < after) throw rewritten(tenantId, `it has ${head.seq} rows, and row ${after} is missing`);
@@ -37,7 +37,7 @@ export async function hasLaterEntry(pool: Pool, tenantId: string, { after, isFou
       const entry = parsedDocument(document);
       if (entry !== undefined && isFound(entry)) found = true;
     }
-    await rest?.();
+    await afterPage();
   }
   if (tree.size === head.seq && sameBytes(Buffer.concat(tree.roots), head.tree.frontier)) return found;
   throw rewritten(tenantId, `the rows after ${after} are not those that its head of ${head.seq} rows covers`);

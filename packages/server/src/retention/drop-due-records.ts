@@ -30,9 +30,9 @@ export interface DroppedRecords {
 
 /** Options of `dropDueRecords`. */
 export interface DropOptions {
-  /** After it is aborted, no further batch starts. */
+  /** After it is aborted, no further batch starts, and reading the ledger ends with its reason. */
   signal?: AbortSignal;
-  /** Awaited after each batch. */
+  /** Awaited after each batch, and after each page of the ledger. */
   rest?: () => Promise<void>;
   /** The current time, ISO 8601, which decides which records are due. By default it is the time of the database's clock. */
   now?: string;
@@ -61,7 +61,11 @@ export async function dropDueRecords(pool: Pool, tenantId: string, options: Drop
   const today = now.slice(0, 10);
   const traces = dueRanges(periods, 'traceDays', Date.parse(now));
   const telemetry = dueRanges(periods, 'telemetryDays', Date.parse(now));
-  if (traces.length + telemetry.length > 0) await requireNewestPeriod(pool, tenantId, periods, options.rest);
+  const afterPage = async () => {
+    await options.rest?.();
+    options.signal?.throwIfAborted();
+  };
+  if (traces.length + telemetry.length > 0) await requireNewestPeriod(pool, tenantId, periods, afterPage);
   const drop = (range: DueRange, batch: (tx: Transaction, ids: readonly [string, string]) => Promise<DroppedBatch>) =>
     dropRange(pool, tenantId, { range, batch, result, options });
   for (const range of traces) result.traces += await drop(range, (tx, ids) => dropTraces(tx, ids, range, today));

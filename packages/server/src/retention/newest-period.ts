@@ -6,6 +6,7 @@ import type { StoredPeriod } from '../storage/retention-periods.ts';
 /**
  * Throws unless the last of the periods belongs to the newest change in the audit ledger. Without its newest row, an older and shorter
  * period would apply again.
+ * @param afterPage awaited after each page of the ledger; an error ends the reading.
  * @throws BrokenSealError if the ledger has a later change.
  * @throws LogRewrittenError if the ledger was changed outside the server.
  */
@@ -13,10 +14,11 @@ export async function requireNewestPeriod(
   pool: Pool,
   tenantId: string,
   periods: readonly StoredPeriod[],
-  rest?: () => Promise<void>,
+  afterPage: () => Promise<void>,
 ): Promise<void> {
   const after = periods.at(-1)?.entrySeq ?? 0;
-  if (await hasLaterEntry(pool, tenantId, { after, isFound: isChange, rest })) throw new BrokenSealError('retention_periods');
+  if (await hasLaterEntry(pool, tenantId, { after, isFound: isChange, afterPage }))
+    throw new BrokenSealError('retention_periods');
 }
 
 /** Whether an entry is a change of the periods. Senders with an ingestion key can write entries with the same action. */

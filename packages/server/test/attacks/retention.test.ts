@@ -76,3 +76,13 @@ test('retention drops what is due if the newest period is in the ledger, whateve
   await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });
   expect(await dropAfter(2)).toMatchObject({ traces: 1 });
 });
+
+test('retention stops reading the ledger when the server stops', async () => {
+  await keepFor(1);
+  await server.post(paths.traces, key, { trace_id: 'run-1', agent_name: 'bot', outcome: 'success', spans: [] });
+  const now = new Date(Date.now() + 2 * 86_400_000).toISOString();
+  await append('later');
+  const stopping = new AbortController();
+  const rest = async () => stopping.abort();
+  await expect(dropDueRecords(pool, tenantId, { now, rest, signal: stopping.signal })).rejects.toThrow('aborted');
+});
