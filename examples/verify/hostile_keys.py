@@ -10,7 +10,7 @@ ENDED = '2026-11-20T18:00:00.000Z'
 
 
 def _lists():
-    """Yields each case: its name, the verdict on a checkpoint that the second key signed, and the value of its key file."""
+    """Yields each case: its name, the verdict on a checkpoint that the second key signed, and the value or text of its key file."""
     first, second = proof_vectors.jwk(FIRST), proof_vectors.successor(SECOND, FIRST)
     forged = proof_vectors.successor(SECOND, FIRST, STRANGER)
     unsigned = {name: value for name, value in second.items() if name != 'predecessor_signature'}
@@ -36,6 +36,17 @@ def _lists():
     yield 'trust-file-chain-with-a-gap.json', 'refused', _trust([first], [third])
     yield 'trust-file-successors-object.json', 'refused', _trust([first], {'0': second})
     yield 'trust-file-version-2.json', 'refused', {**_trust([first], [second]), 'version': 2}
+    yield 'retired-at-null.jwks', 'refused', {'keys': [{**first, 'retired_at': None}, second]}
+    yield 'kid-of-another-key.jwks', 'refused', {'keys': [first, {**second, 'kid': first['kid']}]}
+    yield 'key-of-another-curve.jwks', 'valid', {'keys': [{**first, 'kty': 'EC'}, second]}
+    yield 'trust-file-retired-at-null.json', 'refused', _trust([{**first, 'retired_at': None}, second])
+    yield 'trust-file-retired-at-a-date.json', 'refused', _trust([{**first, 'retired_at': '2026-11-20'}, second])
+    yield 'trust-file-key-of-another-curve.json', 'refused', _trust([{**first, 'crv': 'X25519'}, second])
+    yield 'trust-file-without-a-workspace-name.json', 'refused', {**_trust([first], [second]), 'workspace': {'id': vector_values.TENANT}}
+    # Its first member is not `version`, as in files that another program has written.
+    yield 'trust-file-version-2-at-the-end.json', 'refused', {'keys': [first, second], **{**_trust([first, second]), 'version': 2}}
+    twice = json.dumps(_trust([first, second])).replace('"keys":', '"keys": [], "keys":')
+    yield 'trust-file-keys-twice.json', 'refused', twice
 
 
 def _trust(keys, successors=None):
@@ -45,7 +56,8 @@ def _trust(keys, successors=None):
 
 
 def files():
-    return {f'succession-{name}': json.dumps(value).encode('ascii') for name, _, value in _lists()}
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, _, value in _lists()}
+    return {f'succession-{name}': text.encode('ascii') for name, text in texts.items()}
 
 
 def successions():

@@ -92,13 +92,19 @@ def read_keys(data):
         raise Invalid([('bad_key', 'the JWKS has no array "keys" of objects')])
     if 'version' in jwks:
         return succession.keys_of_trust_file(jwks)
-    listed = [(jwk, key_of_jwk(jwk)) for jwk in jwks['keys'] if jwk.get('kty') == 'OKP' and jwk.get('crv') == 'Ed25519']
+    listed = [(jwk, key_of_jwk(jwk)) for jwk in jwks['keys'] if is_ed25519(jwk)]
     succession.check_listed(listed)
     return [key for _, key in listed] or _no_keys()
 
 
+def is_ed25519(jwk):
+    return jwk.get('kty') == 'OKP' and jwk.get('crv') == 'Ed25519'
+
+
 def key_of_jwk(jwk):
-    """Reads an Ed25519 key from a JWK. Raises Invalid if it is malformed or contradicts itself."""
+    """Reads an Ed25519 key from a JWK. Raises Invalid if it is malformed, of another type, or contradicts itself."""
+    if not is_ed25519(jwk):
+        raise Invalid([('bad_key', 'a key is not an Ed25519 JWK')])
     x = jwk.get('x')
     public_key = from_base64(x.replace('-', '+').replace('_', '/') + '=') if isinstance(x, str) else None
     if public_key is None or len(public_key) != 32 or to_base64url(public_key) != x:
@@ -107,7 +113,7 @@ def key_of_jwk(jwk):
     if jwk.get('kid', kid) != kid:
         raise Invalid([('bad_key', f'a key of the JWKS has the kid {shown(jwk["kid"])}, but its thumbprint is {kid}')])
     retired_at = jwk.get('retired_at')
-    if not forms.is_instant_or_null(retired_at):
+    if 'retired_at' in jwk and not forms.is_instant(retired_at):
         raise Invalid([('bad_key', f'the key {kid}: retired_at is not a UTC time with milliseconds')])
     name = None
     if 'note_key' in jwk:

@@ -77,6 +77,8 @@ def keys_of_trust_file(value):
     workspace = value.get('workspace')
     if not isinstance(workspace, dict) or not isinstance(workspace.get('id'), str) or not re.fullmatch(UUID, workspace['id']):
         raise Invalid([('bad_key', 'the trust file does not name a workspace by its UUID')])
+    if not isinstance(workspace.get('name'), str) or workspace['name'] == '':
+        raise Invalid([('bad_key', 'the workspace of the trust file has no name')])
     listed = _listed(value, 'keys')
     check_listed(listed)
     live = [key for _, key in listed if key.retired_at is None]

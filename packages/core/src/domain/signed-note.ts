@@ -26,7 +26,9 @@ const ED25519 = 0x01;
 const ID_BYTES = 4;
 const SIGNATURE_BYTES = 64;
 const SIGNATURES_MAX = 100;
-const SIGNATURE_LINE = /^\u2014 (\S+) ([A-Za-z0-9+/]+={0,2})$/;
+// `\s` would not do: it has U+FEFF and lacks U+0085, unlike the white space of Unicode, which the format excludes.
+const KEY_NAME = /^[^\p{White_Space}+]+$/u;
+const SIGNATURE_LINE = /^\u2014 ([^\p{White_Space}+]+) ([A-Za-z0-9+/]+={0,2})$/u;
 
 /** The four bytes that identify a key: SHA-256(name || 0x0A || type || public key)[:4]. */
 export function keyId({ name, publicKey }: NoteKey, sha256: Sha256): Uint8Array {
@@ -49,7 +51,7 @@ export function signNote(text: string, signers: readonly NoteSigner[], sha256: S
 }
 
 function signatureLine(text: string, signer: NoteSigner, sha256: Sha256): string {
-  if (!/^[^\s+]+$/u.test(signer.name)) throw new RangeError(`${JSON.stringify(signer.name)} is not a valid key name`);
+  if (!KEY_NAME.test(signer.name)) throw new RangeError(`${JSON.stringify(signer.name)} is not a valid key name`);
   const signature = signer.sign(new TextEncoder().encode(text));
   return `\u2014 ${signer.name} ${toBase64(concat(keyId(signer, sha256), signature))}\n`;
 }
@@ -109,7 +111,7 @@ export function noteVerifierKey(key: NoteKey, sha256: Sha256): string {
 
 /** Parses an Ed25519 verifier key. Undefined if it is malformed or of another type, or its ID does not match its key. */
 export function parseNoteVerifierKey(text: string, sha256: Sha256): NoteKey | undefined {
-  const [, name, , encoded] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/u.exec(text.trim()) ?? [];
+  const [, name, , encoded] = /^([^\p{White_Space}+]+)\+([0-9a-f]{8})\+(\S+)$/u.exec(text.trim()) ?? [];
   const bytes = encoded === undefined ? undefined : fromBase64(encoded);
   if (name === undefined || bytes?.length !== 33 || bytes[0] !== ED25519) return undefined;
   const key = { name, publicKey: bytes.slice(1) };

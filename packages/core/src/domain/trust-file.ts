@@ -1,4 +1,5 @@
 import { toBase64Url } from './attestation.ts';
+import { parseLine } from './export-line.ts';
 import type { NoteKey } from './signed-note.ts';
 import { followSuccessors, listedSuccessionFault, type SuccessionChecks } from './signing-key-succession.ts';
 import { trustedKeys } from './trusted-keys.ts';
@@ -38,16 +39,20 @@ export interface TrustFileKey {
   retiredAt: string | undefined;
 }
 
-/** Whether a text is a trust file and not a JWKS: its first member is `version`. The rest is not checked. */
-export const isTrustFile = (text: string): boolean => /^\s*\{\s*"version"\s*:/.test(text);
+/** Whether a text is a trust file and not a JWKS: it has the member `version`. The rest is not checked. */
+export const isTrustFile = (text: string): boolean => {
+  const parsed = parseLine(text);
+  return 'row' in parsed && typeof parsed.row === 'object' && parsed.row !== null && 'version' in parsed.row;
+};
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Parses and verifies a trust file. A fault is the rest of a sentence that starts with the file's name. */
 export function readTrustFile(text: string, checks: SuccessionChecks): TrustFileContent | { fault: string } {
   if (text.trim() === '') return { fault: 'is not a trust file: it is empty' };
-  const value = parseJson(text);
-  if (value === undefined) return { fault: 'is not a trust file: it is not JSON' };
+  const parsed = parseLine(text, 'it');
+  if ('fault' in parsed) return { fault: `is not a trust file: ${parsed.fault}` };
+  const value = parsed.row;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { fault: 'is not a trust file: it is not a JSON object' };
   const { version, workspace, keys, successors } = value as Record<string, unknown>;
@@ -118,11 +123,3 @@ export const renewCommand = (name: string): string => `countersign-server trust 
 
 /** Quotes a name for a shell. */
 const quoteWord = (name: string): string => (/^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`);
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

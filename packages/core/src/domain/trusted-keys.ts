@@ -1,11 +1,13 @@
-import { toBase64Url } from './attestation.ts';
+import { publicJwk, toBase64Url } from './attestation.ts';
+import { parseLine } from './export-line.ts';
+import { isInstant } from './member-forms.ts';
 import type { Sha256 } from './merkle-tree.ts';
 import { type NoteKey, parseNoteVerifierKey } from './signed-note.ts';
 
 /**
  * Parses the keys that a reader trusts. The text has one verifier key per line, or is the JWKS of `/.well-known/jwks.json` with its
  * `note_key` members. Undefined if there is no key, or a key is malformed. If a malformed key were ignored, its signatures would seem to be
- * by an unknown key. Keys of a JWKS on curves other than Ed25519 are ignored.
+ * by an unknown key. Keys of a JWKS of other types or on other curves than Ed25519 are ignored.
  */
 export function trustedKeys(text: string, sha256: Sha256): NoteKey[] | undefined {
   const keys = text.trim().startsWith('{') ? keysOfJwks(text, sha256) : keysOfLines(text, sha256);
@@ -19,24 +21,20 @@ const keysOfLines = (text: string, sha256: Sha256): (NoteKey | undefined)[] =>
     .map((line) => parseNoteVerifierKey(line, sha256));
 
 function keysOfJwks(text: string, sha256: Sha256): (NoteKey | undefined)[] {
-  const keys = memberOf(parseJson(text), 'keys');
+  const parsed = parseLine(text);
+  const keys = 'row' in parsed ? memberOf(parsed.row, 'keys') : undefined;
   if (!Array.isArray(keys)) return [];
-  return keys.filter((jwk) => memberOf(jwk, 'crv') === 'Ed25519').map((jwk) => keyOfJwk(jwk, sha256));
+  const isEd25519 = (jwk: unknown) => memberOf(jwk, 'kty') === 'OKP' && memberOf(jwk, 'crv') === 'Ed25519';
+  return keys.filter(isEd25519).map((jwk) => keyOfJwk(jwk, sha256));
 }
 
-/** The `note_key` of a JWK; undefined if it is malformed, or `x` is another public key. */
+/** The `note_key` of a JWK; undefined if it is malformed, if `x` or `kid` is of another public key, or if `retired_at` is no instant. */
 function keyOfJwk(jwk: unknown, sha256: Sha256): NoteKey | undefined {
-  const noteKey = memberOf(jwk, 'note_key');
+  const [noteKey, kid, retiredAt] = ['note_key', 'kid', 'retired_at'].map((name) => memberOf(jwk, name));
   const key = typeof noteKey === 'string' ? parseNoteVerifierKey(noteKey, sha256) : undefined;
-  return key !== undefined && toBase64Url(key.publicKey) === memberOf(jwk, 'x') ? key : undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  if (key === undefined || toBase64Url(key.publicKey) !== memberOf(jwk, 'x')) return undefined;
+  if (kid !== undefined && kid !== publicJwk(key.publicKey, sha256).kid) return undefined;
+  return retiredAt === undefined || isInstant(retiredAt) ? key : undefined;
 }
 
 const memberOf = (value: unknown, name: string): unknown =>
