@@ -109,6 +109,17 @@ describe('each verifier in TypeScript returns the verdict of the manifest', () =
     expectRemark(each, out);
   });
 
+  test.each(['audit-extra-member.ndjson', 'keys-whole.ndjson'])(
+    'the server and the client report %s as a broken audit ledger if it is given with --audit',
+    async (audit) => {
+      const options = ['--log', 'decisions', '--audit', at(audit)];
+      const server = await runCommand({}, 'ledger', 'verify', '--file', at('decisions-whole.ndjson'), ...options);
+      const client = await runCli(['verify', 'ledger', at('decisions-whole.ndjson'), ...options]);
+      for (const { status, out } of [server, client])
+        expect([status, out]).toEqual([1, expect.stringMatching(/^broken: the audit ledger/)]);
+    },
+  );
+
   test.each(documents)('the client for $name', async (each) => {
     const key = each.kind === 'decision' ? at('decision.key') : keyOf(each);
     const { status } = await runCli(['verify', 'decision', at(each.file), '--verify-key', key]);

@@ -25,7 +25,10 @@ def check_other(log):
 
     def check(arguments):
         verify, summarize = _OTHERS[log]
-        audit = _audit(arguments)
+        try:
+            audit = _audit(arguments)
+        except Invalid as error:
+            return invalid(error, 'broken')
         steps = audit and audit.steps(log)
         if getattr(arguments, 'replay', None) is None:
             return _check(arguments, log, lambda stream, tenant_id, tree: verify(stream, tenant_id, tree, steps), summarize, audit)
@@ -39,14 +42,14 @@ def check_other(log):
 def _audit(arguments):
     """Verifies the export of the audit ledger, whose entries permit earlier times in other logs and explain abandoned heads.
 
-    Returns its Chain, or None without --audit."""
+    Returns its Chain, or None without --audit. Raises Invalid if the export is not valid."""
     if arguments.audit is None:
         return None
     try:
         with opened(arguments.audit) as stream:
             return ledger.verify(stream)
     except ndjson.InvalidLine as error:
-        raise Unusable(f'--audit: the export is broken at line {error.line}: {error}') from None
+        raise Invalid([('audit_broken', f'the audit ledger is broken at line {error.line}: {error}')]) from None
 
 
 def _other_tenant(audit, tenant_id):

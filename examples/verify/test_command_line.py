@@ -38,6 +38,14 @@ class CommandLine(unittest.TestCase):
             self.assertNotIn(b'\x1b', output)  # so text from a file cannot control the terminal
         return process
 
+    def test_a_broken_export_of_the_audit_ledger_is_broken_and_not_unusable(self):
+        hostile = HERE / 'hostile'
+        for name in ('audit-extra-member.ndjson', 'keys-whole.ndjson'):
+            process = self.run_verifier('decisions', str(hostile / 'decisions-whole.ndjson'), '--audit', str(hostile / name), '--json')
+            self.assertEqual(process.returncode, 1)
+            verdict = json.loads(process.stdout)
+            self.assertEqual((verdict['result'], verdict['problems'][0]['code']), ('broken', 'audit_broken'))
+
     def test_a_ledger_gives_the_verdict_valid_broken_or_unusable(self):
         data = b'\n'.join(golden_lines()) + b'\n'
         process = self.run_verifier('ledger', self.file(data))

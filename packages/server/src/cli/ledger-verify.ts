@@ -1,4 +1,4 @@
-import type { ChainReport, DroppedTraces } from '@countersign/core/domain/chain-report';
+import type { ChainReport, Contradiction, DroppedTraces } from '@countersign/core/domain/chain-report';
 import { DecisionReplay } from '@countersign/core/domain/decision-replay';
 import { type ExportExpectation, verifyExport } from '@countersign/core/domain/export-verifier';
 import { type Command, Option } from 'commander';
@@ -132,6 +132,7 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
   const walkOptions = { kept: kept.heads, progress: onRows };
   if (file !== undefined) {
     const auditFacts = options.audit === undefined ? {} : await readAuditFacts(options.audit);
+    if ('contradiction' in auditFacts) return { tenantId: undefined, entries: 0, head: null, firstBad: undefined, ...auditFacts };
     const verifyFile = (replay?: DecisionReplay) =>
       withInputFile(file, (bytes) =>
         verifyExport(bytes, { digests, sha256 }, { log, ...auditFacts, tenantId: tenant, replay, ...walkOptions }),
@@ -146,11 +147,10 @@ async function reportOn(session: Session, options: VerifyOptions & { log: LogNam
   });
 }
 
-/**
- * The clock corrections, accepted restores and tenant of an export of the audit ledger. @throws InvalidInputError if the export is not
- * valid.
- */
-async function readAuditFacts(audit: string): Promise<Pick<ExportExpectation, 'corrections' | 'restores' | 'auditTenantId'>> {
+/** The clock corrections, accepted restores and tenant of an export of the audit ledger, or why the export is not valid. */
+async function readAuditFacts(
+  audit: string,
+): Promise<Pick<ExportExpectation, 'corrections' | 'restores' | 'auditTenantId'> | { contradiction: Contradiction }> {
   const {
     tenantId,
     firstBad,
@@ -158,7 +158,9 @@ async function readAuditFacts(audit: string): Promise<Pick<ExportExpectation, 'c
     restores = [],
   } = await withInputFile(audit, (bytes) => verifyExport(bytes, { digests, sha256 }));
   if (firstBad !== undefined)
-    throw new InvalidInputError(`--audit ${JSON.stringify(audit)} is broken at seq ${firstBad.seq}: ${firstBad.reason}`);
+    return {
+      contradiction: { source: 'the audit ledger', size: 0, reason: `broken at seq ${firstBad.seq}: ${firstBad.reason}` },
+    };
   return { corrections, restores, auditTenantId: tenantId };
 }
 
