@@ -6,6 +6,7 @@ import math
 import re
 import time
 
+import evidence_form
 import jcs
 from verdict import Invalid, shown, text_of
 
@@ -38,8 +39,12 @@ def check(response, data):
         document = jcs.read(text_of(data))
         if jcs.canonicalize(document) != data:
             raise Invalid([('not_canonical', 'the evidence is not in canonical form')])
-        if not isinstance(document, dict) or document.get('version') != 1 or document.get('policy') != POLICY:
+        is_known = isinstance(document, dict) and document.get('version') == 1 and document['version'] is not True
+        if not is_known or document.get('policy') != POLICY:
             raise Invalid([('unknown_evidence', f'the evidence is not of version 1 and policy {POLICY}')])
+        wrong = evidence_form.wrong_member(document, evidence_form.DOCUMENT)
+        if wrong is not None:
+            raise Invalid([('bad_evidence', f'the member {shown(wrong)} of the evidence is missing, malformed or unknown')])
         stated = {**response, 'checks': [without_message(one) for one in response['checks']]}
         for name, value in verdict(document).items():
             if name not in stated or jcs.canonicalize(stated[name]) != jcs.canonicalize(value):

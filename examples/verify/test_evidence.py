@@ -57,6 +57,12 @@ class Evidence(unittest.TestCase):
             (case['evidence'].replace('"version":1', '"version":2'), 'unknown_evidence'),
             (case['evidence'].replace('{"agent"', '{ "agent"'), 'not_canonical'),
             (case['evidence'].replace('"open_recertifications":0,', ''), 'bad_evidence'),
+            (case['evidence'].replace('"open_recertifications":0,', '"open_recertifications":false,'), 'bad_evidence'),
+            (case['evidence'].replace('"similar_names":[],', ''), 'bad_evidence'),
+            (case['evidence'].replace('"tenant_id"', '"tenant":"x","tenant_id"'), 'bad_evidence'),
+            (case['evidence'].replace('"risk_level"', '"risk":1,"risk_level"'), 'bad_evidence'),
+            (case['evidence'].replace('"read_at":"2', '"read_at":"\u0662'), 'bad_evidence'),
+            (case['evidence'].replace('"version":1', '"version":true'), 'unknown_evidence'),
             ('[]', 'unknown_evidence'),
         ):
             digest = hashlib.sha256(text.encode()).hexdigest()
