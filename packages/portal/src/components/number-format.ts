@@ -31,9 +31,9 @@ const shortMoney = new Intl.NumberFormat('en-US', {
 /** Short dollars: `$1.2K` from a thousand on. */
 export const formatShortDollars = (value: number): string => (value < 1_000 ? formatDollars(value) : shortMoney.format(value));
 
-/** A pass rate: `92.5 %`. It is truncated to three decimals, because 79.9996 must not be shown as 80 if the threshold is 80. */
+/** A pass rate: `92.5 %`. It is truncated to four decimals, because 79.99996 must not be shown as 80 if the threshold is 80. */
 export const formatPercent = (value: number | null | undefined): string =>
-  value == null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 3, roundingMode: 'trunc' })} %`;
+  value == null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 4, roundingMode: 'trunc' })} %`;
 
 /** A duration: `420 ms`, `3.2 s`, `4 min 5 s`, `2 h 10 min`. It is rounded before it is split into units, so 59.99 s is `1 min 0 s`. */
 export function formatDuration(ms: number | null | undefined): string {
