@@ -20,6 +20,12 @@ test.each([
   expect(await readProblem(limited(seconds))).toMatchObject({ kind: 'limited', message });
 });
 
+test('the message of a missing record does not repeat the title of its notice', async () => {
+  const response = Response.json({ error: 'not_found', issues: [] }, { status: 404 });
+  const message = 'The record does not exist, or it belongs to another workspace.';
+  expect(await readProblem(response)).toMatchObject({ kind: 'missing', message });
+});
+
 test('a problem contains the request ID of the response', async () => {
   const response = Response.json({ error: 'internal_error', issues: [] }, { status: 500, headers: { 'x-request-id': 'req-7' } });
   expect(await readProblem(response)).toMatchObject({ kind: 'server', requestId: 'req-7' });

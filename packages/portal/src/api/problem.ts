@@ -89,7 +89,7 @@ const MESSAGES: Record<Problem['kind'], string> = {
   'signed-out': 'You are signed out. Your input is kept. Sign in again in another tab, then submit this form again.',
   'wrong-password': 'Wrong email or password.',
   forbidden: 'Your role in this workspace does not allow this. An admin of the workspace can change your role.',
-  missing: 'Not found. The record does not exist, or it belongs to another workspace.',
+  missing: 'The record does not exist, or it belongs to another workspace.',
   gone: 'This link was already used, has expired, or is not valid. Ask for a new one.',
   invalid: 'The server rejected the request.',
   conflict: 'Someone else changed this in the meantime. Close this dialog and check the current state.',
