@@ -76,7 +76,9 @@ const groupOf = (word: string): Command[] => COMMANDS.filter(({ name }) => name.
 function unknownCommand(first: string, args: readonly string[]): string {
   const commands = groupOf(first).map(({ name }) => name);
   if (commands.length > 0) return `${JSON.stringify(first)} needs a second word: ${commands.join(', ')}`;
-  const words = args.filter((word) => !word.startsWith('-')).slice(0, 2);
+  const start = args.indexOf(first);
+  const options = args.findIndex((word, index) => index > start && word.startsWith('-'));
+  const words = args.slice(start, options === -1 ? undefined : options).slice(0, 2);
   return `unknown command ${JSON.stringify(words.join(' '))}; countersign --help lists the commands`;
 }
 

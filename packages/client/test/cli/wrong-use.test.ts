@@ -27,6 +27,8 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
   test.each<[string, string[], RegExp]>([
     ['no command', [], /a command is missing/],
     ['an unknown command', ['promote'], /unknown command "promote"/],
+    ['an unknown command with options', ['promote', '--agent', 'bot'], /unknown command "promote"/],
+    ['an unknown command of two words', ['audit-log', 'append', 'it'], /unknown command "audit-log append"/],
     ['the first word of a command', ['evaluate', '--agent', 'a'], /"evaluate" needs a second word: evaluate record/],
     ['a misspelled second word', ['verify', 'desicion'], /needs a second word: verify decision, verify ledger/],
     ['an unknown option', [...agent, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
