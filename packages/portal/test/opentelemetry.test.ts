@@ -59,6 +59,18 @@ test('a run without a root span is shown as incomplete after 16 minutes', async 
   await page.getByText('incomplete', { exact: true }).first().waitFor(BUSY);
 });
 
+test('the page of a run marks the requests in which a user ID was overwritten', async () => {
+  const workspace = await newWorkspace();
+  const traceId = newTrace();
+  const [child, root] = chatRun(traceId) as [TestSpan, TestSpan];
+  await sendSpans(workspace, [{ ...root, attributes: { ...root.attributes, 'user.id': 'ada@example.com' } }]);
+  await sendSpans(workspace, [child]);
+  const { page } = await workspace.visit('viewer', 'runs');
+  await page.getByRole('link', { name: traceId }).click();
+  const requests = page.getByRole('table', { name: 'Original requests' }).locator('tbody tr td:first-child');
+  await expect.poll(() => requests.allInnerTexts(), BUSY).toEqual(['Request 1 · user ID overwritten', 'Request 2']);
+});
+
 test('the overview counts a run without a root span, but not as a run that ended without success', async () => {
   const workspace = await newWorkspace();
   await sendSpans(workspace, [chatRun(newTrace())[0]!]);

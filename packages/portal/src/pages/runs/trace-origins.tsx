@@ -30,7 +30,7 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
       )}
       <Panel
         title="Original requests"
-        note={`This run was merged from these requests. They are stored unchanged, except for personal user IDs in OpenTelemetry exports.${
+        note={`This run was merged from these requests. They are stored unchanged, except for user IDs with personal data, which are overwritten.${
           trace.submission_count > trace.submissions.length
             ? ` The table lists the latest ${formatCount(trace.submissions.length)} of ${formatCount(trace.submission_count)} requests.`
             : ''
@@ -45,15 +45,18 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
             {
               title: 'No.',
               wide: true,
-              cell: ({ number }) => (
-                <a
-                  href={urlOf('runs.submission', {
-                    params: { workspace: workspace.id, trace: trace.id, number: String(number) },
-                  })}
-                  download
-                >
-                  Request {number}
-                </a>
+              cell: ({ number, redacted }) => (
+                <>
+                  <a
+                    href={urlOf('runs.submission', {
+                      params: { workspace: workspace.id, trace: trace.id, number: String(number) },
+                    })}
+                    download
+                  >
+                    Request {number}
+                  </a>
+                  {redacted && <span className="faint"> · user ID overwritten</span>}
+                </>
               ),
             },
             { title: 'Sent by', cell: ({ recorded_by }) => <Actor by={recorded_by} /> },
