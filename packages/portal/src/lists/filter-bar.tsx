@@ -37,12 +37,15 @@ export function FilterText<N extends string>({
   name,
   label,
   placeholder,
+  search = false,
   displayNames = NO_NAMES,
 }: {
   filters: Filters<N>;
   name: N;
   label: string;
   placeholder?: string;
+  /** Whether the filter searches several fields. It then has room for a longer placeholder. */
+  search?: boolean;
   /** Display names of some values. They are shown, suggested and accepted in place of the values. */
   displayNames?: ReadonlyMap<string, string>;
 }) {
@@ -71,6 +74,7 @@ export function FilterText<N extends string>({
     <>
       <TextInput
         size="xs"
+        className={search ? styles.search : undefined}
         aria-label={label}
         placeholder={placeholder ?? label}
         value={displayNames.get(input) ?? input}

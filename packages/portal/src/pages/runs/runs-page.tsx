@@ -35,7 +35,7 @@ export function RunsPage() {
         }
       />
       <FilterBar filters={filters}>
-        <FilterText filters={filters} name="text" label="Search" placeholder="Run, session or agent" />
+        <FilterText filters={filters} name="text" label="Search" placeholder="Run, session or agent" search />
         <FilterAgent filters={filters} name="agent_id" />
         <FilterSelect filters={filters} name="outcome" label="Outcome" all="Any outcome" options={OUTCOMES} />
         <FilterSelect
