@@ -8,6 +8,7 @@ import { recordViolation } from '../../src/workspace/record-violation.ts';
 import { RuleViolationError } from '../../src/workspace/rule-violation.ts';
 import { withdrawApproval } from '../../src/workspace/withdraw-approval.ts';
 import { environmentOf, runCommand } from '../fixtures/run-command.ts';
+import { portalClient } from '../harness/portal-client.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -120,6 +121,17 @@ describe('a decision of an approver, after the row of the evaluation was changed
     expect(await lastEntry()).toEqual({ action: 'approval.rejected', subject: agent, agent_id: agentId });
     expect(await reason()).toBe('approval_rejected');
   });
+});
+
+test('the pages for approvers show the completeness and the severity threshold of the document, which the log covers', async () => {
+  const sent = { name: 'nightly', agent_name: agent, pass_rate: 95, partial: true, severity_threshold: 3 };
+  const { body } = await server.post(paths.detailedEvaluations, key, sent);
+  await sql(`UPDATE countersign.evaluations SET completeness = 'complete', severity_threshold = 9 WHERE id = $1`, [body.id]);
+  const approver = await portalClient(server, tenantId, 'approver');
+  const read = await approver.get('evaluations.read', { params: { evaluation: body.id } });
+  expect([read.completeness, read.details.completeness, read.severity_threshold]).toEqual(['partial', 'partial', 3]);
+  const approval = await approver.get('approvals.read', { params: { evaluation: body.id } });
+  expect(approval.details.completeness).toBe('partial');
 });
 
 describe('after the names of two agents were exchanged in their table, the ledger names the agent of the log', () => {

@@ -1,4 +1,6 @@
+import type { DetailedEvaluation } from '@countersign/core/contract/detailed-evaluation';
 import type { EvaluationStatus } from '@countersign/core/contract/evaluation';
+import { completenessOf } from '@countersign/core/contract/evaluation-rules';
 import type { EvaluationSummary } from '@countersign/core/portal/agent-facts';
 import type { EvaluationDetail, ListedEvaluation } from '@countersign/core/portal/evaluation-routes';
 import { sql, type Transaction } from '../../database/transaction.ts';
@@ -72,9 +74,12 @@ export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'details' | 'run
   before_key: string | null;
 };
 
-const FIND = sql<StoredEvaluation>(
+/** The facts about an evaluation that are read from its document. */
+type DocumentFacts = Pick<StoredEvaluation, 'completeness' | 'severity_threshold'>;
+
+const FIND = sql<Omit<StoredEvaluation, keyof DocumentFacts>>(
   'portal_find_evaluation',
-  `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.suite, e.completeness, ${instantText('e.evaluated_at')} AS evaluated_at, e.severity_threshold, a.risk_level AS agent_risk_level, e.document,
+  `SELECT ${evaluationColumns('e', 'p')}, ${agentJson('a')} AS agent, e.suite, ${instantText('e.evaluated_at')} AS evaluated_at, a.risk_level AS agent_risk_level, e.document,
           e.seq, ${instantKey('e.recorded_at')} AS recorded_key,
           (SELECT x.id FROM countersign.evaluations AS x WHERE x.tenant_id = $1 AND x.agent_id = e.agent_id
             ORDER BY x.seq DESC LIMIT 1) AS latest_of_agent,
@@ -87,9 +92,19 @@ const FIND = sql<StoredEvaluation>(
     WHERE e.tenant_id = $1 AND e.id = $2`,
 );
 
-/** One evaluation; undefined if there is none. */
-export const findStoredEvaluation = async (tx: Transaction, id: string): Promise<StoredEvaluation | undefined> =>
-  (await tx.run(FIND, [tx.tenantId, id]))[0];
+/**
+ * One evaluation; undefined if there is none. The log `evidence` covers its document, but not the columns of some facts. These facts are
+ * read from the document, so that a changed column does not mislead an approver.
+ */
+export async function findStoredEvaluation(tx: Transaction, id: string): Promise<StoredEvaluation | undefined> {
+  const [row] = await tx.run(FIND, [tx.tenantId, id]);
+  return row && { ...row, ...factsIn(JSON.parse(row.document) as DetailedEvaluation) };
+}
+
+const factsIn = (sent: DetailedEvaluation): DocumentFacts => ({
+  completeness: completenessOf(sent),
+  severity_threshold: sent.severity_threshold ?? null,
+});
 
 const LATEST = sql<EvaluationSummary>(
   'portal_find_latest_evaluation',
