@@ -1,5 +1,5 @@
 import { LABEL_LENGTH_MAX, TEXT_LENGTH_MAX } from '../contract/scalars.ts';
-import { agentNameProblems } from '../domain/agent-name.ts';
+import { hasNameProblem } from '../domain/agent-name.ts';
 import type { Field } from './conventions/convention.ts';
 import { textOf } from './conventions/messages.ts';
 import type { Value } from './records.ts';
@@ -20,7 +20,7 @@ export function labelOf(value: Value | undefined): string | undefined {
 /** A value as the name of a new agent; undefined if the contract rejects it. */
 export function agentNameOf(value: Value | undefined): string | undefined {
   const name = labelOf(value);
-  return name === undefined || agentNameProblems(name).length > 0 ? undefined : name;
+  return name === undefined || hasNameProblem(name) ? undefined : name;
 }
 
 /** A number of tokens: a whole number from 0 to TOKENS_MAX, or a text of up to 12 digits; undefined for any other value. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { acceptableName, agentNameProblems } from '../../src/domain/agent-name.ts';
+import { acceptableName, agentNameProblems, hasNameProblem } from '../../src/domain/agent-name.ts';
 
 const codes = (name: string) => agentNameProblems(name).map(({ code }) => code);
 
@@ -98,5 +98,31 @@ describe('agent names', () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+/** Parts of names: emoji, their joiners, modifiers and tags, letters, marks, and characters that are always invisible. */
+const PARTS =
+  '\u{1F468} \u{1F469} \u{1F3FD} \u{1F3F4} \u{1F1E9} \u{E0067} \u{E0062} \u{E007F} \u2764 \u200d \ufe0f \u20e3 \u200b \u202e \u0600 \u0915 \u094d \u0301 \u1160 1 a';
+
+describe('hasNameProblem', () => {
+  test('agrees with agentNameProblems', () => {
+    const part = fc.constantFrom(...PARTS.split(' '), ' ', '\u{1F469}\u200d\u2764\ufe0f\u200d\u{1F468}');
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 10 }), (parts) => {
+        const name = parts.join('');
+        expect(hasNameProblem(name)).toBe(agentNameProblems(name).length > 0);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test('takes little time for long names of emoji', () => {
+    const began = performance.now();
+    for (let index = 0; index < 500; index += 1) {
+      expect(hasNameProblem(`${index}${'\u{1F468}\u200d'.repeat(240)}`)).toBe(true);
+      expect(hasNameProblem(`${'\u{1F468}'.repeat(480)}\u200d${index}`)).toBe(true);
+    }
+    expect(performance.now() - began).toBeLessThan(1500);
   });
 });
