@@ -1,5 +1,6 @@
 import { stringEnd } from '../domain/json-string.ts';
 import { RULES } from './conventions/all.ts';
+import { forEachText, type Signal } from './protobuf-bounds.ts';
 import { type Attributes, type LogRecord, type SpanRecord, valuesOf } from './records.ts';
 
 const USER_IDS = (RULES.get('external_user_id') ?? []).flatMap(({ from }) => from);
@@ -33,42 +34,20 @@ export function removePersonalIds(
 
 const ASTERISK = 0x2a;
 
-/** Tag of `string_value` in an AnyValue. */
-const STRING_VALUE = 0x0a;
-
 /** Like the reader of protobuf, this decoder treats a byte order mark as a part of the text. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Overwrites the given texts in a protobuf body with asterisks, one for each byte, in place. A text is overwritten where it is a whole
- * field with the tag STRING_VALUE.
+ * Overwrites the given texts in a protobuf body with asterisks, one for each byte, in place. A text is overwritten where it is the whole text
+ * of a value. Only texts of values are compared: a body can have the tag and the length of a text at any of its bytes.
  */
-export function blankInProtobuf(body: Uint8Array, texts: ReadonlySet<string>): void {
+export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: ReadonlySet<string>): void {
   const encoder = new TextEncoder();
   const lengths = new Set([...texts].map((text) => encoder.encode(text).length));
-  for (let at = body.indexOf(STRING_VALUE); at !== -1; at = body.indexOf(STRING_VALUE, at + 1)) {
-    const { length, start } = lengthAt(body, at + 1);
-    if (!lengths.has(length) || start + length > body.length) continue;
-    if (texts.has(decoder.decode(body.subarray(start, start + length)))) body.fill(ASTERISK, start, start + length);
-  }
+  forEachText(signal, body, (start, end) => {
+    if (lengths.has(end - start) && texts.has(decoder.decode(body.subarray(start, end)))) body.fill(ASTERISK, start, end);
+  });
 }
-
-/**
- * Reads a varint, which may be longer than necessary, as a length. `start` is the position after the varint. If the varint has more than
- * ten bytes, the length is -1.
- */
-function lengthAt(body: Uint8Array, at: number): { length: number; start: number } {
-  let length = 0;
-  for (let place = 0; place < VARINT_BYTES_MAX; place += 1) {
-    const byte = body[at + place] ?? 0;
-    length += (byte & 0x7f) * 128 ** place;
-    if (byte < 0x80) return { length, start: at + place + 1 };
-  }
-  return { length: -1, start: at };
-}
-
-/** The length of the longest varint of protobuf. */
-const VARINT_BYTES_MAX = 10;
 
 /**
  * The text of a JSON body in which every string value that equals one of the texts is replaced by asterisks. The texts are those of the

@@ -85,6 +85,41 @@ function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts
   }
 }
 
+/**
+ * Visits the texts in the values of a body: of attributes, elements, members, and bodies of log records.
+ * @param bytes a body that `countProtobuf` has accepted.
+ * @param visit gets the start and the end of the bytes of a text.
+ */
+export const forEachText = (signal: Signal, bytes: Uint8Array, visit: (start: number, end: number) => void): void =>
+  visitTexts(bytes, REQUESTS[signal], { at: 0, end: bytes.length, depth: 0 }, visit);
+
+/** The field of an AnyValue that contains a text. */
+const TEXT_FIELD = 1;
+
+function visitTexts(
+  bytes: Uint8Array,
+  { fields }: Shape,
+  { at, end, depth }: Range,
+  visit: (start: number, end: number) => void,
+): void {
+  const cursor = { at };
+  while (cursor.at < end) {
+    const tag = readVarint(bytes, cursor, end);
+    const field = Math.floor(tag / 8);
+    const wireType = tag % 8;
+    if (wireType === 0) skipVarint(bytes, cursor, end);
+    else if (wireType !== 2) cursor.at += wireType === 1 ? 8 : 4;
+    else {
+      const length = readVarint(bytes, cursor, end);
+      const start = cursor.at;
+      cursor.at += length;
+      if (fields === anyValueFields && field === TEXT_FIELD) visit(start, cursor.at);
+      else if (fields[field] !== undefined)
+        visitTexts(bytes, fields[field], { at: start, end: cursor.at, depth: depth + 1 }, visit);
+    }
+  }
+}
+
 /** Reads a varint of at most five bytes, the limit for tags and lengths. */
 function readVarint(bytes: Uint8Array, cursor: { at: number }, end: number): number {
   let value = 0;

@@ -37,13 +37,13 @@ export const countPoints = ({ mediaType, document }: ExportRequest): number =>
     : readOrReject(() => countProtobuf('metrics', document).records);
 
 function readRecords<Record extends SpanRecord | LogRecord>(
-  { mediaType, document }: ExportRequest,
+  { signal, mediaType, document }: ExportRequest,
   reader: Reader<Record>,
 ): ReadExport<Record> {
   if (mediaType === 'application/x-protobuf') {
     const records = readOrReject(() => reader.protobuf(document));
     const personal = removePersonalIds(records, containsPersonalData);
-    if (personal.size > 0) blankInProtobuf(document, personal);
+    if (personal.size > 0) blankInProtobuf(signal, document, personal);
     return { records, isRedacted: personal.size > 0 };
   }
   const body = readJsonBody(document);
