@@ -3,6 +3,9 @@ import { beforeAll, expect, test } from 'vitest';
 import { createPerson } from '../../server/test/harness/portal-browser.ts';
 import { highRiskAgent, newWorkspace, paths, type Workspace, waitUntilLoaded } from './harness.ts';
 
+/** A name that tables truncate. */
+const AGENT = 'an-agent-with-a-name-that-is-longer-than-its-column';
+
 let workspace: Workspace;
 let evaluation: string;
 
@@ -10,24 +13,25 @@ let evaluation: string;
 beforeAll(async () => {
   workspace = await newWorkspace();
   const { server, id, send } = workspace;
-  await highRiskAgent(workspace, 'research-agent');
+  await highRiskAgent(workspace, AGENT);
   await send(paths.telemetry, {
     trace_id: 'run-2026-11-20-0001',
     outcome: 'escalated',
-    agent_name: 'research-agent',
+    agent_name: AGENT,
     error: 'late',
   });
-  const checked = await send(paths.promotionCheck, { agent_name: 'research-agent' });
+  const checked = await send(paths.promotionCheck, { agent_name: AGENT });
   const { browser } = await createPerson(server, { [id]: 'approver' });
   const path = `/workspaces/${id}/approvals/${checked.evaluation_id}/approve`;
   expect((await browser.call('POST', path, { rationale: 'I read the cases.' })).status).toBe(200);
   ({ id: evaluation } = await send(paths.evaluations, {
     name: 'nightly regression with the incident',
-    agent_name: 'research-agent',
+    agent_name: AGENT,
     status: 'passing',
     pass_rate: 91.5,
   }));
-  await send(paths.promotionCheck, { agent_name: 'research-agent' });
+  await send(paths.promotionCheck, { agent_name: AGENT });
+  await send(paths.audit, { actor: 'ci:deploy-to-the-production-cluster', action: 'agent.promoted.to-the-production-cluster' });
 });
 
 /** The tables that are wider than their panel, with the width of both. */
@@ -42,7 +46,7 @@ test.each(['', 'agents', 'runs', 'evaluations', 'approvals', 'decisions', 'ledge
     const { page } = await workspace.visit('admin', path, { width: 1024 });
     await waitUntilLoaded(page);
     await page.getByRole('cell').first().waitFor();
-    for (const width of [1280, 1100, 1024, 900, 768]) {
+    for (const width of [1280, 1200, 1100, 1024, 1001, 900, 768]) {
       await page.setViewportSize({ width, height: 860 });
       expect(await cutTables(page), `at ${width} pixels`).toEqual([]);
     }
