@@ -140,6 +140,16 @@ describe.each(['light', 'dark'] as const)('axe-core finds no serious violation i
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
+  test('in the colors of the menu of a key', async () => {
+    const { page } = await workspace.visit('admin', 'keys', { colorScheme });
+    await page
+      .getByRole('button', { name: /^Actions for/ })
+      .first()
+      .click();
+    await page.getByRole('menuitem', { name: 'Revoke' }).waitFor();
+    expect(await violations(page, 'colors')).toEqual([]);
+  });
+
   test('on the sign-in page', async () => {
     const { page } = await openWindow({ baseURL: workspace.server.url, colorScheme });
     await page.goto('/sign-in');
