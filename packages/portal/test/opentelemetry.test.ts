@@ -79,7 +79,7 @@ test('the overview counts a run without a root span, but not as a run that ended
   const { page } = await workspace.visit('viewer');
   await page.getByText('2 ended without success').waitFor(BUSY);
   expect(await page.getByRole('img', { name: /^Runs by day: 4 in 14 days/ }).count()).toBe(1);
-  await page.getByText('Arriving and incomplete runs are counted, but have not ended.').waitFor();
+  await page.getByText('All traces and telemetry events are counted, also arriving and incomplete runs.').waitFor();
 });
 
 test('the page of a run shows findings in a separate table, and the list of evaluations does not show them', async () => {

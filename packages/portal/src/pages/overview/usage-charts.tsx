@@ -24,7 +24,7 @@ export function UsageCharts() {
   return (
     <Panel
       title="Usage by day"
-      note="Days are in UTC. Traces and telemetry events are counted together. Arriving and incomplete runs are counted, but have not ended."
+      note="Days are in UTC. All traces and telemetry events are counted, also arriving and incomplete runs."
       actions={
         <SegmentedControl
           size="xs"
