@@ -87,7 +87,7 @@ describe('gate with an unreachable service', () => {
       expect((await operate('approvals', 'approve', ...args)).status).toBe(0);
       await late.open();
     };
-    const args = ['gate', '--agent', 'risky', '--timeout', '100ms', '--wait', '30m'];
+    const args = ['gate', '--agent', 'risky', '--timeout', '1s', '--wait', '30m'];
     const { status, out, err } = await runCli(args, { environment, sleep });
     late.close();
     expect([status, out]).toEqual([0, expect.stringContaining('ALLOWED: risky')]);

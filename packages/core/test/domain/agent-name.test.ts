@@ -116,13 +116,4 @@ describe('hasNameProblem', () => {
       { numRuns: 5000 },
     );
   });
-
-  test('takes little time for long names of emoji', () => {
-    const began = performance.now();
-    for (let index = 0; index < 500; index += 1) {
-      expect(hasNameProblem(`${index}${'\u{1F468}\u200d'.repeat(240)}`)).toBe(true);
-      expect(hasNameProblem(`${'\u{1F468}'.repeat(480)}\u200d${index}`)).toBe(true);
-    }
-    expect(performance.now() - began).toBeLessThan(1500);
-  });
 });
