@@ -160,7 +160,7 @@ test.runIf(isRoot)(
   'another user of the machine cannot connect, even with access to the socket',
   concurrent,
   async ({ folders }) => {
-    const dataDir = folders.newDataDir();
+    const dataDir = folders.preparedDataDir();
     const daemon = accountOf(1);
     const database = await acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { unix_socket_permissions: '0777' } });
     expect(connectAs(daemon, database.server)).toContain('EACCES');
@@ -220,7 +220,7 @@ test.runIf(isRoot)(
 );
 
 test.runIf(isRoot)('fails if the database user can no longer access an existing database', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await database.release();
   chmodSync(dirname(dataDir), 0o700);

@@ -55,7 +55,7 @@ test('processes that start concurrently on an empty folder share one database', 
 });
 
 test('a keeper that starts too late exits when the database is released', { timeout: 60_000 }, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   await (await acquireEmbeddedDatabase({ dataDir, notify: silent })).release();
   await expectStopped(dataDir);
   const node = process.execPath;
@@ -78,7 +78,7 @@ test('a keeper that starts too late exits when the database is released', { time
 });
 
 test('the database runs until its last holder releases it', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const first = folders.hold(dataDir);
   await first.waitFor('acquired');
   const second = await acquireEmbeddedDatabase({ dataDir, notify: silent });
@@ -89,7 +89,7 @@ test('the database runs until its last holder releases it', concurrent, async ({
 });
 
 test('a process that acquires the database during its shutdown gets it', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   let current = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   for (let round = 0; round < 12; round += 1) {
     const released = current.release();
@@ -103,7 +103,7 @@ test('a process that acquires the database during its shutdown gets it', concurr
 });
 
 test('release ends open connections and running statements within five seconds', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   const busy = query(database.server, 'SELECT pg_sleep(60)').catch((error: Error) => error.message);
   await until('the statement runs', async () => {
@@ -118,7 +118,7 @@ test('release ends open connections and running statements within five seconds',
 });
 
 test('Ctrl-C signals the process group of the holder but does not stop the database', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const holder = folders.hold(dataDir);
   const { superuser } = await holder.waitFor('acquired');
   process.kill(-holder.pid, 'SIGINT');
@@ -130,7 +130,7 @@ test('Ctrl-C signals the process group of the holder but does not stop the datab
 });
 
 test('reports the message of PostgreSQL if it rejects a setting; the next start succeeds', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const refused = acquireEmbeddedDatabase({ dataDir, notify: silent, settings: { max_connections: 'many' } });
   await expect(refused).rejects.toMatchObject({
     code: 'start_failed',

@@ -9,7 +9,7 @@ import { killAll, LIST_EVERY_MS, processesOf, until, untilNothingRuns } from './
 import { concurrent, expectStopped, isRoot, query, silent, test } from './harness/test-folders.ts';
 
 test('kill -9 of the only holder stops the database', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
   await holder.kill();
@@ -19,7 +19,7 @@ test('kill -9 of the only holder stops the database', concurrent, async ({ folde
 });
 
 test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const notices: string[] = [];
   const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
   await query(database.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
@@ -38,7 +38,7 @@ test('restarts PostgreSQL after kill -9 and keeps committed data', concurrent, a
 });
 
 test('restores the database on the same socket after kill -9 of the keeper', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const notices: string[] = [];
   const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => notices.push(line) });
   await query(database.owner, "CREATE TABLE kept AS SELECT 'committed' AS value");
@@ -59,7 +59,7 @@ test('restores the database on the same socket after kill -9 of the keeper', con
 });
 
 test('kill -9 of holder and keeper stops PostgreSQL, and the next start succeeds', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
   killAll(holder, ...processesOf(dataDir).keepers);
@@ -70,7 +70,7 @@ test('kill -9 of holder and keeper stops PostgreSQL, and the next start succeeds
 });
 
 test('kill -9 of holder and keeper also ends a PostgreSQL that does not respond', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const holder = folders.hold(dataDir);
   await holder.waitFor('acquired');
   const { keepers, postmasters } = processesOf(dataDir);
@@ -83,7 +83,7 @@ test('kill -9 of holder and keeper also ends a PostgreSQL that does not respond'
 });
 
 test('the next start stops a PostgreSQL that was left running and keeps committed data', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const holder = folders.hold(dataDir);
   const { superuser } = await holder.waitFor('acquired');
   await query(superuser!, "CREATE TABLE kept AS SELECT 'committed' AS value");
@@ -101,7 +101,7 @@ test('the next start stops a PostgreSQL that was left running and keeps committe
 });
 
 test('the next start recovers after kill -9 of all processes at once', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const holder = folders.hold(dataDir);
   const { superuser } = await holder.waitFor('acquired');
   await query(superuser!, "CREATE TABLE kept AS SELECT 'committed' AS value");
@@ -133,7 +133,7 @@ test('the next start succeeds after kill -9 at five points of the first start', 
 });
 
 test('starts despite a lock file with the pid of an unrelated process, and does not kill it', concurrent, async ({ folders }) => {
-  const dataDir = folders.newDataDir();
+  const dataDir = folders.preparedDataDir();
   const database = await acquireEmbeddedDatabase({ dataDir, notify: silent });
   await database.release();
   const account = isRoot ? unprivilegedAccount() : currentAccount();

@@ -7,6 +7,7 @@ import pg from 'pg';
 import { afterEach, expect, describe as group, onTestFinished } from 'vitest';
 import { logFile } from '../../../embedded-database/src/data-folder.ts';
 import { lastLines } from '../../../embedded-database/src/log-file.ts';
+import { copyPreparedCluster } from '../../../embedded-database/test/harness/prepared-cluster.ts';
 import {
   killAll,
   LIST_EVERY_MS,
@@ -59,7 +60,7 @@ group('a PostgreSQL that cannot start for a while', () => {
     'is reported to a new caller after the death of %s, and recovers within 10 seconds when the obstacle is gone',
     { timeout: 120_000 },
     async (who, { folders }) => {
-      const dataDir = folders.newDataDir();
+      const dataDir = folders.preparedDataDir();
       const messages: string[] = [];
       const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => messages.push(line) });
       await query(database.owner, 'CREATE TABLE kept AS SELECT 1 AS value');
@@ -86,7 +87,7 @@ group('a PostgreSQL that cannot start for a while', () => {
     'ends completely within 5 seconds of a release after the death of %s',
     { timeout: 120_000 },
     async (who, { folders }) => {
-      const dataDir = folders.newDataDir();
+      const dataDir = folders.preparedDataDir();
       const messages: string[] = [];
       const database = await acquireEmbeddedDatabase({ dataDir, notify: (line) => messages.push(line) });
       const obstacle = new Obstacle(dataDir);
@@ -108,7 +109,7 @@ group('a lease that lost its content in a crash of the machine', () => {
     'a folder without its file': (file: string) => rmSync(file),
   };
   test.for(Object.keys(lose) as (keyof typeof lose)[])('counts as dead: %s', { timeout: 60_000 }, async (how, { folders }) => {
-    const dataDir = folders.newDataDir();
+    const dataDir = folders.preparedDataDir();
     await (await acquireEmbeddedDatabase({ dataDir, notify: () => {} })).release();
     await expectStopped(dataDir);
     const newest = readdirSync(join(dataDir, 'keeper')).find((name) => /^lease-\d+$/.test(name))!;
@@ -137,6 +138,13 @@ group.runIf(mayMount)('a full disk', () => {
     disk.unmount();
     disk = undefined;
   });
+
+  /** A disk of 400 MiB with the prepared database. */
+  function preparedDisk(): SmallDisk {
+    const mounted = SmallDisk.mount(400)!;
+    copyPreparedCluster(mounted.dataDir);
+    return mounted;
+  }
 
   /**
    * Fills the disk until PostgreSQL refuses connections. PostgreSQL may then exit, or recover in the space of its old files until
@@ -204,7 +212,7 @@ group.runIf(mayMount)('a full disk', () => {
       retry: 1,
     },
     async (how) => {
-      disk = SmallDisk.mount(400)!;
+      disk = preparedDisk();
       const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
       const { tenantId, key } = await newKey(environment, 'acme');
       const server = await startServer(environment);
@@ -258,7 +266,7 @@ group.runIf(mayMount)('a full disk', () => {
   test('when it is nearly full, the server refuses growth with the reason, still serves checks, revocation and reads, and recovers', {
     timeout: 120_000,
   }, async () => {
-    disk = SmallDisk.mount(400)!;
+    disk = preparedDisk();
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     const { key } = await newKey(environment, 'acme');
     const other = await run(['keys', 'mint', '--workspace', 'acme', '--name', 'other', '--scopes', 'governance'], environment);
@@ -313,7 +321,7 @@ group.runIf(mayMount)('a full disk', () => {
   });
 
   test('when it is read-only, a command says what to do and does not suggest removing a file', { timeout: 60_000 }, async () => {
-    disk = SmallDisk.mount(400)!;
+    disk = preparedDisk();
     const environment = { COUNTERSIGN_DATA_DIR: disk.dataDir };
     await run(['workspace', 'create', '--name', 'acme'], environment);
     await untilNothingRuns(disk!.dataDir);
