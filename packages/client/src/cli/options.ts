@@ -38,6 +38,21 @@ export const CONNECTION = {
   'insecure-http': { type: 'boolean', help: 'allow http: to another machine, in a network that you trust' },
 } as const satisfies Options;
 
+/**
+ * Whether the arguments contain the option --help. A `--help` or `-h` that is the value of another option does not count: if the name of an
+ * agent is `--help`, the gate must not print its help and exit with 0.
+ */
+export function asksForHelp(args: readonly string[], options: Options): boolean {
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: { ...COMMON, ...options },
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  return tokens.some((token) => token.kind === 'option' && token.name === 'help');
+}
+
 /** Parses the arguments of a command. Throws a CommandError that names the option, but never repeats its value. */
 export function readArguments<O extends Options>(
   args: readonly string[],

@@ -33,6 +33,8 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
     ['a misspelled second word', ['verify', 'desicion'], /needs a second word: verify decision, verify ledger/],
     ['an unknown option', [...agent, '--min-pass-rat', '95'], /Unknown option '--min-pass-rat'/],
     ['an extra argument', [...agent, 'b'], /takes no argument "b"/],
+    ['--help as the name of an agent', ['gate', '--agent', '--help'], /'--agent' argument is ambiguous/],
+    ['-h as the name of an agent', ['gate', '--agent', '-h', '--min-pass-rate', '90'], /'--agent' argument is ambiguous/],
     ['a repeated option', [...agent, '--agent', 'b'], /--agent is given twice/],
     ['no agent', ['gate'], /no agent given/],
     ['an empty agent', ['gate', '--agent', ''], /--agent is empty/],
@@ -119,6 +121,10 @@ describe('help', () => {
     expect(status).toBe(0);
     for (const { name } of COMMANDS) expect(out).toContain(`\n  ${name}`);
     for (const { status: code } of Object.values(EXIT_CODES)) expect(out).toMatch(new RegExp(`^  ${code} `, 'm'));
+  });
+
+  test('is not shown for --help after --', async () => {
+    expect(await run([...agent, '--', '--help'])).toMatchObject({ status: 2, out: '' });
   });
 
   test.each(['verify', 'audit', 'trace', 'evaluate'])('%s --help lists only the commands of that group', async (word) => {
