@@ -1,3 +1,4 @@
+import { timerMs } from '../runtime/timers.ts';
 import { ApiError, ConnectionError, TimeoutError } from './errors.ts';
 
 /** How calls are retried. */
@@ -65,7 +66,7 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', abort);
       resolve();
-    }, ms);
+    }, timerMs(ms));
     signal?.addEventListener('abort', abort, { once: true });
   });
 }

@@ -1,3 +1,4 @@
+import { timerMs } from '../runtime/timers.ts';
 import { TimeoutError } from './errors.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function withTimeout<T>(
     };
   });
   const abort = () => end(callerSignal?.reason);
-  const timer = setTimeout(() => end(new TimeoutError(timeoutMessage)), timeoutMs);
+  const timer = setTimeout(() => end(new TimeoutError(timeoutMessage)), timerMs(timeoutMs));
   callerSignal?.addEventListener('abort', abort, { once: true });
   try {
     const running = work(controller.signal);

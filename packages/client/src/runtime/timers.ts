@@ -1,6 +1,12 @@
+/** The longest time of a timer: 24.8 days. A timer with a longer time would end at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** A time for a timer. A longer one than a timer supports, such as Infinity, becomes the longest that it supports. */
+export const timerMs = (ms: number): number => Math.min(ms, TIMER_MS_MAX);
+
 /** Starts a timer that does not keep the process alive. Returns a function that stops it. */
 export function backgroundTimer(work: () => void, ms: number): () => void {
-  const timer: unknown = setTimeout(work, ms);
+  const timer: unknown = setTimeout(work, timerMs(ms));
   const runtime = globalThis as { Deno?: { unrefTimer?: (id: unknown) => void } };
   if (typeof timer === 'object') (timer as { unref?: () => void }).unref?.();
   else runtime.Deno?.unrefTimer?.(timer);
@@ -11,7 +17,7 @@ export function backgroundTimer(work: () => void, ms: number): () => void {
 export async function withinTime(work: Promise<void>, ms: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
+    timer = setTimeout(resolve, timerMs(ms));
   });
   await Promise.race([work, over]);
   clearTimeout(timer);

@@ -3,7 +3,7 @@ import { ApiError, CountersignError } from '../http/errors.ts';
 import { ROUND_ATTEMPTS_MAX } from '../http/retry-pace.ts';
 import type { Transport } from '../http/transport.ts';
 import { beforeExit } from '../runtime/process-exit.ts';
-import { backgroundTimer, soon } from '../runtime/timers.ts';
+import { backgroundTimer, soon, timerMs } from '../runtime/timers.ts';
 import type { TelemetryAccepted } from '../wire/contract.ts';
 import { afterFailure } from './after-failure.ts';
 import { Backoff } from './backoff.ts';
@@ -75,7 +75,7 @@ export class Delivery {
     const { accepted } = this.counts;
     const timer = setTimeout(() => {
       for (const controller of this.#activeRequests) controller.abort();
-    }, deadlineMs);
+    }, timerMs(deadlineMs));
     await this.flush();
     clearTimeout(timer);
     if (this.counts.settled >= accepted) return;

@@ -25,7 +25,7 @@ export const traceOf = ({ head, spans }: RunDocuments): Trace => ({
 /** Resolves with the response, or with undefined after the time limit. The timer does not keep the process alive. */
 export function responseWithin<T>(response: Promise<T>, ms: number): Promise<T | undefined> {
   return new Promise((resolve) => {
-    const stop = backgroundTimer(() => resolve(undefined), Math.min(ms, 2 ** 31 - 1));
+    const stop = backgroundTimer(() => resolve(undefined), ms);
     void response.then((value) => {
       stop();
       resolve(value);

@@ -2,7 +2,7 @@ import { ApiError, CountersignError } from '../http/errors.ts';
 import { ROUND_ATTEMPTS_MAX } from '../http/retry-pace.ts';
 import type { SendOptions } from '../http/transport.ts';
 import { beforeExit } from '../runtime/process-exit.ts';
-import { backgroundTimer } from '../runtime/timers.ts';
+import { backgroundTimer, timerMs } from '../runtime/timers.ts';
 import { isPermanent, isUnexplainedFailure, REFUSALS_MAX } from '../telemetry/after-failure.ts';
 import { Backoff } from '../telemetry/backoff.ts';
 import { DeliveryCounts } from '../telemetry/delivery-counts.ts';
@@ -103,7 +103,7 @@ export class RunQueue {
   async end(deadlineMs: number): Promise<void> {
     const timer = setTimeout(() => {
       for (const controller of this.#activeRequests) controller.abort();
-    }, deadlineMs);
+    }, timerMs(deadlineMs));
     await this.flush();
     clearTimeout(timer);
     const left = this.#queued;
