@@ -4,6 +4,7 @@ import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { readLabel, readUuid } from './readings.ts';
+import { recordIdOf } from './record-id.ts';
 
 const OPTIONS = {
   actor: { type: 'string', value: 'TEXT', help: 'who performed the action, such as ci:deploy-prod' },
@@ -51,8 +52,9 @@ export const auditAppend = command({
     const client = await session.client(values);
     const idempotencyKey = values['idempotency-key'];
     const appended = await client.audit.append(entry, idempotencyKey === undefined ? {} : { idempotencyKey });
-    const seq = receiptOf(appended)?.headers['countersign-ledger-seq'];
-    session.writeResult({ ...appended, seq: seq === undefined ? null : Number(seq) }, [appended.row_hash]);
+    const hash = recordIdOf(appended, 'row_hash');
+    const seq = /^\d{1,15}$/.exec(receiptOf(appended)?.headers['countersign-ledger-seq'] ?? '')?.[0];
+    session.writeResult({ ...appended, seq: seq === undefined ? null : Number(seq) }, [hash]);
     session.say(`appended as row ${seq ?? '?'} of the ledger`);
     return 'ok';
   },

@@ -6,6 +6,7 @@ import { CommandError, wrongUse } from './exit-codes.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
 import { readLabel, readMoment, readOneOf, readPercentage, readUuid } from './readings.ts';
+import { recordIdOf } from './record-id.ts';
 import { type ResultsFile, readResultsFile, rejection } from './results-file.ts';
 import { ciRunUrl } from './run-url.ts';
 import type { Session } from './session.ts';
@@ -87,7 +88,7 @@ evaluation still counts. With a file, the address of the run comes from the vari
     ).catch((error: unknown) => {
       throw withExplanation(given, file, error);
     });
-    const rate = recorded.pass_rate == null ? 'no pass rate' : `${recorded.pass_rate} %`;
+    const rate = typeof recorded.pass_rate === 'number' ? `${recorded.pass_rate} %` : 'no pass rate';
     session.writeResult({ ...evaluation, ...details, ...recorded }, [recorded.id]);
     session.say(
       `recorded: ${shortLine(evaluation.name, 100)}, ${evaluation.status}, ${rate}. ${shortLine(evaluation.notes ?? '', 800)}`.trim(),
@@ -107,8 +108,8 @@ async function sendEvaluation(
   const response = isDetailed
     ? await client.evaluations.recordDetailed({ ...evaluation, ...details }, options)
     : { ...(await client.evaluations.record(evaluation, options)), pass_rate: evaluation.pass_rate };
-  const { id, pass_rate } = response;
-  return { id, ...(pass_rate === undefined ? {} : { pass_rate }) };
+  const { pass_rate } = response;
+  return { id: recordIdOf(response, 'id'), ...(pass_rate === undefined ? {} : { pass_rate }) };
 }
 
 /** If the server lacks the endpoint or rejected a file, adds that nothing was recorded and what to do. Returns other errors unchanged. */

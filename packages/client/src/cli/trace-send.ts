@@ -5,6 +5,7 @@ import { CommandError, wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
+import { recordIdOf } from './record-id.ts';
 import type { Session } from './session.ts';
 
 const OPTIONS = { ...CONNECTION } as const satisfies Options;
@@ -23,9 +24,12 @@ export const traceSend = command({
     const traces = readTraces(path, await textOf(session, path, values['key-stdin'] === true));
     const client = await session.client(values);
     const sent: object[] = [];
+    const ids: string[] = [];
     for (const trace of traces) {
       try {
-        sent.push(await client.traces.send(trace));
+        const stored = await client.traces.send(trace);
+        ids.push(recordIdOf(stored, 'id'));
+        sent.push(stored);
       } catch (error) {
         const reason = shortLine((error as Error).message, 600);
         const ending = isContentRejection(error) ? 'wrong_use' : 'undecided';
@@ -38,10 +42,7 @@ export const traceSend = command({
         );
       }
     }
-    session.writeResult(
-      { sent },
-      (sent as { id: string }[]).map(({ id }) => id),
-    );
+    session.writeResult({ sent }, ids);
     session.say(`sent: ${traces.length === 1 ? '1 trace' : `${traces.length} traces`}`);
     return 'ok';
   },

@@ -213,4 +213,32 @@ describe('recording with a failing service', () => {
     const { status, out } = await run(['audit', 'append', '--actor', 'a', '--action', 'b.c', '--url', stub.url]);
     expect([status, out]).toEqual([3, '']);
   });
+
+  test.each([
+    ['no ID', {}],
+    ['a workflow command as its ID', { id: 'x\n::add-mask::y', row_hash: 'x\n::add-mask::y' }],
+    ['an ID that is no text', { id: 7, row_hash: 7 }],
+  ])('exits with 3 after a response with %s, and prints nothing of it', async (_what, members) => {
+    const stub = await stubServer();
+    stub.respond = respondWith(JSON.stringify({ ok: true, ...members }));
+    for (const args of [
+      ['audit', 'append', '--actor', 'a', '--action', 'b.c'],
+      ['evaluate', 'record', '--agent', 'bot', '--name', 'n', '--pass-rate', '90'],
+      ['trace', 'send', inFile('one', '{"trace_id":"a"}')],
+    ]) {
+      const { status, out, err } = await run([...args, '--url', stub.url]);
+      expect([status, out, err]).toEqual([3, '', expect.stringMatching(/^countersign: [^\n]*not from Countersign[^\n]*\n$/)]);
+    }
+  });
+
+  test('prints no text of the response in place of a number', async () => {
+    const stub = await stubServer();
+    const members = { id: '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f', row_hash: 'a'.repeat(64), pass_rate: '1\n::add-mask::2' };
+    stub.respond = respondWith(JSON.stringify({ ok: true, ...members }), 200, { 'countersign-ledger-seq': '##[add-mask]3' });
+    const append = await run(['audit', 'append', '--actor', 'a', '--action', 'b.c', '--url', stub.url]);
+    expect([append.status, append.err]).toEqual([0, 'appended as row ? of the ledger\n']);
+    const args = ['--agent', 'bot', '--name', 'n', '--pass-rate', '90', '--suite', 's', '--url', stub.url];
+    const { status, err } = await run(['evaluate', 'record', ...args]);
+    expect([status, err]).toEqual([0, 'recorded: n, passing, no pass rate.\n']);
+  });
 });
