@@ -44,9 +44,14 @@ export class Session {
     this.terminal.err(`${this.redaction.of(line)}\n`);
   }
 
-  /** Writes the result: JSON for machines, or lines for people. */
+  /**
+   * Writes the result: JSON for machines, or lines for people. GitHub reads `##[` as a workflow command anywhere in a line, so one
+   * character of it is escaped in JSON.
+   */
   writeResult(value: unknown, lines: readonly string[]): void {
-    this.write(this.json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(''));
+    this.write(
+      this.json ? `${JSON.stringify(value).replaceAll('##[', '##\\u005b')}\n` : lines.map((line) => `${line}\n`).join(''),
+    );
   }
 
   /** An environment variable. An empty one counts as unset, because CI systems pass unset variables as empty. */

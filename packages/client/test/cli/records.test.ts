@@ -111,6 +111,12 @@ describe('evaluate record', () => {
     });
   });
 
+  test('escapes what GitHub reads as a workflow command in the JSON', async () => {
+    const name = '##[set-output name=allowed]true';
+    const { status, out } = await record('--name', name, '--pass-rate', '90', '--json');
+    expect([status, out.includes('##['), JSON.parse(out).name]).toEqual([0, false, name]);
+  });
+
   test('records a result from options only, also a failing or running one', async () => {
     for (const [status, ...rate] of [['passing', '--pass-rate', '92.5'], ['failing', '--pass-rate', '10'], ['running']]) {
       const { out } = await record('--name', 'nightly', '--status', status!, ...rate);
