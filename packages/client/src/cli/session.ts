@@ -15,6 +15,9 @@ export interface Connection {
   'insecure-http'?: boolean | undefined;
 }
 
+/** An address with a query, a fragment, or a user in front of the host. The scheme may be missing. */
+const NOT_PRINTABLE = /[?#]|^([a-z][a-z0-9+.-]*:)?[\\/]*[^\\/]*@/i;
+
 /** Milliseconds for one call with its retries, if --timeout is not given. */
 const TIMEOUT_MS_DEFAULT = 30_000;
 
@@ -60,11 +63,19 @@ export class Session {
     return value === undefined || value === '' ? undefined : value;
   }
 
-  /** The address of the service without a final slash. */
+  /**
+   * The address of the service without a final slash.
+   * @throws CommandError, without the address in its message, if it is missing or contains more than scheme, host and path.
+   */
   address({ url }: Connection): string {
     const address = url ?? this.variable('COUNTERSIGN_URL');
     if (address === undefined)
       throw wrongUse('no service address: set --url or COUNTERSIGN_URL, such as https://countersign.example.com');
+    // The address is printed in messages, so it must not contain a password or a token.
+    if (NOT_PRINTABLE.test(address))
+      throw wrongUse(
+        'the address (--url, COUNTERSIGN_URL) must not contain a user, password, query or fragment; the key belongs in COUNTERSIGN_API_KEY',
+      );
     return address.replace(/\/+$/, '');
   }
 

@@ -55,6 +55,20 @@ describe('doctor', () => {
     expect(people.out).not.toContain(key.split('.')[1]);
   });
 
+  test.each([
+    'https://ci:hunter2@127.0.0.1:9',
+    'ci:hunter2@127.0.0.1:9',
+    '//hunter2@127.0.0.1:9',
+    'https://127.0.0.1:9/?token=hunter2',
+  ])('does not print the secret in the address %s', async (COUNTERSIGN_URL) => {
+    const environment = { COUNTERSIGN_URL, COUNTERSIGN_API_KEY: key };
+    for (const command of [['doctor'], ['doctor', '--json'], ['gate', '--agent', 'bot']]) {
+      const { out, err } = await runCli(command, { environment });
+      expect(out + err).toContain('must not contain a user, password, query or fragment');
+      expect(out + err).not.toContain('hunter2');
+    }
+  });
+
   test('reports a missing scope as bad only when it is required', async () => {
     const narrow = { COUNTERSIGN_API_KEY: await server.key(tenantId, ['evaluations']) };
     const { status, bad } = await doctor(narrow);

@@ -47,6 +47,11 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
     ['a waiting time without a unit', [...agent, '--wait', '30'], /--wait takes a time/],
     ['a malformed id', ['gate', '--agent-id', 'a'], /UUID/],
     ['an invalid address', [...agent, '--url', 'countersign'], /address/],
+    [
+      'an address with a password',
+      [...agent, '--url', 'https://ci:pass@countersign.example.com'],
+      /must not contain a user, password/,
+    ],
     ['http: to another machine', [...agent, '--url', 'http://countersign.example.com'], /unencrypted/],
     ['a missing key file', [...agent, '--verify-key', join(folder, 'none')], /cannot read/],
     ['an empty key file', [...agent, '--verify-key', inFile('empty', '\n')], /it is empty/],
