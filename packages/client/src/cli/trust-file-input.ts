@@ -79,6 +79,12 @@ interface PublishedKey {
   retired_at?: string;
 }
 
+/** Whether the members of a published key that this module reads have their types. */
+function isPublishedKey(key: unknown): key is PublishedKey {
+  const { x, note_key, retired_at } = (key ?? {}) as Record<string, unknown>;
+  return typeof x === 'string' && [note_key, retired_at].every((each) => each === undefined || typeof each === 'string');
+}
+
 async function publishedKeys(session: Session, address: string): Promise<PublishedKey[]> {
   try {
     const response = await session.terminal.fetch(`${address}/.well-known/jwks.json`, {
@@ -86,7 +92,7 @@ async function publishedKeys(session: Session, address: string): Promise<Publish
       signal: AbortSignal.timeout(PUBLISHED_KEYS_TIMEOUT_MS),
     });
     const { keys } = (await response.json()) as { keys: unknown[] };
-    return keys.filter((key): key is PublishedKey => typeof (key as PublishedKey | null)?.x === 'string');
+    return keys.filter(isPublishedKey);
   } catch {
     return [];
   }

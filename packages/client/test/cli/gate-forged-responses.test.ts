@@ -99,6 +99,26 @@ describe('gate with forged responses', () => {
     expect((await gate(['--agent', 'poor'])).status).toBe(1);
   });
 
+  test.each([
+    ['a key name that is no text', { keys: [{ x: 'a', note_key: 7 }] }],
+    ['no key name', { keys: [{ x: 'a', note_key: null }] }],
+    ['a time that is no text', { keys: [{ x: 'a', note_key: 'b', retired_at: { at: 1 } }] }],
+    ['no list', { keys: {} }],
+    ['no object', null],
+  ])('is undecided if the signature is wrong and the published keys have %s', async (_what, published) => {
+    const trust = (await runCommand(environmentOf(server), 'trust', 'show', '--workspace', 'acme')).out;
+    const respond: ResponseHandler = async (request, body, response) => {
+      if (request.method === 'GET') return respondWith(JSON.stringify(published))(request, body, response);
+      await forward((text) => text)(
+        { ...request, headers: { ...request.headers, prefer: '' } } as IncomingMessage,
+        body,
+        response,
+      );
+    };
+    const variables = { COUNTERSIGN_URL: stub.url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_TRUST: trust };
+    await expectUndecided(respond, /the signature was rejected/, ['--agent', 'good'], { environment: variables });
+  });
+
   test.each<[string, (decision: Record<string, unknown>) => void, RegExp]>([
     ['allowed set to true', (decision) => (decision.allowed = true), /altered/],
     ['another reason', (decision) => (decision.reason = 'all_conditions_met'), /altered/],
