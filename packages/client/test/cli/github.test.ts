@@ -161,6 +161,12 @@ describe('action.yml', () => {
     expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
   }, 60_000);
 
+  test('exits with 3 when the package is another one', async () => {
+    const { status, stdout, stderr } = await runAction({ agent: 'good', package: await ci.packOther() });
+    expect([status, stderr]).toEqual([3, expect.not.stringContaining('MODULE_NOT_FOUND')]);
+    expect(stdout).toContain('::error title=Countersign gate::the installed package is not @countersign/client');
+  }, 60_000);
+
   test('exits with 2 if the input `package` is not set', async () => {
     const { status, stdout } = await runAction({ agent: 'good', package: '' });
     expect(status).toBe(2);

@@ -71,10 +71,12 @@ describe('GitLab template', () => {
     60_000,
   );
 
-  test('exits with 2 without a package and with 3 for one that cannot be installed', async () => {
+  test('exits with 2 without a package and with 3 for one that cannot be installed or is another one', async () => {
     const variables = { COUNTERSIGN_AGENT: 'good' };
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: '' })).status).toBe(2);
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.newWorkspace(), 'missing.tgz') })).status).toBe(3);
+    const { status, stderr } = await gate({ ...variables, COUNTERSIGN_PACKAGE: await ci.packOther() });
+    expect([status, stderr]).toEqual([3, expect.stringContaining('is not the package @countersign/client\n')]);
   }, 60_000);
 
   test('a second run with the same job ID prints the ID of the first record', async () => {
