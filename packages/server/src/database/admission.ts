@@ -4,7 +4,10 @@ import { unavailable } from '../errors/api-error.ts';
 const SHARE_OF_ONLY_TENANT = 0.75;
 const SHARE_OF_ALL_TENANTS = 0.9;
 const SHARE_OF_SMALL_TENANT = 0.05;
-/** The share for bodies of unknown length, and the lower share up to which a new one may start, so that active ones can grow. */
+/**
+ * The share for bodies of unknown length, and the lower share up to which new ones may start, so that active ones can grow. Above the lower
+ * share, a tenant may start one if it has none, or if it uses less than an equal part of the lower share.
+ */
 const SHARE_OF_UNKNOWN_LENGTH = 0.5;
 const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
 
@@ -18,6 +21,7 @@ export class Admission {
   #used = 0;
   #growing = 0;
   readonly #usedBy = new Map<string, number>();
+  readonly #growingBy = new Map<string, number>();
 
   constructor(bytesMax: number) {
     this.bytesMax = bytesMax;
@@ -38,7 +42,7 @@ export class Admission {
     const isRejected = own === 0 ? this.#isFullForNewcomers(bytes) : this.#isBeyondShare(own, bytes);
     if (isRejected) throw unavailable('the limit of bytes in memory is reached');
     this.#used += bytes;
-    this.#usedBy.set(tenantId, own + bytes);
+    add(this.#usedBy, tenantId, bytes);
   }
 
   /** A tenant without bytes is rejected only if nine tenths are used and its bytes do not fit into the rest. */
@@ -64,24 +68,41 @@ export class Admission {
    * @throws ApiError `unavailable` (503) beyond the limits.
    */
   enterGrowing(tenantId: string, bytes: number, stage: 'start' | 'growth'): void {
-    const part = stage === 'start' ? SHARE_OF_UNKNOWN_LENGTH_AT_START : SHARE_OF_UNKNOWN_LENGTH;
-    if (this.#growing > 0 && this.#growing + bytes > this.bytesMax * part)
+    const isFull = this.#growing > 0 && this.#growing + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH;
+    if (isFull || (stage === 'start' && this.#mustWaitToStart(tenantId, bytes)))
       throw unavailable('the memory for request bodies of unknown length is full');
     this.enter(tenantId, bytes);
     this.#growing += bytes;
+    add(this.#growingBy, tenantId, bytes);
+  }
+
+  /**
+   * Whether a tenant must finish bodies of unknown length before it starts another one. Without this rule, one tenant could block the
+   * starts of others with bodies that it never finishes.
+   */
+  #mustWaitToStart(tenantId: string, bytes: number): boolean {
+    const own = this.#growingBy.get(tenantId) ?? 0;
+    const limit = this.bytesMax * SHARE_OF_UNKNOWN_LENGTH_AT_START;
+    return own > 0 && this.#growing + bytes > limit && own + bytes > limit / this.#growingBy.size;
   }
 
   /** Releases bytes that `enterGrowing` admitted. */
   leaveGrowing(tenantId: string, bytes: number): void {
     this.leave(tenantId, bytes);
     this.#growing -= bytes;
+    add(this.#growingBy, tenantId, -bytes);
   }
 
   /** Releases bytes that `enter` admitted. */
   leave(tenantId: string, bytes: number): void {
-    const left = (this.#usedBy.get(tenantId) ?? 0) - bytes;
     this.#used -= bytes;
-    if (left > 0) this.#usedBy.set(tenantId, left);
-    else this.#usedBy.delete(tenantId);
+    add(this.#usedBy, tenantId, -bytes);
   }
+}
+
+/** Adds bytes, which may be negative, to those of a tenant. A tenant without bytes has no entry. */
+function add(bytesBy: Map<string, number>, tenantId: string, bytes: number): void {
+  const sum = (bytesBy.get(tenantId) ?? 0) + bytes;
+  if (sum > 0) bytesBy.set(tenantId, sum);
+  else bytesBy.delete(tenantId);
 }

@@ -1,0 +1,60 @@
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import { until } from '../../../embedded-database/test/harness/processes.ts';
+import { paths, testServer } from '../harness/test-server.ts';
+
+/** Bodies of unknown length may start while they use a quarter of this memory. */
+const READING_BYTES = 1_200_000;
+
+const server = await testServer({ readingBytesMax: READING_BYTES, reportBytesMax: 150_000, recordBytesMax: 100_000 });
+const key = await server.key(await server.workspace());
+const otherKey = await server.key(await server.workspace());
+
+const open: Socket[] = [];
+
+/** Starts chunked bodies and never finishes them, until the server rejects one. */
+async function startBodies(path: string, headers: readonly string[]): Promise<void> {
+  let answer = '';
+  for (let count = 0; count < 40 && answer === ''; count += 1) {
+    const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1' });
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      answer += chunk.toString('latin1');
+    });
+    const before = await readingBytes();
+    const head = [`POST ${path} HTTP/1.1`, 'Host: 127.0.0.1', 'Content-Type: application/json', 'Transfer-Encoding: chunked'];
+    socket.write(`${[...head, ...headers].join('\r\n')}\r\n\r\n1\r\n{\r\n`);
+    open.push(socket);
+    await until('the body is admitted or rejected', async () => answer !== '' || (await readingBytes()) > before);
+  }
+  expect(answer).toMatch(/^HTTP\/1.1 503 /);
+}
+
+const readingBytes = async () =>
+  Number(/^countersign_reading_bytes (\d+)/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1]);
+
+const sendCompressed = async (senderKey: string): Promise<number> => {
+  const { status } = await server.post(paths.telemetry, senderKey, gzipSync('{"trace_id":"t","outcome":"success"}'), {
+    'content-encoding': 'gzip',
+  });
+  return status;
+};
+
+afterEach(async () => {
+  for (const socket of open.splice(0)) socket.destroy();
+  await until('the memory is freed', async () => (await readingBytes()) === 0);
+});
+
+describe('bodies of unknown length that are never finished', () => {
+  test('by a caller who is not signed in block no compressed body of a workspace', async () => {
+    await startBodies('/api/portal/session', ['Origin: http://127.0.0.1']);
+    expect([await sendCompressed(key), await sendCompressed(otherKey)]).toEqual([200, 200]);
+  });
+
+  test('of one workspace block no compressed body of another workspace', async () => {
+    await startBodies(paths.traces, [`Authorization: Bearer ${key}`]);
+    const statuses = await Promise.all([sendCompressed(otherKey), sendCompressed(otherKey)]);
+    expect([await sendCompressed(key), ...statuses]).toEqual([503, 200, 200]);
+  });
+});
