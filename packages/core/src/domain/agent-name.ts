@@ -1,4 +1,5 @@
 import type { IssueCode } from '../contract/issue.ts';
+import { hasInvisibleOutsideEmoji, invisibleCharacters } from './invisible-characters.ts';
 
 /** A violation of the rules for agent names. */
 export interface NameProblem {
@@ -19,7 +20,7 @@ export function agentNameProblems(name: string): NameProblem[] {
 /** Whether a name has faults. Faster than `agentNameProblems` for long names of emoji: it stops at the first fault. */
 export function hasNameProblem(name: string): boolean {
   if (PLAIN.test(name)) return false;
-  return name !== name.normalize('NFC') || /^\p{White_Space}|\p{White_Space}$/u.test(name) || hasInvisible(name);
+  return name !== name.normalize('NFC') || /^\p{White_Space}|\p{White_Space}$/u.test(name) || hasInvisibleOutsideEmoji(name);
 }
 
 /** Returns the name without its faults: in NFC, without invisible characters, and without white space at its ends. It may be empty. */
@@ -33,54 +34,6 @@ export function acceptableName(name: string): string {
 
 /** Printable ASCII without spaces at its ends is always valid. */
 const PLAIN = /^[!-~](?:[ -~]*[!-~])?$/;
-
-// These count as invisible: default-ignorable code points, format characters, line and paragraph separators, the blank Braille pattern and
-// the null notehead. Format characters that are drawn are exceptions: marks of Arabic, Syriac and Kaithi numbers and text.
-const INVISIBLE =
-  /[[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u2800\u{1D159}]--[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]]/gv;
-// Joiners, variation selectors and tags are allowed in the emoji sequences that Unicode recommends, because they change what is drawn.
-const EMOJI = /\p{RGI_Emoji}/gv;
-
-/** The invisible characters of a name outside emoji, with their positions in UTF-16 code units. */
-function invisibleCharacters(name: string): { at: number; character: string }[] {
-  if (name.search(INVISIBLE) === -1) return [];
-  const text = name.replace(EMOJI, (sequence) => 'x'.repeat(sequence.length));
-  return [...text.matchAll(INVISIBLE)].map(({ index, 0: character }) => ({ at: index, character }));
-}
-
-let graphemes: Intl.Segmenter | undefined;
-
-/** Whether a name has invisible characters outside emoji. Only graphemes with such characters are searched for emoji, which is slow. */
-function hasInvisible(name: string): boolean {
-  if (name.search(INVISIBLE) === -1) return false;
-  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
-  for (const { segment } of graphemes.segment(name)) if (segment.search(INVISIBLE) !== -1 && !isEmoji(segment)) return true;
-  return false;
-}
-
-/** Short graphemes with invisible characters, and whether all of these are inside emoji. Names usually repeat few of them. */
-const knownGraphemes = new Map<string, boolean>();
-const KNOWN_GRAPHEMES_MAX = 1000;
-const KNOWN_LENGTH_MAX = 40;
-
-function isEmoji(grapheme: string): boolean {
-  const known = knownGraphemes.get(grapheme);
-  if (known !== undefined) return known;
-  const found = areInvisibleInEmoji(grapheme);
-  if (grapheme.length > KNOWN_LENGTH_MAX) return found;
-  if (knownGraphemes.size >= KNOWN_GRAPHEMES_MAX) knownGraphemes.clear();
-  knownGraphemes.set(grapheme, found);
-  return found;
-}
-
-function areInvisibleInEmoji(text: string): boolean {
-  let end = 0;
-  for (const { index, 0: sequence } of text.matchAll(EMOJI)) {
-    if (text.slice(end, index).search(INVISIBLE) !== -1) return false;
-    end = index + sequence.length;
-  }
-  return text.slice(end).search(INVISIBLE) === -1;
-}
 
 /** The maximum number of positions in a message. */
 const PLACES_MAX = 5;

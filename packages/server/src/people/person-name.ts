@@ -1,7 +1,13 @@
-/** Invisible characters, and those that change the direction of text: format (U+200B, U+202E …), private use, line ends. */
-const INVISIBLE = /[\p{Cf}\p{Co}\p{Zl}\p{Zp}]/u;
-/** Joiners are part of some scripts and emoji, and hide nothing between letters. */
-const JOINER = /(?<=\S)[\u200c\u200d](?=\S)/gu;
+import { invisibleCharacters } from '@countersign/core/domain/invisible-characters';
+
+/** Characters without a defined appearance. */
+const PRIVATE_USE = /\p{Co}/u;
+/** The scripts in which a joiner between letters changes how they are drawn. In other scripts it is invisible. */
+const JOINING =
+  '[\\p{sc=Arab}\\p{sc=Syrc}\\p{sc=Mong}\\p{sc=Deva}\\p{sc=Beng}\\p{sc=Guru}\\p{sc=Gujr}\\p{sc=Orya}\\p{sc=Taml}\\p{sc=Telu}\\p{sc=Knda}\\p{sc=Mlym}\\p{sc=Sinh}\\p{sc=Mymr}\\p{sc=Khmr}]';
+const JOINER = new RegExp(`(?<=${JOINING})[\\u200c\\u200d](?=${JOINING})`, 'gu');
+/** Variation selectors after Chinese characters, which select the form that a person uses. */
+const FORM_OF_CHARACTER = /(?<=\p{sc=Hani})[\u{e0100}-\u{e01ef}]/gu;
 /** The names that rows and pages give to other actors. No person may have one of them. */
 const RESERVED = /^(operator|system|promotion[ -]gate|a former member)$|^key |^(user|key|system):|\(you\)/i;
 
@@ -11,7 +17,8 @@ const RESERVED = /^(operator|system|promotion[ -]gate|a former member)$|^key |^(
  * Names need not be unique; pages distinguish people.
  */
 export function isPersonName(text: string): boolean {
-  if (text !== text.trim() || text === '' || INVISIBLE.test(text.replace(JOINER, ''))) return false;
+  const written = text.replace(JOINER, '').replace(FORM_OF_CHARACTER, '');
+  if (text !== text.trim() || text === '' || PRIVATE_USE.test(text) || invisibleCharacters(written).length > 0) return false;
   const plain = text.normalize('NFKC').replace(/\s+/gu, ' ');
   return /[\p{L}\p{N}\p{S}]/u.test(plain) && !RESERVED.test(plain);
 }

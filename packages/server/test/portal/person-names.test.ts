@@ -30,6 +30,9 @@ describe('the name of a person', () => {
     'Operator Smith',
     'Keya',
     'क्‍ष',
+    'علی\u200cرضا',
+    '葛\u{e0100}城',
+    'Ada ❤️',
     'operator@example.com',
   ])('can be %s', (name) => expect(isPersonName(name)).toBe(true));
 
@@ -45,6 +48,11 @@ describe('the name of a person', () => {
     ['with a leading blank', ' Ada'],
     ['of an invisible character', '\u200b'],
     ['with an invisible character', 'op\u200berator'],
+    ['that means the operator with a joiner', 'opera\u200ctor'],
+    ['that means the operator with a combining grapheme joiner', 'opera\u034ftor'],
+    ['that means the operator with a variation selector', 'operator\ufe0f'],
+    ['of a Hangul filler', '\u3164'],
+    ['of a blank Braille pattern', '\u2800'],
     ['with a bidirectional control character', 'Ada \u202eecalevol'],
     ['without letters, digits or symbols', '--'],
   ] as const)('is rejected by the account page, by an invitation and by `members add`: %s', async ([, name]) => {
