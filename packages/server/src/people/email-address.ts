@@ -1,3 +1,5 @@
+import { hasInvisibleCharacters } from '@countersign/core/domain/invisible-characters';
+
 /**
  * A plausible address: one @ with text before it and a domain after it, and no spaces. Invisible, control and format characters are
  * rejected, because with them two addresses that look alike could be two accounts. Only a message to the address can prove that it exists.
@@ -11,7 +13,7 @@ const LENGTH_MAX = 254;
 export function isEmailAddress(text: string): boolean {
   if (text.length > 2 * LENGTH_MAX || !text.isWellFormed()) return false;
   const compared = comparedEmail(text);
-  return compared.length <= LENGTH_MAX && FORM.test(compared);
+  return compared.length <= LENGTH_MAX && FORM.test(compared) && !hasInvisibleCharacters(compared);
 }
 
 /** The normalized form of an e-mail address: trimmed, in NFC and in lower case. */
