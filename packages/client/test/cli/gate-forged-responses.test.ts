@@ -109,11 +109,8 @@ describe('gate with forged responses', () => {
     const trust = (await runCommand(environmentOf(server), 'trust', 'show', '--workspace', 'acme')).out;
     const respond: ResponseHandler = async (request, body, response) => {
       if (request.method === 'GET') return respondWith(JSON.stringify(published))(request, body, response);
-      await forward((text) => text)(
-        { ...request, headers: { ...request.headers, prefer: '' } } as IncomingMessage,
-        body,
-        response,
-      );
+      request.headers.prefer = '';
+      await forward((text) => text)(request, body, response);
     };
     const variables = { COUNTERSIGN_URL: stub.url, COUNTERSIGN_API_KEY: key, COUNTERSIGN_TRUST: trust };
     await expectUndecided(respond, /the signature was rejected/, ['--agent', 'good'], { environment: variables });
