@@ -1,3 +1,4 @@
+import { readText } from '../http/read-text.ts';
 import type { Diagnosis } from './diagnose-service.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -35,7 +36,7 @@ export async function diagnoseScope(
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    return { what, ...verdictOn(response.status, codeOf(await response.text()), isRequired) };
+    return { what, ...verdictOn(response.status, codeOf(await readText(response, address)), isRequired) };
   } catch (error) {
     return {
       what,

@@ -1,3 +1,4 @@
+import { readText } from '../http/read-text.ts';
 import type { Terminal } from './terminal.ts';
 
 /** One result of the doctor. */
@@ -40,7 +41,7 @@ export async function diagnoseAddress(
   const sentAt = terminal.now();
   try {
     const response = await terminal.fetch(`${address}/readyz`, { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
-    const text = await response.text();
+    const text = await readText(response, address);
     const receivedAt = terminal.now();
     const service = readiness(response, text);
     const isReady = service.ok === true;

@@ -1,3 +1,4 @@
+import { readText } from '../http/read-text.ts';
 import type { Diagnosis } from './diagnose-service.ts';
 import type { Terminal } from './terminal.ts';
 import type { TrustSettings } from './trust-settings.ts';
@@ -35,11 +36,12 @@ export async function diagnoseVerifyKey(
 /** The public keys that sign now; undefined if the service does not list them. */
 async function liveKeys(terminal: Terminal, address: string, timeoutMs: number): Promise<Set<string> | undefined> {
   try {
-    const response = await terminal.fetch(`${address}/.well-known/jwks.json`, {
+    const url = `${address}/.well-known/jwks.json`;
+    const response = await terminal.fetch(url, {
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const { keys } = (await response.json()) as { keys: { x: string; retired_at?: string }[] };
+    const { keys } = JSON.parse(await readText(response, url)) as { keys: { x: string; retired_at?: string }[] };
     return new Set(keys.filter(({ retired_at: end }) => end === undefined).map(({ x }) => x));
   } catch {
     return undefined;

@@ -1,5 +1,6 @@
 import { followSuccessors, type SuccessionChecks } from '@countersign/core/domain/signing-key-succession';
 import { liveKeys, readTrustFile, renewCommand, type TrustFileContent } from '@countersign/core/domain/trust-file';
+import { readText } from '../http/read-text.ts';
 import { sha256, verifyEd25519 } from '../verification/cryptography.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
@@ -87,11 +88,12 @@ function isPublishedKey(key: unknown): key is PublishedKey {
 
 async function publishedKeys(session: Session, address: string): Promise<PublishedKey[]> {
   try {
-    const response = await session.terminal.fetch(`${address}/.well-known/jwks.json`, {
+    const url = `${address}/.well-known/jwks.json`;
+    const response = await session.terminal.fetch(url, {
       redirect: 'manual',
       signal: AbortSignal.timeout(PUBLISHED_KEYS_TIMEOUT_MS),
     });
-    const { keys } = (await response.json()) as { keys: unknown[] };
+    const { keys } = JSON.parse(await readText(response, url)) as { keys: unknown[] };
     return keys.filter(isPublishedKey);
   } catch {
     return [];

@@ -1,6 +1,7 @@
 import type { Issue } from '../wire/contract.ts';
 import { apiError, ConnectionError, UnexpectedAnswerError } from './errors.ts';
 import type { FetchResponse } from './fetch-like.ts';
+import { readText } from './read-text.ts';
 import { retryAfterMs } from './retry-pace.ts';
 
 /** A complete response with status 200. */
@@ -13,7 +14,7 @@ export interface ParsedResponse {
 export async function readResponse(response: FetchResponse, url: string): Promise<ParsedResponse> {
   const { status, headers } = response;
   const type = headers.get('content-type') ?? '';
-  const text = await response.text();
+  const text = await readText(response, url);
   if (status === 0 || (status >= 300 && status < 400)) {
     const target = headers.get('location');
     const where = target === null ? '' : ` to ${target}`;

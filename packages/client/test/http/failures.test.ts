@@ -167,6 +167,12 @@ describe('a call', () => {
   });
 });
 
+test('a response without a stream, as a fetch of the host may return it, is read as text', async () => {
+  const headers = new Headers({ 'content-type': 'application/json' });
+  const fetch = async () => ({ status: 200, headers, text: async () => '{"ok":true,"id":"read"}' });
+  expect(await record({ fetch })).toEqual({ ok: true, id: 'read' });
+});
+
 test('a call throws a ConnectionError with the reason if the apiKey function fails', async () => {
   const apiKey = async () => Promise.reject(new Error('the vault is sealed'));
   const error = await failure(record({ apiKey, retries: { attemptsMax: 1 } }));
@@ -180,6 +186,8 @@ describe('a response that is not from the service is rejected', () => {
     ['JSON of another form', respond.good({ hello: 'world' }), /has no valid member ok/],
     ['ok: false', respond.good({ ok: false }), /has no valid member ok/],
     ['a JSON list', respond.good([1]), /not a JSON object/],
+    ['an endless response', respond.endless(false), /more than 8388608 bytes/],
+    ['an endless compressed response', respond.endless(true), /more than 8388608 bytes/],
     ['a redirect', respond.redirect('https://elsewhere.example/api'), /redirects to https:\/\/elsewhere\.example\/api/],
   ])('%s', async (_, handler, message) => {
     server.setHandlers(handler);
