@@ -1,9 +1,12 @@
 import {
   accessSync,
   appendFileSync,
+  closeSync,
   constants,
   createReadStream,
-  readFileSync,
+  fstatSync,
+  openSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -19,10 +22,28 @@ const CHUNK_BYTES = 128 * 1024;
 /** Reads a file. Throws a CommandError if it cannot be read or is too large. */
 export function readFile(path: string, bytesMax = FILE_BYTES_MAX): Uint8Array {
   return withFileErrors('read', path, () => {
-    const { size } = statSync(path);
-    if (size > bytesMax) throw wrongUse(`${JSON.stringify(path)} has ${size} bytes; the limit is ${bytesMax}`);
-    return readFileSync(path);
+    const file = openSync(path, 'r');
+    try {
+      const { size } = fstatSync(file);
+      if (size > bytesMax) throw wrongUse(`${JSON.stringify(path)} has ${size} bytes; the limit is ${bytesMax}`);
+      return readUpTo(file, path, bytesMax);
+    } finally {
+      closeSync(file);
+    }
   });
+}
+
+/** Reads an open file. A device or a pipe has the size 0, and can have no end, so the limit applies to the bytes that are read. */
+function readUpTo(file: number, path: string, bytesMax: number): Uint8Array {
+  const chunks: Uint8Array[] = [];
+  for (let length = 0; length <= bytesMax; ) {
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    const count = readSync(file, chunk);
+    if (count === 0) return Buffer.concat(chunks);
+    chunks.push(chunk.subarray(0, count));
+    length += count;
+  }
+  throw wrongUse(`${JSON.stringify(path)} has more than ${bytesMax} bytes, which is the limit`);
 }
 
 /** Reads a file of any size in chunks. Opens the file when the first chunk is read. Throws a CommandError if it cannot be read. */

@@ -54,6 +54,8 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
     ],
     ['http: to another machine', [...agent, '--url', 'http://countersign.example.com'], /unencrypted/],
     ['a missing key file', [...agent, '--verify-key', join(folder, 'none')], /cannot read/],
+    ['a key file without an end', [...agent, '--verify-key', '/dev/zero'], /has more than 1048576 bytes/],
+    ['a folder as a key file', [...agent, '--verify-key', folder], /cannot read .*EISDIR/],
     ['an empty key file', [...agent, '--verify-key', inFile('empty', '\n')], /it is empty/],
     ['a key file without a key', [...agent, '--verify-key', inFile('text', 'hello')], /invalid key/],
     ['an unset variable', [...agent, '--verify-key', 'env:NOT_SET'], /NOT_SET contains no key/],
