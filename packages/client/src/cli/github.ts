@@ -65,9 +65,12 @@ function summaryOf({ decision, verifiedBy }: Finding, summary: GateSummary): str
   return `${head}${approve}| condition | | |\n| --- | --- | --- |\n${rows.join('\n')}\n\nDecision \`${decision.decision_id}\`, ${decision.timestamp}, ${signature}.\n\n`;
 }
 
-/** Escapes text for a Markdown table, so that it has no markup, links or line ends. Cuts it to 600 characters. */
+/**
+ * Escapes text for a Markdown table, so that it has no markup, links to pages or line ends. GitHub makes a link of every word that starts
+ * with `www.`, so the dot is escaped too. Cuts the text to 600 characters.
+ */
 const cell = (text: string): string =>
-  shortLine(text, 600).replace(/[\\`*_{}[\]()<>#+!|~@:/-]/g, (char) => `&#${char.charCodeAt(0)};`);
+  shortLine(text, 600).replace(/[\\`*_{}[\]()<>#+!|~@:/.-]/g, (char) => `&#${char.charCodeAt(0)};`);
 
 /** A web address as a link; any other text escaped. */
 const link = (address: string): string => (/^https?:\/\/[\w./:[\]~%-]{1,500}$/.test(address) ? `<${address}>` : cell(address));

@@ -112,6 +112,13 @@ describe('action.yml', () => {
     expect(summary).not.toContain('${{');
   }, 60_000);
 
+  test('makes no link of an address in a name', async () => {
+    const { status, stdout, summary } = await runAction({ agent: 'see www.example.org' });
+    expect([status, stdout]).toEqual([1, expect.stringContaining('www.example.org')]);
+    expect(summary).toContain('### Promotion of see www&#46;example&#46;org: blocked');
+    expect(summary).not.toMatch(/www\.|:\/\//);
+  }, 60_000);
+
   test.each([
     ['a line break in a name', { agent: 'good\nallowed=true' }],
     ['an option as a value', { agent: 'good', harness: '', 'max-age-hours': '24 --agent good' }],
