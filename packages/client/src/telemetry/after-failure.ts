@@ -17,8 +17,8 @@ export interface BatchOutcome {
 /** The number of unexplained errors, such as 500, after which a batch or run is dropped, so that it does not block the queue. */
 export const REFUSALS_MAX = 3;
 
-/** Statuses that depend on the key, the address or the load, and not on the content. */
-const STATUSES_NOT_ABOUT_CONTENT: ReadonlySet<number> = new Set([401, 403, 404, 405, 407, 408, 429, 502, 503, 504]);
+/** Statuses that depend on the key, the address, the headers or the load, and not on the content. */
+const STATUSES_NOT_ABOUT_CONTENT: ReadonlySet<number> = new Set([401, 403, 404, 405, 407, 408, 421, 429, 431, 502, 503, 504]);
 
 /** Whether the service will reject this content every time. */
 export const isPermanent = (error: unknown): error is ValidationError | PayloadTooLargeError =>

@@ -80,6 +80,20 @@ describe('telemetry while the service is unreachable', () => {
     expect(client.telemetry.stats).toMatchObject({ queued: 0, sent: 1 });
   });
 
+  test.each([
+    [421, 'wrong_host'],
+    [431, 'headers_too_large'],
+  ])('stays queued after any number of responses with %d %s, which do not depend on the events', async (status, code) => {
+    const { client, emit, dropped } = clientWithCallbacks();
+    server.setHandlers(respond.refuse(status, code));
+    emit('a');
+    for (let round = 0; round < 4; round += 1) await client.telemetry.flush();
+    expect([client.telemetry.stats.queued, dropped]).toEqual([1, []]);
+    server.setHandlers(respond.good());
+    await client.telemetry.flush();
+    expect(client.telemetry.stats).toMatchObject({ queued: 0, sent: 1 });
+  });
+
   test('drops a batch after three internal errors and sends the next one', async () => {
     const { client, emit, unsent, dropped } = clientWithCallbacks({ requestsMax: 1 });
     server.setHandlers(...Array(3).fill(respond.refuse(500, 'internal_error')), respond.good());
