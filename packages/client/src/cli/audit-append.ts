@@ -3,7 +3,7 @@ import { command } from './command.ts';
 import { wrongUse } from './exit-codes.ts';
 import { readFile } from './files.ts';
 import { CONNECTION, type Options } from './options.ts';
-import { readLabel, readUuid } from './readings.ts';
+import { idempotencyOf, readLabel, readUuid } from './readings.ts';
 import { recordIdOf } from './record-id.ts';
 
 const OPTIONS = {
@@ -49,9 +49,9 @@ export const auditAppend = command({
       retention_until: values['retention-until'],
       metadata: metadata === undefined ? undefined : readMetadata(metadata),
     };
+    const options = idempotencyOf(values['idempotency-key']);
     const client = await session.client(values);
-    const idempotencyKey = values['idempotency-key'];
-    const appended = await client.audit.append(entry, idempotencyKey === undefined ? {} : { idempotencyKey });
+    const appended = await client.audit.append(entry, options);
     const hash = recordIdOf(appended, 'row_hash');
     const seq = /^\d{1,15}$/.exec(receiptOf(appended)?.headers['countersign-ledger-seq'] ?? '')?.[0];
     session.writeResult({ ...appended, seq: seq === undefined ? null : Number(seq) }, [hash]);

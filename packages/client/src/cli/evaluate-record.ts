@@ -5,7 +5,7 @@ import { isContentRejection } from './content-rejection.ts';
 import { CommandError, wrongUse } from './exit-codes.ts';
 import { CONNECTION, type Options } from './options.ts';
 import { shortLine } from './plain-text.ts';
-import { readLabel, readMoment, readOneOf, readPercentage, readUuid } from './readings.ts';
+import { idempotencyOf, readLabel, readMoment, readOneOf, readPercentage, readUuid } from './readings.ts';
 import { recordIdOf } from './record-id.ts';
 import { type ResultsFile, readResultsFile, rejection } from './results-file.ts';
 import { ciRunUrl } from './run-url.ts';
@@ -78,14 +78,9 @@ evaluation still counts. With a file, the address of the run comes from the vari
     const file = readResultsFile(given as Parameters<typeof readResultsFile>[0]);
     const evaluation = evaluationOf(given, file);
     const details = { ...detailsOfFile(session, file), ...detailsOf(given) };
+    const options = idempotencyOf(values['idempotency-key']);
     const client = await session.client(values);
-    const idempotencyKey = values['idempotency-key'];
-    const recorded = await sendEvaluation(
-      client,
-      evaluation,
-      details,
-      idempotencyKey === undefined ? {} : { idempotencyKey },
-    ).catch((error: unknown) => {
+    const recorded = await sendEvaluation(client, evaluation, details, options).catch((error: unknown) => {
       throw withExplanation(given, file, error);
     });
     const rate = typeof recorded.pass_rate === 'number' ? `${recorded.pass_rate} %` : 'no pass rate';

@@ -36,6 +36,13 @@ export function readLabel(option: string, text: string): string {
   throw wrongUse(`${option} takes 1 to 512 characters, none of them a line break or another control character`);
 }
 
+/** The call options for the value of --idempotency-key: 1 to 255 printable ASCII characters, as the service accepts it. */
+export function idempotencyOf(text: string | undefined): { idempotencyKey?: string } {
+  if (text === undefined) return {};
+  if (/^[\x20-\x7e]{1,255}$/.test(text)) return { idempotencyKey: text };
+  throw wrongUse('--idempotency-key takes 1 to 255 printable ASCII characters');
+}
+
 /** An RFC 3339 time with its time zone. A time without a zone could be wrong by hours, so it is rejected. */
 export function readMoment(option: string, text: string): string {
   const isMoment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/.test(text);

@@ -53,7 +53,7 @@ export class Transport {
 
   /**
    * POSTs the JSON text of `bodyOf` and returns the response.
-   * @throws ConfigurationError if the body is not JSON or the key is malformed; ApiError for an error status; ConnectionError,
+   * @throws ConfigurationError if the body is not JSON, or the key or the Idempotency-Key is malformed; ApiError for an error status; ConnectionError,
    * TimeoutError or UnexpectedAnswerError; or the signal's reason.
    */
   async post<Result extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Result> {
@@ -61,7 +61,7 @@ export class Transport {
     const { retries, deadlineMs: defaultDeadlineMs, log } = this.#settings;
     const deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
     const endsAt = performance.now() + deadlineMs;
-    const idempotencyKey = options.idempotencyKey ?? crypto.randomUUID();
+    const idempotencyKey = readIdempotencyKey(options.idempotencyKey ?? crypto.randomUUID());
     const attemptsMax = Math.min(retries.attemptsMax, options.attemptsMax ?? Number.POSITIVE_INFINITY);
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -142,6 +142,12 @@ async function withConnectionErrors<T>(url: string, work: () => Promise<T>): Pro
     const why = cause instanceof Error ? cause.message || (cause as Error & { code?: string }).code || cause.name : String(cause);
     throw new ConnectionError(`${url} cannot be reached: ${why}`, { cause: error });
   }
+}
+
+/** Returns a valid Idempotency-Key. Without this check, fetch would fail on a line break as on a broken connection. */
+function readIdempotencyKey(key: unknown): string {
+  if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
+  throw new ConfigurationError('idempotencyKey must be 1 to 255 printable ASCII characters');
 }
 
 /** Returns a well-formed key. Throws a ConfigurationError, without the key, for any other value. */

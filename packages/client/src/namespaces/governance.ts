@@ -1,5 +1,6 @@
 import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
 import { ENDPOINTS } from '../http/endpoints.ts';
+import { ConfigurationError } from '../http/errors.ts';
 import type { CallOptions, Transport } from '../http/transport.ts';
 import { type AttestationVerdict, type PublicKeys, verifyAttestation } from '../verification/verify-attestation.ts';
 import { type DecisionTrust, type Verdict, verifyDecision } from '../verification/verify-decision.ts';
@@ -32,13 +33,15 @@ export class Governance {
   /**
    * Checks whether an agent may be promoted. A blocked decision is a result, not an error: test `allowed`. After an error there is no
    * decision, so the promotion must not continue.
-   * @throws ConfigurationError if the body is not JSON or the key is malformed; ApiError for an error status; ConnectionError,
+   * @throws ConfigurationError if the body is not JSON, or the key or the nonce is malformed; ApiError for an error status; ConnectionError,
    * TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.
    */
-  checkPromotion(
+  async checkPromotion(
     check: PromotionCheck,
     { attestation = false, nonce, ...options }: CheckOptions = {},
   ): Promise<PromotionDecision> {
+    if (nonce !== undefined && !/^[\w-]{16,64}$/.test(nonce))
+      throw new ConfigurationError('nonce must be 16 to 64 characters of base64url');
     const headers = {
       ...(attestation ? { prefer: ATTESTATION_PREFERENCE } : {}),
       ...(nonce === undefined ? {} : { 'countersign-nonce': nonce }),

@@ -66,6 +66,16 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
       ['evaluate', 'record', '--agent', 'a', '--junit', 'a', '--pass-rate', '99'],
       /cannot be combined/,
     ],
+    [
+      'a line break in an idempotency key',
+      ['evaluate', 'record', '--agent', 'a', '--name', 'n', '--pass-rate', '9', '--idempotency-key', 'a\nb'],
+      /--idempotency-key takes 1 to 255 printable/,
+    ],
+    [
+      'an idempotency key that is too long',
+      ['audit', 'append', '--actor', 'a', '--action', 'b', '--idempotency-key', 'a'.repeat(256)],
+      /--idempotency-key takes 1 to 255 printable/,
+    ],
     ['a passing evaluation without a rate', ['evaluate', 'record', '--agent', 'a', '--name', 'n'], /needs --pass-rate/],
     ['an evaluation without an agent', ['evaluate', 'record', '--name', 'n', '--pass-rate', '9'], /no agent given/],
     ['an audit entry without an action', ['audit', 'append', '--actor', 'a'], /--actor and --action/],

@@ -248,6 +248,25 @@ describe('errors', () => {
     expect(error.cause).toBeInstanceOf(Error);
   });
 
+  test.each(['', 'a\nb', '\u00fc', 'a'.repeat(256)])(
+    'for the invalid Idempotency-Key %j occur before any request',
+    async (idempotencyKey) => {
+      server.setHandlers(respond.good());
+      expect(await failure(record({}, { idempotencyKey }))).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
+      expect(server.received).toEqual([]);
+    },
+  );
+
+  test.each(['short', 'sixteen letters!', 'sixteen-letters-\n'])(
+    'for the invalid nonce %j occur before any request',
+    async (nonce) => {
+      server.setHandlers(respond.good());
+      const check = clientOf().governance.checkPromotion({ agent_name: 'bot' }, { nonce });
+      expect(await failure(check)).toMatchObject({ name: 'ConfigurationError', attempts: 0 });
+      expect(server.received).toEqual([]);
+    },
+  );
+
   test('for a body that JSON cannot represent occur before any request', async () => {
     server.setHandlers(respond.good());
     const entry = { actor: 'a', action: 'b.c', metadata: { big: 1n } };
