@@ -7,6 +7,8 @@ export interface Terminal {
   input(): Promise<Uint8Array>;
   /** Milliseconds since 1970, by this machine's clock. */
   now(): number;
+  /** Milliseconds since a fixed moment, by a clock that nobody can set: for time limits. */
+  elapsed(): number;
   sleep(ms: number): Promise<void>;
   fetch: typeof fetch;
 }
@@ -22,6 +24,7 @@ export const processTerminal = (): Terminal => ({
     return Buffer.concat(chunks);
   },
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   fetch: globalThis.fetch,
 });

@@ -24,8 +24,8 @@ export async function waitForApproval(
   ask: () => Promise<Finding>,
   { waitMs, portalUrl }: WaitOptions,
 ): Promise<Finding> {
-  const { now, sleep } = session.terminal;
-  const until = now() + waitMs;
+  const { elapsed, sleep } = session.terminal;
+  const until = elapsed() + waitMs;
   const receivedIds = new Set<string>();
   let reportedEnding: Ending | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(PAUSE_MS_MAX, pauseMs * 1.5)) {
@@ -42,7 +42,7 @@ export async function waitForApproval(
         fault: `decision ${id} was received twice: the response was replayed`,
       };
     if (id !== undefined) receivedIds.add(id);
-    const leftMs = until - now();
+    const leftMs = until - elapsed();
     if ((finding.ending !== 'pending' && !finding.isTransient) || leftMs <= 0) return finding;
     const line = waitingLine(finding, portalUrl, leftMs);
     if (finding.ending !== reportedEnding) session.say(line);

@@ -95,12 +95,27 @@ describe('gate with an unreachable service', () => {
     expect(err).toMatch(/^waiting up to 30 min for an approval/m);
   });
 
+  test('ends the wait in time when the clock of the machine is set back', async () => {
+    const late = await lateServer();
+    let waited = 0;
+    const { status } = await runCli(['gate', '--agent', 'good', '--timeout', '50ms', '--wait', '10s'], {
+      environment: { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key },
+      now: () => Date.now() - waited * 3600,
+      elapsed: () => waited,
+      sleep: async (ms) => {
+        if (waited > 60_000) throw new Error('the wait has no end');
+        waited += ms;
+      },
+    });
+    expect([status, waited]).toEqual([3, 10_000]);
+  });
+
   test('is undecided when the time of --wait is over, and at once after a 401', async () => {
     const late = await lateServer();
     let clock = Date.now();
     const overrides = {
       environment: { COUNTERSIGN_URL: late.url, COUNTERSIGN_API_KEY: key },
-      now: () => clock,
+      elapsed: () => clock,
       sleep: async (ms: number) => {
         clock += ms;
       },

@@ -225,6 +225,7 @@ describe('gate --wait', () => {
     let clock = Date.now();
     const overrides: TerminalOverrides = {
       now: () => clock,
+      elapsed: () => clock,
       sleep: async (ms) => {
         pauses.push(ms);
         // Only the gate's clock moves, so that the test does not wait. --clock-skew allows the difference to the server's clock.
