@@ -119,3 +119,13 @@ test('the ledger is filtered by the name and email address of a person, and the 
   await expect.poll(() => rows.count()).toBe(1);
   await rows.getByText('agent.promoted').waitFor();
 });
+
+test('people whose names look the same are shown with their email addresses', async () => {
+  const workspace = await newWorkspace();
+  const [first, second] = [await workspace.visit('admin', 'ledger'), await workspace.visit('admin', 'ledger')];
+  await first.browser.call('PATCH', '/account', { name: 'Zoë Lovelace' });
+  await second.browser.call('PATCH', '/account', { name: 'Zoe\u0308\u00a0 Lovelace' });
+  await second.browser.call('PATCH', `/workspaces/${workspace.id}/settings`, { name: `renamed ${workspace.id}` });
+  await first.page.reload();
+  await first.page.getByText(second.email).first().waitFor();
+});

@@ -17,8 +17,8 @@ export function Actor({ by }: { by: string | null }) {
     const member = members?.find(({ person_id }) => person_id === id);
     const name =
       id === person.id ? `${person.name} (you)` : (member?.name ?? (members === undefined ? 'member' : 'former member'));
-    // Two members can have the same name, so the email address is added.
-    const isShared = members?.some(({ name: other, person_id }) => person_id !== id && other === member?.name) === true;
+    // Two members can have names that look the same, so the email address is added.
+    const isShared = members?.some((other) => other.person_id !== id && visibleName(other) === visibleName(member)) === true;
     const shown = isShared ? `${name}, ${member!.email}` : name;
     return <TruncatedText text={shown} hint={`${shown}, ${by}`} />;
   }
@@ -31,6 +31,13 @@ export function Actor({ by }: { by: string | null }) {
     );
   return <span className="nowrap">{by.replace('system:', '').replaceAll('-', ' ')}</span>;
 }
+
+/** The name of a member without differences that cannot be seen: in normalization, blanks and invisible characters. */
+const visibleName = (member: { name: string } | undefined): string | undefined =>
+  member?.name
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .replace(/\s+/gu, ' ');
 
 /** Shows a key by its name, or by its prefix if no name is loaded. Admins get a link to the page of the keys. */
 function KeyActor({ prefix }: { prefix: string }) {
