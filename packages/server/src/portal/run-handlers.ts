@@ -86,7 +86,7 @@ export const runHandlers = handlers({
     }),
 
   'runs.spans': async ({ workspace, params, query, parts, memory }) => {
-    const after = readCursor(query.cursor, ['place', 'place', 'whole']);
+    const after = readCursor(query.cursor, ['number', 'place', 'whole']);
     const place = after === null ? null : { submission: Number(after[0]), ordinal: Number(after[1]) };
     const start = { after: place, position: Number(after?.[2] ?? 0) };
     return inSnapshotTransaction(parts.readPool, workspace, async (tx) => {

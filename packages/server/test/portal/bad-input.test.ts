@@ -109,9 +109,10 @@ describe('a forged cursor in the format of any list', () => {
     '0001-01-01T00:00:00+23:59',
     '9999-12-31T23:59:59-23:59',
     '2016-12-31T23:59:60.000000Z',
+    '2016-12-31T23:59:60.500000Z',
     '2016-12-31T23:59:59+16:30',
   ];
-  const numbers = ['0', '2147483648', '999999999999999'];
+  const numbers = ['0', '2147483647', '2147483648', '999999999999999'];
   const labels = ['%', '\u202e', '\u{10ffff}', '\ud800'];
   const forged = [
     ...instants.flatMap((at) => [randomUUID(), ...numbers, ...labels].map((behind) => [at, behind])),
