@@ -22,6 +22,18 @@ test('an admin sets how long runs are kept and confirms a short period', async (
   await main.getByText('For runs received since').waitFor();
 });
 
+test('a field that was not changed does not overwrite what another admin has set since', async () => {
+  const workspace = await newWorkspace();
+  const { page } = await workspace.visit('admin', 'settings');
+  const main = page.getByRole('main');
+  await main.getByLabel('Keep telemetry events for (days)').fill('365');
+  const other = await workspace.visit('admin', 'members');
+  await other.browser.call('PATCH', `/workspaces/${workspace.id}/settings/retention`, { trace_days: 3650 });
+  await main.getByRole('button', { name: 'Set retention' }).click();
+  await main.getByText('Kept for 365 days').waitFor();
+  await main.getByText('Kept for 3650 days').waitFor();
+});
+
 test('a viewer sees how long runs are kept and cannot change it', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('viewer', 'settings');

@@ -70,7 +70,12 @@ function RetentionForm({ workspace, facts }: { workspace: string; facts: Facts }
     mutationFn: () =>
       call('retention.set', {
         params: { workspace },
-        body: { trace_days: daysOf(traces), telemetry_days: daysOf(telemetry), confirm_short: isConfirmed },
+        // Unchanged fields are omitted, because another admin may have set them since.
+        body: {
+          ...(daysOf(traces) === facts.trace_days ? {} : { trace_days: daysOf(traces) }),
+          ...(daysOf(telemetry) === facts.telemetry_days ? {} : { telemetry_days: daysOf(telemetry) }),
+          confirm_short: isConfirmed,
+        },
       }),
     meta: { errorShownInForm: true },
     onSuccess: async () => {
