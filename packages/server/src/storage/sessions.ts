@@ -175,13 +175,17 @@ export interface ListedSession {
   userAgent: string | null;
 }
 
+/** The maximum number of listed sessions. Each sign-in adds a session, so a person can have very many. */
+const LISTED_MAX = 200;
+
 const LIST = sql<RawRow & { lastUsedAt: string; userAgent: string | null }>(
   'list_sessions',
   `SELECT ${sealedColumns(SESSIONS, 's')}, ${instantText('s.last_used_at')} AS "lastUsedAt", s.user_agent AS "userAgent"
-     FROM countersign.sessions AS s WHERE s.person_id = $1 AND ${isLive(2)} ORDER BY s.created_at DESC, s.id`,
+     FROM countersign.sessions AS s WHERE s.person_id = $1 AND ${isLive(2)}
+    ORDER BY s.created_at DESC, s.id LIMIT ${LISTED_MAX}`,
 );
 
-/** The active sessions of the transaction's person, newest first. Sessions with an invalid seal are omitted. */
+/** The newest active sessions of the transaction's person, newest first, at most LISTED_MAX. Sessions with an invalid seal are omitted. */
 export async function listSessions(tx: PersonTransaction): Promise<ListedSession[]> {
   const rows = await tx.run(LIST, [tx.personId, ...tx.clock.expiryBounds()]);
   return rows.flatMap(({ lastUsedAt, userAgent, ...raw }) => {

@@ -1,8 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { inPersonTransaction } from '../../src/database/transaction.ts';
 import { hashPassword } from '../../src/people/password-hash.ts';
+import { newSession } from '../../src/people/sessions.ts';
 import { lockAccount, setPassword } from '../../src/storage/people.ts';
-import { deleteSessionsOf, SESSIONS } from '../../src/storage/sessions.ts';
+import { deleteSessionsOf, insertSession, SESSIONS } from '../../src/storage/sessions.ts';
 import { waitForBlockedStatements } from '../harness/lock-wait.ts';
 import { Browser, createPerson, PASSWORD, type Person } from '../harness/portal-browser.ts';
 import { resealRows } from '../harness/sealed.ts';
@@ -107,6 +108,15 @@ describe("one's own sessions", () => {
     expect(JSON.stringify(items)).not.toContain(elsewhere.cookie!.split('=')[1]);
     expect(outcome(await ada.browser.call('DELETE', `/account/sessions/${items[0].id}`))).toBe('200 ok');
     expect([await sessionOutcome(elsewhere), await sessionOutcome(ada.browser)]).toEqual(['401 not_signed_in', '200 ok']);
+  });
+
+  test('are listed up to the newest 200, so that frequent sign-ins do not make the list long', async () => {
+    await inPersonTransaction(server.open.pool, ada.id, (tx) =>
+      Promise.all(Array.from({ length: 250 }, () => insertSession(tx, newSession(ada.id, null).row))),
+    );
+    const { browser } = await signIn(ada.email);
+    const { items } = (await browser.call('GET', '/account/sessions')).body;
+    expect([items.length, items[0].current]).toEqual([200, true]);
   });
 
   test('are the only ones that a person can end', async () => {
