@@ -21,6 +21,20 @@ async function chooseAction(page: Page, name: string): Promise<void> {
   await page.getByRole('menuitem', { name }).click();
 }
 
+test('a form for scopes does not give back a scope that another admin has removed meanwhile', async () => {
+  const workspace = await newWorkspace();
+  const { page, browser } = await workspace.visit('admin', 'members');
+  const path = `/workspaces/${workspace.id}/keys`;
+  const scopes = ['audit', 'evaluations'];
+  const { prefix } = (await browser.call('POST', path, { kind: 'live', name: 'ci-deploy', scopes })).body;
+  await page.goto(`${workspace.server.url}/w/${workspace.id}/keys`);
+  await chooseAction(page, 'Change scopes');
+  await browser.call('PATCH', `${path}/${prefix}`, { scopes: ['audit'] });
+  await page.getByRole('checkbox', { name: 'telemetry' }).check();
+  await page.getByRole('button', { name: 'Change scopes' }).click();
+  await page.getByText(/are now audit/).waitFor();
+});
+
 test('an admin mints and rotates a key, changes its scopes and revokes it, with immediate effect and an audit trail', async () => {
   const workspace = await newWorkspace();
   const { page, pageErrors } = await workspace.visit('admin', 'keys');

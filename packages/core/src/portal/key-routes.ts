@@ -39,21 +39,23 @@ export const KeyShownOnce = Type.Object({
   prefix: label({ description: 'Twelve hex digits.' }),
 });
 
+/** A list of scopes, each at most once. */
+const scopeList = (description: string) =>
+  Type.Unsafe<Scope[]>({
+    type: 'array',
+    minItems: 1,
+    maxItems: SCOPES.length,
+    uniqueItems: true,
+    items: oneOf(SCOPES, { description: 'A scope.' }),
+    description,
+  });
+
 /** The settings of a new key. */
 export const NewKey = Type.Object(
   {
     kind: oneOf(KEY_KINDS, { description: 'Ingestion key or read token.' }),
     name: label({ description: 'Its name: what the key is for.' }),
-    scopes: optional(
-      Type.Unsafe<Scope[]>({
-        type: 'array',
-        minItems: 1,
-        maxItems: SCOPES.length,
-        uniqueItems: true,
-        items: oneOf(SCOPES, { description: 'A scope.' }),
-        description: 'The scopes of an ingestion key; absent for a read token.',
-      }),
-    ),
+    scopes: optional(scopeList('The scopes of an ingestion key; absent for a read token.')),
     expires_at: optional(dateTime({ description: 'When it expires, in the future; default never.' })),
   },
   { additionalProperties: false },
@@ -64,14 +66,10 @@ export type NewKey = Static<typeof NewKey>;
 /** The new scopes of an ingestion key. */
 export const ScopesChange = Type.Object(
   {
-    scopes: Type.Unsafe<Scope[]>({
-      type: 'array',
-      minItems: 1,
-      maxItems: SCOPES.length,
-      uniqueItems: true,
-      items: oneOf(SCOPES, { description: 'A scope.' }),
-      description: 'The scopes of the key from its next request on.',
-    }),
+    scopes: scopeList('The scopes of the key from its next request on.'),
+    from: optional(
+      scopeList('The scopes that the page showed. If they are no longer those of the key, the change is refused (409).'),
+    ),
   },
   { additionalProperties: false },
 );

@@ -44,7 +44,8 @@ export const keyHandlers = handlers({
   },
 
   'keys.change_scopes': async ({ workspace, params, body, actor, parts }) => {
-    await changeScopes(parts.pool, workspace, { prefix: params.prefix, scopes: body.scopes }, actor);
+    const { scopes, from } = body;
+    await changeScopes(parts.pool, workspace, { prefix: params.prefix, scopes, from: from ?? undefined }, actor);
     return readKey(parts, workspace, params.prefix);
   },
 

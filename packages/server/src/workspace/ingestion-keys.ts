@@ -60,15 +60,23 @@ export async function revokeKey(pool: Pool, tenantId: string, prefix: string, by
   });
 }
 
-/** Sets the scopes of an ingestion key. They apply from the next request on. @throws RuleViolationError if they are unchanged. */
+/**
+ * Sets the scopes of an ingestion key. They apply from the next request on.
+ * @param from the expected current scopes; undefined for any.
+ * @throws RuleViolationError if the scopes are unchanged, or if the current ones are not the expected ones.
+ */
 export async function changeScopes(
   pool: Pool,
   tenantId: string,
-  { prefix, scopes }: { prefix: string; scopes: readonly Scope[] },
+  { prefix, scopes, from }: { prefix: string; scopes: readonly Scope[]; from?: readonly Scope[] | undefined },
   by: Actor,
 ): Promise<void> {
   return keyAct(pool, tenantId, by, async ({ tx, keys, record }) => {
     const key = await requireUnrevokedKey(tx, keys, prefix, 'live');
+    if (from !== undefined && !sameScopes(key.scopes, from))
+      throw new RuleViolationError(
+        `the scopes of key ${prefix} are now ${key.scopes.join(', ')}; reload the page and repeat the action`,
+      );
     const changed = SCOPES.filter((scope) => scopes.includes(scope));
     if (sameScopes(key.scopes, changed))
       throw new RuleViolationError(`key ${prefix} has the scopes ${changed.join(', ')} already`);

@@ -18,6 +18,18 @@ const send = async (key: string) => (await server.post(paths.audit, key, { actor
 const list = async (query: Record<string, string> = {}) => (await admin.get('keys.list', { query })).items;
 
 describe('an ingestion key', () => {
+  test('keeps its scopes if they were changed since the page showed them', async () => {
+    const { prefix } = await mint({ scopes: ['audit', 'evaluations'] });
+    const change = (body: object) => admin.callRoute('keys.change_scopes', { params: { prefix }, body });
+    expect((await change({ scopes: ['audit'] })).status).toBe(200);
+    const late = await change({ scopes: ['audit', 'evaluations', 'telemetry'], from: ['evaluations', 'audit'] });
+    expect([late.status, late.body.issues[0].message]).toEqual([
+      409,
+      `the scopes of key ${prefix} are now audit; reload the page and repeat the action`,
+    ]);
+    expect((await change({ scopes: ['audit', 'telemetry'], from: ['audit'] })).body.scopes).toEqual(['telemetry', 'audit']);
+  });
+
   test('is shown once and works; rotation, a change of scopes and revocation take effect on the next request and are events', async () => {
     const { key, prefix } = await mint({ scopes: ['audit'] });
     expect(key).toMatch(new RegExp(`^aa_live_${prefix}\\.[\\w-]{43}$`));

@@ -19,7 +19,7 @@ export function ChangeScopes({ opened, onClose, item }: { opened: boolean; onClo
     mutationFn: () =>
       call('keys.change_scopes', {
         params: { workspace: workspace.id, prefix: item.prefix },
-        body: { scopes } as RequestBody<'keys.change_scopes'>,
+        body: { scopes, from: item.scopes } as RequestBody<'keys.change_scopes'>,
       }),
     meta: { errorShownInForm: true },
     onSuccess: async () => {
