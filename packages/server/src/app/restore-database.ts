@@ -1,8 +1,8 @@
-import pg from 'pg';
 import type { BackupReader } from '../backup/backup-reader.ts';
 import { migrationsOf, requireEmpty, restoreRows } from '../backup/restore-rows.ts';
 import type { Config } from '../config/config.ts';
 import { isDistributed } from '../database/citus.ts';
+import { connectClient } from '../database/client.ts';
 import { hasTables } from '../database/copied-facts.ts';
 import { knownMigrations, migrate } from '../database/migrate.ts';
 import { ExitError } from '../errors/exit-codes.ts';
@@ -27,9 +27,7 @@ export async function restoreDatabase(config: Config, reader: BackupReader, { sa
   requireSecretsOf(reader, loadSecrets(config, false));
   const site = await openSite(config, say, 'set-up');
   try {
-    const client = new pg.Client({ ...site.owner, application_name: 'countersign-restore' });
-    client.on('error', () => undefined); // The current statement fails with the same error.
-    await client.connect();
+    const client = await connectClient(site.owner, 'restore');
     try {
       if (await isDistributed(client)) throw new ExitError('refused', ON_CITUS);
       if (!(await hasTables(client))) await migrate(site.owner, { count });

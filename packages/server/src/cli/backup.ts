@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import pg from 'pg';
 import type { OpenDatabase } from '../app/open-database.ts';
 import { createBackup } from '../backup/backup-writer.ts';
 import type { BackupManifest } from '../backup/manifest.ts';
@@ -7,6 +6,7 @@ import { sealSecrets } from '../backup/sealed-secrets.ts';
 import { type BackupParameters, writeBackup } from '../backup/write-backup.ts';
 import { requireZstandard } from '../backup/zstandard.ts';
 import { isDistributed } from '../database/citus.ts';
+import { connectClient } from '../database/client.ts';
 import { ExitError } from '../errors/exit-codes.ts';
 import { secretTexts } from '../secrets/load-secrets.ts';
 import { JSON_OPTION } from './arguments.ts';
@@ -68,16 +68,12 @@ export function requiredPassphrase({ config: { backupPassphrase } }: Session): s
 
 async function copyTo(path: string, { address }: OpenDatabase, parameters: BackupParameters): Promise<BackupManifest> {
   const writer = await createBackup(path, new Date(parameters.madeAt));
-  const client = new pg.Client({ ...address, application_name: 'countersign-backup' });
-  client.on('error', () => undefined); // The current statement fails with the same error.
   try {
-    await client.connect();
-    return await writeBackup(client, writer, parameters);
+    const client = await connectClient(address, 'backup');
+    return await writeBackup(client, writer, parameters).finally(() => client.end());
   } catch (error) {
     await writer.discard();
     throw error;
-  } finally {
-    await client.end();
   }
 }
 

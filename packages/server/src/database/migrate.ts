@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
 import { distributeTables, isDistributed, requireCoordinator, rightsOnCitus, TRIGGERS_ON_CITUS } from './citus.ts';
+import { connectClient } from './client.ts';
 import type { DatabaseAddress } from './pool.ts';
 
 /** The folder `migrations/` of the package, relative to src/database or to dist. No migration can be undone. */
@@ -79,8 +80,7 @@ export async function migrate(
   { serverRole, mayUpgrade = true, count = Number.POSITIVE_INFINITY, citus = false }: MigrateOptions = {},
 ): Promise<{ migrations: string[]; distributed: string[] }> {
   const { runner } = await import('node-pg-migrate'); // Loaded here, because it takes a moment and most starts migrate nothing.
-  const client = new pg.Client({ ...address, application_name: 'countersign-migrate' });
-  await client.connect();
+  const client = await connectClient(address, 'migrate');
   try {
     // Two servers may start on an empty database at once: the second one waits, and then has nothing to do.
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);

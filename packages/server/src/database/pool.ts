@@ -2,6 +2,7 @@ import pg from 'pg';
 import { detectCitus } from './citus-connections.ts';
 import { FairTurns } from './fair-turns.ts';
 import { GENERIC_PLANS } from './planner.ts';
+import { STATEMENT_SETTINGS } from './statement-settings.ts';
 
 /** The address of a database: a URL, or the socket of the embedded one. */
 export type DatabaseAddress = { connectionString: string } | { host: string; port: number; user: string; database: string };
@@ -18,13 +19,14 @@ const RESPONSE_TIMEOUT_MS = 15_000;
  * The settings of a connection, sent before anything else.
  *
  * - Generic plans (planner.ts). With Citus the settings of citus-connections.ts follow.
+ * - The settings on which the meaning of statements depends (statement-settings.ts).
  * - No just-in-time compilation of plans, which took most of the time of a list.
  * - The timeouts of the database are shorter than RESPONSE_TIMEOUT_MS. Otherwise a connection that the server has closed would still wait
  *   for its lock. Each retry would add one, until no connections are left.
  * - An idle transaction, whose process hangs or whose network is down, is ended, so that it releases the locks of its tenant.
  * - COMMIT waits until the data is on disk, and each statement sees what was committed before it, even if the role has other settings.
  */
-const SETTINGS = `${GENERIC_PLANS}; SET jit = off; SET default_transaction_isolation = 'read committed';
+const SETTINGS = `${GENERIC_PLANS}; ${STATEMENT_SETTINGS}; SET jit = off; SET default_transaction_isolation = 'read committed';
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
   SET lock_timeout = ${RESPONSE_TIMEOUT_MS - 3000};
   SET statement_timeout = ${RESPONSE_TIMEOUT_MS - 1000}; SET idle_in_transaction_session_timeout = ${RESPONSE_TIMEOUT_MS - 5000}`;

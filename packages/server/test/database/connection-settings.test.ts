@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { connectClient } from '../../src/database/client.ts';
 import { openPool } from '../../src/database/pool.ts';
+import { inTenantTransaction } from '../../src/database/transaction.ts';
+import { isRunHeld } from '../../src/storage/run-holds.ts';
 import { cloneDatabase, type TestDatabase } from '../harness/test-database.ts';
+import { paths, testServer } from '../harness/test-server.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -51,4 +55,68 @@ test('a connection overrides the settings of the database for commits, isolation
 
 test('a connection keeps a synchronous_commit that is stricter than on', async () => {
   expect(await settingsWhere({ synchronous_commit: 'remote_apply' })).toMatchObject({ synchronous_commit: 'remote_apply' });
+});
+
+/** Settings with which statements fail or return something else. */
+const OTHER_MEANING = {
+  row_security: 'off',
+  search_path: 'public',
+  standard_conforming_strings: 'off',
+  array_nulls: 'off',
+  datestyle: 'German, DMY',
+  timezone: 'Asia/Kolkata',
+  intervalstyle: 'sql_standard',
+  bytea_output: 'escape',
+  extra_float_digits: '-3',
+};
+
+test('commands without a pool override the settings on which the meaning of statements depends', async () => {
+  for (const [name, value] of Object.entries(OTHER_MEANING))
+    await database.sql(`ALTER DATABASE ${database.server.database} SET ${name} = '${value}'`);
+  const client = await connectClient(database.server, 'settings');
+  const { rows } = await client
+    .query<{ name: string; setting: string }>('SELECT name, setting FROM pg_settings WHERE lower(name) = ANY ($1)', [
+      Object.keys(OTHER_MEANING),
+    ])
+    .finally(() => client.end());
+  expect(Object.fromEntries(rows.map(({ name, setting }) => [name.toLowerCase(), setting]))).toEqual({
+    row_security: 'on',
+    search_path: 'pg_catalog, pg_temp',
+    standard_conforming_strings: 'on',
+    array_nulls: 'on',
+    datestyle: 'ISO, MDY',
+    timezone: 'UTC',
+    intervalstyle: 'postgres',
+    bytea_output: 'hex',
+    extra_float_digits: '1',
+  });
+});
+
+test('a server on a database with such settings, and with functions of the same name, works and keeps held runs', async () => {
+  const hostile = await cloneDatabase();
+  try {
+    for (const [name, value] of Object.entries(OTHER_MEANING))
+      await hostile.sql(`ALTER DATABASE ${hostile.server.database} SET ${name} = '${value}'`);
+    for (const type of ['text', 'uuid', 'bigint'])
+      await hostile.sql(`CREATE FUNCTION public.unnest(${type}[]) RETURNS SETOF ${type} LANGUAGE plpgsql
+                         AS 'BEGIN RAISE ''called''; END'`);
+    const server = await testServer({ database: hostile });
+    const tenantId = await server.workspace();
+    const key = await server.key(tenantId);
+    const agent = { agent_name: 'bot' };
+    const evaluation = { ...agent, name: 'e', suite: { name: 's' }, status: 'passing', pass_rate: 90.12345678901234 };
+    const bodies = [
+      [paths.traces, { ...agent, trace_id: 't', spans: [{ span_id: 's', kind: 'llm', name: 'plan' }] }],
+      [paths.telemetry, { events: [{ ...agent, trace_id: 't', outcome: 'success' }] }],
+      [paths.detailedEvaluations, evaluation],
+      [paths.audit, { actor: 'me', action: 'note', trace_id: 't', retention_until: '9999-12-31' }],
+    ] as const;
+    for (const [path, body] of bodies) expect((await server.post(path, key, body)).status).toBe(200);
+    const decision = await server.post(paths.promotionCheck, key, { ...agent, min_pass_rate: evaluation.pass_rate });
+    expect(decision.body).toMatchObject({ allowed: true });
+    expect(await inTenantTransaction(server.open.pool, tenantId, (tx) => isRunHeld(tx, 't', '2026-01-01'))).toBe(true);
+    await server.stop();
+  } finally {
+    await hostile.drop();
+  }
 });

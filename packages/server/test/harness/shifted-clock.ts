@@ -7,20 +7,18 @@ export interface ShiftedDatabase extends TestDatabase {
 }
 
 /**
- * Clones the template and puts another `clock_timestamp()` before PostgreSQL's on the search path. Column defaults still use
- * PostgreSQL's function, and `now()` is not shifted.
- * Open the server's connections after this: a search path takes effect when a connection starts.
+ * Clones the template and replaces PostgreSQL's `clock_timestamp()` in the clone. Column defaults still use the original one, and `now()`
+ * is not shifted. Open the server's connections after this, because a connection keeps its plans.
  */
 export async function databaseWithShiftedClock(): Promise<ShiftedDatabase> {
   const database = await cloneDatabase();
-  const name = database.server.database;
   await database.sql(`CREATE SCHEMA clock_double`);
   await database.sql(`CREATE TABLE clock_double.shift AS SELECT interval '0' AS by`);
-  await database.sql(`CREATE FUNCTION clock_double.clock_timestamp() RETURNS timestamptz VOLATILE LANGUAGE sql
-    AS 'SELECT pg_catalog.clock_timestamp() + by FROM clock_double.shift'`);
   await database.sql(`GRANT USAGE ON SCHEMA clock_double TO PUBLIC`);
   await database.sql(`GRANT SELECT ON clock_double.shift TO PUBLIC`);
-  await database.sql(`ALTER DATABASE ${name} SET search_path = clock_double, pg_catalog, public`);
+  await database.sql(`SET allow_system_table_mods = on; ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO clock_without_shift;
+    CREATE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz VOLATILE LANGUAGE sql
+      AS 'SELECT clock_without_shift() + by FROM clock_double.shift'; RESET allow_system_table_mods`);
   return {
     ...database,
     shiftClock: async (by) => {

@@ -1,0 +1,17 @@
+import pg from 'pg';
+import type { DatabaseAddress } from './pool.ts';
+import { STATEMENT_SETTINGS } from './statement-settings.ts';
+
+/** Connects a client without a pool, for a command that needs one connection. The caller ends it. */
+export async function connectClient(address: DatabaseAddress, name: string): Promise<pg.Client> {
+  const client = new pg.Client({ ...address, application_name: `countersign-${name}` });
+  client.on('error', () => undefined); // The current statement fails with the same error.
+  try {
+    await client.connect();
+    await client.query(STATEMENT_SETTINGS);
+    return client;
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * The settings on which the meaning of statements, and the text of their values, depends. The database or the role may have others:
+ *
+ * - With `row_security = off`, PostgreSQL refuses each statement on a table with row-level security.
+ * - Functions of other schemas are never called. With the default path, a function of `public` whose argument types fit better is
+ *   preferred to the one of PostgreSQL, and runs with the rights of this role.
+ * - With `standard_conforming_strings = off`, patterns lose their backslashes.
+ * - With `array_nulls = off`, a null in an array is the text NULL.
+ * - The others change the text of times, bytes and numbers.
+ */
+export const STATEMENT_SETTINGS = `SET row_security = on; SET search_path = pg_catalog, pg_temp; SET standard_conforming_strings = on;
+  SET array_nulls = on; SET datestyle = 'ISO, MDY'; SET timezone = 'UTC'; SET intervalstyle = 'postgres'; SET bytea_output = 'hex';
+  SET extra_float_digits = 1`;
