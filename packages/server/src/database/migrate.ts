@@ -4,6 +4,7 @@ import pg from 'pg';
 import { ExitError } from '../errors/exit-codes.ts';
 import { distributeTables, isDistributed, requireCoordinator, rightsOnCitus, TRIGGERS_ON_CITUS } from './citus.ts';
 import { connectClient } from './client.ts';
+import { requireNewSchema } from './new-schema.ts';
 import type { DatabaseAddress } from './pool.ts';
 
 /** The folder `migrations/` of the package, relative to src/database or to dist. No migration can be undone. */
@@ -32,8 +33,9 @@ export const knownMigrations = (): string[] =>
 export const isUnreleased = (migrations: readonly string[]): boolean =>
   migrations.length > 0 && !migrations.includes(knownMigrations()[0]!);
 
-/** Whether there are tables, and this role may read all of them. A first start may have ended before it granted the rights. */
-const READABLE = `SELECT coalesce(bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
+/** Whether there are tables of Countersign, and this role may read all of them. A first start may have ended before it granted the rights. */
+const READABLE = `SELECT coalesce(bool_or(relname = 'migrations')
+     AND bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
    FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p')`;
 
 /**
@@ -73,7 +75,8 @@ export interface MigrateOptions {
 /**
  * Brings the schema to this server's level and gives the server's role its rights. An advisory lock allows one migration at a time.
  * @returns the names of the migrations that ran, and of the tables that were distributed.
- * @throws ExitError if the schema cannot be migrated, if it is older and `mayUpgrade` is false, or if requireCoordinator throws.
+ * @throws ExitError if the schema cannot be migrated, if it is older and `mayUpgrade` is false, or if requireNewSchema or
+ * requireCoordinator throws.
  */
 export async function migrate(
   address: DatabaseAddress,
@@ -87,6 +90,7 @@ export async function migrate(
     const level = await schemaLevel(client);
     requireUpgradable(level);
     if (level === 'older' && !mayUpgrade) throw olderSchema();
+    if (level === 'empty') await requireNewSchema(client);
     if (citus) await requireCoordinator(client);
     const isOnCitus = citus || (await isDistributed(client));
     if (isOnCitus) await client.query(TRIGGERS_ON_CITUS);

@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { migrate, schemaLevel } from '../../src/database/migrate.ts';
+import { openPool } from '../../src/database/pool.ts';
+import { ExitError } from '../../src/errors/exit-codes.ts';
+import { emptyDatabase, type TestDatabase } from '../harness/test-database.ts';
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await emptyDatabase();
+});
+afterEach(() => database.drop());
+
+/** Migrates as the owner. Returns the reason and the message of the refusal. */
+async function refusal(name = database.owner.database): Promise<string> {
+  const failure = await migrate({ ...database.owner, database: name }).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(ExitError);
+  return `${(failure as ExitError).reason}: ${(failure as ExitError).message}`;
+}
+
+test.each(['LATIN1', 'SQL_ASCII', 'EUC_JP'])('a database with the encoding %s is refused', async (encoding) => {
+  const name = `${database.owner.database}_${encoding.toLowerCase()}`;
+  await database.sql(`CREATE DATABASE ${name} OWNER ${database.owner.user} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
+  try {
+    expect(await refusal(name)).toMatch(new RegExp(`^refused: the database has the encoding ${encoding}, .*UTF8`));
+  } finally {
+    await database.sql(`DROP DATABASE ${name} WITH (FORCE)`);
+  }
+});
+
+test('a schema of another role is refused, and accepted when the role owns it', async () => {
+  await database.sql('CREATE SCHEMA countersign');
+  expect(await refusal()).toMatch(/^refused: the schema countersign of this database belongs to another role/);
+  await database.sql(`ALTER SCHEMA countersign OWNER TO ${database.owner.user}`);
+  expect((await migrate(database.owner)).migrations).not.toEqual([]);
+});
+
+test('a schema with other tables is refused, whether the role may read them or not', async () => {
+  await database.sql(`CREATE SCHEMA countersign AUTHORIZATION ${database.owner.user}`);
+  await database.sql('CREATE TABLE countersign.tenants (name text)');
+  expect(await refusal()).toMatch(/^refused: the schema countersign of this database has the table tenants/);
+  await database.sql(`ALTER TABLE countersign.tenants OWNER TO ${database.owner.user}`);
+  expect(await refusal()).toMatch(/has the table tenants/);
+  const pool = openPool(database.owner, { size: 1, name: 'level' });
+  expect(await schemaLevel(pool).finally(() => pool.end())).toBe('empty');
+});
