@@ -10,7 +10,7 @@ const NO_MEMORY =
 /** The current warnings of a ready server, one line each. /readyz shows them. */
 export function warningsOf(
   { clock, pool }: Pick<Pools, 'clock' | 'pool'>,
-  { space, evidence, ledgers, traces, schema }: Watches,
+  { space, readOnly, evidence, ledgers, traces, schema }: Watches,
 ): string[] {
   const fault = clock.fault();
   const refused = countRefusedLogs(pool);
@@ -21,6 +21,7 @@ export function warningsOf(
       ? undefined
       : `logs refused: ${refused} (changed outside the server); \`ledger verify\` names the row, and the server's log names the workspace`,
     space?.isLow ? `new records are refused: ${space.summary}` : undefined,
+    readOnly.summary,
     requireSeals(pool).broken.summary,
     evidence.summary,
     ledgers.summary,

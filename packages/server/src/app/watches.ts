@@ -4,6 +4,7 @@ import { type EvidenceWatch, watchEvidence } from '../background/evidence-watch.
 import { watchFreeSpace } from '../background/free-space-watch.ts';
 import { startHousekeeping } from '../background/housekeeping.ts';
 import { type LogWatch, type VerifyLog, watchLogs } from '../background/log-watch.ts';
+import { type ReadOnlyWatch, watchReadOnly } from '../background/read-only-watch.ts';
 import { startRetention } from '../background/retention-schedule.ts';
 import { RunIdMerging } from '../background/run-id-merging.ts';
 import { type SchemaWatch, watchSchema } from '../background/schema-watch.ts';
@@ -22,6 +23,7 @@ export interface Watches {
   /** Verifies the log of traces. It takes longer, so it has its own rounds. */
   readonly traces: LogWatch;
   readonly schema: SchemaWatch;
+  readonly readOnly: ReadOnlyWatch;
   /** The free space of the embedded database; undefined for an external one. */
   readonly space: FreeSpace | undefined;
   readonly runIds: RunIdMerging;
@@ -40,10 +42,12 @@ export function startWatches(config: Config, database: OpenDatabase, log: Logger
   const housekeeping = startHousekeeping(database, runIds, log);
   const retention = startRetention(database, log);
   const clock = watchClock(database, log);
+  const readOnly = watchReadOnly(database, log);
   const stop = () => {
-    for (const watch of [evidence, ledgers, traces, schema, space, housekeeping, retention, runIds, clock]) watch?.stop();
+    for (const watch of [evidence, ledgers, traces, schema, space, housekeeping, retention, runIds, clock, readOnly])
+      watch?.stop();
   };
-  return { evidence, ledgers, traces, schema, space, runIds, stop };
+  return { evidence, ledgers, traces, schema, readOnly, space, runIds, stop };
 }
 
 /** Verifies logs with the server's master secret and the instance's signing keys. */

@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+import { isDatabaseAway } from '../database/pool.ts';
+import type { Pools } from '../database/pools.ts';
+import { isReadOnly } from '../storage/own-role.ts';
+
+const SAMPLE_MS = 2_000;
+
+/** Watches whether the database accepts writes. */
+export interface ReadOnlyWatch {
+  /** A warning while the database is read-only. */
+  readonly summary: string | undefined;
+  stop(): void;
+}
+
+/** Every two seconds, asks the database whether it is read-only, as a replica before its promotion is. Logs each change. */
+export function watchReadOnly({ lookupPool }: Pick<Pools, 'lookupPool'>, log: Logger): ReadOnlyWatch {
+  let isReading = false;
+  let summary: string | undefined;
+  const sample = async () => {
+    if (isReading) return;
+    isReading = true;
+    try {
+      const now = (await isReadOnly(lookupPool)) ? 'the database is read-only: records and promotion checks get 503' : undefined;
+      if (now !== summary) log.warn(now ?? 'the database accepts writes again');
+      summary = now;
+    } catch (error) {
+      // /readyz reports an unreachable database, and so does every request that needs it.
+      if (!isDatabaseAway(error)) log.warn({ err: error }, 'whether the database is read-only is unknown');
+    } finally {
+      isReading = false;
+    }
+  };
+  const timer = setInterval(() => void sample(), SAMPLE_MS).unref();
+  void sample();
+  return {
+    get summary() {
+      return summary;
+    },
+    stop: () => clearInterval(timer),
+  };
+}

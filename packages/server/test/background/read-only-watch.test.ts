@@ -1,0 +1,22 @@
+import { expect, test, vi } from 'vitest';
+import { paths, testServer } from '../harness/test-server.ts';
+
+test('/readyz warns while the database is read-only, and records get 503', async () => {
+  const { database, ...server } = await testServer();
+  const key = await server.key(await server.workspace());
+  const warnings = async () =>
+    ((await (await fetch(`${server.url}/readyz`)).json()) as { warnings?: string[] }).warnings?.join() ?? '';
+  const setReadOnly = async (value: 'on' | 'off') => {
+    await database.sql(`ALTER DATABASE ${database.server.database} SET default_transaction_read_only = ${value}`);
+    await database.sql(`SET default_transaction_read_only = off; SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                         WHERE datname = current_database() AND usename = '${database.server.user}'`);
+  };
+  expect(await warnings()).not.toContain('read-only');
+  await setReadOnly('on');
+  await vi.waitFor(async () => expect(await warnings()).toContain('the database is read-only'), 10_000);
+  const entry = { actor: 'me', action: 'note' };
+  expect((await server.post(paths.audit, key, entry)).status).toBe(503);
+  await setReadOnly('off');
+  await vi.waitFor(async () => expect(await warnings()).not.toContain('read-only'), 10_000);
+  expect((await server.post(paths.audit, key, entry)).status).toBe(200);
+});
