@@ -74,6 +74,10 @@ async function expectAllAnswered(callers: Callers): Promise<void> {
   }
 }
 
+/** The first lines of a request that appends an audit entry, without those about its body. */
+const appendHead = () =>
+  `POST ${paths.audit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+
 describe('shutdown', () => {
   test('SIGTERM under load commits and answers every accepted request, stops the database, and the next start works', async () => {
     const callers = await busyCallers();
@@ -85,14 +89,19 @@ describe('shutdown', () => {
   });
 
   test('further signals do not interrupt a clean shutdown', async () => {
+    // The server waits for the rest of this body. Without it, a busy machine could send the signals after Node has removed its handlers.
+    const body = JSON.stringify({ actor: 'ci', action: 'test.signals' });
+    const unfinished = await sendRaw(`${appendHead()}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
     const callers = await busyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
     await until('it is stopping', () => /"msg":"stopping"/.test(server.stdout));
-    // At once: a signal in the last milliseconds, after Node has removed its handlers, would end the process.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) server.child.kill(signal);
+    unfinished.write(body.slice(-1));
+    expect(String((await once(unfinished, 'data'))[0])).toMatch(/^HTTP\/1.1 200 /);
     await expectCleanShutdown(server, signalledAt);
     await expectAllAnswered(callers);
+    unfinished.destroy();
   });
 
   test('Ctrl-C, which reaches the whole process group, shuts down cleanly', async () => {
@@ -104,7 +113,7 @@ describe('shutdown', () => {
   });
 
   test('slow bodies, unfinished headers and idle connections do not delay it beyond 10 seconds', async () => {
-    const head = `POST ${paths.audit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+    const head = appendHead();
     const body = JSON.stringify({ actor: 'ci', action: 'test.idle' });
     const sockets = await Promise.all([
       sendRaw(`${head}Content-Length: 1000\r\n\r\n{"actor":`),
