@@ -65,11 +65,12 @@ export class Admission {
   /**
    * Admits bytes for the start or the growth of a body of unknown length. Starts are rejected earlier than growth, so that active bodies
    * are finished before new ones start.
+   * @param held the bytes that the body has already; 0 at its start.
    * @throws ApiError `unavailable` (503) beyond the limits.
    */
-  enterGrowing(tenantId: string, bytes: number, stage: 'start' | 'growth'): void {
+  enterGrowing(tenantId: string, bytes: number, held: number): void {
     const isFull = this.#growing > 0 && this.#growing + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH;
-    if (isFull || (stage === 'start' && this.#mustWaitToStart(tenantId, bytes)))
+    if (isFull || (held === 0 ? this.#mustWaitToStart(tenantId, bytes) : this.#mayNotGrow(tenantId, bytes, held)))
       throw unavailable('the memory for request bodies of unknown length is full');
     this.enter(tenantId, bytes);
     this.#growing += bytes;
@@ -84,6 +85,12 @@ export class Admission {
     const own = this.#growingBy.get(tenantId) ?? 0;
     const limit = this.bytesMax * SHARE_OF_UNKNOWN_LENGTH_AT_START;
     return own > 0 && this.#growing + bytes > limit && own + bytes > limit / this.#growingBy.size;
+  }
+
+  /** Whether several bodies of unknown length of a tenant would use too much. The only one of a tenant may use all of the memory. */
+  #mayNotGrow(tenantId: string, bytes: number, held: number): boolean {
+    const own = this.#growingBy.get(tenantId) ?? 0;
+    return own > held && own + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH * SHARE_OF_ONLY_TENANT;
   }
 
   /** Releases bytes that `enterGrowing` admitted. */

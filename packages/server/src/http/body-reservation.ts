@@ -41,12 +41,12 @@ export function reserveGrowing(
   { bytesMax, compressedBytes = 0 }: { bytesMax: number; compressedBytes?: number | undefined },
 ): BodyReservation {
   let reserved = Math.min(bytesMax, Math.max(FIRST_STEP_BYTES, compressedBytes * EXPECTED_EXPANSION));
-  admission.enterGrowing(tenantId, reserved, 'start');
+  admission.enterGrowing(tenantId, reserved, 0);
   return {
     cover: (bytes) => {
       if (bytes <= reserved) return;
       const step = Math.max(bytes, Math.min(bytesMax, reserved * 2)) - reserved;
-      admission.enterGrowing(tenantId, step, 'growth');
+      admission.enterGrowing(tenantId, step, reserved);
       reserved += step;
     },
     release: () => {

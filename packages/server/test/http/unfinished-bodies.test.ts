@@ -52,6 +52,15 @@ describe('bodies of unknown length that are never finished', () => {
     expect([await sendCompressed(key), await sendCompressed(otherKey)]).toEqual([200, 200]);
   });
 
+  test('and that grow until the memory is used up block no compressed body of another workspace', async () => {
+    await startBodies(paths.traces, [`Authorization: Bearer ${key}`]);
+    const piece = `${(46_000).toString(16)}\r\n${'x'.repeat(46_000)}\r\n`;
+    for (const socket of open) socket.write(piece.repeat(3));
+    await until('the bodies have grown', async () => (await readingBytes()) > READING_BYTES * 0.35);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await sendCompressed(otherKey)).toBe(200);
+  });
+
   test('of one workspace block no compressed body of another workspace', async () => {
     await startBodies(paths.traces, [`Authorization: Bearer ${key}`]);
     const statuses = await Promise.all([sendCompressed(otherKey), sendCompressed(otherKey)]);
