@@ -25,6 +25,10 @@ else {
   const child = spawn(join(modules, name, 'bin', 'node'), [source, ...process.argv.slice(2)], { stdio: 'inherit' });
   // Ctrl-C reaches both processes. A signal to this process alone is forwarded, and the child decides when to exit.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', ({ message }) => {
+    console.error(`countersign: Node 24 of the checkout cannot be started: ${message}`);
+    process.exit(3);
+  });
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code);
     // This process ends with the signal of the child. Without this removal, the listener above would catch the signal.

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -242,6 +242,29 @@ describe('gate --wait', () => {
 describe('countersign process', () => {
   const run = promisify(execFile);
   const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
+
+  test('exits with 3, and not as if blocked, if an older Node cannot start the Node 24 of the checkout', async () => {
+    const checkout = mkdtempSync(join(tmpdir(), 'countersign-checkout-'));
+    const inCheckout = (path: string, text: string) => {
+      mkdirSync(dirname(join(checkout, path)), { recursive: true });
+      writeFileSync(join(checkout, path), text);
+    };
+    inCheckout('node_modules/node-system/bin/node', 'not executable');
+    inCheckout('packages/client/src/cli/main.ts', '');
+    inCheckout('packages/client/bin/countersign.mjs', readFileSync(bin, 'utf8'));
+    const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`;
+    const args = [
+      '--import',
+      `data:text/javascript,${encodeURIComponent(older)}`,
+      join(checkout, 'packages/client/bin/countersign.mjs'),
+    ];
+    const { code, stderr } = await run(process.execPath, [...args, 'gate']).catch((error) => error);
+    rmSync(checkout, { recursive: true });
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringMatching(/^countersign: Node 24 of the checkout cannot be started: .*EACCES\n$/),
+    ]);
+  });
 
   test('exits with the status, prints only data on stdout and reads the key from stdin', async () => {
     const env = { PATH: process.env.PATH, COUNTERSIGN_URL: server.url };
