@@ -19,7 +19,7 @@ export async function readResponse(response: FetchResponse, url: string): Promis
     const target = headers.get('location');
     const where = target === null ? '' : ` to ${target}`;
     throw new UnexpectedAnswerError(
-      `${url} redirects${where}; set baseUrl to the final address, because the key is not sent to the target of a redirect`,
+      `${url} redirects${where}; give the final address of the service, because the key is not sent to the target of a redirect`,
       status,
     );
   }
