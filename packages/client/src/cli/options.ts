@@ -38,6 +38,8 @@ export const CONNECTION = {
   'insecure-http': { type: 'boolean', help: 'allow http: to another machine, in a network that you trust' },
 } as const satisfies Options;
 
+const HELP: readonly string[] = ['--help', '-h'];
+
 /**
  * Whether the arguments contain the option --help. A `--help` or `-h` that is the value of another option does not count: if the name of an
  * agent is `--help`, the gate must not print its help and exit with 0.
@@ -50,7 +52,7 @@ export function asksForHelp(args: readonly string[], options: Options): boolean 
     strict: false,
     tokens: true,
   });
-  return tokens.some((token) => token.kind === 'option' && token.name === 'help');
+  return tokens.some(({ kind, index }) => kind === 'option' && HELP.includes(args[index]!));
 }
 
 /** Parses the arguments of a command. Throws a CommandError that names the option, but never repeats its value. */

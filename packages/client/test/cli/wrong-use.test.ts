@@ -35,6 +35,8 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
     ['an extra argument', [...agent, 'b'], /takes no argument "b"/],
     ['--help as the name of an agent', ['gate', '--agent', '--help'], /'--agent' argument is ambiguous/],
     ['-h as the name of an agent', ['gate', '--agent', '-h', '--min-pass-rate', '90'], /'--agent' argument is ambiguous/],
+    ['an unknown short option with an h', [...agent, '-bosh'], /Unknown option '-b'/],
+    ['a value of --help', [...agent, '--help=me'], /--help/],
     ['a repeated option', [...agent, '--agent', 'b'], /--agent is given twice/],
     ['no agent', ['gate'], /no agent given/],
     ['an empty agent', ['gate', '--agent', ''], /--agent is empty/],
