@@ -147,7 +147,10 @@ function readUrl(variable: string, url: string): { host: string; database: strin
   try {
     const { host, database = '', user = '' } = new pg.Client({ connectionString: url });
     return { host, database, user };
-  } catch {
+  } catch (error) {
+    // The driver reads the files of sslrootcert, sslcert and sslkey.
+    if (error instanceof Error && 'syscall' in error)
+      throw new ExitError('bad_configuration', `${variable} names a file that cannot be read: ${error.message}`);
     throw new ExitError(
       'bad_configuration',
       `${variable} cannot be read as postgres://USER:PASSWORD@HOST:PORT/DATABASE; percent-encode reserved characters (@ as %40)`,

@@ -110,6 +110,15 @@ describe('serve with an external database', () => {
     await expectRefusal({ ...SECRETS, DATABASE_URL: await url() }, 'database_away', line);
   });
 
+  test('names the file of a certificate that DATABASE_URL contains and that cannot be read, and no password', async () => {
+    const url = `${outside.url('app', 'app')}?sslmode=verify-full&sslrootcert=/nowhere/ca.crt`;
+    await expectRefusal(
+      { ...SECRETS, DATABASE_URL: url },
+      'bad_configuration',
+      /DATABASE_URL names a file that cannot be read: .*nowhere.ca\.crt/,
+    );
+  });
+
   test('exits with an error when a step of the start fails after the server began to listen', async () => {
     await outside.sql('REVOKE SELECT ON countersign.tenants FROM app', 'app');
     const port = await freePort();
