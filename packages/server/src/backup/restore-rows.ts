@@ -58,8 +58,6 @@ export async function requireEmpty(client: Client, manifest: BackupManifest): Pr
     );
 }
 
-const BEGIN = `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0`;
-
 /**
  * Loads all rows in one transaction, or none. After an error the caller must close the connection, which ends the transaction.
  * @param client a separate connection, as the role that owns the tables.
@@ -73,7 +71,7 @@ export async function restoreRows(
 ): Promise<void> {
   const { tables, sequences } = reader.manifest;
   const stored = new Map(tables.map((table) => [table.name, table]));
-  await client.query(BEGIN);
+  await client.query('BEGIN');
   let rows = 0;
   for (const table of await listCopiedTables(client)) {
     const source = stored.get(table.name);

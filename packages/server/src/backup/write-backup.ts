@@ -27,16 +27,12 @@ export interface BackupParameters {
   progress: ((rows: number) => void) | undefined;
 }
 
-// The timeouts of the pools do not apply to this connection, but the role may have its own.
-const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-  SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = 0`;
-
 /**
  * Copies the rows of all copied tables (`listCopiedTables`) that were committed when the backup began. The manifest is written last.
  * @param client a separate connection, as a role that may read the tables.
  */
 export async function writeBackup(client: Client, writer: BackupWriter, parameters: BackupParameters): Promise<BackupManifest> {
-  await client.query(BEGIN);
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   const instance = await findCopiedInstance(client);
   if (instance === undefined) throw new Error('the row in the table instance is missing');
   const tenants = await listCopiedTenants(client);

@@ -70,13 +70,15 @@ const OTHER_MEANING = {
   extra_float_digits: '-3',
 };
 
-test('commands without a pool override the settings on which the meaning of statements depends', async () => {
-  for (const [name, value] of Object.entries(OTHER_MEANING))
+const TIMEOUTS = { statement_timeout: '30s', lock_timeout: '30s', idle_in_transaction_session_timeout: '30s' };
+
+test('commands without a pool override the timeouts, and the settings on which the meaning of statements depends', async () => {
+  for (const [name, value] of Object.entries({ ...OTHER_MEANING, ...TIMEOUTS }))
     await database.sql(`ALTER DATABASE ${database.server.database} SET ${name} = '${value}'`);
   const client = await connectClient(database.server, 'settings');
   const { rows } = await client
     .query<{ name: string; setting: string }>('SELECT name, setting FROM pg_settings WHERE lower(name) = ANY ($1)', [
-      Object.keys(OTHER_MEANING),
+      Object.keys({ ...OTHER_MEANING, ...TIMEOUTS }),
     ])
     .finally(() => client.end());
   expect(Object.fromEntries(rows.map(({ name, setting }) => [name.toLowerCase(), setting]))).toEqual({
@@ -89,6 +91,9 @@ test('commands without a pool override the settings on which the meaning of stat
     intervalstyle: 'postgres',
     bytea_output: 'hex',
     extra_float_digits: '1',
+    statement_timeout: '0',
+    lock_timeout: '0',
+    idle_in_transaction_session_timeout: '0',
   });
 });
 
