@@ -151,7 +151,11 @@ export async function continuityFault(
   growth?: Promise<Buffer>,
 ): Promise<string | undefined> {
   if (seen === undefined || seen.size === 0) return undefined;
-  if (tree.size < seen.size) return `it has ${tree.size} rows, and had ${seen.size}: an older state was restored`;
+  if (tree.size < seen.size)
+    return (
+      `it has ${tree.size} rows, and had ${seen.size}: an older state was restored ` +
+      '(if you restored it, or a replica took over, see `ledger accept-restore --help`)'
+    );
   // Equal frontiers have equal roots. Nearly every batch finds the head unchanged, and computing a root takes about 15 hashes.
   const isUnchanged = tree.size === seen.size && seen.frontier !== undefined && sameBytes(tree.frontier, seen.frontier);
   if (isUnchanged || (await hasGrownInto(tx, log, seen, tree, growth))) return undefined;
