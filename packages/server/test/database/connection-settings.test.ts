@@ -68,6 +68,7 @@ const OTHER_MEANING = {
   intervalstyle: 'sql_standard',
   bytea_output: 'escape',
   extra_float_digits: '-3',
+  quote_all_identifiers: 'on',
 };
 
 const TIMEOUTS = { statement_timeout: '30s', lock_timeout: '30s', idle_in_transaction_session_timeout: '30s' };
@@ -91,6 +92,7 @@ test('commands without a pool override the timeouts, and the settings on which t
     intervalstyle: 'postgres',
     bytea_output: 'hex',
     extra_float_digits: '1',
+    quote_all_identifiers: 'off',
     statement_timeout: '0',
     lock_timeout: '0',
     idle_in_transaction_session_timeout: '0',
