@@ -16,7 +16,7 @@ export const ERRORS = {
   not_signed_in: { status: 401, when: 'Portal: the request has no session, or the session has ended.' },
   sign_in_failed: {
     status: 401,
-    when: 'Portal: the e-mail address or the password is wrong. The response does not say whether the account exists.',
+    when: 'Portal: the email address or the password is wrong. The response does not say whether the account exists.',
   },
   forbidden: { status: 403, when: "Portal: the person's role in the workspace does not allow this." },
   cross_origin: {

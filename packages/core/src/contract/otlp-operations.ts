@@ -20,7 +20,7 @@ export const OTLP_OPERATIONS = {
     summary: 'Receive spans of OpenTelemetry',
     description:
       'Spans of GenAI instrumentations become the steps of runs; one `trace_id` is one run (docs/opentelemetry.md). ' +
-      'The export is stored as received, except that user IDs that contain an e-mail address or are a telephone number are overwritten. ' +
+      'The export is stored as received, except that user IDs that contain an email address or are a telephone number are overwritten. ' +
       'An identical export by the same key within 24 hours is acknowledged and not stored again.',
     request: 'trace.v1.ExportTraceServiceRequest',
     response: 'trace.v1.ExportTraceServiceResponse',
@@ -33,7 +33,7 @@ export const OTLP_OPERATIONS = {
     description:
       'Messages, exceptions and findings are added to the span that the log record names, even if the span arrives up to 24 hours ' +
       'later. At most 10,000 records of a workspace can wait for their run. Further ones, and records of other kinds, are counted as ' +
-      'rejected. The export is stored as received, except that user IDs that contain an e-mail address or are a telephone number are ' +
+      'rejected. The export is stored as received, except that user IDs that contain an email address or are a telephone number are ' +
       'overwritten.',
     request: 'logs.v1.ExportLogsServiceRequest',
     response: 'logs.v1.ExportLogsServiceResponse',

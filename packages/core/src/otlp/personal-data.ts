@@ -8,7 +8,7 @@ const USER_IDS = (RULES.get('external_user_id') ?? []).flatMap(({ from }) => fro
 /**
  * Removes user IDs that are personal data from the attributes and resources of records. Returns these IDs, including those that a later
  * attribute with the same name replaced.
- * @param isPersonal whether a text contains an e-mail address or is a telephone number.
+ * @param isPersonal whether a text contains an email address or is a telephone number.
  */
 export function removePersonalIds(
   records: readonly (SpanRecord | LogRecord)[],

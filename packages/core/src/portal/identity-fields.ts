@@ -10,13 +10,13 @@ export const PASSWORD_LENGTH_MIN = 12;
 /** The maximum length of a password in bytes of UTF-8. It limits the cost of hashing. */
 export const PASSWORD_BYTES_MAX = 1024;
 
-/** An e-mail address as people type it. The server ignores case when it compares addresses. */
+/** An email address as people type it. The server ignores case when it compares addresses. */
 export const emailAddress = (notes: Partial<FieldNotes> = {}) =>
   Type.Unsafe<string>({
     type: 'string',
     format: 'email',
     maxLength: 254,
-    description: 'E-mail address.',
+    description: 'Email address.',
     examples: ['ada@example.com'],
     ...notes,
   });

@@ -16,7 +16,7 @@ const ShownLink = Type.Object({
   workspace: nullable(Type.Unsafe<Static<typeof WorkspaceName>>(WorkspaceName)),
   email: nullable(
     emailAddress({
-      description: 'E-mail address of the person that the link is for; null for a set-up link, whose user enters it.',
+      description: 'Email address of the person that the link is for; null for a set-up link, whose user enters it.',
     }),
   ),
   role: nullable(role()),
@@ -58,7 +58,7 @@ export const linkRoutes = {
       {
         additionalProperties: false,
         description:
-          'A person with an account must send the e-mail address and the password of the account. Anyone else must send a name.',
+          'A person with an account must send the email address and the password of the account. Anyone else must send a name.',
       },
     ),
     response: SignedIn,

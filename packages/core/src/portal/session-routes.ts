@@ -34,7 +34,7 @@ export const sessionRoutes = {
     access: 'anyone',
     compressed: false,
     usesReserve: true,
-    summary: 'Sign in with e-mail address and password',
+    summary: 'Sign in with email address and password',
     body: Type.Object({ email: emailAddress(), password: typedPassword() }, { additionalProperties: false }),
     response: SignedInSchema,
   },

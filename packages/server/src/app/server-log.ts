@@ -2,7 +2,7 @@ import pino, { type DestinationStream, type Logger } from 'pino';
 
 /**
  * The members whose values are redacted in every line. In an error of the driver, `detail` contains the row that violated a constraint,
- * with password hashes and e-mail addresses. `where` and `internalQuery` can contain values of the statement. The other members still name
+ * with password hashes and email addresses. `where` and `internalQuery` can contain values of the statement. The other members still name
  * the constraint.
  */
 const SECRET = [

@@ -53,10 +53,10 @@ export function parsePrefix(text: string): string {
   throw new InvalidInputError(`a prefix is 12 lower-case hex digits, with or without aa_live_ or aa_read_; ${remedy}`);
 }
 
-/** An e-mail address. */
+/** An email address. */
 export function parseEmail(text: string): string {
   if (isEmailAddress(text)) return text;
-  throw new InvalidArgumentError('Give an e-mail address such as ada@example.com.');
+  throw new InvalidArgumentError('Give an email address such as ada@example.com.');
 }
 
 /** A UUID, in lower case. */

@@ -14,7 +14,7 @@ import type { Session } from './session.ts';
 import { shownTime } from './table.ts';
 
 const ROLE_OPTION = (): Option => new Option('--role <role>', 'the role in the workspace').choices(ROLES).makeOptionMandatory();
-const EMAIL_OPTION = ['--email <address>', 'e-mail address of the person', parseEmail] as const;
+const EMAIL_OPTION = ['--email <address>', 'email address of the person', parseEmail] as const;
 
 /** `members invite | add | list | reset-password`. */
 export function addMembers(program: Command, session: Session): void {

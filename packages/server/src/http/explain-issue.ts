@@ -59,7 +59,7 @@ const FORMAT_REMEDIES: Record<string, string> = {
   uuid: 'must be a UUID in its 36-character form, for example 0198f1c2-7d3e-7a41-9b1e-3f2a5c6d7e8f',
   'date-time': 'must be an RFC 3339 date-time that exists, for example 2026-11-20T09:30:00.123Z',
   'person-name': `must be ${PERSON_NAME_RULE}`,
-  email: 'must be an e-mail address, for example ada@example.com',
+  email: 'must be an email address, for example ada@example.com',
   password: 'must be valid Unicode text of at most 1024 bytes',
   digest:
     'must be a digest, sha256:<64 hex>, sha512:<128 hex> or gitCommit:<40 or 64 hex>, in lower case; tags and branches can be moved and are refused',
@@ -72,7 +72,7 @@ function formatIssue(member: string, format: string | undefined): { code: IssueC
   if (format === 'opaque-user-id') {
     return {
       code: 'personal_data',
-      message: `${member} must not contain an e-mail address or be a telephone number; send your own opaque identifier`,
+      message: `${member} must not contain an email address or be a telephone number; send your own opaque identifier`,
     };
   }
   return { code: 'bad_format', message: `${member} ${FORMAT_REMEDIES[format ?? ''] ?? 'has the wrong form'}` };

@@ -1,6 +1,6 @@
 import { LABEL_LENGTH_MAX } from '@countersign/core/contract/scalars';
 
-/** An e-mail address anywhere in a text. One character before the @ is enough; with more, a long text would take quadratic time. */
+/** An email address anywhere in a text. One character before the @ is enough; with more, a long text would take quadratic time. */
 const CONTAINS_EMAIL = /[^\s@<>]@[^\s@<>]+\.[^\s@<>]/;
 /** A telephone number: a +, six or more digits, and optionally an extension or parameters (RFC 3966, section 3). */
 const TELEPHONE =
@@ -26,7 +26,7 @@ export function containsPersonalData(text: string): boolean {
 }
 
 /**
- * Whether a user ID contains an e-mail address or is a telephone number, also in full-width characters (Unicode's NFKC). False
+ * Whether a user ID contains an email address or is a telephone number, also in full-width characters (Unicode's NFKC). False
  * for a text longer than UNITS_MAX, which is no valid label.
  */
 export function isPersonal(text: string): boolean {

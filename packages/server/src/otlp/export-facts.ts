@@ -4,7 +4,7 @@ import type { ExportRequest, ReadExport } from './export.ts';
 
 /** The message to the sender about overwritten personal data. */
 export const REDACTED =
-  'A user ID that contained an e-mail address or was a telephone number was overwritten; send an opaque identifier.';
+  'A user ID that contained an email address or was a telephone number was overwritten; send an opaque identifier.';
 
 /**
  * The members of a PreparedExport that traces and logs have in common. An identical body with the same ingestion key within 24 hours is

@@ -6,15 +6,15 @@ import { hasInvisibleCharacters } from '@countersign/core/domain/invisible-chara
  */
 const FORM = /^[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]{1,64}@[^\s@<>"(),:;[\]\\\p{Cc}\p{Cf}]+\.[^\s@<>"(),:;[\]\\.\p{Cc}\p{Cf}]+$/u;
 
-/** The maximum length of an e-mail address in UTF-16 units. RFC 5321 allows 254 bytes. */
+/** The maximum length of an email address in UTF-16 units. RFC 5321 allows 254 bytes. */
 const LENGTH_MAX = 254;
 
-/** Whether a text is an e-mail address after normalization, which may change its length. */
+/** Whether a text is an email address after normalization, which may change its length. */
 export function isEmailAddress(text: string): boolean {
   if (text.length > 2 * LENGTH_MAX || !text.isWellFormed()) return false;
   const compared = comparedEmail(text);
   return compared.length <= LENGTH_MAX && FORM.test(compared) && !hasInvisibleCharacters(compared);
 }
 
-/** The normalized form of an e-mail address: trimmed, in NFC and in lower case. */
+/** The normalized form of an email address: trimmed, in NFC and in lower case. */
 export const comparedEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase();

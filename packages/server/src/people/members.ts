@@ -22,7 +22,7 @@ export async function inviteMember(
   return governanceAct(pool, tenantId, by, async ({ tx, by: madeBy, record }) => {
     const account = await accountOf(tx, email);
     if (account !== undefined && (await findRole(tx, account.id)) !== undefined)
-      throw new RuleViolationError('a person with this e-mail address is a member of the workspace already');
+      throw new RuleViolationError('a person with this email address is a member of the workspace already');
     await voidInvitations(tx, email);
     const link = await issueLink(tx, { purpose: 'invitation', workspaceId: tenantId, email, role: invited.role }, madeBy);
     // The ledger names the invitation by its ID, because an address could never be removed from it.

@@ -52,7 +52,7 @@ async function requireAdminOfAll(tx: Transaction, personId: string, adminId: str
 export async function resetLinkByOperator(pool: Pool, email: string): Promise<IssuedLink> {
   const account = await findAccount(pool, comparedEmail(email));
   if (account === undefined)
-    throw new RuleViolationError('there is no account with this e-mail address; `members list` shows the members of a workspace');
+    throw new RuleViolationError('there is no account with this email address; `members list` shows the members of a workspace');
   for (const { workspaceId } of await inPersonTransaction(pool, account.id, membershipsOf))
     await governanceAct(pool, workspaceId, 'operator', async ({ record }) => record(entry(account.id)));
   return inPersonTransaction(pool, account.id, (tx) =>

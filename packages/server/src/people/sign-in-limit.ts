@@ -28,7 +28,7 @@ async function countAgainst(pool: Pool, subject: Buffer, most: number): Promise<
   if (attempts > most) throw new ApiError('rate_limited', [], { 'Retry-After': String(secondsLeft) });
 }
 
-/** Hashed, because people sometimes type a password into the field for the e-mail address. */
+/** Hashed, because people sometimes type a password into the field for the email address. */
 const subjectOf = (kind: 'account' | 'address', text: string): Buffer => hash('sha256', `${kind} ${text}`, 'buffer');
 
 /** The network of a client. An IPv6 client can use a whole /64, so a /64 counts as one. Ports, which some proxies add, are ignored. */

@@ -14,7 +14,7 @@ export interface Caller {
   userAgent: string | null;
 }
 
-/** E-mail address and password as typed. */
+/** Email address and password as typed. */
 export interface Claim {
   email: string;
   password: string;
@@ -38,7 +38,7 @@ export async function provenAccount(pool: Pool, { email, password }: Claim, { ad
   return account;
 }
 
-/** Starts a session by e-mail address and password. Returns its token. Throws like `provenAccount`. */
+/** Starts a session by email address and password. Returns its token. Throws like `provenAccount`. */
 export async function signIn(pool: Pool, claim: Claim, caller: Caller): Promise<string> {
   const account = await provenAccount(pool, claim, caller);
   const { token, row } = newSession(account.id, caller.userAgent);

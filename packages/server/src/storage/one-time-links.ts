@@ -176,7 +176,7 @@ const VOID_INVITATIONS = sql(
   `DELETE FROM countersign.one_time_links WHERE tenant_id = $1 AND purpose = 'invitation' AND email = $2`,
 );
 
-/** Deletes the tenant's invitations for an e-mail address, because a new invitation replaces them, or the person has joined. */
+/** Deletes the tenant's invitations for an email address, because a new invitation replaces them, or the person has joined. */
 export const voidInvitations = (tx: Transaction, email: string): Promise<unknown> =>
   tx.run(VOID_INVITATIONS, [tx.tenantId, email]);
 

@@ -53,7 +53,7 @@ function accountIn(seals: Seals, [raw]: readonly RawRow[], expected: Partial<Sea
   return person === undefined ? undefined : { ...person, hasPassword: person.password !== null };
 }
 
-/** The account of a normalized e-mail address; undefined if there is none, or its seal is invalid. */
+/** The account of a normalized email address; undefined if there is none, or its seal is invalid. */
 export async function findAccount(pool: Pool, email: string): Promise<Account | undefined> {
   const { rows } = await pool.query<RawRow>({ name: 'find_account', text: `${ACCOUNT} WHERE p.email = $1`, values: [email] });
   return accountIn(requireSeals(pool), rows, { email });
@@ -86,7 +86,7 @@ const INSERT = sql<{ id: string }>(
        ON CONFLICT (email) DO NOTHING RETURNING id`,
 );
 
-/** Stores a new person; false if the e-mail address is registered already. */
+/** Stores a new person; false if the email address is registered already. */
 export async function insertPerson(
   tx: Statements,
   { id, email, name, password }: Pick<Account, 'id' | 'email' | 'name' | 'password'>,

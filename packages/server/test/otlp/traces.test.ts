@@ -122,11 +122,11 @@ describe('POST /v1/traces', () => {
       (traceId: string, span: object) => send(protobufExport([{ ...chatRun(traceId)[1]!, ...span }]), PROTOBUF),
     ],
     ['JSON', 'enduser.id', (traceId: string, span: object) => sendJson(jsonExport([{ ...chatRun(traceId)[1]!, ...span }]))],
-  ])('overwrites an e-mail address in a user id before it stores the %s body', async (_, name, post) => {
+  ])('overwrites an email address in a user id before it stores the %s body', async (_, name, post) => {
     const traceId = newTrace();
     const { status, bytes } = await post(traceId, { attributes: { [name]: 'jane@example.com' } });
     expect(status).toBe(200);
-    expect(bytes.toString()).toContain('A user ID that contained an e-mail address');
+    expect(bytes.toString()).toContain('A user ID that contained an email address');
     const { id: trace, external_user_id } = await runOf(traceId);
     expect(external_user_id).toBe(null);
     const { submissions } = await viewer.get('runs.trace', { params: { trace } });
@@ -141,10 +141,10 @@ describe('POST /v1/traces', () => {
     }
   });
 
-  test('overwrites an e-mail address in a user id that is longer than a label', async () => {
+  test('overwrites an email address in a user id that is longer than a label', async () => {
     const userId = `${'x '.repeat(2000)}jane@example.org`;
     const { status, bytes } = await sendJson(jsonExport([{ ...chatRun(newTrace())[1]!, attributes: { 'user.id': userId } }]));
-    expect([status, bytes.toString()]).toEqual([200, expect.stringContaining('A user ID that contained an e-mail address')]);
+    expect([status, bytes.toString()]).toEqual([200, expect.stringContaining('A user ID that contained an email address')]);
     for (const table of ['trace_submissions', 'otlp_exports'] as const) {
       const documents = await storedDocuments(server.database.sql, table, workspace);
       expect(documents.filter((document) => document.includes('example.org'))).toEqual([]);

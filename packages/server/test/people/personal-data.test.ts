@@ -40,7 +40,7 @@ test('isPersonal gives a result for texts of up to 1,024 UTF-16 code units that 
   expect(isPersonal(`a@b.c${'x'.repeat(1024)}`)).toBe(false);
 });
 
-test('containsPersonalData finds an e-mail address anywhere in a text of any length', () => {
+test('containsPersonalData finds an email address anywhere in a text of any length', () => {
   for (const length of [0, 500, 1_018, 1_023, 5_000])
     for (const address of ['someone@mail.example', 'a@\uff42.c'])
       expect(containsPersonalData(`${'x '.repeat(length)}${address}${' x'.repeat(length)}`)).toBe(true);

@@ -18,7 +18,7 @@ const refusal = ({ status, body }: TestResponse) => [status, body.issues.map(({ 
 /** An address that grows when it is lowercased: each İ becomes an i and a combining dot. */
 const GROWING = `a@${'\u0130'.repeat(200)}.example`;
 
-describe('an e-mail address', () => {
+describe('an email address', () => {
   test.each([
     ['a character that PostgreSQL cannot store', 'a\u0000b@example.com'],
     ['a control character', 'a\u0007b@example.com'],

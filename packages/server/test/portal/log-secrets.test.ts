@@ -30,7 +30,7 @@ function expectNotLogged(secrets: readonly (string | undefined)[]): void {
   }
 }
 
-test('the server logs no password, cookie, one-time link, key or e-mail address at level trace', async () => {
+test('the server logs no password, cookie, one-time link, key or email address at level trace', async () => {
   const workspacePath = `/workspaces/${workspace}`;
   const secrets: (string | undefined)[] = [PASSWORD, NEW, 'wrong password', 'ada@example.com', 'grace@example.com'];
   const browser = new Browser(server);

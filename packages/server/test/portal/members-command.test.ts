@@ -66,7 +66,7 @@ describe('the members commands', () => {
     expect((await use(new Browser(server), 'accept-invitation', form)).body.error).toBe('sign_in_failed');
   });
 
-  test('the ledger records the operator and no e-mail address', async () => {
+  test('the ledger records the operator and no email address', async () => {
     const rows = await server.database.sql<{ recorded_by: string; action: string; document: string }>(
       'SELECT recorded_by, action, document FROM countersign.audit_entries ORDER BY tenant_id, seq',
     );
@@ -80,7 +80,7 @@ describe('the members commands', () => {
   });
 
   test.each<[string[], number, RegExp]>([
-    [['members', 'invite', '--workspace', 'acme', '--email', 'nobody', '--role', 'viewer'], 2, /e-mail address/],
+    [['members', 'invite', '--workspace', 'acme', '--email', 'nobody', '--role', 'viewer'], 2, /email address/],
     [['members', 'invite', '--workspace', 'acme', '--email', 'a@b.example', '--role', 'owner'], 2, /viewer, approver, admin/],
     [['members', 'invite', '--workspace', 'nowhere', '--email', 'a@b.example', '--role', 'viewer'], 9, /no workspace/],
     [['members', 'reset-password', '--email', 'stranger@example.com'], 9, /there is no account/],

@@ -19,7 +19,7 @@ beforeAll(async () => {
 const signIn = (browser: Browser, email: string, password: string) => browser.call('POST', '/session', { email, password });
 
 describe('signing in', () => {
-  test('with an e-mail address in any letter case and a password sets an HttpOnly cookie and returns the memberships', async () => {
+  test('with an email address in any letter case and a password sets an HttpOnly cookie and returns the memberships', async () => {
     const browser = new Browser(server);
     const answer = await signIn(browser, ' Ada@Example.COM ', PASSWORD);
     expect(answer.status).toBe(200);
