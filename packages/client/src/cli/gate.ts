@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { harnessIdOf } from '../importers/harness-id.ts';
 import type { GateRequest } from './check-decision.ts';
 import { command } from './command.ts';
@@ -75,17 +76,29 @@ contains no secret: create it (countersign-server trust show --workspace NAME > 
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
     // Checked before the request, so that no decision is lost: once a decision has used an approval, the approval cannot be withdrawn.
-    for (const path of [values.output, values.attestation, values.junit]) if (path !== undefined) checkWritable(path);
+    const { output, attestation, junit } = values;
+    requireDifferentFiles({ '--output': output, '--attestation': attestation, '--junit': junit });
+    for (const path of [output, attestation, junit]) if (path !== undefined) checkWritable(path);
     const client = await session.client(values);
-    const requirements = { request, trustSettings, skewMs, wantsAttestation: values.attestation !== undefined };
+    const requirements = { request, trustSettings, skewMs, wantsAttestation: attestation !== undefined };
     const follow = (file: TrustFileInput) => askForSuccessors(session, session.address(values), file);
     const ask = () => requestDecision(session, client, requirements, follow);
     const finding = await waitForApproval(session, ask, { waitMs, portalUrl });
-    const { output, attestation, junit } = values;
     gateReport(session, finding, { request, portalUrl, output, attestation, junit });
     return finding.ending;
   },
 });
+
+/** Throws if two options name the same file, because the second one would replace what the first one has written. */
+function requireDifferentFiles(files: Record<string, string | undefined>): void {
+  const optionOf = new Map<string, string>();
+  for (const [option, path] of Object.entries(files)) {
+    if (path === undefined) continue;
+    const other = optionOf.get(resolve(path));
+    if (other !== undefined) throw wrongUse(`${other} and ${option} name the same file`);
+    optionOf.set(resolve(path), option);
+  }
+}
 
 /** The service computes ages of evaluations by its clock, so a larger difference must not be tolerated. */
 const SKEW_MS_MAX = 5 * 60_000;

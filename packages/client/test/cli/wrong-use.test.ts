@@ -55,6 +55,11 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
       /must not contain a user, password/,
     ],
     ['http: to another machine', [...agent, '--url', 'http://countersign.example.com'], /unencrypted/],
+    [
+      'one file for the decision and the attestation',
+      [...agent, '--output', join(folder, 'same'), '--attestation', join(folder, '.', 'same')],
+      /--output and --attestation name the same file/,
+    ],
     ['a missing key file', [...agent, '--verify-key', join(folder, 'none')], /cannot read/],
     ['a key file without an end', [...agent, '--verify-key', '/dev/zero'], /has more than 1048576 bytes/],
     ['a folder as a key file', [...agent, '--verify-key', folder], /cannot read .*EISDIR/],

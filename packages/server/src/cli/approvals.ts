@@ -64,7 +64,7 @@ function addList(group: Command, session: Session): void {
         ['AGENT', ({ agent }) => agent],
         ['EVALUATION ID', ({ evaluation_id }) => evaluation_id],
         ['EVALUATION', ({ evaluation }) => evaluation],
-        ['RESULT', ({ evaluation_status: status, pass_rate: rate }) => (rate === null ? status : `${status} ${rate}`)],
+        ['RESULT', ({ evaluation_status: status, pass_rate: rate }) => (rate === null ? status : `${status}, ${rate} %`)],
         ['REQUESTED', ({ requested_at }) => shownTime(requested_at)],
         ['DECIDED', ({ decided_at }) => shownTime(decided_at)],
         ['BY', ({ decided_by }) => decided_by],
