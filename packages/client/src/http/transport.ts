@@ -53,8 +53,8 @@ export class Transport {
 
   /**
    * POSTs the JSON text of `bodyOf` and returns the response.
-   * @throws ConfigurationError if the body is not JSON, or the key or the Idempotency-Key is malformed; ApiError for an error status; ConnectionError,
-   * TimeoutError or UnexpectedAnswerError; or the signal's reason.
+   * @throws ConfigurationError if the body is not JSON, or the key or the Idempotency-Key is malformed; ApiError for an error status;
+   * ConnectionError, TimeoutError or UnexpectedAnswerError; or the signal's reason.
    */
   async post<Result extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Result> {
     const body = bodyOf();

@@ -8,9 +8,9 @@ const COPIED_FREELY = 1024 * 1024;
 const COPIED_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 /**
- * Checks the size of the parts of an export that its traces copy: each trace contains the attributes of its resource, and each span the name
- * of its scope. Without a limit, a body of a megabyte could become gigabytes. Small bodies are mapped on the main thread of the server, so
- * they have a lower limit.
+ * Checks the size of the parts that an export contains once and its traces copy: the attributes of a resource for each trace, and the
+ * name of a scope for each span. Without a limit, a body of a megabyte could become gigabytes. Small bodies are mapped on the main thread
+ * of the server, so they have a lower limit.
  * @param bodyBytes the size of the body of the export.
  * @returns the records.
  * @throws MalformedExportError if the copies are too large.

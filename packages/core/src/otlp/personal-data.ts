@@ -38,8 +38,8 @@ const ASTERISK = 0x2a;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Overwrites the given texts in a protobuf body with asterisks, one for each byte, in place. A text is overwritten where it is the whole text
- * of a value. Only texts of values are compared: a body can have the tag and the length of a text at any of its bytes.
+ * Overwrites the given texts in a protobuf body with asterisks, one for each byte, in place. A text is overwritten where it is the whole
+ * text of a value. Only the texts of values are compared, because the tag and the length of a text can be at any bytes of a body.
  */
 export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: ReadonlySet<string>): void {
   const encoder = new TextEncoder();

@@ -28,7 +28,7 @@ export function parsingWithinLimit<T>(work: () => T): T {
   }
 }
 
-/** Parses a text that is a JSON object or array. Any other value, and JSON that is too deep or has too many values, is returned unchanged. */
+/** Parses a text that is a JSON object or array. Returns other values unchanged, and JSON that is too deep or has too many values. */
 export function fromJson(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value) || !takeValues(value)) return value;
   try {
