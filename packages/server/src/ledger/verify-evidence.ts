@@ -103,7 +103,7 @@ class StoredEvaluations {
   async #readNextPage(): Promise<void> {
     if (this.#from === undefined) return;
     const page = await this.#read(this.#from);
-    const last = BigInt(page.at(-1)?.seq ?? SEQ_MAX);
+    const last = BigInt(page.at(-1)?.number ?? SEQ_MAX);
     this.#from = last === SEQ_MAX ? undefined : last + 1n;
     this.#rows.push(...page);
   }

@@ -36,8 +36,11 @@ export const listAgentIds = async (tx: Transaction, from: string): Promise<strin
 
 /** The row of an evaluation, to be compared with the log `evidence`. Times are UTC with six fraction digits. */
 export interface EvaluationFacts {
-  /** A decimal number. A row that was inserted outside the server may have any number of 64 bits. */
-  seq: string;
+  /**
+   * The `seq` of the row, in decimal. A row that was inserted outside the server may have any number of 64 bits. With the name of the
+   * column, Citus would sort the rows by this text, 10 before 9.
+   */
+  number: string;
   id: string;
   agentId: string | null;
   harnessId: string | null;
@@ -53,7 +56,7 @@ export interface EvaluationFacts {
   documentSha256: string;
 }
 
-const EVALUATION = `e.seq::text, e.id, e.agent_id AS "agentId", e.harness_id AS "harnessId", e.name, e.suite, e.category, e.status, e.pass_rate AS "passRate",
+const EVALUATION = `e.seq::text AS number, e.id, e.agent_id AS "agentId", e.harness_id AS "harnessId", e.name, e.suite, e.category, e.status, e.pass_rate AS "passRate",
   ${exactInstantText('e.recorded_at')} AS "recordedAt", e.recorded_by AS "recordedBy", ${exactInstantText('e.evaluated_at')} AS "evaluatedAt",
   encode(sha256(convert_to(e.document, 'UTF8')), 'hex') AS "documentSha256"`;
 
