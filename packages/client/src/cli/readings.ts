@@ -1,3 +1,4 @@
+import { isIdempotencyKey } from '@countersign/core/domain/idempotency-key';
 import { wrongUse } from './exit-codes.ts';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -39,7 +40,7 @@ export function readLabel(option: string, text: string): string {
 /** The call options for the value of --idempotency-key: 1 to 255 printable ASCII characters, as the service accepts it. */
 export function idempotencyOf(text: string | undefined): { idempotencyKey?: string } {
   if (text === undefined) return {};
-  if (/^[\x20-\x7e]{1,255}$/.test(text)) return { idempotencyKey: text };
+  if (isIdempotencyKey(text)) return { idempotencyKey: text };
   throw wrongUse('--idempotency-key takes 1 to 255 printable ASCII characters');
 }
 

@@ -1,3 +1,4 @@
+import { isIdempotencyKey } from '@countersign/core/domain/idempotency-key';
 import { parseIngestionKey } from '@countersign/core/domain/ingestion-key';
 import type { Log } from '../log.ts';
 import { VERSION } from '../version.ts';
@@ -146,7 +147,7 @@ async function withConnectionErrors<T>(url: string, work: () => Promise<T>): Pro
 
 /** Returns a valid Idempotency-Key. Without this check, fetch would fail on a line break as on a broken connection. */
 function readIdempotencyKey(key: unknown): string {
-  if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
+  if (isIdempotencyKey(key)) return key;
   throw new ConfigurationError('idempotencyKey must be 1 to 255 printable ASCII characters');
 }
 

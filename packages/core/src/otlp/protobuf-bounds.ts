@@ -91,7 +91,7 @@ function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts
  * @param visit gets the start and the end of the bytes of a text.
  */
 export const forEachText = (signal: Signal, bytes: Uint8Array, visit: (start: number, end: number) => void): void =>
-  visitTexts(bytes, REQUESTS[signal], { at: 0, end: bytes.length, depth: 0 }, visit);
+  visitTexts(bytes, REQUESTS[signal], { at: 0, end: bytes.length }, visit);
 
 /** The field of an AnyValue that contains a text. */
 const TEXT_FIELD = 1;
@@ -99,7 +99,7 @@ const TEXT_FIELD = 1;
 function visitTexts(
   bytes: Uint8Array,
   { fields }: Shape,
-  { at, end, depth }: Range,
+  { at, end }: Omit<Range, 'depth'>,
   visit: (start: number, end: number) => void,
 ): void {
   const cursor = { at };
@@ -114,8 +114,7 @@ function visitTexts(
       const start = cursor.at;
       cursor.at += length;
       if (fields === anyValueFields && field === TEXT_FIELD) visit(start, cursor.at);
-      else if (fields[field] !== undefined)
-        visitTexts(bytes, fields[field], { at: start, end: cursor.at, depth: depth + 1 }, visit);
+      else if (fields[field] !== undefined) visitTexts(bytes, fields[field], { at: start, end: cursor.at }, visit);
     }
   }
 }

@@ -33,7 +33,7 @@ export const knownMigrations = (): string[] =>
 export const isUnreleased = (migrations: readonly string[]): boolean =>
   migrations.length > 0 && !migrations.includes(knownMigrations()[0]!);
 
-/** Whether there are tables of Countersign, and this role may read all of them. A first start may have ended before it granted the rights. */
+/** Whether this role may read all tables of Countersign, and there are some. A first start may have ended before it granted the rights. */
 const READABLE = `SELECT coalesce(bool_or(relname = 'migrations')
      AND bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
    FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p')`;

@@ -10,7 +10,7 @@ SELECT current_setting('server_encoding') AS encoding,
 
 interface Facts {
   encoding: string;
-  /** Whether the role may create tables in the schema, or there is none. */
+  /** Whether the role may create tables in the schema. Also true if there is no schema. */
   isOpen: boolean;
   /** A table of something else: there is no table of migrations. */
   stranger: string | null;
@@ -30,11 +30,13 @@ export async function requireNewSchema(client: pg.Client): Promise<void> {
   if (stranger !== null)
     throw new ExitError(
       'refused',
-      `the schema countersign of this database has the table ${stranger}, but is not of this server; use another database (nothing was changed)`,
+      `the schema countersign of this database has the table ${stranger}, but is not of this server; use another database ` +
+        '(nothing was changed)',
     );
   if (!isOpen)
     throw new ExitError(
       'refused',
-      'the schema countersign of this database belongs to another role; use another database, or make the owner of the tables its owner (nothing was changed)',
+      'the schema countersign of this database belongs to another role; use another database, or make the owner of the tables its ' +
+        'owner (nothing was changed)',
     );
 }

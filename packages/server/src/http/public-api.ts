@@ -2,6 +2,7 @@ import type { OperationId } from '@countersign/core/contract/operations';
 import { operations } from '@countersign/core/contract/operations';
 import { NONCE_PATTERN } from '@countersign/core/contract/promotion-check';
 import { ATTESTATION_PREFERENCE } from '@countersign/core/domain/attestation';
+import { isIdempotencyKey } from '@countersign/core/domain/idempotency-key';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission } from '../database/admission.ts';
 import type { FreeSpace } from '../database/free-space.ts';
@@ -86,7 +87,7 @@ async function respond(reply: FastifyReply, pending: Promise<IngestReply>): Prom
 function idempotencyKeyOf({ raw }: FastifyRequest): string | undefined {
   if (raw.headers['idempotency-key'] === undefined) return undefined;
   const [key = '', ...more] = raw.headersDistinct['idempotency-key'] ?? []; // `headers` joins repeated headers.
-  if (more.length === 0 && /^[\x20-\x7e]{1,255}$/.test(key)) return key;
+  if (more.length === 0 && isIdempotencyKey(key)) return key;
   throw validationFailed({
     path: '',
     code: 'bad_header',
