@@ -54,7 +54,7 @@ export class Transport {
 
   /**
    * POSTs the JSON text of `bodyOf` and returns the response.
-   * @throws ConfigurationError if the body is not JSON, or the key or the Idempotency-Key is malformed; ApiError for an error status;
+   * @throws ConfigurationError if the body is not JSON, or the API key or the Idempotency-Key is malformed; ApiError for an error status;
    * ConnectionError, TimeoutError or UnexpectedAnswerError; or the signal's reason.
    */
   async post<Result extends object>(endpoint: Endpoint, bodyOf: () => string, options: SendOptions = {}): Promise<Result> {
@@ -145,7 +145,7 @@ async function withConnectionErrors<T>(url: string, work: () => Promise<T>): Pro
   }
 }
 
-/** Returns a valid Idempotency-Key. Without this check, fetch would fail on a line break as on a broken connection. */
+/** Returns a valid Idempotency-Key, or throws. Without this check, a line break would make fetch fail like a broken connection. */
 function readIdempotencyKey(key: unknown): string {
   if (isIdempotencyKey(key)) return key;
   throw new ConfigurationError('idempotencyKey must be 1 to 255 printable ASCII characters');
