@@ -33,7 +33,7 @@ export function readFile(path: string, bytesMax = FILE_BYTES_MAX): Uint8Array {
   });
 }
 
-/** Reads an open file. A device or a pipe has the size 0, and can have no end, so the limit applies to the bytes that are read. */
+/** Reads an open file. Devices and pipes report the size 0 and may never end, so the limit applies to the bytes that are read. */
 function readUpTo(file: number, path: string, bytesMax: number): Uint8Array {
   const chunks: Uint8Array[] = [];
   for (let length = 0; length <= bytesMax; ) {
@@ -43,7 +43,7 @@ function readUpTo(file: number, path: string, bytesMax: number): Uint8Array {
     chunks.push(chunk.subarray(0, count));
     length += count;
   }
-  throw wrongUse(`${JSON.stringify(path)} has more than ${bytesMax} bytes, which is the limit`);
+  throw wrongUse(`${JSON.stringify(path)} has more than ${bytesMax} bytes, the limit`);
 }
 
 /** Reads a file of any size in chunks. Opens the file when the first chunk is read. Throws a CommandError if it cannot be read. */

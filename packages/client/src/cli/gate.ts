@@ -89,7 +89,7 @@ contains no secret: create it (countersign-server trust show --workspace NAME > 
   },
 });
 
-/** Throws if two options name the same file, because the second one would replace what the first one has written. */
+/** Throws if two options name the same file, because the second output would overwrite the first. */
 function requireDifferentFiles(files: Record<string, string | undefined>): void {
   const optionOf = new Map<string, string>();
   for (const [option, path] of Object.entries(files)) {

@@ -66,8 +66,8 @@ function summaryOf({ decision, verifiedBy }: Finding, summary: GateSummary): str
 }
 
 /**
- * Escapes text for a Markdown table, so that it has no markup, links to pages or line ends. GitHub makes a link of every word that starts
- * with `www.`, so the dot is escaped too. Cuts the text to 600 characters.
+ * Escapes text for a Markdown table: no markup, links to pages or line breaks remain. The dot is escaped too, because GitHub turns words
+ * that start with `www.` into links. Cuts the text to 600 characters.
  */
 const cell = (text: string): string =>
   shortLine(text, 600).replace(/[\\`*_{}[\]()<>#+!|~@:/.-]/g, (char) => `&#${char.charCodeAt(0)};`);

@@ -41,8 +41,8 @@ export const CONNECTION = {
 const HELP: readonly string[] = ['--help', '-h'];
 
 /**
- * Whether the arguments contain the option --help. A `--help` or `-h` that is the value of another option does not count: if the name of an
- * agent is `--help`, the gate must not print its help and exit with 0.
+ * Whether the arguments contain the option --help or -h. The value of another option does not count: for an agent named `--help`, the gate
+ * must not print its help and exit with 0.
  */
 export function asksForHelp(args: readonly string[], options: Options): boolean {
   const { tokens } = parseArgs({

@@ -5,7 +5,7 @@ const ID = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{64})$/;
 
 /**
  * The ID of a stored record in the response of the service.
- * @throws CommandError if it is no ID: then the response is not from Countersign, and its text must not get into the CI log.
+ * @throws CommandError if the member is not an ID. The response is then not from Countersign, and its text must not appear in the CI log.
  */
 export function recordIdOf(response: object, member: 'id' | 'row_hash'): string {
   const value = (response as Record<string, unknown>)[member];

@@ -48,8 +48,8 @@ export class Session {
   }
 
   /**
-   * Writes the result: JSON for machines, or lines for people. GitHub reads `##[` as a workflow command anywhere in a line, so one
-   * character of it is escaped in JSON.
+   * Writes the result: JSON for machines, or lines for people. GitHub reads `##[` as a workflow command anywhere in a line, so its
+   * bracket is escaped in JSON.
    */
   writeResult(value: unknown, lines: readonly string[]): void {
     this.write(
@@ -65,7 +65,7 @@ export class Session {
 
   /**
    * The address of the service without a final slash.
-   * @throws CommandError, without the address in its message, if it is missing or contains more than scheme, host and path.
+   * @throws CommandError, without the address in its message, if no address is set, or it contains a user, password, query or fragment.
    */
   address({ url }: Connection): string {
     const address = url ?? this.variable('COUNTERSIGN_URL');

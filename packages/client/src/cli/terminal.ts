@@ -7,7 +7,7 @@ export interface Terminal {
   input(): Promise<Uint8Array>;
   /** Milliseconds since 1970, by this machine's clock. */
   now(): number;
-  /** Milliseconds since a fixed moment, by a clock that nobody can set: for time limits. */
+  /** Milliseconds since a fixed moment, by a monotonic clock. For time limits. */
   elapsed(): number;
   sleep(ms: number): Promise<void>;
   fetch: typeof fetch;

@@ -80,7 +80,7 @@ interface PublishedKey {
   retired_at?: string;
 }
 
-/** Whether the members of a published key that this module reads have their types. */
+/** Whether a published key has the members that this module reads, with the right types. */
 function isPublishedKey(key: unknown): key is PublishedKey {
   const { x, note_key, retired_at } = (key ?? {}) as Record<string, unknown>;
   return typeof x === 'string' && [note_key, retired_at].every((each) => each === undefined || typeof each === 'string');

@@ -1,21 +1,21 @@
 import { UnexpectedAnswerError } from './errors.ts';
 
-/** The largest response that is read, in bytes after decompression. Genuine responses have some kilobytes. */
+/** The largest response that is read, in bytes after decompression. Genuine responses have a few kilobytes. */
 const RESPONSE_BYTES_MAX = 8 * 1024 * 1024;
 
-/** The part of a response that is read here. The `fetch` of the host may return a response without a stream. */
+/** The members of a response that are used here. A `fetch` of the host application may return a response without a stream. */
 interface TextResponse {
   readonly status: number;
   text(): Promise<string>;
 }
 
-/** The part of a ReadableStream that is used here. */
+/** The members of a ReadableStream that are used here. */
 interface ByteStream {
   getReader(): { read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>; cancel(): Promise<void> };
 }
 
 /**
- * The text of a response. It is read in chunks, so that an endless or highly compressed response cannot fill the memory.
+ * Returns the text of a response. Reads it in chunks, so that an endless or highly compressed response cannot fill the memory.
  * @throws UnexpectedAnswerError if the response is too large.
  */
 export async function readText(response: TextResponse, url: string): Promise<string> {

@@ -16,11 +16,11 @@ export interface ChosenMetric {
   name: string;
   /** 0 to 1. */
   value: number;
-  /** How many different samples the scorer has scored and has not scored; undefined for older logs, which do not contain these counts. */
+  /** The samples that the scorer has scored and has left unscored; undefined for older logs, which lack these counts. */
   samples: ScorerSamples | undefined;
 }
 
-/** Each sample counts once, whatever the number of epochs. Samples in error are in neither count. */
+/** Numbers of samples. Each sample counts once, whatever the number of epochs. Samples in error are in neither number. */
 interface ScorerSamples {
   scored: number;
   unscored: number;
@@ -100,8 +100,8 @@ function samplesOf(score: unknown): ScorerSamples | undefined {
 }
 
 /**
- * The largest share of `total` runs that the metric covers, 0 to 1: the others are in error or without a score. A run is one sample in one
- * epoch. A sample without a score has ended without an error, so it is not one of those in error.
+ * The largest possible share of the `total` runs that the metric covers, 0 to 1. A run is one sample in one epoch. The other runs ended
+ * with an error or are unscored. Unscored runs ended without an error, so the two groups are added up.
  */
 export function coveredShare({ samples }: ChosenMetric, total: number, completed: number, epochs: number): number {
   if (samples === undefined) return completed / total;

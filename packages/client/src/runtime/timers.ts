@@ -1,7 +1,7 @@
-/** The longest time of a timer: 24.8 days. A timer with a longer time would end at once. */
+/** The longest time that a timer supports: 24.8 days. A timer with a longer time fires at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** A time for a timer. A longer one than a timer supports, such as Infinity, becomes the longest that it supports. */
+/** Limits a time, which may be Infinity, to the longest time that a timer supports. */
 export const timerMs = (ms: number): number => Math.min(ms, TIMER_MS_MAX);
 
 /** Starts a timer that does not keep the process alive. Returns a function that stops it. */

@@ -243,7 +243,7 @@ describe('countersign process', () => {
   const run = promisify(execFile);
   const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 
-  test('exits with 3, and not as if blocked, if an older Node cannot start the Node 24 of the checkout', async () => {
+  test('exits with 3, and not with 1 (blocked), if an older Node cannot start the Node 24 of the checkout', async () => {
     const checkout = mkdtempSync(join(tmpdir(), 'countersign-checkout-'));
     const inCheckout = (path: string, text: string) => {
       mkdirSync(dirname(join(checkout, path)), { recursive: true });

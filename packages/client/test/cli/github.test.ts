@@ -112,7 +112,7 @@ describe('action.yml', () => {
     expect(summary).not.toContain('${{');
   }, 60_000);
 
-  test('makes no link of an address in a name', async () => {
+  test('does not turn an address in a name into a link', async () => {
     const { status, stdout, summary } = await runAction({ agent: 'see www.example.org' });
     expect([status, stdout]).toEqual([1, expect.stringContaining('www.example.org')]);
     expect(summary).toContain('### Promotion of see www&#46;example&#46;org: blocked');
@@ -168,7 +168,7 @@ describe('action.yml', () => {
     expect(stdout).toContain('::error title=Countersign gate::the package could not be installed');
   }, 60_000);
 
-  test('exits with 3 when the package is another one', async () => {
+  test('exits with 3 when the package is not the client', async () => {
     const { status, stdout, stderr } = await runAction({ agent: 'good', package: await ci.packOther() });
     expect([status, stderr]).toEqual([3, expect.not.stringContaining('MODULE_NOT_FOUND')]);
     expect(stdout).toContain('::error title=Countersign gate::the installed package is not @countersign/client');

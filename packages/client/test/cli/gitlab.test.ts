@@ -71,7 +71,7 @@ describe('GitLab template', () => {
     60_000,
   );
 
-  test('exits with 2 without a package and with 3 for one that cannot be installed or is another one', async () => {
+  test('exits with 2 without a package, and with 3 if it cannot be installed or is not the client', async () => {
     const variables = { COUNTERSIGN_AGENT: 'good' };
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: '' })).status).toBe(2);
     expect((await gate({ ...variables, COUNTERSIGN_PACKAGE: join(ci.newWorkspace(), 'missing.tgz') })).status).toBe(3);

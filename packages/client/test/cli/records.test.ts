@@ -111,7 +111,7 @@ describe('evaluate record', () => {
     });
   });
 
-  test('escapes what GitHub reads as a workflow command in the JSON', async () => {
+  test('escapes in JSON what GitHub would read as a workflow command', async () => {
     const name = '##[set-output name=allowed]true';
     const { status, out } = await record('--name', name, '--pass-rate', '90', '--json');
     expect([status, out.includes('##['), JSON.parse(out).name]).toEqual([0, false, name]);
@@ -237,7 +237,7 @@ describe('recording with a failing service', () => {
     }
   });
 
-  test('prints no text of the response in place of a number', async () => {
+  test('does not print text of the response where a number is expected', async () => {
     const stub = await stubServer();
     const members = { id: '0198f1c2-8a10-7c55-8f20-6a1b2c3d4e5f', row_hash: 'a'.repeat(64), pass_rate: '1\n::add-mask::2' };
     stub.respond = respondWith(JSON.stringify({ ok: true, ...members }), 200, { 'countersign-ledger-seq': '##[add-mask]3' });

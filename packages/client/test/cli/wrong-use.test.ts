@@ -61,7 +61,7 @@ describe('a usage error exits with 2, sends no request and names the cause', () 
       /--output and --attestation name the same file/,
     ],
     ['a missing key file', [...agent, '--verify-key', join(folder, 'none')], /cannot read/],
-    ['a key file without an end', [...agent, '--verify-key', '/dev/zero'], /has more than 1048576 bytes/],
+    ['an endless key file', [...agent, '--verify-key', '/dev/zero'], /has more than 1048576 bytes/],
     ['a folder as a key file', [...agent, '--verify-key', folder], /cannot read .*EISDIR/],
     ['an empty key file', [...agent, '--verify-key', inFile('empty', '\n')], /it is empty/],
     ['a key file without a key', [...agent, '--verify-key', inFile('text', 'hello')], /invalid key/],

@@ -167,7 +167,7 @@ describe('a call', () => {
   });
 });
 
-test('a response without a stream, as a fetch of the host may return it, is read as text', async () => {
+test('a response without a stream, which a fetch of the host application may return, is read as text', async () => {
   const headers = new Headers({ 'content-type': 'application/json' });
   const fetch = async () => ({ status: 200, headers, text: async () => '{"ok":true,"id":"read"}' });
   expect(await record({ fetch })).toEqual({ ok: true, id: 'read' });

@@ -41,7 +41,7 @@ describe('Inspect AI', () => {
     expect(importInspect(unscored)).toMatchObject({ pass_rate: 25 });
   });
 
-  test('counts samples in error, unscored samples and samples without a verdict together as not passed', () => {
+  test('counts samples in error, unscored samples and other samples without a score together as not passed', () => {
     const log = (epochs: number) =>
       changed(({ eval: spec, results }) => {
         spec.config.epochs = epochs;
