@@ -17,7 +17,7 @@ export function agentNameProblems(name: string): NameProblem[] {
   return [...invisible(name), ...whiteSpaceAtEnds(name), ...notNormalized(name)];
 }
 
-/** Whether a name has faults. Faster than `agentNameProblems` for long names of emoji: it stops at the first fault. */
+/** Whether a name has faults. Faster than `agentNameProblems` for long names of joined emoji (see `hasInvisibleOutsideEmoji`). */
 export function hasNameProblem(name: string): boolean {
   if (PLAIN.test(name)) return false;
   return name !== name.normalize('NFC') || /^\p{White_Space}|\p{White_Space}$/u.test(name) || hasInvisibleOutsideEmoji(name);

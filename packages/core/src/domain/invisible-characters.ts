@@ -18,17 +18,17 @@ export function invisibleCharacters(text: string): { at: number; character: stri
 let graphemes: Intl.Segmenter | undefined;
 
 /**
- * Whether a text contains invisible characters outside emoji. Gives the same answer as `invisibleCharacters`, but takes less time for many
- * emoji: it searches only graphemes with invisible characters for emoji, which is slow, and stops at the first invisible character.
+ * Whether a text contains invisible characters outside emoji. Agrees with `invisibleCharacters`, but is faster for many emoji. The search
+ * for emoji is slow, so it covers only graphemes with invisible characters, and ends at the first such character outside emoji.
  */
 export function hasInvisibleOutsideEmoji(text: string): boolean {
   if (!hasInvisibleCharacters(text)) return false;
   graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
-  for (const { segment } of graphemes.segment(text)) if (isInvisibleBetweenEmoji(segment)) return true;
+  for (const { segment } of graphemes.segment(text)) if (hasInvisibleBesideEmoji(segment)) return true;
   return false;
 }
 
-function isInvisibleBetweenEmoji(grapheme: string): boolean {
+function hasInvisibleBesideEmoji(grapheme: string): boolean {
   if (!hasInvisibleCharacters(grapheme)) return false;
   let end = 0;
   for (const { index, 0: emoji } of grapheme.matchAll(EMOJI)) {

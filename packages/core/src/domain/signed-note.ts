@@ -26,7 +26,7 @@ const ED25519 = 0x01;
 const ID_BYTES = 4;
 const SIGNATURE_BYTES = 64;
 const SIGNATURES_MAX = 100;
-// `\s` would not do: it has U+FEFF and lacks U+0085, unlike the white space of Unicode, which the format excludes.
+// The format excludes the white space of Unicode. `\s` is different: it includes U+FEFF, and lacks U+0085.
 const KEY_NAME = /^[^\p{White_Space}+]+$/u;
 const SIGNATURE_LINE = /^\u2014 ([^\p{White_Space}+]+) ([A-Za-z0-9+/]+={0,2})$/u;
 

@@ -7,7 +7,7 @@ import { type NoteKey, parseNoteVerifierKey } from './signed-note.ts';
 /**
  * Parses the keys that a reader trusts. The text has one verifier key per line, or is the JWKS of `/.well-known/jwks.json` with its
  * `note_key` members. Undefined if there is no key, or a key is malformed. If a malformed key were ignored, its signatures would seem to be
- * by an unknown key. Keys of a JWKS of other types or on other curves than Ed25519 are ignored.
+ * by an unknown key. Keys of a JWKS that are not Ed25519 keys are ignored.
  */
 export function trustedKeys(text: string, sha256: Sha256): NoteKey[] | undefined {
   const keys = text.trim().startsWith('{') ? keysOfJwks(text, sha256) : keysOfLines(text, sha256);
@@ -28,7 +28,7 @@ function keysOfJwks(text: string, sha256: Sha256): (NoteKey | undefined)[] {
   return keys.filter(isEd25519).map((jwk) => keyOfJwk(jwk, sha256));
 }
 
-/** The `note_key` of a JWK; undefined if it is malformed, if `x` or `kid` is of another public key, or if `retired_at` is no instant. */
+/** The `note_key` of a JWK; undefined if it is malformed, `x` or `kid` belongs to another public key, or `retired_at` is not an instant. */
 function keyOfJwk(jwk: unknown, sha256: Sha256): NoteKey | undefined {
   const [noteKey, kid, retiredAt] = ['note_key', 'kid', 'retired_at'].map((name) => memberOf(jwk, name));
   const key = typeof noteKey === 'string' ? parseNoteVerifierKey(noteKey, sha256) : undefined;

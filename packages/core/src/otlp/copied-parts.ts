@@ -1,6 +1,6 @@
 import { type Attributes, MalformedExportError, type SpanRecord } from './records.ts';
 
-/** The maximum size of the copies that the traces of an export contain, in characters of JSON for each byte of its body. */
+/** The maximum size of the copies, in characters of JSON for each byte of the body of an export. */
 const COPIED_PER_BYTE_MAX = 64;
 /** Copies up to this size are always accepted. */
 const COPIED_FREELY = 1024 * 1024;
@@ -8,9 +8,9 @@ const COPIED_FREELY = 1024 * 1024;
 const COPIED_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 /**
- * Checks the size of the parts that an export contains once and its traces copy: the attributes of a resource for each trace, and the
- * name of a scope for each span. Without a limit, a body of a megabyte could become gigabytes. Small bodies are mapped on the main thread
- * of the server, so they have a lower limit.
+ * Limits the size of the parts that an export contains once, and that are copied when it is mapped: the attributes of a resource into each
+ * of its traces, and the name of a scope into each of its spans. Without a limit, a body of a megabyte could become gigabytes. Small bodies
+ * are mapped on the main thread of the server, so their limit is lower.
  * @param bodyBytes the size of the body of the export.
  * @returns the records.
  * @throws MalformedExportError if the copies are too large.

@@ -39,7 +39,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Overwrites the given texts in a protobuf body with asterisks, one for each byte, in place. A text is overwritten where it is the whole
- * text of a value. Only the texts of values are compared, because the tag and the length of a text can be at any bytes of a body.
+ * text of a value. Other bytes are not compared: a body can contain the tag and the length of a text at many places.
  */
 export function blankInProtobuf(signal: Signal, body: Uint8Array, texts: ReadonlySet<string>): void {
   const encoder = new TextEncoder();

@@ -86,7 +86,7 @@ function walk(bytes: Uint8Array, shape: Shape, { at, end, depth }: Range, counts
 }
 
 /**
- * Visits the texts in the values of a body: of attributes, elements, members, and bodies of log records.
+ * Visits each text value of a body: values of attributes, elements of lists, members of objects, and bodies of log records.
  * @param bytes a body that `countProtobuf` has accepted.
  * @param visit gets the start and the end of the bytes of a text.
  */

@@ -60,7 +60,7 @@ export const sessionRoutes = {
     path: '/api/portal/account/sessions',
     access: 'person',
     compressed: false,
-    summary: 'The newest 200 sessions of the caller, newest first',
+    summary: 'The sessions of the caller, newest first, at most 200',
     response: Type.Object({ items: Type.Array(ListedSession) }),
   },
   'sessions.end': {

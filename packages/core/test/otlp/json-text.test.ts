@@ -3,7 +3,7 @@ import { fromJson, JSON_TEXT_VALUES_MAX, parsingWithinLimit } from '../../src/ot
 import { mapTraces } from '../../src/otlp/map-traces.ts';
 import { record } from './span-records.ts';
 
-/** A list with this number of values, as JSON text. */
+/** A list as JSON text, with this number of values, including the list itself. */
 const listText = (values: number): string => `[${'1,'.repeat(values - 2)}1]`;
 
 describe('JSON text in attributes', () => {
@@ -25,13 +25,13 @@ describe('JSON text in attributes', () => {
     expect(mapTraces(spans.slice(0, 1))[0]!.trace.spans[0]!.input).toHaveLength(JSON_TEXT_VALUES_MAX / 2 - 1);
   });
 
-  test('is parsed whatever its size if it has few values', () => {
+  test('is parsed if it has few values, whatever its size', () => {
     const texts = Array.from({ length: 20 }, (_, index) => JSON.stringify({ text: `[{,"\\${'[,'.repeat(500_000)}`, index }));
     const parsed = parsingWithinLimit(() => texts.map(fromJson));
     expect(parsed.map((each) => (each as { index: number }).index)).toEqual(texts.map((_, index) => index));
   });
 
-  test('without an end is not parsed, and does not block', () => {
+  test('that is cut off is not parsed, and does not block', () => {
     const text = `["${'a'.repeat(3_000_000)}\\`;
     expect(fromJson(text)).toBe(text);
   });

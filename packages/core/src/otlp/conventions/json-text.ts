@@ -4,20 +4,24 @@ import type { Value } from '../records.ts';
 /** Maximum depth of JSON in an attribute. Deeper JSON stays text. */
 const JSON_DEPTH_MAX = 100;
 
-/** The maximum number of values in the parsed JSON texts of an export. Further texts with too many values stay text. */
+/**
+ * The maximum number of counted values in the JSON texts of an export. A text that would exceed it stays text. Values are not counted while
+ * the parsed texts have at most two characters for each of these values. So up to twice as many values can be parsed.
+ */
 export const JSON_TEXT_VALUES_MAX = 1_000_000;
 
-/** What the JSON texts parsed so far contain. */
+/** The size of the JSON texts parsed so far. */
 interface Parsed {
+  /** The characters of the texts whose values were not counted. */
   characters: number;
-  /** The values of the texts that were counted. */
+  /** The values of the other texts. */
   values: number;
 }
 
 /** The texts parsed so far by the current `parsingWithinLimit`. Mapping is synchronous, so there is at most one. */
 let current: Parsed | undefined;
 
-/** Runs work, and limits the number of values in all JSON texts that it parses. Work within other work shares the limit of the other. */
+/** Runs work, and limits the number of values in all JSON texts that it parses. A nested call shares the limit of the outer call. */
 export function parsingWithinLimit<T>(work: () => T): T {
   const outer = current;
   current ??= { characters: 0, values: 0 };
@@ -28,7 +32,7 @@ export function parsingWithinLimit<T>(work: () => T): T {
   }
 }
 
-/** Parses a text that is a JSON object or array. Returns other values unchanged, and JSON that is too deep or has too many values. */
+/** Parses a text that is a JSON object or array. Returns any other value unchanged, also JSON that is too deep or has too many values. */
 export function fromJson(value: Value): Value {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value) || !takeValues(value)) return value;
   try {
@@ -52,7 +56,7 @@ export function parsedJson(value: Value): Value {
 /** Whether a text may be parsed. If so, adds it to the texts parsed so far. */
 function takeValues(text: string): boolean {
   const parsed = current ?? { characters: 0, values: 0 };
-  // A value takes at least two characters, so the values of short texts need not be counted.
+  // A value takes at least two characters, so texts of this length have at most JSON_TEXT_VALUES_MAX values.
   if (parsed.characters + text.length <= 2 * JSON_TEXT_VALUES_MAX) {
     parsed.characters += text.length;
     return true;
@@ -69,7 +73,7 @@ const BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const BRACE = 0x7b;
 
-/** The number of values in a text that may be JSON, counted by their separators; undefined if there are more than `most`. */
+/** The approximate number of values in a text that may be JSON, from its commas and opening brackets; undefined if it exceeds `most`. */
 function countValues(text: string, most: number): number | undefined {
   let values = 1;
   for (let at = 0; at < text.length; at += 1) {
