@@ -34,7 +34,7 @@ const SERIES_COLORS = ['#0b5563', '#6b3fa0', '#9a5b00', '#1d5fa8', '#a03060'];
 /** The color of the borders of the marks of evaluations. */
 const MARK_BORDER = '#ffffff';
 
-test('the list of evaluations names the suite, which tells evaluations with the same name and category apart', async () => {
+test('the list of evaluations shows the suite, so that evaluations with the same name and category look different', async () => {
   const workspace = await newWorkspace();
   for (const suite of ['regression', 'safety'])
     await workspace.send(paths.detailedEvaluations, {

@@ -21,7 +21,7 @@ async function chooseAction(page: Page, name: string): Promise<void> {
   await page.getByRole('menuitem', { name }).click();
 }
 
-test('a form for scopes does not give back a scope that another admin has removed meanwhile', async () => {
+test('the form for scopes does not restore a scope that another admin has removed meanwhile', async () => {
   const workspace = await newWorkspace();
   const { page, browser } = await workspace.visit('admin', 'members');
   const path = `/workspaces/${workspace.id}/keys`;

@@ -9,7 +9,7 @@ const AGENT = 'an-agent-with-a-name-that-is-longer-than-its-column';
 let workspace: Workspace;
 let evaluation: string;
 
-/** A high-risk agent whose second evaluation, with a long name and from another key, waits for approval; and a record of each list. */
+/** A high-risk agent whose second evaluation, with a long name, waits for approval; and a record for each list. */
 beforeAll(async () => {
   workspace = await newWorkspace();
   const { server, id, send } = workspace;
@@ -34,7 +34,7 @@ beforeAll(async () => {
   await send(paths.audit, { actor: 'ci:deploy-to-the-production-cluster', action: 'agent.promoted.to-the-production-cluster' });
 });
 
-/** The tables that are wider than their panel, with the width of both. */
+/** The tables that are wider than their panel, each with both widths. */
 const cutTables = (page: Page): Promise<string[]> =>
   page.evaluate(`Array.from(document.querySelectorAll('main table[aria-label]'))
     .filter((table) => table.scrollWidth > table.parentElement.clientWidth)

@@ -71,7 +71,7 @@ test('the page of a run marks the requests in which a user ID was overwritten', 
   await expect.poll(() => requests.allInnerTexts(), BUSY).toEqual(['Request 1 · user ID overwritten', 'Request 2']);
 });
 
-test('the overview counts a run without a root span, but not as a run that ended without success', async () => {
+test('the overview counts a run without a root span, but not among those that ended without success', async () => {
   const workspace = await newWorkspace();
   await sendSpans(workspace, [chatRun(newTrace())[0]!]);
   for (const outcome of ['success', 'failure', 'escalated'])
@@ -79,7 +79,7 @@ test('the overview counts a run without a root span, but not as a run that ended
   const { page } = await workspace.visit('viewer');
   await page.getByText('2 ended without success').waitFor(BUSY);
   expect(await page.getByRole('img', { name: /^Runs by day: 4 in 14 days/ }).count()).toBe(1);
-  await page.getByText('All traces and telemetry events are counted, also arriving and incomplete runs.').waitFor();
+  await page.getByText('All traces and telemetry events are counted, including arriving and incomplete runs.').waitFor();
 });
 
 test('the page of a run shows findings in a separate table, and the list of evaluations does not show them', async () => {

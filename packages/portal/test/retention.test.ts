@@ -22,7 +22,7 @@ test('an admin sets how long runs are kept and confirms a short period', async (
   await main.getByText('For runs received since').waitFor();
 });
 
-test('a field that was not changed does not overwrite what another admin has set since', async () => {
+test('a field that was not changed does not overwrite the period that another admin has set meanwhile', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('admin', 'settings');
   const main = page.getByRole('main');

@@ -17,7 +17,7 @@ export function Actor({ by }: { by: string | null }) {
     const member = members?.find(({ person_id }) => person_id === id);
     const name =
       id === person.id ? `${person.name} (you)` : (member?.name ?? (members === undefined ? 'member' : 'former member'));
-    // Two members can have names that look the same, so the email address is added.
+    // If another member has a name that looks the same, the email address is added.
     const isShared = members?.some((other) => other.person_id !== id && visibleName(other) === visibleName(member)) === true;
     const shown = isShared ? `${name}, ${member!.email}` : name;
     return <TruncatedText text={shown} hint={`${shown}, ${by}`} />;
@@ -32,7 +32,7 @@ export function Actor({ by }: { by: string | null }) {
   return <span className="nowrap">{by.replace('system:', '').replaceAll('-', ' ')}</span>;
 }
 
-/** The name of a member without differences that cannot be seen: in normalization, blanks and invisible characters. */
+/** The name of a member as it looks: normalized, with single blanks and without invisible characters. */
 const visibleName = (member: { name: string } | undefined): string | undefined =>
   member?.name
     .normalize('NFKC')

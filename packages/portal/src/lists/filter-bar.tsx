@@ -44,7 +44,7 @@ export function FilterText<N extends string>({
   name: N;
   label: string;
   placeholder?: string;
-  /** Whether the filter searches several fields. It then has room for a longer placeholder. */
+  /** Whether the filter searches several fields. It is then wider, for a longer placeholder. */
   search?: boolean;
   /** Display names of some values. They are shown, suggested and accepted in place of the values. */
   displayNames?: ReadonlyMap<string, string>;

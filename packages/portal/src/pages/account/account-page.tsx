@@ -128,7 +128,7 @@ function Sessions() {
   return (
     <Panel
       title="Sessions"
-      note="The newest 200 sessions of your account. If you do not recognize a session, end it and change your password."
+      note="Browsers where you are signed in, at most the newest 200. If you do not recognize a session, end it and change your password."
       flush
     >
       {sessions.isError ? (

@@ -24,7 +24,7 @@ export function UsageCharts() {
   return (
     <Panel
       title="Usage by day"
-      note="Days are in UTC. All traces and telemetry events are counted, also arriving and incomplete runs."
+      note="Days are in UTC. All traces and telemetry events are counted, including arriving and incomplete runs."
       actions={
         <SegmentedControl
           size="xs"

@@ -30,7 +30,7 @@ export function TraceOrigins({ trace }: { trace: ResponseBody<'runs.trace'> }) {
       )}
       <Panel
         title="Original requests"
-        note={`This run was merged from these requests. They are stored unchanged, except for user IDs with personal data, which are overwritten.${
+        note={`This run was merged from these requests. They are stored unchanged, except that user IDs with personal data are overwritten.${
           trace.submission_count > trace.submissions.length
             ? ` The table lists the latest ${formatCount(trace.submissions.length)} of ${formatCount(trace.submission_count)} requests.`
             : ''
