@@ -6,7 +6,7 @@ const SHARE_OF_ALL_TENANTS = 0.9;
 const SHARE_OF_SMALL_TENANT = 0.05;
 /**
  * The share for bodies of unknown length, and the lower share up to which new ones may start, so that active ones can grow. Above the lower
- * share, a tenant may start one if it has none, or if it uses less than an equal part of the lower share.
+ * share, a tenant may start a body if it has no other, or if its bodies stay within an equal part of the lower share.
  */
 const SHARE_OF_UNKNOWN_LENGTH = 0.5;
 const SHARE_OF_UNKNOWN_LENGTH_AT_START = 0.25;
@@ -78,8 +78,8 @@ export class Admission {
   }
 
   /**
-   * Whether a tenant must finish bodies of unknown length before it starts another one. Without this rule, one tenant could block the
-   * starts of others with bodies that it never finishes.
+   * Whether a tenant must finish bodies of unknown length before it starts another one. Otherwise, one tenant could block new bodies of
+   * other tenants with bodies that it never finishes.
    */
   #mustWaitToStart(tenantId: string, bytes: number): boolean {
     const own = this.#growingBy.get(tenantId) ?? 0;
@@ -87,7 +87,7 @@ export class Admission {
     return own > 0 && this.#growing + bytes > limit && own + bytes > limit / this.#growingBy.size;
   }
 
-  /** Whether several bodies of unknown length of a tenant would use too much. The only one of a tenant may use all of the memory. */
+  /** Whether several bodies of unknown length of a tenant would use over three quarters of the share. A single one may use all of it. */
   #mayNotGrow(tenantId: string, bytes: number, held: number): boolean {
     const own = this.#growingBy.get(tenantId) ?? 0;
     return own > held && own + bytes > this.bytesMax * SHARE_OF_UNKNOWN_LENGTH * SHARE_OF_ONLY_TENANT;

@@ -2,10 +2,10 @@ import pg from 'pg';
 import type { DatabaseAddress } from './pool.ts';
 import { STATEMENT_SETTINGS } from './statement-settings.ts';
 
-/** The role may have timeouts of its own. A migration, a backup or a restore takes as long as it needs. */
+/** Overrides the timeouts of the role, because a migration, backup or restore may take long. */
 const NO_TIMEOUTS = 'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0';
 
-/** Connects a client without a pool, for a command that needs one connection. The caller ends it. */
+/** Connects a client without a pool, for a command that needs one connection. The caller ends the client. */
 export async function connectClient(address: DatabaseAddress, name: string): Promise<pg.Client> {
   const client = new pg.Client({ ...address, application_name: `countersign-${name}` });
   client.on('error', () => undefined); // The current statement fails with the same error.

@@ -38,7 +38,7 @@ export async function listHeads(client: Client, tenantId: string): Promise<Copie
   return rows;
 }
 
-/** IDs of all tenants in the snapshot of a backup. */
+/** IDs of all tenants in the snapshot of a backup, or of those that a restore has loaded. */
 export const listCopiedTenants = async (client: Client): Promise<string[]> =>
   (await client.query<{ id: string }>('SELECT id FROM countersign.tenants ORDER BY id')).rows.map(({ id }) => id);
 

@@ -33,14 +33,14 @@ export const knownMigrations = (): string[] =>
 export const isUnreleased = (migrations: readonly string[]): boolean =>
   migrations.length > 0 && !migrations.includes(knownMigrations()[0]!);
 
-/** Whether this role may read all tables of Countersign, and there are some. A first start may have ended before it granted the rights. */
+/** Whether the schema has Countersign's tables and this role may read them. A first start may have ended before it granted the rights. */
 const READABLE = `SELECT coalesce(bool_or(relname = 'migrations')
      AND bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
    FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p')`;
 
 /**
  * Compares the applied migrations with those of this server. A schema that the role may not read counts as empty, because `migrate` then
- * grants the missing rights.
+ * grants the missing rights. A schema with only other tables also counts as empty; `migrate` refuses it.
  */
 export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<SchemaLevel> {
   const { rows: tables } = await queryable.query<{ readable: boolean }>(READABLE);

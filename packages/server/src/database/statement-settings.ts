@@ -1,9 +1,9 @@
 /**
- * The settings on which the meaning of statements, and the text of their values, depends. The database or the role may have others:
+ * The settings on which the meaning of statements and the text of their values depend. The database or the role may have other values:
  *
  * - With `row_security = off`, PostgreSQL refuses each statement on a table with row-level security.
- * - Functions of other schemas are never called. With the default path, a function of `public` whose argument types fit better is
- *   preferred to the one of PostgreSQL, and runs with the rights of this role.
+ * - With the default `search_path`, PostgreSQL prefers a function of `public` to its own if the argument types fit better. The function
+ *   would run with the rights of this role.
  * - With `standard_conforming_strings = off`, patterns lose their backslashes.
  * - With `array_nulls = off`, a null in an array is the text NULL.
  * - With `quote_all_identifiers = on`, the definitions of tables seem to differ from those of the migrations.
