@@ -9,21 +9,21 @@ import { readSealedHead } from './sealed-heads.ts';
 import { parsedDocument } from './stored-document.ts';
 import { storedPages } from './stored-pages.ts';
 
-/** The number of an entry after which to look, and what to look for. */
+/** Where the search starts, and what it finds. */
 export interface LaterEntries {
   /** The number of an entry of the audit ledger, or 0. */
   after: number;
-  isFound: (entry: Record<string, unknown>) => boolean;
-  /** Awaited after each page of entries. It can limit the load on the database, and end the reading by an error. */
+  matches: (entry: Record<string, unknown>) => boolean;
+  /** Awaited after each page of entries. It can limit the load on the database, and can end the reading by throwing an error. */
   afterPage: () => Promise<void>;
 }
 
 /**
- * Whether the audit ledger has an entry after `after` for which `isFound` is true. Reads the documents and not the columns, and compares
- * the tree over them with the sealed head. So an entry that was changed or deleted outside the server cannot be missed.
+ * Whether an entry of the audit ledger after `after` matches. Reads the documents and not the columns, and compares the tree over them with
+ * the sealed head. So an entry that was changed or deleted outside the server cannot be missed.
  * @throws LogRewrittenError if the entries are not those that the head covers.
  */
-export async function hasLaterEntry(pool: Pool, tenantId: string, { after, isFound, afterPage }: LaterEntries): Promise<boolean> {
+export async function hasLaterEntry(pool: Pool, tenantId: string, { after, matches, afterPage }: LaterEntries): Promise<boolean> {
   const { head, tree } = await inTenantTransaction(pool, tenantId, async (tx) => {
     const head = await readSealedHead(tx, 'audit');
     if (head.seq < after) throw rewritten(tenantId, `it has ${head.seq} rows, and row ${after} is missing`);
@@ -35,7 +35,7 @@ export async function hasLaterEntry(pool: Pool, tenantId: string, { after, isFou
     for (const { document } of page) {
       tree.append(Buffer.from(rowHashOf(document, digests), 'hex'));
       const entry = parsedDocument(document);
-      if (entry !== undefined && isFound(entry)) found = true;
+      if (entry !== undefined && matches(entry)) found = true;
     }
     await afterPage();
   }

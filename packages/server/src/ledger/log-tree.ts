@@ -73,8 +73,8 @@ export async function storedRoot(tx: Transaction, log: LogName, size: number): P
 }
 
 /**
- * The tree of the first `size` rows, to be extended by the later ones. It is untrusted: compare the extended tree with the sealed head.
- * Throws as `storedRoot`.
+ * The tree of the first `size` rows, for the caller to extend by the later rows. The tree is untrusted: compare the extended one with the
+ * sealed head. Throws like `storedRoot`.
  */
 export async function storedTree(tx: Transaction, log: LogName, size: number): Promise<Frontier> {
   const subtrees = completeSubtrees({ start: 0, end: size }).map(({ level, index }) => ({

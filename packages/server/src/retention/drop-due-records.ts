@@ -30,7 +30,7 @@ export interface DroppedRecords {
 
 /** Options of `dropDueRecords`. */
 export interface DropOptions {
-  /** After it is aborted, no further batch starts, and reading the ledger ends with its reason. */
+  /** After an abort, no further batch starts. A call that is reading the ledger then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Awaited after each batch, and after each page of the ledger. */
   rest?: () => Promise<void>;
@@ -43,7 +43,7 @@ export interface DropOptions {
  * @param pool of the role that owns the tables.
  * @throws MayNotDropError for another role, if the workspace has retention periods.
  * @throws BrokenSealError if the periods were changed outside the server.
- * @throws LogRewrittenError if the audit ledger, which names the newest change of the periods, was changed outside the server.
+ * @throws LogRewrittenError if the sealed head of the audit ledger does not cover the entries since the newest change of the periods.
  * @throws ClockUnsafeError while the clocks cannot be used.
  */
 export async function dropDueRecords(pool: Pool, tenantId: string, options: DropOptions = {}): Promise<DroppedRecords> {

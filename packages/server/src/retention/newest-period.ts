@@ -4,8 +4,8 @@ import { hasLaterEntry } from '../ledger/later-entries.ts';
 import type { StoredPeriod } from '../storage/retention-periods.ts';
 
 /**
- * Throws unless the last of the periods belongs to the newest change in the audit ledger. Without its newest row, an older and shorter
- * period would apply again.
+ * Throws unless the last of the periods belongs to the newest change in the audit ledger. Otherwise, after a deletion of the newest row of
+ * the table, an older and shorter period would apply again.
  * @param afterPage awaited after each page of the ledger; an error ends the reading.
  * @throws BrokenSealError if the ledger has a later change.
  * @throws LogRewrittenError if the ledger was changed outside the server.
@@ -17,10 +17,10 @@ export async function requireNewestPeriod(
   afterPage: () => Promise<void>,
 ): Promise<void> {
   const after = periods.at(-1)?.entrySeq ?? 0;
-  if (await hasLaterEntry(pool, tenantId, { after, isFound: isChange, afterPage }))
+  if (await hasLaterEntry(pool, tenantId, { after, matches: isChange, afterPage }))
     throw new BrokenSealError('retention_periods');
 }
 
-/** Whether an entry is a change of the periods. Senders with an ingestion key can write entries with the same action. */
+/** Whether an entry is a change of the periods. Entries of ingestion keys are not, because senders choose the action of their entries. */
 const isChange = ({ action, recorded_by: by }: Record<string, unknown>): boolean =>
   action === 'retention.changed' && !String(by).startsWith('key:');

@@ -37,8 +37,8 @@ export const listAgentIds = async (tx: Transaction, from: string): Promise<strin
 /** The row of an evaluation, to be compared with the log `evidence`. Times are UTC with six fraction digits. */
 export interface EvaluationFacts {
   /**
-   * The `seq` of the row, in decimal. A row that was inserted outside the server may have any number of 64 bits. With the name of the
-   * column, Citus would sort the rows by this text, 10 before 9.
+   * The `seq` of the row, in decimal. A row that was inserted outside the server may have any number of 64 bits. It is not named `seq`,
+   * because Citus would then sort the rows by this text, 10 before 9.
    */
   number: string;
   id: string;

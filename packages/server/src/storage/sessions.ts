@@ -185,7 +185,7 @@ const LIST = sql<RawRow & { lastUsedAt: string; userAgent: string | null }>(
     ORDER BY s.created_at DESC, s.id LIMIT ${LISTED_MAX}`,
 );
 
-/** The newest active sessions of the transaction's person, newest first, at most LISTED_MAX. Sessions with an invalid seal are omitted. */
+/** The active sessions of the transaction's person, newest first, at most LISTED_MAX. Sessions with an invalid seal are omitted. */
 export async function listSessions(tx: PersonTransaction): Promise<ListedSession[]> {
   const rows = await tx.run(LIST, [tx.personId, ...tx.clock.expiryBounds()]);
   return rows.flatMap(({ lastUsedAt, userAgent, ...raw }) => {
